@@ -1,0 +1,47 @@
+# Two commands set everything up on a machine with Python 3.11+, make and git:
+#   make ingest    build the environment, take in your agents' transcripts, report
+#   make test      run the tests
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: ingest test dev check bench lock clean
+
+ingest: $(READY)
+	@$(BIN)/memory ingest
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+dev: $(READY)
+	@$(BIN)/memory dev
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Figures with their commands are kept in docs/benchmarks.md.
+bench: $(READY)
+	$(BIN)/python benchmarks/ingest.py
+	$(BIN)/python benchmarks/redaction.py
+	$(BIN)/python benchmarks/chunking.py
+
+# Pin what was tested: every platform's wheels, with their hashes.
+lock: $(READY)
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate --quiet \
+	  --upgrade --output-file requirements.lock
+
+# The environment and caches; never the memory in data/.
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; say which with: make PYTHON=python3.12 ..."; exit 1; }
+	@echo "Building the environment in .venv (a few minutes, once) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@

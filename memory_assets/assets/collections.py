@@ -1,0 +1,91 @@
+"""The Chroma collections: disposable mirrors of the lake's tables.
+
+All of them go through the pool `chroma`: one step writes at a time. (The local server
+would serve several writers; the pool keeps its memory and the order of writes in hand.)
+"""
+
+import dagster as dg
+
+from memory_assets.assets.session_summaries import session_summaries
+from memory_assets.assets.turn_embeddings import turn_embeddings
+from memory_assets.assets.user_prompts import user_prompts
+from memory_assets.embedding import DEFAULT_EMBEDDER
+from memory_assets.metadata import OWNERS, materialized
+from memory_assets.partitions import projects
+from memory_assets.pipeline.embed import embed_project
+from memory_assets.pipeline.index import (
+    PROMPTS_INDEX,
+    SESSIONS_INDEX,
+    SUMMARIES_INDEX,
+    IndexedTable,
+    index_project,
+)
+from memory_assets.resources import MemoryResource
+
+CHROMA_POOL = "chroma"
+_RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
+
+
+@dg.asset(
+    deps=[turn_embeddings],
+    partitions_def=projects,
+    group_name="collections",
+    kinds={"chroma"},
+    owners=OWNERS,
+    code_version=DEFAULT_EMBEDDER,
+    pool=CHROMA_POOL,
+    retry_policy=_RETRY,
+)
+def session_collection(
+    context: dg.AssetExecutionContext, memory: MemoryResource
+) -> dg.MaterializeResult[None]:
+    """The chunks of each agent's sessions in Chroma, in `<agent>-sessions`."""
+    components = memory.components()
+    return materialized(
+        components, index_project(components, context.partition_key, SESSIONS_INDEX)
+    )
+
+
+@dg.asset(
+    deps=[user_prompts],
+    partitions_def=projects,
+    group_name="collections",
+    kinds={"chroma", "onnx"},
+    owners=OWNERS,
+    code_version=DEFAULT_EMBEDDER,
+    pool=CHROMA_POOL,
+    retry_policy=_RETRY,
+)
+def prompt_collection(
+    context: dg.AssetExecutionContext, memory: MemoryResource
+) -> dg.MaterializeResult[None]:
+    """What humans typed in Chroma, in `user-prompts`; embedded here, vectors kept."""
+    return _embedded_and_indexed(context, memory, PROMPTS_INDEX)
+
+
+@dg.asset(
+    deps=[session_summaries],
+    partitions_def=projects,
+    group_name="collections",
+    kinds={"chroma", "onnx"},
+    owners=OWNERS,
+    code_version=DEFAULT_EMBEDDER,
+    pool=CHROMA_POOL,
+    retry_policy=_RETRY,
+)
+def summary_collection(
+    context: dg.AssetExecutionContext, memory: MemoryResource
+) -> dg.MaterializeResult[None]:
+    """The session summaries in Chroma, in `session-summaries`; embedded here, vectors kept."""
+    return _embedded_and_indexed(context, memory, SUMMARIES_INDEX)
+
+
+def _embedded_and_indexed(
+    context: dg.AssetExecutionContext, memory: MemoryResource, index: IndexedTable
+) -> dg.MaterializeResult[None]:
+    components, project = memory.components(), context.partition_key
+    embedded = embed_project(components, project, source_table=index.table, table=index.embeddings)
+    report = index_project(components, project, index)
+    report.details.update(embedded.details)
+    report.seconds += embedded.seconds
+    return materialized(components, report)

@@ -1,0 +1,38 @@
+"""raw_sessions: the transcripts as they lie on disk."""
+
+# No `from __future__ import annotations` in asset modules: Dagster reads the annotation
+# of `context` at run time (dagster#26837).
+
+import dagster as dg
+
+from memory_assets.metadata import OWNERS, materialized
+from memory_assets.partitions import projects
+from memory_assets.pipeline.scan import scan_project
+from memory_assets.resources import MemoryResource
+from memory_assets.transcripts import READER_VERSIONS
+
+
+class ScanConfig(dg.Config):
+    """How much of what changed to take in."""
+
+    limit: int | None = None
+    """At most this many new or changed files, newest first; None: all."""
+
+
+@dg.asset(
+    partitions_def=projects,
+    group_name="transcripts",
+    kinds={"json", "sqlite"},
+    owners=OWNERS,
+    code_version="+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS)),
+)
+def raw_sessions(
+    context: dg.AssetExecutionContext, config: ScanConfig, memory: MemoryResource
+) -> dg.MaterializeResult[None]:
+    """Facts about each transcript of a project: size, lines, records, prompts, bad lines.
+
+    The files stay where their agents wrote them; no text of theirs is kept here. A file
+    that its agent deleted is counted as gone, and its memory stays.
+    """
+    components = memory.components()
+    return materialized(components, scan_project(components, context.partition_key, config.limit))

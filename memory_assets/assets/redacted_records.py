@@ -1,0 +1,36 @@
+"""redacted_records: the archive."""
+
+import dagster as dg
+
+from memory_assets.assets.raw_sessions import raw_sessions
+from memory_assets.metadata import OWNERS, materialized, table_schema
+from memory_assets.partitions import projects
+from memory_assets.pipeline.redact import redact_project
+from memory_assets.redaction import load_redactor
+from memory_assets.resources import MemoryResource
+from memory_assets.stores.schemas import REDACTED_RECORDS
+
+
+@dg.asset(
+    deps=[raw_sessions],
+    partitions_def=projects,
+    group_name="transcripts",
+    kinds={"parquet"},
+    owners=OWNERS,
+    code_version=load_redactor().ruleset_version,
+    metadata={
+        "dagster/column_schema": table_schema(REDACTED_RECORDS),
+        "dagster/table_name": REDACTED_RECORDS.name,
+    },
+)
+def redacted_records(
+    context: dg.AssetExecutionContext, memory: MemoryResource
+) -> dg.MaterializeResult[None]:
+    """Every content block of every record of a project, redacted: the archive.
+
+    Records that a fork or a resume copied from another session are kept once, in the
+    oldest. A session that cannot be redacted is quarantined: nothing of it is written.
+    """
+    components = memory.components()
+    report = redact_project(components, context.partition_key)
+    return materialized(components, report, REDACTED_RECORDS)

@@ -1,0 +1,52 @@
+"""turn_chunks: what is embedded and found."""
+
+import dagster as dg
+
+from memory_assets.assets.redacted_records import redacted_records
+from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.metadata import OWNERS, definition_metadata, materialized
+from memory_assets.partitions import projects
+from memory_assets.pipeline.chunk import chunk_project
+from memory_assets.resources import MemoryResource
+from memory_assets.stores.schemas import REDACTED_RECORDS, TURN_CHUNKS
+
+_LINEAGE = {
+    "id": ("session_id", "kind"),
+    "turn_id": ("session_id", "kind"),
+    "part": ("text",),
+    "turn_index": ("kind", "seq"),
+    "role": ("kind",),
+    "ended_at": ("timestamp",),
+    "text": ("text", "kind", "tool_name", "command", "paths", "is_error", "message_id"),
+    "tools_used": ("tool_name",),
+    "files": ("paths",),
+    "commands": ("command",),
+    "errors": ("text", "is_error"),
+    "prompt_uuid": ("record_uuid", "kind"),
+    "first_seq": ("seq",),
+    "last_seq": ("seq",),
+    "content_hash": ("text",),
+    "chunker_version": (),
+    "ingested_at": (),
+}
+
+
+@dg.asset(
+    deps=[redacted_records],
+    partitions_def=projects,
+    group_name="turns",
+    kinds={"parquet"},
+    owners=OWNERS,
+    code_version=CHUNKER_VERSION,
+    metadata=definition_metadata(TURN_CHUNKS, REDACTED_RECORDS.name, _LINEAGE),
+)
+def turn_chunks(
+    context: dg.AssetExecutionContext, memory: MemoryResource
+) -> dg.MaterializeResult[None]:
+    """Passages of each turn: the prompt, the assistant's prose, a digest of tool calls.
+
+    No passage is longer than the embedding model reads, and no human or assistant word
+    is lost. Raw tool output is not in here.
+    """
+    components = memory.components()
+    return materialized(components, chunk_project(components, context.partition_key), TURN_CHUNKS)

@@ -1,0 +1,99 @@
+"""matches_schema: columns, keys, ranges and closed sets of each table."""
+
+import dagster as dg
+
+from memory_assets.assets.redacted_records import redacted_records
+from memory_assets.assets.session_summaries import session_summaries
+from memory_assets.assets.turn_chunks import turn_chunks
+from memory_assets.assets.turn_embeddings import turn_embeddings
+from memory_assets.assets.user_prompts import user_prompts
+from memory_assets.checks.expectations import TableExpectations, validate
+from memory_assets.metadata import checked
+from memory_assets.partitions import projects
+from memory_assets.resources import MemoryResource
+from memory_assets.settings import KNOWN_AGENTS
+from memory_assets.stores import schemas
+
+_AT_LEAST_0 = (0.0, None)
+_NOT_EMPTY = (1.0, None)
+
+EXPECTATIONS = (
+    TableExpectations(
+        schemas.REDACTED_RECORDS,
+        unique=("session_id", "agent_id", "seq"),
+        bounds={"seq": _AT_LEAST_0, "byte_start": _AT_LEAST_0, "redactions": _AT_LEAST_0},
+        one_of={
+            "agent": KNOWN_AGENTS,
+            "role": ("user", "assistant", "tool", "system"),
+            "kind": (
+                "prompt",
+                "assistant_text",
+                "thinking",
+                "tool_use",
+                "tool_result",
+                "system",
+                "title",
+                "summary",
+                "attachment",
+            ),
+        },
+        ordered=(("byte_start", "byte_end"),),
+    ),
+    TableExpectations(
+        schemas.TURN_CHUNKS,
+        unique=("id",),
+        bounds={"part": _AT_LEAST_0, "turn_index": _AT_LEAST_0, "text": _NOT_EMPTY},
+        one_of={"agent": KNOWN_AGENTS, "role": ("user", "assistant", "turn")},
+        ordered=(("timestamp", "ended_at"),),
+    ),
+    TableExpectations(
+        schemas.TURN_EMBEDDINGS,
+        unique=("id",),
+        bounds={"vector": (0.999, 1.001)},
+    ),
+    TableExpectations(
+        schemas.USER_PROMPTS,
+        unique=("id",),
+        bounds={"part": _AT_LEAST_0, "turn_index": _AT_LEAST_0, "text": _NOT_EMPTY},
+        one_of={"agent": KNOWN_AGENTS},
+    ),
+    TableExpectations(
+        schemas.SESSION_SUMMARIES,
+        unique=("id",),
+        bounds={"duration_seconds": _AT_LEAST_0, "turns": _NOT_EMPTY, "text": _NOT_EMPTY},
+        one_of={"agent": KNOWN_AGENTS},
+        ordered=(("started_at", "ended_at"),),
+    ),
+)
+
+_ASSETS = {
+    asset.key.to_user_string(): asset
+    for asset in (
+        redacted_records,
+        turn_chunks,
+        turn_embeddings,
+        user_prompts,
+        session_summaries,
+    )
+}
+
+
+def _check(wanted: TableExpectations) -> dg.AssetChecksDefinition:
+    @dg.asset_check(
+        asset=_ASSETS[wanted.table.name],
+        name="matches_schema",
+        description=(
+            "Great Expectations: columns, keys, ranges and closed sets, over the lengths of "
+            "texts and never the texts."
+        ),
+        partitions_def=projects,
+    )
+    def matches_schema(
+        context: dg.AssetCheckExecutionContext, memory: MemoryResource
+    ) -> dg.AssetCheckResult:
+        return checked(validate(memory.components(), context.partition_key, wanted))
+
+    return matches_schema
+
+
+CHECKS = [_check(wanted) for wanted in EXPECTATIONS]

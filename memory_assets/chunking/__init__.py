@@ -1,0 +1,30 @@
+"""Redacted records to turns, and turns to the passages that are embedded and found.
+
+Belongs here: what a turn is, what of it is worth embedding, where a long turn is cut.
+Does not: reading or redacting transcripts, vectors, stores. Text goes in and comes out
+as `RedactedText`. docs/chunking.md has the measurements behind the composition.
+"""
+
+from memory_assets.chunking.chunks import (
+    CHUNKER_VERSION,
+    DEFAULT_COMPOSITION,
+    chunk_turn,
+    content_hash,
+    prompt_passages,
+)
+from memory_assets.chunking.composition import Composition
+from memory_assets.chunking.files import file_matches
+from memory_assets.chunking.passages import Tokens
+from memory_assets.chunking.turns import build_turns
+
+__all__ = [
+    "CHUNKER_VERSION",
+    "DEFAULT_COMPOSITION",
+    "Composition",
+    "Tokens",
+    "build_turns",
+    "chunk_turn",
+    "content_hash",
+    "file_matches",
+    "prompt_passages",
+]

@@ -1,0 +1,112 @@
+"""What of a turn is worth embedding, as segments in reading order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from memory_assets.chunking.digest import digest
+from memory_assets.models import RedactedRecord, Turn
+from memory_assets.redacted_text import RedactedText, join
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """How passages are made; the defaults are what measured best (docs/chunking.md).
+
+    `max_tokens` bounds a passage in word pieces, special ones and context included.
+    `digest` puts the digest of tool calls where they happen, at the turn's end, or
+    nowhere; `lookups` has it name files that were only read. `context_tokens` is how
+    much of the prompt's head each later passage carries.
+    """
+
+    max_tokens: int = 256
+    digest: Literal["inline", "end", "none"] = "inline"
+    lookups: bool = False
+    context_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One block of a turn's text: who speaks, and whether it is the human prompt itself."""
+
+    speaker: Literal["user", "assistant"]
+    text: RedactedText
+    is_prompt: bool = False
+
+
+# What a human says through a tool: answers to the agent's questions, and what was typed
+# on declining a call. The result's text around the human's words is the agent's own.
+_ANSWERS = ("User has answered your questions:", "Your questions have been answered:")
+_ANSWERS_END = ("You can now continue", "You can continue")
+_DECLINED = "the user said:"
+
+
+def segments(turn: Turn, composition: Composition) -> Iterator[Segment]:
+    """Yield the turn's segments: prompt, prose (a message's blocks together), human replies
+    given through tools, approved plans, and digests. Thinking, injected text, compaction
+    summaries, titles and tool output are left out."""
+    calls: list[RedactedRecord] = []
+    messages = _texts_by_message(turn.records)
+    for record in turn.records:
+        if record.kind in ("tool_use", "tool_result"):
+            calls.append(record)
+        spoken = _spoken(record, messages)
+        if spoken is None:
+            continue
+        if composition.digest == "inline":
+            yield from _digested(calls, composition)
+            calls.clear()
+        yield spoken
+    if composition.digest != "none":
+        yield from _digested(calls, composition)
+
+
+def _digested(calls: Sequence[RedactedRecord], composition: Composition) -> Iterator[Segment]:
+    text = digest(calls, lookups=composition.lookups)
+    if text:
+        yield Segment("assistant", text)
+
+
+def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> Segment | None:
+    """Return what a record says; a message's blocks all stand where its first one does."""
+    if record.kind == "prompt":
+        segment = Segment("user", _stripped(record.text), is_prompt=True)
+    elif record.kind == "assistant_text":
+        blocks = messages.pop(record.message_id, []) if record.message_id else [record.text]
+        segment = Segment("assistant", _stripped(join("\n\n", blocks)))
+    elif record.kind == "tool_result":
+        segment = Segment("user", _stripped(_reply(record)))
+    elif record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
+        segment = Segment("assistant", _stripped(record.text))
+    else:
+        return None
+    return segment if segment.text else None
+
+
+def _stripped(text: RedactedText) -> RedactedText:
+    start = len(text) - len(text.lstrip())
+    return text.cut(start, len(text.rstrip())) if text.strip() else text.cut(0, 0)
+
+
+def _texts_by_message(records: Sequence[RedactedRecord]) -> dict[str, list[RedactedText]]:
+    messages: dict[str, list[RedactedText]] = {}
+    for record in records:
+        if record.kind == "assistant_text" and record.message_id and record.text.strip():
+            messages.setdefault(record.message_id, []).append(record.text)
+    return messages
+
+
+def _reply(record: RedactedRecord) -> RedactedText:
+    text = record.text
+    if record.tool_name == "AskUserQuestion":
+        for opening in _ANSWERS:
+            if text.startswith(opening):
+                ends = [at for end in _ANSWERS_END if (at := text.rfind(end)) > 0]
+                return text.cut(len(opening), min(ends) if ends else None)
+    elif record.is_error:
+        at = text.find(_DECLINED, 0, 1_000)
+        if at >= 0:
+            return text.cut(at + len(_DECLINED))
+    return text.cut(0, 0)

@@ -1,0 +1,35 @@
+"""Paths as they are stored and as they are asked for."""
+
+from __future__ import annotations
+
+from memory_assets.redacted_text import RedactedText
+
+
+def stored_path(path: RedactedText, project_root: str, cwd: str) -> RedactedText:
+    """Return `path` relative to the project's root, else to `cwd`, else as it is."""
+    for base in (project_root, cwd):
+        prefix = base.rstrip("/\\")
+        if (
+            prefix
+            and path.startswith(prefix)
+            and path[len(prefix) : len(prefix) + 1] in ("/", "\\")
+        ):
+            return path.cut(len(prefix) + 1)
+    if path.startswith("./"):
+        return path.cut(2)
+    return path
+
+
+def file_matches(stored: str, asked: str) -> bool:
+    """Return whether a stored path and the one asked for can be the same file.
+
+    They are if one ends with the other at a directory's boundary: `split.py`,
+    `src/split.py` and `/home/ada/app/src/split.py` all match `src/split.py`.
+    """
+    left, right = _parts(stored), _parts(asked)
+    length = min(len(left), len(right))
+    return length > 0 and left[-length:] == right[-length:]
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]

@@ -1,0 +1,117 @@
+"""Where a long text is cut: on natural boundaries, every passage within the token limit."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Protocol
+
+# A passage ends at the last boundary of the best rank that leaves it this full.
+FULL_ENOUGH = (0.4, 0.4, 0.6, 0.7, 0.0)
+# Word pieces bound a passage, but an unbroken run of letters is one piece at any length.
+MAX_CHARACTERS = 4_000
+
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=#{1,6} )")
+_LINE = re.compile(r"\n")
+_SENTENCE = re.compile(r"[.!?:;]['\")\]]*\s+|[。！？]")
+_SPACE = re.compile(r"\s+")
+
+
+class Tokens(Protocol):
+    """The embedder's word pieces; counts include its two special tokens."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Word pieces that the embedder looks at."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Return the word pieces of `text`, special tokens included."""
+        ...
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return (start, end) in characters of each word piece, special tokens left out."""
+        ...
+
+
+def split_passages(
+    text: str, tokens: Tokens, limit: int, edges: Sequence[int] = ()
+) -> list[tuple[int, int]]:
+    """Return (start, end) of passages of at most `limit` word pieces, special ones included.
+
+    `edges` are positions where one block of the text ends and the next begins. Cuts
+    fall, in this order of preference, on an edge or a paragraph's end outside a code
+    fence, on a paragraph's end inside one, on a line's, a sentence's or a word's end,
+    and within a word only if it alone exceeds the limit. All but white space between
+    passages is covered, in order, once.
+    """
+    offsets = tokens.token_offsets(text)
+    boundaries = _Boundaries(text, edges)
+    spans = []
+    start = _skip_space(text, 0)
+    while start < len(text):
+        room = limit - 2
+        while True:
+            furthest = _furthest(text, offsets, start, room)
+            end = furthest
+            if furthest < len(text):
+                end = boundaries.best(start, furthest)
+            # A piece of a word may count more than it did within the word.
+            if room <= 1 or tokens.count_tokens(text[start:end]) <= limit:
+                break
+            room = room * 9 // 10
+        spans.append((start, start + len(text[start:end].rstrip())))
+        start = _skip_space(text, end)
+    return spans
+
+
+def _furthest(text: str, offsets: list[tuple[int, int]], start: int, room: int) -> int:
+    """Return where a passage from `start` must end so as to hold at most `room` pieces."""
+    first = bisect_right(offsets, start, key=lambda offset: offset[1])
+    if first + room >= len(offsets):
+        return min(len(text), start + MAX_CHARACTERS)
+    return max(start + 1, min(offsets[first + room][0], start + MAX_CHARACTERS))
+
+
+def _skip_space(text: str, start: int) -> int:
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
+
+
+class _Boundaries:
+    """The places where a text may be cut, by rank; a lower rank is a better place."""
+
+    def __init__(self, text: str, edges: Sequence[int]) -> None:
+        fences = [match.start() for match in _FENCE.finditer(text)]
+        outside = set(edges)
+        inside: set[int] = set()
+        for match in _PARAGRAPH.finditer(text):
+            fenced = bisect_right(fences, match.start()) % 2
+            (inside if fenced else outside).add(match.end())
+        outside.update(fences[0::2])  # before a fence opens
+        self._text = text
+        self._ranked = [
+            sorted(outside),
+            sorted(inside),
+            [match.end() for match in _LINE.finditer(text)],
+        ]
+
+    def best(self, start: int, furthest: int) -> int:
+        """Return the best cut in (start, furthest]."""
+        window = self._text[start:furthest]
+        for rank, share in enumerate(FULL_ENOUGH):
+            least = start + max(1, int(share * len(window)))
+            if rank < len(self._ranked):
+                places = self._ranked[rank]
+                found = bisect_right(places, furthest) - 1
+                if found >= 0 and places[found] >= least:
+                    return places[found]
+            else:
+                pattern = _SENTENCE if rank == len(self._ranked) else _SPACE
+                ends = [start + match.end() for match in pattern.finditer(window)]
+                if ends and ends[-1] >= least:
+                    return ends[-1]
+        return furthest

@@ -1,0 +1,102 @@
+"""The records of one session, cut into turns at the human's prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from memory_assets.models import RedactedRecord, Turn
+
+
+def build_turns(records: Iterable[RedactedRecord], first_index: int = 0) -> Iterator[Turn]:
+    """Yield the turns of one session, `turn_index` counting human prompts from `first_index`
+    (a fork whose copied prompts were left out starts behind them).
+
+    `records` are one session's: the main file in file order, and each subagent's in its
+    own file order, before, after or between. A subagent's records are placed after the
+    call that spawned it. What precedes the first prompt belongs to turn 0 if the
+    assistant says something there, else to none. A session without a prompt is one turn
+    with `prompt` None if the assistant says anything, else no turn.
+    """
+    ordered = _with_subagents_in_place(records)
+    starts = [place for place, record in enumerate(ordered) if record.kind == "prompt"]
+    if not starts:
+        if _says_something(ordered):
+            yield Turn(ordered[0].session_id, first_index, None, tuple(ordered))
+        return
+    begins = list(starts)
+    if _says_something(ordered[: starts[0]]):
+        begins[0] = 0
+    ends = [*starts[1:], len(ordered)]
+    for index, (begin, start, end) in enumerate(
+        zip(begins, starts, ends, strict=True), first_index
+    ):
+        prompt = ordered[start]
+        yield Turn(prompt.session_id, index, prompt, tuple(ordered[begin:end]))
+
+
+def _says_something(records: Iterable[RedactedRecord]) -> bool:
+    return any(record.kind == "assistant_text" and record.text.strip() for record in records)
+
+
+def _with_subagents_in_place(records: Iterable[RedactedRecord]) -> list[RedactedRecord]:
+    main: list[RedactedRecord] = []
+    subagents: dict[str, list[RedactedRecord]] = {}
+    for record in records:
+        if record.agent_id is None:
+            main.append(record)
+        else:
+            subagents.setdefault(record.agent_id, []).append(record)
+    if not subagents:
+        return main
+    return _placed(main, subagents)
+
+
+def _placed(
+    main: list[RedactedRecord], subagents: dict[str, list[RedactedRecord]]
+) -> list[RedactedRecord]:
+    """Merge: after the spawning result, else by time, else at the end."""
+    everything = [main, *subagents.values()]
+    spawned = {
+        record.spawned_agent_id
+        for records in everything
+        for record in records
+        if record.spawned_agent_id
+    }
+    waiting = dict(subagents)
+    by_time: dict[int, list[str]] = {}
+    for agent_id, own in subagents.items():
+        if agent_id not in spawned:
+            by_time.setdefault(_place_by_time(main, own), []).append(agent_id)
+    ordered: list[RedactedRecord] = []
+
+    def follow(record: RedactedRecord) -> None:
+        ordered.append(record)
+        for child in waiting.pop(record.spawned_agent_id, ()):
+            follow(child)
+
+    for place in range(len(main) + 1):
+        for agent_id in by_time.get(place, ()):
+            for record in waiting.pop(agent_id, ()):
+                follow(record)
+        if place < len(main):
+            follow(main[place])
+    for agent_id in list(waiting):  # spawned by each other, or by an agent that is not here
+        for record in waiting.pop(agent_id, ()):
+            follow(record)
+    return ordered
+
+
+def _place_by_time(main: list[RedactedRecord], own: list[RedactedRecord]) -> int:
+    """Return the index in `main` before which the subagent belongs by its start time.
+
+    Timestamps step back now and then, so it is after the last record that is not later.
+    """
+    start: datetime | None = next((r.timestamp for r in own if r.timestamp is not None), None)
+    if start is None:
+        return len(main)
+    place = 0
+    for index, record in enumerate(main):
+        if record.timestamp is not None and record.timestamp <= start:
+            place = index + 1
+    return place

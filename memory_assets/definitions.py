@@ -1,0 +1,54 @@
+"""The Dagster code location: `build_defs` assembles the graph, `defs` is what Dagster loads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import dagster as dg
+
+from memory_assets.assets.collections import (
+    prompt_collection,
+    session_collection,
+    summary_collection,
+)
+from memory_assets.assets.raw_sessions import raw_sessions
+from memory_assets.assets.redacted_records import redacted_records
+from memory_assets.assets.session_summaries import session_summaries
+from memory_assets.assets.turn_chunks import turn_chunks
+from memory_assets.assets.turn_embeddings import turn_embeddings
+from memory_assets.assets.user_prompts import user_prompts
+from memory_assets.checks import completeness, redaction, schemas
+from memory_assets.jobs import ingest_project
+from memory_assets.resources import MemoryResource
+from memory_assets.sensors import projects_directory_sensor
+
+ASSETS = (
+    raw_sessions,
+    redacted_records,
+    turn_chunks,
+    turn_embeddings,
+    session_collection,
+    user_prompts,
+    prompt_collection,
+    session_summaries,
+    summary_collection,
+)
+
+
+def build_defs(
+    resources: Mapping[str, object] | None = None,
+    loggers: Mapping[str, dg.LoggerDefinition] | None = None,
+) -> dg.Definitions:
+    """Return the whole graph; `resources` and `loggers` replace the default ones by name."""
+    return dg.Definitions(
+        assets=ASSETS,
+        asset_checks=[*redaction.CHECKS, *completeness.CHECKS, *schemas.CHECKS],
+        jobs=[ingest_project],
+        sensors=[projects_directory_sensor],
+        resources={"memory": MemoryResource(), **(resources or {})},
+        executor=dg.in_process_executor,
+        loggers=loggers,
+    )
+
+
+defs = build_defs()

@@ -1,0 +1,19 @@
+"""Text to vectors, with all-MiniLM-L6-v2 from an installed package.
+
+Belongs here: finding and verifying the model's files, word pieces, vectors. Does not:
+what text is worth embedding (`chunking`), storing vectors (`stores`), anything that
+could reach the network. onnxruntime is imported when an embedder is loaded, not before.
+"""
+
+from memory_assets.embedding.base import Embedder, embed_redacted
+from memory_assets.embedding.minilm import DEFAULT_EMBEDDER, load_embedder
+from memory_assets.embedding.word_pieces import WordPieces, load_word_pieces
+
+__all__ = [
+    "DEFAULT_EMBEDDER",
+    "Embedder",
+    "WordPieces",
+    "embed_redacted",
+    "load_embedder",
+    "load_word_pieces",
+]

@@ -1,0 +1,78 @@
+"""BERT's uncased word pieces, as all-MiniLM-L6-v2 was trained on.
+
+`vocab.txt` beside this module is the published vocabulary (Apache-2.0), byte for byte:
+the package with the weights has none. Settings follow the model's tokenizer.json.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from tokenizers import AddedToken, Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+
+from memory_assets.embedding.weights import verify
+from memory_assets.errors import EmbedderUnavailable
+
+VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+CLS_ID, SEP_ID = 101, 102  # their lines in the vocabulary, counted from 0
+
+
+class WordPieces:
+    """Splits text into the model's word pieces; needs neither the weights nor onnxruntime."""
+
+    max_tokens = 256  # sentence_bert_config.json: max_seq_length
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Wrap a tokenizer that neither truncates nor pads nor adds special tokens."""
+        self._tokenizer = tokenizer
+
+    def model_input(self, text: str) -> list[int]:
+        """Return [CLS], the first word pieces, [SEP]: at most `max_tokens` ids."""
+        ids = self._tokenizer.encode(_encodable(text)).ids
+        return [CLS_ID, *ids[: self.max_tokens - 2], SEP_ID]
+
+    def count_tokens(self, text: str) -> int:
+        """Return the word pieces of `text`, [CLS] and [SEP] included, before truncation."""
+        return len(self._tokenizer.encode(_encodable(text))) + 2
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return (start, end) in characters of each word piece, [CLS] and [SEP] left out."""
+        return list(self._tokenizer.encode(_encodable(text)).offsets)
+
+
+def load_word_pieces() -> WordPieces:
+    """Return the model's word pieces (40 ms).
+
+    Raises:
+        EmbedderUnavailable: this package's vocabulary is missing or altered.
+    """
+    try:
+        content = files("memory_assets.embedding").joinpath("vocab.txt").read_bytes()
+    except OSError as error:
+        raise EmbedderUnavailable("vocab.txt is missing: reinstall memory-assets") from error
+    verify(content, VOCABULARY_SHA256, "vocab.txt", "reinstall memory-assets")
+    pieces = content.decode("utf-8").rstrip("\n").split("\n")
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
+    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = BertNormalizer(
+        clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=True
+    )
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    # Registered as upstream does, so that a literal "[SEP]" in a text counts the same.
+    tokenizer.add_special_tokens(
+        [AddedToken(token, special=True, normalized=False) for token in SPECIAL_TOKENS]
+    )
+    return WordPieces(tokenizer)
+
+
+def _encodable(text: str) -> str:
+    """Replace lone surrogates, which have no UTF-8; offsets stay true."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode("utf-8")
+    return text

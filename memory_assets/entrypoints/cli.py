@@ -1,0 +1,168 @@
+"""The console script `memory`. Parsing and printing only.
+
+Exit codes: 0 fine, 1 error, 2 usage, 3 found nothing, 4 a check failed. Dagster is
+imported by the commands that run it (`ingest` with work to do, `dev`), never by the
+others.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from memory_assets import __version__
+from memory_assets.entrypoints import rendering
+from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound
+from memory_assets.settings import load_settings
+
+EXIT_ERROR, EXIT_USAGE, EXIT_NOTHING_FOUND, EXIT_CHECK_FAILED = 1, 2, 3, 4
+
+app = typer.Typer(
+    name="memory",
+    help="Search what your coding agents did before.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON, a stable contract.")]
+
+
+def main() -> None:
+    """Run the command line; errors of ours become one line and an exit code."""
+    try:
+        app()
+    except ConfigurationError as error:
+        _fail(str(error), EXIT_USAGE)
+    except NotFound as error:
+        _fail(str(error), EXIT_NOTHING_FOUND)
+    except MemoryAssetsError as error:
+        _fail(str(error), EXIT_ERROR)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(EXIT_ERROR)
+
+
+def _fail(message: str, code: int) -> None:
+    Console(stderr=True, soft_wrap=True).print(f"[red]error[/red] {rendering.escaped(message)}")
+    sys.exit(code)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def ingest(
+    once: Annotated[
+        bool, typer.Option("--once", help="Take in what changed, then stop (the default).")
+    ] = True,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most this many new or changed files.")
+    ] = None,
+    projects_dir: Annotated[
+        Path | None, typer.Option(help="Claude Code's projects directory to read, and no other.")
+    ] = None,
+    project: Annotated[
+        list[str] | None, typer.Option(help="Only this project; repeatable.")
+    ] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="Only this agent; repeatable.")] = None,
+    full: Annotated[bool, typer.Option(help="Make everything again, changed or not.")] = False,
+    json: _Json = False,
+) -> None:
+    """Bring the memory up to date with the agents' transcripts."""
+    from memory_assets.entrypoints.ingest_command import ingest_once
+
+    settings = load_settings(projects_dir=projects_dir, agents=tuple(agent) if agent else None)
+    outcome = ingest_once(settings, limit=limit, projects=project or [], full=full, as_json=json)
+    raise typer.Exit(outcome)
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What you are looking for, in your own words.")],
+    kind: Annotated[
+        str, typer.Option("--in", help="sessions, prompts, summaries or all.")
+    ] = "sessions",
+    mode: Annotated[str, typer.Option(help="hybrid or semantic.")] = "hybrid",
+    project: Annotated[str | None, typer.Option(help="Only this project.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only this agent.")] = None,
+    since: Annotated[str | None, typer.Option(help="Since 7d, 12h, 2w or a date.")] = None,
+    until: Annotated[str | None, typer.Option(help="Before 7d, 12h, 2w ago or a date.")] = None,
+    tool: Annotated[str | None, typer.Option(help="Turns that called this tool.")] = None,
+    file: Annotated[str | None, typer.Option(help="Turns that touched this path.")] = None,
+    n: Annotated[int, typer.Option("-n", help="How many hits.")] = 10,
+    json: _Json = False,
+) -> None:
+    """Find the turns that answer a question."""
+    from memory_assets.recall import open_memory
+    from memory_assets.recall.request import parse_kinds, parse_time
+
+    answer = open_memory().search(
+        query,
+        kinds=parse_kinds(kind),
+        mode=mode,
+        project=project,
+        agent=agent,
+        since=parse_time(since) if since else None,
+        until=parse_time(until) if until else None,
+        tool=tool,
+        file=file,
+        n=n,
+    )
+    if json:
+        rendering.print_json(answer.to_dict())
+    else:
+        rendering.print_answer(answer)
+    if not answer.hits:
+        raise typer.Exit(EXIT_NOTHING_FOUND)
+
+
+@app.command()
+def show(
+    id: Annotated[str, typer.Argument(help="A turn, prompt, summary or session id.")],
+    around: Annotated[int, typer.Option(min=0, max=50, help="Turns before and after.")] = 0,
+    json: _Json = False,
+) -> None:
+    """Print a turn in full, or a session's summary."""
+    from memory_assets.recall import open_memory
+
+    rows = open_memory().show(id, around)
+    if json:
+        rendering.print_json({"id": id, "rows": rows})
+    else:
+        rendering.print_rows(rows, id)
+
+
+@app.command()
+def status(json: _Json = False) -> None:
+    """Say what is in memory, how complete it is, and what is held back."""
+    from memory_assets.recall import open_memory
+
+    current = open_memory().status()
+    if json:
+        rendering.print_json(current)
+    else:
+        rendering.print_status(current)
+
+
+@app.command()
+def dev(
+    host: Annotated[str, typer.Option(help="Address of the web page; it has no password.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the web page.")] = 3000,
+) -> None:
+    """Start Dagster's web page, daemon and sensor on this memory."""
+    from memory_assets.entrypoints.dagster_home import run_dev
+
+    run_dev(load_settings(), host, port)

@@ -1,0 +1,67 @@
+"""The Dagster instance of a data directory: its configuration, and its processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import dagster as dg
+import yaml
+
+from memory_assets.errors import ConfigurationError
+from memory_assets.settings import PROJECT_ROOT, Settings
+
+_DATA_DIR_IN_TEMPLATE = "data/dagster"
+
+
+def prepare(settings: Settings) -> Path:
+    """Write the instance's dagster.yaml for this data directory, set DAGSTER_HOME to it,
+    and return its directory.
+
+    The configuration is the project's own dagster.yaml with its paths made absolute.
+    """
+    home = settings.dagster_dir
+    try:
+        template = yaml.safe_load((PROJECT_ROOT / "dagster.yaml").read_text())
+        home.mkdir(parents=True, exist_ok=True)
+        text = yaml.safe_dump(_rebased(template, home), sort_keys=False)
+        config = home / "dagster.yaml"
+        if not config.exists() or config.read_text() != text:
+            staging = config.with_suffix(f".{os.getpid()}.staging")
+            staging.write_text(text)
+            staging.replace(config)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot prepare the Dagster instance in {home}: {error.strerror}. Set "
+            "MEMORY_DATA_DIR to a directory that you can write."
+        ) from error
+    os.environ["DAGSTER_HOME"] = str(home)
+    os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
+    os.environ["MEMORY_DATA_DIR"] = str(settings.data_dir)
+    return home
+
+
+def open_instance(settings: Settings) -> dg.DagsterInstance:
+    """Return the Dagster instance of this data directory."""
+    prepare(settings)
+    return dg.DagsterInstance.get()
+
+
+def run_dev(settings: Settings, host: str, port: int) -> None:
+    """Become `dagster dev` (webserver, daemon, code server) on this data directory."""
+    prepare(settings)
+    workspace = str(PROJECT_ROOT / "workspace.yaml")
+    os.chdir(PROJECT_ROOT)
+    arguments = ["dagster", "dev", "-w", workspace, "-h", host, "-p", str(port)]
+    os.execv(sys.executable, [sys.executable, "-m", *arguments])
+
+
+def _rebased(value: object, home: Path) -> object:
+    if isinstance(value, dict):
+        return {key: _rebased(item, home) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rebased(item, home) for item in value]
+    if isinstance(value, str) and value.startswith(_DATA_DIR_IN_TEMPLATE):
+        return str(home) + value.removeprefix(_DATA_DIR_IN_TEMPLATE)
+    return value

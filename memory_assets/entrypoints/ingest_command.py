@@ -1,0 +1,137 @@
+"""What `memory ingest` does around the runs: the plan, the progress, the report."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from memory_assets.entrypoints import rendering
+from memory_assets.errors import ConfigurationError
+from memory_assets.pipeline import index, plan, scan
+from memory_assets.pipeline.components import Components
+from memory_assets.recall.status import status
+from memory_assets.settings import SAMPLE_DIR, Settings
+from memory_assets.stores.schemas import SESSION_SUMMARIES
+
+_STEPS_PER_PROJECT = 24
+_EXIT_FINE, _EXIT_ERROR, _EXIT_CHECK_FAILED = 0, 1, 4
+
+
+def ingest_once(
+    settings: Settings,
+    *,
+    limit: int | None,
+    projects: Sequence[str],
+    full: bool,
+    as_json: bool,
+) -> int:
+    """Bring the memory up to date, report, and return the exit code."""
+    console = Console(stderr=as_json, soft_wrap=True)
+    started = time.perf_counter()
+    roots = settings.transcript_roots()
+    _require_roots(roots)
+    console.print(f"Reading {', '.join(f'{agent}: {path}' for agent, path in roots.items())}")
+    if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
+        console.print("No agent's transcripts found here: taking the sample sessions instead.")
+    components = Components(settings)
+    sources = scan.find_sources(components)
+    if full:
+        _forget_work(components, projects)
+    if index.forget_lost_store(components):
+        console.print("Chroma's files are gone: the collections are rebuilt from the lake.")
+    works = [
+        work for work in plan.plan(components, sources) if not projects or work.project in projects
+    ]
+    unknown = sorted(set(projects) - {*sources, *(work.project for work in works)})
+    if unknown and not set(unknown) <= set(components.catalog.counts_by("project")):
+        raise ConfigurationError(f"no project {unknown[0]!r}; known are: {', '.join(sources)}")
+    report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
+    if works:
+        report = _run(settings, works, limit, console)
+    report["seconds"] = round(time.perf_counter() - started, 2)
+    report["work"] = [vars(work) for work in works]
+    _print_report(components, report, console, as_json)
+    if report["failed"]:
+        return _EXIT_ERROR
+    return _EXIT_CHECK_FAILED if report["checks_failed"] else _EXIT_FINE
+
+
+def _require_roots(roots: dict[str, Path]) -> None:
+    if not roots:
+        raise ConfigurationError("no agent is left to read; see MEMORY_AGENTS and --agent")
+    for agent, path in roots.items():
+        if not path.is_dir():
+            raise ConfigurationError(
+                f"the {agent} directory {path} does not exist. Set --projects-dir, or "
+                "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR, to where it is."
+            )
+
+
+def _forget_work(components: Components, projects: Sequence[str]) -> None:
+    """Make every stage of the projects (all, when none is named) count as not done."""
+    if not projects:
+        index.reset_collections(components)
+    for project in projects or components.catalog.counts_by("project"):
+        components.catalog.forget_project_products(project)
+
+
+def _run(
+    settings: Settings, works: Sequence[plan.ProjectPlan], limit: int | None, console: Console
+) -> dict[str, Any]:
+    from memory_assets.entrypoints.ingest import run_plans
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("starting", total=len(works) * _STEPS_PER_PROJECT)
+
+        def show(project: str, step: str) -> None:
+            bar.update(task, advance=1, description=rendering.escaped(f"{project[-40:]} {step}"))
+
+        return dict(vars(run_plans(settings, works, limit=limit, progress=show)))
+
+
+def _print_report(
+    components: Components, report: dict[str, Any], console: Console, as_json: bool
+) -> None:
+    current = status(components.settings, components.catalog)
+    if as_json:
+        rendering.print_json({**report, "status": current})
+        return
+    for project, reason in report["failed"].items():
+        console.print(f"[red]failed[/red] {rendering.escaped(f'{project}: {reason}')}")
+    for name in report["checks_failed"]:
+        console.print(f"[red]check failed[/red] {rendering.escaped(name)}")
+    for name in report["warnings"]:
+        console.print(f"[yellow]warning[/yellow] {rendering.escaped(name)}")
+    if not report["work"]:
+        console.print(f"Nothing to do: everything is up to date ({report['seconds']} s).")
+    else:
+        console.print(f"{report['projects']} projects in {report['seconds']} s.")
+    rendering.print_totals(current, console)
+    suggestion = _suggested_query(components)
+    if suggestion:
+        console.print(f"\nTry: .venv/bin/memory search {shlex.quote(suggestion)}")
+
+
+def _suggested_query(components: Components) -> str:
+    """Return the title of the newest session: a question that has an answer."""
+    newest: tuple[str, str] = ("", "")
+    for project in components.lake.projects(SESSION_SUMMARIES):
+        rows = components.lake.read_partition(
+            SESSION_SUMMARIES, project, ["title", "ended_at", "prompts"]
+        )
+        for row in rows.to_pylist():
+            if row["prompts"] and row["title"] and row["ended_at"] is not None:
+                newest = max(newest, (row["ended_at"].isoformat(), row["title"]))
+    return newest[1]

@@ -1,0 +1,145 @@
+"""How the command line prints. Recalled text is data: it is shown, never interpreted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from memory_assets.recall.answer import Answer, Coverage
+
+_SHOWN_CHARACTERS = 600
+_CONTROL = {code: None for code in range(32) if chr(code) not in "\n\t"} | {127: None}
+
+
+def print_json(value: object) -> None:
+    """Print a value as one JSON document on standard output."""
+    sys.stdout.buffer.write(
+        orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE, default=_plain)
+    )
+
+
+def escaped(text: str) -> str:
+    """Return text without control characters (a transcript may hold terminal escapes)
+    and with rich's markup escaped."""
+    return escape(text.translate(_CONTROL))
+
+
+def print_answer(answer: Answer) -> None:
+    """Print the hits of a search, best first, each with the id that `memory show` takes."""
+    console = Console(soft_wrap=True)
+    for rank, hit in enumerate(answer.hits, start=1):
+        about = hit.metadata
+        when = str(about.get("timestamp", ""))[:16].replace("T", " ")
+        console.print(
+            f"[bold]{rank}.[/bold] [cyan]{escaped(hit.id)}[/cyan]  {hit.score:.2f}  {when}  "
+            f"{escaped(str(about.get('agent', '')))}  {escaped(str(about.get('project', '')))}"
+        )
+        console.print(Text(_shortened(str(hit.text))), style="dim" if rank > 3 else "")
+        console.print()
+    if not answer.hits:
+        console.print("Nothing found.")
+    _print_coverage(answer.coverage, Console(stderr=True, soft_wrap=True))
+
+
+def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
+    """Print turns with their passages, or a summary field by field."""
+    console = Console(soft_wrap=True)
+    for row in rows:
+        mark = "[bold]>[/bold] " if row["id"] == wanted and len(rows) > 1 else ""
+        console.print(f"{mark}[cyan]{escaped(row['id'])}[/cyan]  {escaped(row['project'])}")
+        for name, value in row.items():
+            if name in ("id", "project", "passages", "text", "content_hash") or not value:
+                continue
+            console.print(f"[bold]{name}[/bold] {escaped(_in_words(value))}")
+        for passage in row.get("passages", ()):
+            console.print(Text(f"\n{passage.translate(_CONTROL)}"))
+        console.print()
+
+
+def print_status(current: dict[str, Any]) -> None:
+    """Print what is in memory."""
+    console = Console(soft_wrap=True)
+    console.print(f"Memory in {escaped(current['data_dir'])}")
+    print_totals(current, console)
+    table = Table("project", "sessions", "files", "prompts", "MB", "gone", box=None)
+    for name, counts in current["projects"].items():
+        table.add_row(
+            escaped(name),
+            str(counts["sessions"]),
+            str(counts["files"]),
+            str(counts["prompts"] or 0),
+            f"{counts['bytes'] / 1e6:.1f}",
+            str(counts["gone"]),
+        )
+    console.print(table)
+    chroma = current["chroma"]
+    console.print(
+        f"Chroma: {chroma['state']} {chroma['url'] or ''}, {chroma['bytes'] / 1e6:.1f} MB; "
+        f"lake: {current['lake_bytes'] / 1e6:.1f} MB"
+    )
+    for entry in current["quarantined"]:
+        console.print(
+            f"[yellow]held back[/yellow] {escaped(entry['session_id'])} since {entry['since']}: "
+            f"{escaped(entry['reason'])}"
+        )
+
+
+def print_totals(current: dict[str, Any], console: Console) -> None:
+    """Print sessions, turns, chunks and how complete the collections are, in two lines."""
+    stages = current["stages"]
+    chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
+    agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
+    console.print(
+        f"{redacted.get('sessions', 0)} sessions ({agents}) in {len(current['projects'])} "
+        f"projects: {redacted.get('rows') or 0} records, {chunks.get('turns') or 0} turns, "
+        f"{chunks.get('rows') or 0} chunks, {redacted.get('redactions') or 0} redactions, "
+        f"{len(current['quarantined'])} held back."
+    )
+    behind = {
+        kind: covered for kind, covered in current["coverage"].items() if not covered["complete"]
+    }
+    if not behind:
+        console.print("Everything on record can be found.")
+    for kind, covered in behind.items():
+        console.print(
+            f"[yellow]{kind}: {covered['indexed']} of {covered['rows']} rows can be found; "
+            "run `memory ingest`[/yellow]"
+        )
+
+
+def _print_coverage(coverage: Coverage, console: Console) -> None:
+    if not coverage.complete:
+        console.print(
+            f"[yellow]Only {coverage.indexed} of {coverage.rows} rows can be found yet; "
+            "run `memory ingest`.[/yellow]"
+        )
+    if coverage.quarantined:
+        console.print(
+            f"[yellow]{coverage.quarantined} sessions are held back; see `memory status`.[/yellow]"
+        )
+
+
+def _shortened(text: str) -> str:
+    text = text.translate(_CONTROL)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS].rstrip()} ..."
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, list):
+        return "; ".join(_in_words(item) for item in value)
+    if isinstance(value, dict):
+        return " - ".join(str(item) for item in value.values())
+    return str(value)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, str):
+        return str(value)
+    raise TypeError(f"cannot print {type(value).__name__} as JSON")

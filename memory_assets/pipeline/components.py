@@ -1,0 +1,94 @@
+"""The stores and engines that the stages work with, opened once and only when used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+from filelock import FileLock, Timeout
+
+from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.embedding import Embedder, load_embedder
+from memory_assets.errors import StoreBusy
+from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
+from memory_assets.settings import Settings
+from memory_assets.stores.catalog import Catalog
+from memory_assets.stores.install_key import load_install_key
+from memory_assets.stores.lake import Lake
+from memory_assets.stores.vectors import CollectionVersions, VectorStore, open_vectors
+from memory_assets.summaries import Summarizer, load_summarizer
+
+
+class Components:
+    """What a stage needs, made from the settings; heavy parts load on first use."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.lake = Lake(settings.lake_dir)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The ledger."""
+        return Catalog(self.settings.catalog_path)
+
+    @cached_property
+    def install_key(self) -> bytes:
+        """The key of the fingerprints."""
+        return load_install_key()
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """The redactor; raises `RedactionUnavailable` rather than degrade."""
+        return load_redactor(
+            RedactionSettings(
+                max_file_bytes=self.settings.max_file_bytes, allowlist=self.settings.allowlist
+            )
+        )
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        return load_embedder(self.settings.embedder)
+
+    @cached_property
+    def summarizer(self) -> Summarizer:
+        """The summarizer."""
+        return load_summarizer(self.settings.summarizer)
+
+    @cached_property
+    def vectors(self) -> VectorStore:
+        """The connection to Chroma."""
+        return open_vectors(
+            self.settings.data_dir,
+            url=self.settings.chroma_url,
+            idle_seconds=self.settings.chroma_idle_seconds,
+        )
+
+    @cached_property
+    def collection_versions(self) -> CollectionVersions:
+        """What the rows of the collections are made with now."""
+        return CollectionVersions(
+            embedder_id=self.embedder.embedder_id,
+            dimension=self.embedder.dimension,
+            chunker_version=CHUNKER_VERSION,
+            ruleset_version=self.redactor.ruleset_version,
+        )
+
+    @contextmanager
+    def project_lock(self, project: str) -> Iterator[None]:
+        """Hold the project against other writers: one stage of one project at a time.
+
+        Raises:
+            StoreBusy: another process kept it for longer than the lock timeout.
+        """
+        path = self.lake.lock_path(project)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(path, timeout=self.settings.lock_timeout_seconds):
+                yield
+        except Timeout:
+            raise StoreBusy(
+                f"another process has been writing project {project} for "
+                f"{self.settings.lock_timeout_seconds:.0f} s; see `memory status`, then try again"
+            ) from None

@@ -1,0 +1,139 @@
+"""Which projects have work to do: the one answer that the CLI and the sensor share.
+
+It costs a stat a file and a read of the catalogue; no transcript, model or Chroma is
+opened. What counts is the state of the products, not a watermark, so that a run that
+failed half-way, or new code, shows up here until all stages have caught up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.pipeline import redact, scan
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.derive import expected_input
+from memory_assets.pipeline.index import INDEXES, indexed_sessions, wanted_input
+from memory_assets.pipeline.report import input_hash
+from memory_assets.stores.schemas import (
+    PROMPT_EMBEDDINGS,
+    REDACTED_RECORDS,
+    SESSION_SUMMARIES,
+    SUMMARY_EMBEDDINGS,
+    TURN_CHUNKS,
+    TURN_EMBEDDINGS,
+    USER_PROMPTS,
+)
+from memory_assets.transcripts import Source
+
+
+@dataclass(frozen=True)
+class ProjectPlan:
+    """A project with work to do. `reason` says which stage is behind, and by how much;
+    `fingerprint` changes with the files and the code, so it names the work."""
+
+    project: str
+    reason: str
+    fingerprint: str
+
+
+def plan(
+    components: Components, sources: Mapping[str, list[Source]], until: float | None = None
+) -> list[ProjectPlan]:
+    """Return the projects whose products are behind their files or the code, sorted.
+
+    `until` (of `time.monotonic`) ends the search early; it goes on where it stopped,
+    because what was found before is no longer behind.
+    """
+    known = {row.project for row in components.catalog.sources()}
+    plans = []
+    for project in sorted(known | sources.keys()):
+        if until is not None and time.monotonic() > until:
+            break
+        reason = _behind(components, project, sources.get(project, []))
+        if reason:
+            fingerprint = project_fingerprint(components, sources.get(project, []))
+            plans.append(ProjectPlan(project, reason, fingerprint))
+    return plans
+
+
+def project_fingerprint(components: Components, sources: list[Source]) -> str:
+    """Return a hash of a project's files (path, size, mtime) and of the code's versions."""
+    files = sorted(f"{source.path}:{source.size}:{source.mtime_ns}" for source in sources)
+    return input_hash(*_versions(components), *files)
+
+
+def _versions(components: Components) -> tuple[str, ...]:
+    return (
+        components.redactor.ruleset_version,
+        CHUNKER_VERSION,
+        components.embedder.embedder_id,
+        components.summarizer.summarizer_id,
+    )
+
+
+def _behind(components: Components, project: str, sources: list[Source]) -> str:
+    catalog = components.catalog
+    ledger = catalog.sources(project)
+    unread = {
+        (entry.session_id, entry.input_hash)
+        for entry in catalog.quarantined(project)
+        if entry.stage == scan.STAGE
+    }
+    changed = [
+        file
+        for file in scan.out_of_date(ledger, sources)
+        if (file.session_id, str(file.mtime_ns)) not in unread
+    ]
+    if changed:
+        return f"{len(changed)} new or changed file{'s' * (len(changed) != 1)}"
+    if scan.vanished(ledger, sources):
+        return "files vanished"
+    return _redaction_behind(components, project) or _derived_behind(components, project)
+
+
+def _redaction_behind(components: Components, project: str) -> str:
+    catalog, version = components.catalog, components.redactor.ruleset_version
+    products = catalog.products(redact.STAGE, project)
+    held = {entry.session_id: entry.input_hash for entry in catalog.quarantined(project)}
+    behind = 0
+    for session in redact.session_files(components, project):
+        wanted = session.input_hash(version)
+        product = products.get((project, session.session_id))
+        done = product is not None and product.input_hash == wanted
+        behind += not (done or session.gone or held.get(session.session_id) == wanted)
+    return f"{behind} session{'s' * (behind != 1)} to redact" if behind else ""
+
+
+def _derived_behind(components: Components, project: str) -> str:
+    catalog = components.catalog
+    embedder_id = components.embedder.embedder_id
+    stages = (
+        (TURN_CHUNKS, REDACTED_RECORDS, CHUNKER_VERSION),
+        (USER_PROMPTS, REDACTED_RECORDS, CHUNKER_VERSION),
+        (SESSION_SUMMARIES, REDACTED_RECORDS, components.summarizer.summarizer_id),
+        (TURN_EMBEDDINGS, TURN_CHUNKS, embedder_id),
+        (PROMPT_EMBEDDINGS, USER_PROMPTS, embedder_id),
+        (SUMMARY_EMBEDDINGS, SESSION_SUMMARIES, embedder_id),
+    )
+    for table, upstream, version in stages:
+        wanted = {
+            key: expected_input(product, version)
+            for key, product in catalog.products(upstream.name, project).items()
+        }
+        made = {key: item.input_hash for key, item in catalog.products(table.name, project).items()}
+        if wanted != made:
+            return f"{table.name} behind {upstream.name}"
+    for index in INDEXES:
+        made_from = {
+            key[1]: item.input_hash for key, item in catalog.products(index.stage, project).items()
+        }
+        wanted_from = {
+            session.session_id: wanted_input(components, session)
+            for session in indexed_sessions(components, project, index)
+        }
+        if wanted_from != made_from:
+            return f"{index.stage} behind {index.table.name}"
+    return ""

@@ -1,0 +1,210 @@
+"""redacted_records: every record of a project, redacted, each counted once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from memory_assets.errors import StoreError, safe_reason
+from memory_assets.models import RedactedRecord
+from memory_assets.pipeline.attribution import (
+    RECORD_DTYPE,
+    RecordIds,
+    SessionRecords,
+    copied_records,
+    hash_record_id,
+)
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.report import StageReport, input_hash, timed
+from memory_assets.stores.catalog import Product, Quarantined, SourceRow
+from memory_assets.stores.schemas import REDACTED_RECORDS
+from memory_assets.transcripts import ReadReport, Source, read_session
+
+STAGE = REDACTED_RECORDS.name
+_NOTHING_COPIED: RecordIds = np.empty(0, dtype=np.uint64)
+
+
+@dataclass(frozen=True)
+class SessionFiles:
+    """The files of one session, main file first, and the records it shares with an
+    older session."""
+
+    session_id: str
+    rows: tuple[SourceRow, ...]
+    copied: RecordIds
+
+    @property
+    def gone(self) -> bool:
+        """Whether none of the files is on disk any more."""
+        return all(row.gone_at is not None for row in self.rows)
+
+    def input_hash(self, ruleset_version: str) -> str:
+        """Return a hash of all that the redacted records depend on."""
+        copied = blake2b(self.copied.tobytes(), digest_size=16).hexdigest()
+        parts = [f"{row.agent_id}:{row.fingerprint}:{row.reader_version}" for row in self.rows]
+        return input_hash(ruleset_version, copied, *parts)
+
+
+@dataclass
+class _Counts:
+    """Row conservation of one session: records = kept + dropped + bad lines."""
+
+    records: int = 0
+    kept: int = 0
+    bad_lines: int = 0
+    blocks: int = 0
+    copied_blocks: int = 0
+    copied_prompts: int = 0
+    prompts: int = 0
+    redactions: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    def add(self, report: ReadReport) -> None:
+        self.records += report.records
+        self.kept += report.kept
+        self.bad_lines += report.bad_line_count
+        self.blocks += report.blocks
+        self.dropped.update(report.dropped)
+
+
+def session_files(components: Components, project: str) -> list[SessionFiles]:
+    """Return the sessions of a project, as the ledger knows them, sorted by id."""
+    copied = _copied(components, project)
+    rows = sorted(
+        components.catalog.sources(project), key=lambda row: (row.session_id, row.agent_id)
+    )
+    return [
+        SessionFiles(session_id, tuple(files), copied.get(session_id, _NOTHING_COPIED))
+        for session_id, files in groupby(rows, key=lambda row: row.session_id)
+    ]
+
+
+def redact_project(components: Components, project: str) -> StageReport:
+    """Redact the sessions of a project whose files or rules changed.
+
+    A session whose redaction or reading fails is quarantined: nothing of its new content
+    is written, what was written before stays, and the others go on. A session whose
+    files are gone keeps what it has.
+    """
+    report = StageReport(STAGE, project)
+    catalog, version = components.catalog, components.redactor.ruleset_version
+    with components.project_lock(project), timed(report):
+        products = {key[1]: value for key, value in catalog.products(STAGE, project).items()}
+        held = {entry.session_id: entry for entry in catalog.quarantined(project)}
+        for session in session_files(components, project):
+            wanted = session.input_hash(version)
+            product, blocked = products.get(session.session_id), held.get(session.session_id)
+            if product is not None and (session.gone or product.input_hash == wanted):
+                continue
+            if session.gone or (blocked is not None and blocked.input_hash == wanted):
+                continue
+            try:
+                made = _redact_session(components, project, session, wanted)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
+                reason = safe_reason(error)
+                catalog.quarantine(Quarantined(project, session.session_id, STAGE, wanted, reason))
+                continue
+            catalog.put_product(made)
+            products[session.session_id] = made
+            report.changed += 1
+            report.rows_written += made.rows
+        report.add_products(list(products.values()))
+        report.quarantined = len(catalog.quarantined(project))
+        _add_details(report, products)
+    return report
+
+
+def _copied(components: Components, project: str) -> Mapping[str, RecordIds]:
+    holders = [
+        SessionRecords(
+            row.session_id,
+            np.frombuffer(row.record_ids, dtype=RECORD_DTYPE),
+            row.facts.get("named_session"),
+        )
+        for row in components.catalog.families_of(project)
+    ]
+    return copied_records(holders)
+
+
+def _redact_session(
+    components: Components, project: str, session: SessionFiles, wanted: str
+) -> Product:
+    counts = _Counts()
+    rows = _redacted_rows(components, project, session, counts)
+    facts = components.lake.write(
+        REDACTED_RECORDS, project, session.session_id, rows, footer={"input_hash": wanted}
+    )
+    return Product(
+        STAGE,
+        project,
+        session.session_id,
+        input_hash=wanted,
+        output_hash=facts.output_hash,
+        rows=facts.rows,
+        bytes=facts.bytes if facts.rows else 0,
+        facts={
+            "agent": session.rows[0].agent,
+            "records": counts.records,
+            "kept": counts.kept,
+            "dropped": dict(counts.dropped),
+            "bad_lines": counts.bad_lines,
+            "blocks": counts.blocks,
+            "copied_blocks": counts.copied_blocks,
+            "copied_prompts": counts.copied_prompts,
+            "prompts": counts.prompts,
+            "redactions": counts.redactions,
+        },
+    )
+
+
+def _redacted_rows(
+    components: Components, project: str, session: SessionFiles, counts: _Counts
+) -> Iterator[RedactedRecord]:
+    redactor = components.redactor
+    copied = frozenset(int(record_id) for record_id in session.copied)
+    root = next((str(row.facts.get("project_root") or "") for row in session.rows), "")
+    for row in session.rows:
+        if row.gone_at is not None:
+            continue
+        source = _source(row)
+        report = ReadReport()
+        for record in read_session(source.path, source=source, report=report):
+            if copied and hash_record_id(record.record_uuid) in copied:
+                counts.copied_blocks += 1
+                counts.copied_prompts += record.kind == "prompt"
+                continue
+            redacted = redactor.redact_record(record, project=project, project_root=root)
+            counts.redactions += redacted.redactions
+            counts.prompts += redacted.kind == "prompt"
+            yield redacted
+        counts.add(report)
+
+
+def _source(row: SourceRow) -> Source:
+    return Source(
+        row.agent,
+        row.project,
+        row.session_id,
+        row.agent_id or None,
+        Path(row.path),
+        row.size,
+        row.mtime_ns,
+    )
+
+
+def _add_details(report: StageReport, products: Mapping[str, Product]) -> None:
+    for name in ("records", "kept", "bad_lines", "copied_blocks", "prompts", "redactions"):
+        report.details[name] = sum(int(made.facts.get(name, 0)) for made in products.values())
+    dropped: Counter[str] = Counter()
+    for made in products.values():
+        dropped.update(made.facts.get("dropped", {}))
+    for reason, count in sorted(dropped.items()):
+        report.details[f"dropped_{reason}"] = count

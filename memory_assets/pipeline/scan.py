@@ -1,0 +1,219 @@
+"""raw_sessions: facts about each transcript file, never its text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memory_assets.errors import StoreError, TranscriptError, safe_reason
+from memory_assets.pipeline.attribution import RECORD_DTYPE, hash_record_id
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.report import StageReport, input_hash, timed
+from memory_assets.stores.catalog import Quarantined, SourceRow
+from memory_assets.transcripts import READER_VERSIONS, ReadReport, Source, discover, read_session
+
+STAGE = "raw_sessions"
+_BLOCK = 1024 * 1024
+_LISTED_BAD_LINES = 20
+
+
+def find_sources(components: Components) -> dict[str, list[Source]]:
+    """Return every transcript on disk by project; a stat a file, no reading of known ones."""
+    known = {row.path: row for row in components.catalog.sources()}
+
+    def remembered(path: Path, size: int, mtime_ns: int) -> Source | None:
+        row = known.get(str(path))
+        if row is None or (row.size, row.mtime_ns) != (size, mtime_ns):
+            return None
+        agent_id = row.agent_id or None
+        return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
+
+    by_project: dict[str, list[Source]] = {}
+    for source in discover(components.settings.transcript_roots(), remembered):
+        by_project.setdefault(source.project, []).append(source)
+    return by_project
+
+
+def out_of_date(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[Source]:
+    """Return the files on disk that the ledger does not know as they are now."""
+    known = {(row.agent, row.session_id, row.agent_id): row for row in ledger}
+    return [
+        source
+        for source in found
+        if not _is_current(
+            known.get((source.agent, source.session_id, source.agent_id or "")), source
+        )
+    ]
+
+
+def vanished(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[str]:
+    """Return the paths that the ledger has as present and that are gone from disk.
+
+    A file that is merely outside the directories read today has not vanished.
+    """
+    present = {str(source.path) for source in found}
+    return [
+        row.path
+        for row in ledger
+        if row.gone_at is None and row.path not in present and not Path(row.path).exists()
+    ]
+
+
+def _is_current(row: SourceRow | None, source: Source) -> bool:
+    if row is None or row.gone_at is not None:
+        return False
+    return (row.path, row.size, row.mtime_ns, row.reader_version) == (
+        str(source.path),
+        source.size,
+        source.mtime_ns,
+        READER_VERSIONS[source.agent],
+    )
+
+
+def scan_project(components: Components, project: str, limit: int | None = None) -> StageReport:
+    """Bring the ledger up to date with a project's files: with the newest `limit` of
+    those that changed, or with all.
+
+    A file that cannot be read is quarantined; one that vanished is marked as gone, and
+    nothing downstream changes.
+    """
+    catalog = components.catalog
+    report = StageReport(STAGE, project)
+    with components.project_lock(project), timed(report):
+        found = find_sources(components).get(project, [])
+        ledger = catalog.sources(project)
+        changed = out_of_date(ledger, found)
+        changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
+        for source in changed[:limit]:
+            try:
+                row = _read_facts(components, source)
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
+                reason = safe_reason(error)
+                catalog.quarantine(
+                    Quarantined(project, source.session_id, STAGE, str(source.mtime_ns), reason)
+                )
+                continue
+            catalog.put_source(row)
+            report.changed += 1
+        report.details["newly_gone"] = catalog.mark_gone(project, vanished(ledger, found))
+        _add_totals(report, catalog.sources(project))
+        report.quarantined = len(
+            [entry for entry in catalog.quarantined(project) if entry.stage == STAGE]
+        )
+    return report
+
+
+def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:
+    report.sessions = len({(row.agent, row.session_id) for row in rows})
+    report.rows = len(rows)
+    report.bytes = sum(row.size for row in rows)
+    for name in ("lines", "records", "prompts", "bad_lines", "unknown_records", "pending_bytes"):
+        report.details[name] = sum(int(row.facts.get(name, 0)) for row in rows)
+    report.details["gone"] = sum(row.gone_at is not None for row in rows)
+    for agent, count in sorted(Counter(row.agent for row in rows).items()):
+        report.details[f"files_{agent}"] = count
+    last = max((str(row.facts.get("last_timestamp") or "") for row in rows), default="")
+    report.details["last_record_at"] = last
+    report.data_version = input_hash(*(f"{row.path}:{row.fingerprint}" for row in rows))
+
+
+def _read_facts(components: Components, source: Source) -> SourceRow:
+    """Read a file once and return its ledger row."""
+    report = ReadReport()
+    ids: list[tuple[int, int]] = []
+    last_uuid = None
+    for record in read_session(source.path, source=source, report=report):
+        if record.record_uuid != last_uuid:
+            last_uuid = record.record_uuid
+            written = int(record.timestamp.timestamp() * 1000) if record.timestamp else 0
+            ids.append((hash_record_id(last_uuid), written))
+    records = np.array(ids, dtype=RECORD_DTYPE)
+    return SourceRow(
+        agent=source.agent,
+        project=source.project,
+        session_id=source.session_id,
+        agent_id=source.agent_id or "",
+        path=str(source.path),
+        size=source.size,
+        mtime_ns=source.mtime_ns,
+        fingerprint=_fingerprint(source.path, report.complete_offset, components.install_key),
+        reader_version=READER_VERSIONS[source.agent],
+        family=int(records["id"][0].astype(np.int64)) if len(records) else None,
+        facts=_facts(components, report),
+        record_ids=records.tobytes(),
+    )
+
+
+def _facts(components: Components, report: ReadReport) -> dict[str, Any]:
+    first, last = report.first_timestamp, report.last_timestamp
+    named = report.own_session_ids.most_common(1)
+    return {
+        "lines": report.lines,
+        "records": report.records,
+        "blocks": report.blocks,
+        "prompts": report.prompts,
+        "bad_lines": report.bad_line_count,
+        "bad_line_list": [
+            [bad.line_number, bad.reason] for bad in report.bad_lines[:_LISTED_BAD_LINES]
+        ],
+        "dropped": dict(report.dropped),
+        "unknown_records": report.unknown_types.total(),
+        "unknown_types": dict(report.unknown_types),
+        "pending_bytes": report.pending_bytes,
+        "first_timestamp": first.isoformat() if first else None,
+        "last_timestamp": last.isoformat() if last else None,
+        "project_root": str(components.redactor.redact(project_root(report.first_cwd)).text),
+        "named_session": named[0][0] if named else None,
+        "parent_session": report.parent_session,
+        "agent_versions": sorted(report.agent_versions),
+    }
+
+
+def project_root(cwd: str) -> str:
+    """Return the git root that holds `cwd` where it exists on this machine, else `cwd`.
+
+    A worktree's root is the repository it belongs to (its common directory), so that
+    worktrees of one repository share a root.
+    """
+    if not cwd:
+        return ""
+    start = Path(cwd)
+    if not start.is_dir():
+        return cwd
+    for directory in (start, *start.parents):
+        marker = directory / ".git"
+        if marker.is_dir():
+            return str(directory)
+        if marker.is_file():
+            return _main_repository(marker) or str(directory)
+    return cwd
+
+
+def _main_repository(marker: Path) -> str | None:
+    try:
+        pointed = marker.read_text().removeprefix("gitdir:").strip()
+    except OSError:
+        return None
+    head, found, _ = pointed.partition("/.git/worktrees/")
+    return head if found else None
+
+
+def _fingerprint(path: Path, length: int, key: bytes) -> str:
+    """Return a keyed hash of the first `length` bytes: its complete lines."""
+    digest = blake2b(key=key, digest_size=16)
+    left = length
+    try:
+        with path.open("rb") as file:
+            while left > 0 and (block := file.read(min(_BLOCK, left))):
+                digest.update(block)
+                left -= len(block)
+    except OSError as error:
+        raise TranscriptError(f"cannot read {path}: {error.strerror}") from error
+    return digest.hexdigest()

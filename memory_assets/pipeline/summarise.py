@@ -1,0 +1,34 @@
+"""session_summaries: one summary a session."""
+
+from __future__ import annotations
+
+from memory_assets.pipeline.chunk import session_records, session_turns
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.derive import Made, derive_table
+from memory_assets.pipeline.report import StageReport
+from memory_assets.stores.catalog import Product
+from memory_assets.stores.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
+from memory_assets.summaries import session_turns as to_summarise
+
+
+def summarise_project(components: Components, project: str) -> StageReport:
+    """Summarise again the sessions whose records or summarizer changed.
+
+    A session without any turn (only titles, say) gives no summary.
+    """
+
+    def make(source: Product) -> Made:
+        records = session_records(components, source)
+        turns = list(session_turns(components, source))
+        if not turns:
+            return [], {}
+        return [components.summarizer.summarize(to_summarise(records, turns))], {}
+
+    return derive_table(
+        components,
+        project,
+        table=SESSION_SUMMARIES,
+        upstream=REDACTED_RECORDS.name,
+        version=components.summarizer.summarizer_id,
+        make=make,
+    )

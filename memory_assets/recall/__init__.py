@@ -1,0 +1,20 @@
+"""Asking the memory: search, show, status. Never imports Dagster or Great Expectations.
+
+Belongs here: requests, filters, ranking, answers. Does not: how an answer is printed or
+sent (`entrypoints/`), how anything came to be stored (`pipeline/`).
+"""
+
+from memory_assets.recall.answer import Answer, Coverage, Hit
+from memory_assets.recall.memory import Memory, open_memory
+from memory_assets.recall.request import KINDS, MODES, SearchRequest
+
+__all__ = [
+    "KINDS",
+    "MODES",
+    "Answer",
+    "Coverage",
+    "Hit",
+    "Memory",
+    "SearchRequest",
+    "open_memory",
+]

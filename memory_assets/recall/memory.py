@@ -1,0 +1,155 @@
+"""`open_memory()`: the memory as one object, for the CLI, MCP and HTTP alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.embedding import Embedder, load_embedder
+from memory_assets.errors import NotFound
+from memory_assets.recall.answer import Answer, Coverage
+from memory_assets.recall.ids import parse_id
+from memory_assets.recall.request import SearchRequest
+from memory_assets.recall.search import nearest_hits
+from memory_assets.recall.status import coverage, status
+from memory_assets.redacted_text import RedactedText
+from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.catalog import Catalog
+from memory_assets.stores.lake import Lake, rows_from_arrow
+from memory_assets.stores.schemas import SESSION_SUMMARIES, TURN_CHUNKS
+from memory_assets.stores.vectors import CollectionVersions, VectorStore, open_vectors
+
+_SEMANTIC_ONLY = "semantic-only"
+
+
+class Memory:
+    """Reads one memory. Heavy parts (the model, Chroma) load with the first search."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.lake = Lake(settings.lake_dir)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The ledger."""
+        if not self.settings.catalog_path.exists():
+            raise NotFound(
+                f"there is no memory in {self.settings.data_dir} yet; run `memory ingest` first"
+            )
+        return Catalog(self.settings.catalog_path)
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        return load_embedder(self.settings.embedder)
+
+    @cached_property
+    def vectors(self) -> VectorStore:
+        """The connection to Chroma."""
+        return open_vectors(
+            self.settings.data_dir,
+            url=self.settings.chroma_url,
+            idle_seconds=self.settings.chroma_idle_seconds,
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        kinds: Sequence[str] = ("sessions",),
+        mode: str = "hybrid",
+        project: str | None = None,
+        agent: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        tool: str | None = None,
+        file: str | None = None,
+        n: int = 10,
+    ) -> Answer:
+        """Return the best `n` hits for a question, best first.
+
+        Raises:
+            ConfigurationError: the request makes no sense; says what would.
+            NotFound: nothing was ever ingested.
+            StoreError: Chroma cannot be reached or does not fit the embedder.
+        """
+        request = SearchRequest(
+            query, tuple(kinds), mode, project, agent, since, until, tool, file, n
+        )
+        covered = coverage(self.catalog, request.kinds)
+        versions = CollectionVersions(
+            self.embedder.embedder_id, self.embedder.dimension, CHUNKER_VERSION, ""
+        )
+        vector = self.embedder.embed([query])[0]
+        hits = nearest_hits(request, vector, self.vectors, versions, self.lake)
+        degraded = _SEMANTIC_ONLY if mode == "hybrid" else None
+        return Answer(query, mode, covered, tuple(hits), degraded)
+
+    def coverage(self, kinds: Sequence[str] = ("sessions",)) -> Coverage:
+        """Return how much of what is on record a search can see."""
+        return coverage(self.catalog, kinds)
+
+    def status(self) -> dict[str, Any]:
+        """Return sizes, counts, versions and what is held back; quick, opens no Chroma."""
+        return status(self.settings, self.catalog)
+
+    def show(self, any_id: str, around: int = 0) -> list[dict[str, Any]]:
+        """Return the whole turn (or summary) behind an id, as rows with their full text.
+
+        Passages of a turn come in order; `around` adds that many turns before and after.
+
+        Raises:
+            NotFound: there is no such id.
+        """
+        wanted = parse_id(any_id)
+        project = self.catalog.project_of(wanted.session_id)
+        if project is None:
+            raise NotFound(f"no session {wanted.session_id} in memory; see `memory status`")
+        if wanted.turn_index is None:
+            table = self.lake.read(SESSION_SUMMARIES, project, wanted.session_id)
+            return table.to_pylist()
+        first, last = wanted.turn_index - around, wanted.turn_index + around
+        chunks = rows_from_arrow(
+            TURN_CHUNKS,
+            self.lake.read(TURN_CHUNKS, project, wanted.session_id).drop_columns(["ingested_at"]),
+        )
+        turns: dict[str, dict[str, Any]] = {}
+        for chunk in chunks:
+            if first <= chunk.turn_index <= last:
+                turn = turns.setdefault(chunk.turn_id, _turn_row(chunk))
+                turn["passages"].append(str(chunk.text))
+        if f"session::{wanted.session_id}::turn::{wanted.turn_index}" not in turns:
+            raise NotFound(f"no turn {wanted.turn_index} in session {wanted.session_id}")
+        return list(turns.values())
+
+
+def open_memory(settings: Settings | None = None) -> Memory:
+    """Return the memory that the environment's settings (or `settings`) describe.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+    """
+    return Memory(settings or load_settings())
+
+
+def _turn_row(chunk: Any) -> dict[str, Any]:
+    texts: dict[str, Sequence[RedactedText]] = {
+        "files": chunk.files,
+        "commands": chunk.commands,
+        "errors": chunk.errors,
+        "tools_used": chunk.tools_used,
+    }
+    return {
+        "id": chunk.turn_id,
+        "project": chunk.project,
+        "agent": chunk.agent,
+        "session_id": chunk.session_id,
+        "turn_index": chunk.turn_index,
+        "timestamp": chunk.timestamp.isoformat() if chunk.timestamp else None,
+        "git_branch": str(chunk.git_branch),
+        **{name: [str(text) for text in values] for name, values in texts.items()},
+        "passages": [],
+    }

@@ -1,0 +1,123 @@
+"""Semantic search: nearest passages, filtered, collapsed to their turns.
+
+Filters that Chroma can express (project, agent, time) go to Chroma. Those that it can
+not (a tool among several, the end of a path) first select ids in the lake, and those
+rows are compared exactly, so that a filter never hides a match behind nearer others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from memory_assets.recall.answer import Hit
+from memory_assets.recall.request import SearchRequest, all_of
+from memory_assets.stores.lake import Lake
+from memory_assets.stores.schemas import TURN_CHUNKS
+from memory_assets.stores.vectors import (
+    PROMPTS,
+    SUMMARIES,
+    CollectionVersions,
+    Neighbour,
+    VectorStore,
+    sessions_collection,
+)
+
+_PASSAGES_PER_HIT = 5
+"""Passages fetched for each hit wanted, because several may be of one turn."""
+
+
+def collections_to_search(request: SearchRequest, names: Sequence[str]) -> list[str]:
+    """Return which of the existing collections hold what the request asks for."""
+    fixed = {"prompts": PROMPTS, "summaries": SUMMARIES}
+    wanted: list[str] = [fixed[kind] for kind in request.kinds if kind in fixed]
+    if "sessions" in request.kinds:
+        if request.agent is not None:
+            wanted.append(sessions_collection(request.agent))
+        else:
+            wanted += [name for name in names if name.endswith(sessions_collection(""))]
+    return [name for name in names if name in wanted]
+
+
+def nearest_hits(
+    request: SearchRequest,
+    vector: npt.NDArray[np.float32],
+    vectors: VectorStore,
+    versions: CollectionVersions,
+    lake: Lake,
+) -> list[Hit]:
+    """Return the best hits of the request, best first."""
+    names = collections_to_search(request, vectors.names())
+    found: list[Neighbour] = []
+    if request.tool or request.file:
+        ids = _selected_ids(request, lake)
+        for name in names:
+            wanted = ids.get(name, [])
+            collection = vectors.get(name, versions)
+            found += collection.nearest_of(vector, wanted, request.n * _PASSAGES_PER_HIT)
+    else:
+        where = _where(request)
+        for name in names:
+            collection = vectors.get(name, versions)
+            found += collection.nearest(vector, request.n * _PASSAGES_PER_HIT, where)
+    return _collapse(found)[: request.n]
+
+
+def _where(request: SearchRequest) -> dict[str, Any] | None:
+    conditions: list[dict[str, object]] = []
+    if request.project is not None:
+        conditions.append({"project": request.project})
+    if request.agent is not None:
+        conditions.append({"agent": request.agent})
+    if request.since is not None:
+        conditions.append({"ts_epoch": {"$gte": request.since.timestamp()}})
+    if request.until is not None:
+        conditions.append({"ts_epoch": {"$lt": request.until.timestamp()}})
+    return all_of(conditions)
+
+
+def _selected_ids(request: SearchRequest, lake: Lake) -> dict[str, list[str]]:
+    """Return the ids of the chunks that pass every filter, by collection."""
+    columns = ["id", "agent", "timestamp", "tools_used", "files"]
+    projects = [request.project] if request.project else lake.projects(TURN_CHUNKS)
+    selected: dict[str, list[str]] = {}
+    for project in projects:
+        for row in lake.read_partition(TURN_CHUNKS, project, columns).to_pylist():
+            if _passes(request, row):
+                selected.setdefault(sessions_collection(row["agent"]), []).append(row["id"])
+    return selected
+
+
+def _passes(request: SearchRequest, row: dict[str, Any]) -> bool:
+    moment = row["timestamp"]
+    if request.agent is not None and row["agent"] != request.agent:
+        return False
+    if request.since is not None and (moment is None or moment < request.since):
+        return False
+    if request.until is not None and (moment is None or moment >= request.until):
+        return False
+    if request.tool and request.tool.lower() not in (tool.lower() for tool in row["tools_used"]):
+        return False
+    return not request.file or any(_ends_with(path, request.file) for path in row["files"])
+
+
+def _ends_with(path: str, wanted: str) -> bool:
+    path, wanted = path.replace("\\", "/"), wanted.replace("\\", "/").removeprefix("./")
+    return path == wanted or path.endswith(f"/{wanted.lstrip('/')}")
+
+
+def _collapse(found: Iterable[Neighbour]) -> list[Hit]:
+    """Keep the best passage of each turn, prompt and summary."""
+    ordered = sorted(found, key=lambda neighbour: (-neighbour.similarity, neighbour.id))
+    best: dict[str, Hit] = {}
+    for neighbour in ordered:
+        whole = str(neighbour.metadata.get("turn_id") or neighbour.id)
+        key = f"{neighbour.id.partition('::')[0]}:{whole}"
+        if key not in best:
+            best[key] = Hit(
+                neighbour.id, whole, neighbour.similarity, neighbour.text, neighbour.metadata
+            )
+    return list(best.values())

@@ -1,0 +1,224 @@
+"""Finds tokens by their shape: every long run of token characters is looked up once.
+
+Text is masked to token characters and others, long runs are found in the mask, and each
+run is dispatched on its first two characters (or on what stands just before it) to the
+few formats that begin so. The cost does not grow with the number of formats.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memory_assets.redaction import values
+from memory_assets.redaction.formats import Template, compile_template
+from memory_assets.redaction.names import NameKind, name_kind
+
+SHORTEST_RUN = 16
+_TOKEN_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")
+MASK = bytes(1 if byte in _TOKEN_BYTES else 0 for byte in range(256))
+RUNS = re.compile(b"\x01" * SHORTEST_RUN + b"\x01*")
+
+Found = tuple[int, int, str]
+"""Start, end and rule of a token."""
+
+_LEADING = frozenset(".:/+~!\\%[")
+_LONGEST_VALUE = 600
+_SHORT_RUN = re.compile(r"[\w\-]{0,40}")
+_FIRST_RUN = re.compile(r"[A-Za-z0-9_\-]*")
+_OUTSIDE = re.compile(r"^(?P<outside>.*[^A-Za-z0-9_\-])?(?P<inside>[A-Za-z0-9_\-]*)$")
+_ESCAPED = re.compile(
+    r"(?<=\\)[nrtbf]|(?<=%)[0-9A-Fa-f]{2}|(?<=\\)u00[0-9A-Fa-f]{2}|(?<=\[)\d{1,3}m"
+)
+_LEFT = re.compile(r"[\w.~%+/=!:@\-]*")
+_EXTENSION = re.compile(r"[\w.~%+/=!\-]{0,2000}")
+_ASSIGNED_TO = re.compile(
+    r"""(?x) [\\"'`@]{0,6} (?: \s{0,40} (?: [:=>,(|]{1,3} [ \t]{0,24} ) ) [\\"'`\]\[)*]{0,6} [ \t]{0,8}
+        (?: [=:] [ \t]* (?:eulav|tluafed) ["'\s{]{0,24} )?
+        (?P<name> [\w.\-]{1,48} (?: [ ] [\w.\-]{1,24} ){0,3} )"""
+)
+_DIGEST_BEFORE = re.compile(r"(?i)(?:sha\d{1,3}|md5|h1|blake\w{0,2})[-:=]/{0,2}$")
+_NEARBY = re.compile(
+    r"(?i)(?:api|access|auth|secret|private|bearer|client|deploy|server|service|license|personal|refresh)"
+    r"[\w -]{0,12}(?:key|token|secret|pat)\b|\btoken\b|\bsecret\b|\bpassword\b|\bapikey\b|credential"
+)
+_NOT_SECRET_NEARBY = re.compile(
+    r"(?i)sha\d*|digest|checksum|integrity|commit|revision|etag|uuid|guid|signature|thumbprint|public"
+    r"|hash|_id\b|(?-i:[a-z]I)ds?\b|request|session|trace|fingerprint|\bid\b|redacted"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFormat:
+    """One row of the table with its templates compiled."""
+
+    name: str
+    templates: tuple[Template, ...]
+
+
+def compile_formats(rows: Iterable[tuple[str, ...]]) -> tuple[TokenFormat, ...]:
+    """Return the rows with their templates compiled.
+
+    Raises:
+        ValueError: a template is malformed.
+    """
+    return tuple(
+        TokenFormat(name, tuple(compile_template(source) for source in sources))
+        for name, *sources in rows
+    )
+
+
+class TokenIndex:
+    """The formats, arranged so that a run of token characters is tried against few of them."""
+
+    def __init__(self, formats: Iterable[TokenFormat]) -> None:
+        inside: dict[str, list[tuple[str, Template]]] = {}
+        outside: dict[str, list[tuple[str, Template]]] = {}
+        shapes: list[tuple[str, Template]] = []
+        short: list[tuple[str, Template]] = []
+        for token_format in formats:
+            for template in token_format.templates:
+                entry = (token_format.name, template)
+                split = _OUTSIDE.match(template.prefix)
+                before = split["outside"] if split and split["outside"] else ""
+                start = template.prefix[len(before) :]
+                first_run = _FIRST_RUN.match(template.sample, len(before))
+                if first_run is not None and first_run.end() - len(before) < SHORTEST_RUN:
+                    short.append(entry)
+                elif before:
+                    outside.setdefault(before[-3:], []).append(entry)
+                elif len(start) >= 2:
+                    inside.setdefault(start[:2], []).append(entry)
+                else:
+                    shapes.append(entry)
+        self._inside = {key: _Bucket(entries) for key, entries in inside.items()}
+        self._outside = {key: _Bucket(entries) for key, entries in outside.items()}
+        self._shapes = _Bucket(shapes)
+        self._short = _Bucket(short)
+        heads = "|".join(re.escape(head) for head in sorted(inside))
+        self._after_separator = re.compile(f"[_-](?={heads})")
+
+    def find(self, text: str, start: int, end: int, has_digit: bool) -> list[Found]:
+        """Return (start, end, rule) of the tokens that begin in or just before a run."""
+        found: list[Found] = []
+        bucket = self._inside.get(text[start : start + 2])
+        if bucket is not None:
+            bucket.match(text, start, found)
+        if start and text[start - 1] in _LEADING:
+            self._find_led(text, start, end, found)
+        if has_digit:
+            for separator in self._after_separator.finditer(text, start, end):
+                bucket = self._inside[text[separator.end() : separator.end() + 2]]
+                bucket.match(text, separator.end(), found)
+            if text[end : end + 1] == "." or 33 < end - start < 100:
+                self._shapes.match(text, start, found)
+        return found
+
+    def _find_led(self, text: str, start: int, end: int, found: list[Found]) -> None:
+        """Add the tokens whose prefix, or whose escaped predecessor, ends just before a run."""
+        bucket = self._outside.get(text[max(start - 3, 0) : start])
+        bucket = bucket or self._outside.get(text[start - 2 : start])
+        if bucket is not None:
+            for lead in bucket.leads:
+                if start >= lead:
+                    bucket.match(text, start - lead, found)
+        hop = start
+        while hop > start - 48 and hop and text[hop - 1] in ":!.":
+            before = _SHORT_RUN.match(text[max(hop - 41, 0) : hop - 1][::-1])
+            hop -= 1 + (before.end() if before else 0)
+            self._short.match(text, hop, found)
+        escaped = _ESCAPED.match(text, start)
+        if escaped is not None:
+            bucket = self._inside.get(text[escaped.end() : escaped.end() + 2])
+            if bucket is not None:
+                bucket.match(text, escaped.end(), found)
+
+
+class _Bucket:
+    """Formats that share a beginning, as one alternation, the longest prefix first."""
+
+    def __init__(self, entries: list[tuple[str, Template]]) -> None:
+        entries = sorted(entries, key=_specificity, reverse=True)
+        self._entries = entries
+        self.leads = tuple(
+            {len(split["outside"] or "") for _, t in entries if (split := _OUTSIDE.match(t.prefix))}
+        )
+        self._pattern = re.compile(
+            "|".join(
+                f"(?P<r{number}>{template.pattern}){_right_edge(template)}"
+                for number, (_, template) in enumerate(entries)
+            )
+        )
+
+    def match(self, text: str, position: int, found: list[Found]) -> None:
+        """Add the token that begins at `position`, if one does."""
+        token = self._pattern.match(text, position)
+        if token is not None:
+            self._accept(token, found)
+
+    def _accept(self, token: re.Match[str], found: list[Found]) -> None:
+        name, template = self._entries[int((token.lastgroup or "r0")[1:])]
+        if values.is_plausible_token(token.group()[len(template.prefix) :]):
+            found.append((token.start(), token.end(), name))
+
+
+def _specificity(entry: tuple[str, Template]) -> tuple[int, int]:
+    return len(entry[1].prefix), len(entry[1].sample)
+
+
+def _right_edge(template: Template) -> str:
+    """Return the look-ahead that ends a token of fixed length."""
+    return "" if template.pattern.endswith(",4000}") else r"(?![A-Za-z0-9])"
+
+
+def find_named(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the machine-made value around a run that a name or a vendor stands before.
+
+    This finds what has no format of its own: `CODECOV_TOKEN`, `ollama key = ...`,
+    `setProperty("X_TOKEN", "...")`, `Access Token      ...`.
+    """
+    left = _LEFT.match(text[max(start - 64, 0) : start][::-1])
+    begin = start
+    if left is not None and left.end():
+        reach = left.group()[::-1]
+        cut = max(reach.rfind("="), reach.rfind(":"), reach.rfind("//"))
+        begin = start - (len(reach) - cut - 1)
+    extension = _EXTENSION.match(text, end)
+    finish = extension.end() if extension else end
+    value = text[begin:finish].rstrip(".!:")
+    if _DIGEST_BEFORE.search(text[max(begin - 9, 0) : begin]) is not None:
+        return None
+    if _is_named(text, begin, value) and _is_machine_made(value):
+        return begin, begin + len(value)
+    return None
+
+
+def _is_named(text: str, begin: int, value: str) -> bool:
+    """Return whether what stands before `value` says that such a value is secret."""
+    line = text[max(begin - 96, 0) : begin]
+    is_uuid = values.is_uuid(value)
+    assigned = _ASSIGNED_TO.match(line[::-1])
+    if assigned is not None:
+        kind = name_kind(assigned["name"][::-1])
+        if kind >= NameKind.TOKEN or (kind is NameKind.VENDOR and not is_uuid):
+            return True
+    if is_uuid or values.is_hex(value):
+        return False
+    context = line[-48:].rsplit("\n", 1)[-1]
+    return _NEARBY.search(context) is not None and _NOT_SECRET_NEARBY.search(context) is None
+
+
+def _is_machine_made(value: str) -> bool:
+    if not (
+        values.is_random(value)
+        or values.is_uuid(value)
+        or (values.is_hex(value) and len(value) >= 20)
+    ):
+        return False
+    return not (
+        len(value) > _LONGEST_VALUE
+        or values.is_identifier_of_something(value)
+        or values.is_placeholder(value)
+        or values.is_reference(value)
+    )

@@ -1,0 +1,168 @@
+"""Every option of the project, read once by the composition roots (`definitions.py`
+and `entrypoints/`), never by domain code.
+
+Values come from, in this order: explicit arguments, `MEMORY_*` environment variables,
+`memory.toml` beside the project, the defaults below.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from memory_assets.errors import ConfigurationError
+
+PROJECT_ROOT = Path(__file__).resolve().parent.parent
+SAMPLE_DIR = PROJECT_ROOT / "data" / "sample"
+KNOWN_AGENTS = ("claude-code", "codex", "pi")
+
+
+class Settings(BaseSettings):
+    """The project's options; see docs/settings.md for the same list in prose."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="MEMORY_", toml_file=PROJECT_ROOT / "memory.toml", extra="ignore", frozen=True
+    )
+
+    data_dir: Path = Field(
+        PROJECT_ROOT / "data", description="Where the lake, Chroma, the catalogue and Dagster live."
+    )
+    projects_dir: Path | None = Field(None, description="Claude Code's projects directory.")
+    codex_dir: Path | None = Field(None, description="Codex's home directory.")
+    pi_dir: Path | None = Field(None, description="Pi's home directory.")
+    agents: Annotated[tuple[str, ...], NoDecode] = Field(
+        KNOWN_AGENTS, description="Agents to ingest, comma-separated."
+    )
+    chroma_url: str | None = Field(
+        None, description="A Chroma server to use; unset: a local one that we start ourselves."
+    )
+    chroma_idle_seconds: float = Field(
+        600.0, gt=0, description="The local Chroma server stops after this long without use."
+    )
+    lock_timeout_seconds: float = Field(
+        120.0, gt=0, description="How long a writer waits for another one."
+    )
+    embedder: str = Field("all-MiniLM-L6-v2", description="Name of the embedding model.")
+    summarizer: str = Field("extractive", description="Name of the summarizer.")
+    max_file_bytes: int = Field(
+        8_192, gt=0, description="Contents of files larger than this are replaced by their size."
+    )
+    allowlist: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Globs of paths whose contents may be kept when large, comma-separated."
+    )
+    max_line_bytes: int = Field(
+        64 * 1024 * 1024, gt=0, description="A transcript line longer than this is skipped."
+    )
+    sensor_runs_per_tick: int = Field(20, gt=0, description="Runs a sensor tick may request.")
+    sensor_seconds_per_tick: float = Field(20.0, gt=0, description="Time a sensor tick may take.")
+
+    @field_validator("agents", "allowlist", mode="before")
+    @classmethod
+    def _split_commas(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("agents")
+    @classmethod
+    def _known_agents(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = sorted(set(value) - set(KNOWN_AGENTS))
+        if unknown:
+            raise ValueError(f"unknown agent {unknown[0]!r}; known: {', '.join(KNOWN_AGENTS)}")
+        return value
+
+    @field_validator("data_dir", "projects_dir", "codex_dir", "pi_dir")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then environment, then memory.toml; no .env and no secret files."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    @property
+    def lake_dir(self) -> Path:
+        """Where the Parquet tables are."""
+        return self.data_dir / "lake"
+
+    @property
+    def chroma_dir(self) -> Path:
+        """Where the local Chroma server keeps its files."""
+        return self.data_dir / "chroma"
+
+    @property
+    def catalog_path(self) -> Path:
+        """The SQLite catalogue."""
+        return self.data_dir / "catalog.db"
+
+    @property
+    def dagster_dir(self) -> Path:
+        """`DAGSTER_HOME`: the Dagster instance's configuration and storage."""
+        return self.data_dir / "dagster"
+
+    def transcript_roots(self) -> dict[str, Path]:
+        """Return the directory to read per agent; empty values are left out.
+
+        A directory given explicitly replaces all defaults, so that `--projects-dir`
+        never drags in another agent's home. Without any, each agent's own default is
+        used where it exists, and the shipped sample where none does.
+        """
+        explicit = {"claude-code": self.projects_dir, "codex": self.codex_dir, "pi": self.pi_dir}
+        roots = {agent: path for agent, path in explicit.items() if path is not None}
+        if not roots:
+            roots = {agent: path for agent, path in _default_roots().items() if path.is_dir()}
+        if not roots:
+            roots = sample_roots()
+        return {agent: path for agent, path in roots.items() if agent in self.agents}
+
+
+def _default_roots() -> dict[str, Path]:
+    home = Path.home()
+    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
+    return {"claude-code": claude / "projects", "codex": codex, "pi": home / ".pi"}
+
+
+def sample_roots() -> dict[str, Path]:
+    """Return the directories of the sample sessions that ship with the project."""
+    return {
+        "claude-code": SAMPLE_DIR / "claude" / "projects",
+        "codex": SAMPLE_DIR / "codex",
+        "pi": SAMPLE_DIR / "pi",
+    }
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Return the settings, with `overrides` on top; None means "not given".
+
+    Raises:
+        ConfigurationError: a value is wrong; the message names the setting.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"]).upper()
+        raise ConfigurationError(
+            f"setting MEMORY_{name} is wrong: {first['msg']}. Correct it in the environment "
+            "or in memory.toml."
+        ) from None

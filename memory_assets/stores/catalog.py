@@ -1,0 +1,350 @@
+"""The catalogue: a SQLite ledger of source files and of what was made from them.
+
+Belongs here: what each source file looked like when it was read, which input each
+product (one session at one stage) was made from, and which sessions are quarantined.
+Does not: any transcript text. The catalogue is disposable: without it everything is
+read again, and the lake says what it already holds.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from memory_assets.errors import StoreBusy, StoreError
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS sources (
+    agent TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL, fingerprint TEXT NOT NULL, reader_version TEXT NOT NULL,
+    family INTEGER, facts TEXT NOT NULL, record_ids BLOB NOT NULL, gone_at TEXT,
+    PRIMARY KEY (agent, project, session_id, agent_id)
+);
+CREATE INDEX IF NOT EXISTS sources_by_path ON sources (path);
+CREATE INDEX IF NOT EXISTS sources_by_project ON sources (project);
+CREATE INDEX IF NOT EXISTS sources_by_session ON sources (session_id);
+CREATE INDEX IF NOT EXISTS sources_by_family ON sources (family);
+CREATE TABLE IF NOT EXISTS products (
+    stage TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
+    input_hash TEXT NOT NULL, output_hash TEXT NOT NULL, rows INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, facts TEXT NOT NULL, made_at TEXT NOT NULL,
+    PRIMARY KEY (stage, project, session_id)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS quarantine (
+    project TEXT NOT NULL, session_id TEXT NOT NULL, stage TEXT NOT NULL,
+    input_hash TEXT NOT NULL, reason TEXT NOT NULL, since TEXT NOT NULL,
+    PRIMARY KEY (project, session_id, stage)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS collections (
+    name TEXT PRIMARY KEY, incarnation TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
+_SOURCE_FACTS = (
+    "agent, project, session_id, agent_id, path, size, mtime_ns, fingerprint,"
+    " reader_version, family, facts, gone_at"
+)
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """What is known of one source file. `agent_id` is "" for a session's main file;
+    `record_ids` are 64-bit hashes of its record uuids, in file order."""
+
+    agent: str
+    project: str
+    session_id: str
+    agent_id: str
+    path: str
+    size: int
+    mtime_ns: int
+    fingerprint: str
+    reader_version: str
+    family: int | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    record_ids: bytes = b""
+    gone_at: str | None = None
+
+
+@dataclass(frozen=True)
+class Product:
+    """One session at one stage: what it was made from and what came out."""
+
+    stage: str
+    project: str
+    session_id: str
+    input_hash: str
+    output_hash: str
+    rows: int = 0
+    bytes: int = 0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    made_at: str = ""
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """A session that was held back, and why; the reason never quotes text."""
+
+    project: str
+    session_id: str
+    stage: str
+    input_hash: str
+    reason: str
+    since: str = ""
+
+
+class Catalog:
+    """The ledger. Each call is one short transaction; threads of a process may share it."""
+
+    def __init__(self, path: Path, *, busy_seconds: float = 30.0) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+            )
+            self._connection.row_factory = sqlite3.Row
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise _store_error(path, error) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                except BaseException:
+                    self._connection.execute("ROLLBACK")
+                    raise
+                self._connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise _store_error(self.path, error) from error
+
+    def _rows(self, sql: str, *parameters: object) -> list[sqlite3.Row]:
+        with self._lock:
+            try:
+                return self._connection.execute(sql, parameters).fetchall()
+            except sqlite3.Error as error:
+                raise _store_error(self.path, error) from error
+
+    def sources(self, project: str | None = None) -> list[SourceRow]:
+        """Return the known source files, of one project or of all, in a fixed order;
+        without their `record_ids`."""
+        where, parameters = ("WHERE project = ?", (project,)) if project is not None else ("", ())
+        rows = self._rows(
+            f"SELECT {_SOURCE_FACTS} FROM sources {where}"
+            " ORDER BY project, agent, session_id, agent_id",
+            *parameters,
+        )
+        return [_source_row(row) for row in rows]
+
+    def families_of(self, project: str) -> list[SourceRow]:
+        """Return the main files of a project, and those of any other project that start
+        with the same record; with their `record_ids`."""
+        rows = self._rows(
+            f"SELECT {_SOURCE_FACTS}, record_ids FROM sources WHERE agent_id = '' AND"
+            " (project = ? OR family IN (SELECT family FROM sources WHERE project = ?))"
+            " ORDER BY project, agent, session_id",
+            project,
+            project,
+        )
+        return [_source_row(row) for row in rows]
+
+    def put_source(self, source: SourceRow) -> None:
+        """Insert or replace what is known of one source file."""
+        with self._transaction() as connection:
+            connection.execute(
+                f"INSERT OR REPLACE INTO sources ({_SOURCE_FACTS}, record_ids)"
+                " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                (
+                    source.agent,
+                    source.project,
+                    source.session_id,
+                    source.agent_id,
+                    source.path,
+                    source.size,
+                    source.mtime_ns,
+                    source.fingerprint,
+                    source.reader_version,
+                    source.family,
+                    json.dumps(source.facts, sort_keys=True),
+                    source.gone_at,
+                    source.record_ids,
+                ),
+            )
+
+    def mark_gone(self, project: str, paths: Iterable[str]) -> int:
+        """Note that these files of a project are gone; return how many are newly so."""
+        now = _now()
+        with self._transaction() as connection:
+            return sum(
+                connection.execute(
+                    "UPDATE sources SET gone_at = ? WHERE project = ? AND path = ?"
+                    " AND gone_at IS NULL",
+                    (now, project, path),
+                ).rowcount
+                for path in paths
+            )
+
+    def products(self, stage: str, project: str | None = None) -> dict[tuple[str, str], Product]:
+        """Return the products of a stage by (project, session)."""
+        sql = "SELECT * FROM products WHERE stage = ?"
+        rows = (
+            self._rows(sql, stage)
+            if project is None
+            else self._rows(f"{sql} AND project = ?", stage, project)
+        )
+        return {(row["project"], row["session_id"]): _product(row) for row in rows}
+
+    def put_product(self, product: Product) -> None:
+        """Insert or replace a product; its session leaves quarantine at that stage."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO products VALUES (?,?,?,?,?,?,?,?,?)",
+                (
+                    product.stage,
+                    product.project,
+                    product.session_id,
+                    product.input_hash,
+                    product.output_hash,
+                    product.rows,
+                    product.bytes,
+                    json.dumps(product.facts, sort_keys=True),
+                    product.made_at or _now(),
+                ),
+            )
+            connection.execute(
+                "DELETE FROM quarantine WHERE project = ? AND session_id = ? AND stage = ?",
+                (product.project, product.session_id, product.stage),
+            )
+
+    def drop_product(self, stage: str, project: str, session_id: str) -> None:
+        """Forget one product."""
+        with self._transaction() as connection:
+            connection.execute(
+                "DELETE FROM products WHERE stage = ? AND project = ? AND session_id = ?",
+                (stage, project, session_id),
+            )
+
+    def drop_products(self, stage: str, project: str | None = None) -> None:
+        """Forget that a stage was done, for one project or for all."""
+        where, parameters = (" AND project = ?", (project,)) if project is not None else ("", ())
+        with self._transaction() as connection:
+            connection.execute(f"DELETE FROM products WHERE stage = ?{where}", (stage, *parameters))
+
+    def totals(self) -> dict[str, dict[str, Any]]:
+        """Return, per stage: sessions, rows, bytes, turns (where counted), newest made_at."""
+        rows = self._rows(
+            "SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows, SUM(bytes) AS bytes,"
+            " SUM(json_extract(facts, '$.turns')) AS turns,"
+            " SUM(json_extract(facts, '$.redactions')) AS redactions, MAX(made_at) AS made_at"
+            " FROM products GROUP BY stage ORDER BY stage"
+        )
+        return {str(row["stage"]): _without(row, "stage") for row in rows}
+
+    def counts_by(self, column: Literal["agent", "project"]) -> dict[str, dict[str, int]]:
+        """Return sessions, files, prompts and bytes of the sources, by agent or project."""
+        rows = self._rows(
+            f"SELECT {column} AS name, COUNT(DISTINCT session_id) AS sessions,"
+            " COUNT(*) AS files, SUM(json_extract(facts, '$.prompts')) AS prompts,"
+            " SUM(size) AS bytes, COUNT(gone_at) AS gone FROM sources GROUP BY 1 ORDER BY 1"
+        )
+        return {str(row["name"]): _without(row, "name") for row in rows}
+
+    def project_of(self, session_id: str) -> str | None:
+        """Return the project that a session belongs to, or None."""
+        rows = self._rows("SELECT project FROM sources WHERE session_id = ? LIMIT 1", session_id)
+        return str(rows[0]["project"]) if rows else None
+
+    def forget_project_products(self, project: str) -> None:
+        """Forget that any stage was done for a project, and what is held back of it."""
+        with self._transaction() as connection:
+            for table in ("products", "quarantine"):
+                connection.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
+
+    def quarantine(self, entry: Quarantined) -> None:
+        """Hold a session back at a stage until its input changes."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO quarantine VALUES (?,?,?,?,?,?)",
+                (
+                    entry.project,
+                    entry.session_id,
+                    entry.stage,
+                    entry.input_hash,
+                    entry.reason,
+                    entry.since or _now(),
+                ),
+            )
+
+    def quarantined(self, project: str | None = None) -> list[Quarantined]:
+        """Return the sessions held back, of one project or of all."""
+        where, parameters = ("WHERE project = ?", (project,)) if project is not None else ("", ())
+        rows = self._rows(
+            f"SELECT * FROM quarantine {where} ORDER BY project, session_id", *parameters
+        )
+        return [Quarantined(**dict(row)) for row in rows]
+
+    def incarnation(self, collection: str) -> str | None:
+        """Return which creation of a collection the products speak of."""
+        rows = self._rows("SELECT incarnation FROM collections WHERE name = ?", collection)
+        return str(rows[0]["incarnation"]) if rows else None
+
+    def forget_incarnations(self) -> int:
+        """Count every collection as lost; return how many were known."""
+        with self._transaction() as connection:
+            return connection.execute("DELETE FROM collections").rowcount
+
+    def put_incarnation(self, collection: str, incarnation: str) -> None:
+        """Note which creation of a collection the products speak of."""
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO collections VALUES (?,?)", (collection, incarnation)
+            )
+
+
+def _without(row: sqlite3.Row, name: str) -> dict[str, Any]:
+    values = dict(row)
+    del values[name]
+    return values
+
+
+def _source_row(row: sqlite3.Row) -> SourceRow:
+    values = dict(row)
+    values["facts"] = json.loads(values["facts"])
+    return SourceRow(**values)
+
+
+def _product(row: sqlite3.Row) -> Product:
+    values = dict(row)
+    values["facts"] = json.loads(values["facts"])
+    return Product(**values)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _store_error(path: Path, error: Exception) -> StoreError:
+    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+        return StoreBusy(f"{path} is locked by another process; wait for it or stop it")
+    if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
+        return StoreError(f"{path} is damaged. Move it away and run `memory ingest`.")
+    return StoreError(f"cannot use {path}: {type(error).__name__}: {error}")

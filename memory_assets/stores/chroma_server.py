@@ -1,0 +1,206 @@
+"""The local Chroma server: at most one per data directory, started on demand.
+
+Two processes that open one Chroma directory damage it (performance.md, section 3:
+12% of vectors gone after two writers, crashes of readers). So exactly one process may
+open it: the server in this module, which holds an operating-system lock for as long as
+it lives. Everybody else, reader or writer, speaks HTTP to it on loopback.
+
+It is one process without children (Chroma's Rust server runs inside it), so that
+`kill -9` can leak nothing; it stops by itself when nobody has used it for a while.
+
+    python -m memory_assets.stores.chroma_server DATA_DIR IDLE_SECONDS
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from memory_assets.errors import StoreError
+
+_HOST = "127.0.0.1"
+_LOCK = "chroma.lock"
+_ENDPOINT = "chroma.endpoint.json"
+_LAST_USE = "chroma.last-use"
+_LOG = "chroma.log"
+_DATABASE = Path("chroma") / "chroma.sqlite3"
+_START_SECONDS = 30.0
+_POLL_SECONDS = 1.0
+_BUSY_CPU_FRACTION = 0.02
+"""CPU use above which the server is taken to be serving somebody that does not go
+through `touch` (a third party's client); idle it uses about 0.1%."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the server of a data directory listens."""
+
+    pid: int
+    port: int
+
+    @property
+    def url(self) -> str:
+        """The server's base URL."""
+        return f"http://{_HOST}:{self.port}"
+
+
+def running(data_dir: Path) -> Endpoint | None:
+    """Return the endpoint of this directory's server, or None when none answers."""
+    try:
+        endpoint = Endpoint(**json.loads((data_dir / _ENDPOINT).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+    if not _lock_is_held(data_dir):
+        return None
+    return endpoint if _answers(endpoint) else None
+
+
+def ensure_running(data_dir: Path, idle_seconds: float) -> Endpoint:
+    """Return the endpoint of this directory's server, starting it if there is none.
+
+    Raises:
+        StoreError: it did not start; the message names its log.
+    """
+    endpoint = running(data_dir)
+    if endpoint is None:
+        endpoint = _start(data_dir, idle_seconds)
+    touch(data_dir)
+    return endpoint
+
+
+def touch(data_dir: Path) -> None:
+    """Tell the server that somebody uses it, which puts its idle stop off."""
+    (data_dir / _LAST_USE).touch()
+
+
+def has_files(data_dir: Path) -> bool:
+    """Whether this directory's server has ever stored anything that is still there."""
+    return (data_dir / _DATABASE).exists()
+
+
+def stop(data_dir: Path, timeout: float = 10.0) -> bool:
+    """Stop this directory's server and wait until it is gone; False if none ran."""
+    endpoint = running(data_dir)
+    if endpoint is None:
+        return False
+    os.kill(endpoint.pid, signal.SIGTERM)
+    deadline = time.monotonic() + timeout
+    while _lock_is_held(data_dir):
+        if time.monotonic() > deadline:
+            raise StoreError(f"the Chroma server (process {endpoint.pid}) does not stop; kill it")
+        time.sleep(0.05)
+    return True
+
+
+def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
+    data_dir.mkdir(parents=True, exist_ok=True)
+    log = data_dir / _LOG
+    command = [sys.executable, "-m", __name__, str(data_dir), str(idle_seconds)]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            cwd=data_dir,
+            env={**os.environ, "RUST_LOG": "error"},
+        )
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        endpoint = running(data_dir)
+        if endpoint is not None:
+            return endpoint
+        if process.poll() is not None and not _lock_is_held(data_dir):
+            break
+        time.sleep(0.02)
+    raise StoreError(
+        f"the Chroma server for {data_dir} did not start (see {log}). If its files are "
+        f"damaged, move {data_dir / 'chroma'} away and run `memory ingest`: it is rebuilt "
+        "from the lake without embedding again."
+    )
+
+
+def _lock_is_held(data_dir: Path) -> bool:
+    lock = FileLock(data_dir / _LOCK)
+    try:
+        with lock.acquire(blocking=False):
+            return False
+    except Timeout:
+        return True
+    except OSError:
+        return False
+
+
+def _answers(endpoint: Endpoint) -> bool:
+    try:
+        with urllib.request.urlopen(f"{endpoint.url}/api/v2/heartbeat", timeout=2) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _stop_when_idle(data_dir: Path, idle_seconds: float) -> None:
+    """Stop after a time without use, or when the files were removed under the server
+    (what it wrote from then on would be lost with them)."""
+    database, opened = data_dir / _DATABASE, False
+    last_use, cpu_before = time.time(), time.process_time()
+    while True:
+        time.sleep(_POLL_SECONDS)
+        cpu = time.process_time()
+        if cpu - cpu_before > _BUSY_CPU_FRACTION * _POLL_SECONDS:
+            last_use = time.time()
+        cpu_before = cpu
+        with contextlib.suppress(OSError):
+            last_use = max(last_use, (data_dir / _LAST_USE).stat().st_mtime)
+        opened = opened or database.exists()
+        lost = opened and not database.exists()
+        if lost or time.time() - last_use > idle_seconds:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+
+
+def _serve(data_dir: Path, idle_seconds: float) -> int:
+    """Own the directory and serve it until SIGTERM; 75 when another process owns it.
+
+    A burst of first users may start several of these at once: all but one find the
+    lock taken and leave, and their starters meet the winner through its endpoint file.
+    """
+    lock = FileLock(data_dir / _LOCK)
+    try:
+        lock.acquire(timeout=1.0)
+    except Timeout:
+        return os.EX_TEMPFAIL
+    import chromadb_rust_bindings  # heavy, and only this process may load it on the directory
+
+    endpoint = Endpoint(os.getpid(), _free_port())
+    staging = data_dir / f"{_ENDPOINT}.staging"
+    staging.write_text(json.dumps(asdict(endpoint)))
+    staging.replace(data_dir / _ENDPOINT)
+    threading.Thread(target=_stop_when_idle, args=(data_dir, idle_seconds), daemon=True).start()
+    location = ["--path", str(data_dir / "chroma"), "--host", _HOST, "--port", str(endpoint.port)]
+    chromadb_rust_bindings.cli(["chroma", "run", *location])
+    (data_dir / _ENDPOINT).unlink(missing_ok=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_serve(Path(sys.argv[1]), float(sys.argv[2])))

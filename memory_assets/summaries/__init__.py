@@ -1,0 +1,36 @@
+"""One summary per session, without an LLM.
+
+Belongs here: what a summarizer is (`Summarizer`), what it is given (`SessionTurns`), and
+the extractive one, which picks sentences and facts that stand in the session. Does not:
+reading, redacting, cutting into turns, storing. Text goes in and comes out as
+`RedactedText`. docs/summaries.md says what each field is made of, and how often it errs.
+"""
+
+from __future__ import annotations
+
+from memory_assets.errors import ConfigurationError
+from memory_assets.summaries.extractive import ExtractiveSummarizer
+from memory_assets.summaries.session import SessionTurns, Summarizer, session_turns
+
+_SUMMARIZERS: dict[str, type[ExtractiveSummarizer]] = {"extractive": ExtractiveSummarizer}
+
+
+def load_summarizer(name: str = "extractive") -> Summarizer:
+    """Return the summarizer called `name`.
+
+    Raises:
+        ConfigurationError: there is none of that name; the message lists those there are.
+    """
+    if name not in _SUMMARIZERS:
+        known = ", ".join(sorted(_SUMMARIZERS))
+        raise ConfigurationError(f"unknown summarizer {name!r}; known are: {known}")
+    return _SUMMARIZERS[name]()
+
+
+__all__ = [
+    "ExtractiveSummarizer",
+    "SessionTurns",
+    "Summarizer",
+    "load_summarizer",
+    "session_turns",
+]

@@ -1,0 +1,115 @@
+"""`ExtractiveSummarizer`: picks what stands in the session, adds counts, invents nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from datetime import datetime
+
+from memory_assets.models import Summary
+from memory_assets.redacted_text import RedactedText, compose, join
+from memory_assets.summaries import findings, outcomes, prompts
+from memory_assets.summaries.commands import commands
+from memory_assets.summaries.commits import commits
+from memory_assets.summaries.failures import RESOLVED, errors_met
+from memory_assets.summaries.files import touched
+from memory_assets.summaries.phrases import EMPTY, base_name, distinct, listing, shorten
+from memory_assets.summaries.session import SessionTurns
+from memory_assets.summaries.statements import all_said
+
+EXTRACTIVE_ID = "extractive-1"
+TEXT_LIMIT = 1_000
+"""About 250 word pieces of technical English: one window of the embedder."""
+
+
+class ExtractiveSummarizer:
+    """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
+
+    @property
+    def summarizer_id(self) -> str:
+        """Changes with every change of a heuristic."""
+        return EXTRACTIVE_ID
+
+    def summarize(self, session: SessionTurns) -> Summary:
+        """Return the session's summary; a field that nothing speaks for is empty."""
+        records = session.records
+        said = all_said(session)
+        files = touched(session)
+        made = commits(session)
+        met = errors_met(session)
+        started, ended = _span(session)
+        learned, done = findings.learned(said), outcomes.completed(said, made, files)
+        fields = {
+            "title": prompts.title(session),
+            "request": prompts.request(session),
+            "investigated": findings.investigated(session, files),
+            "learned": learned or (EMPTY if done else findings.answered(session, said)),
+            "completed": done,
+            "next_steps": outcomes.next_steps(session, said),
+            "notes": outcomes.notes(session, said),
+        }
+        open_errors = [error.text for error in met if error.outcome != RESOLVED]
+        text = _text(fields, distinct(base_name(path) for path in files.modified), open_errors)
+        return Summary(
+            id=f"summary::{session.session_id}",
+            project=session.project,
+            project_root=session.project_root,
+            agent=session.agent,
+            session_id=session.session_id,
+            files_read=tuple(files.read),
+            files_modified=tuple(files.modified),
+            commands=commands(session),
+            errors=met,
+            commits=made,
+            started_at=started,
+            ended_at=ended,
+            duration_seconds=(ended - started).total_seconds() if started and ended else 0.0,
+            turns=len(session.turns),
+            prompts=sum(turn.prompt is not None for turn in session.turns),
+            tool_calls=sum(record.kind == "tool_use" for record in records),
+            git_branch=_branch(session),
+            text=text,
+            content_hash=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            summarizer_id=self.summarizer_id,
+            **fields,
+        )
+
+
+def _span(session: SessionTurns) -> tuple[datetime | None, datetime | None]:
+    """First and last timestamp; they are not in file order."""
+    times = [record.timestamp for record in session.records if record.timestamp is not None]
+    return (min(times), max(times)) if times else (None, None)
+
+
+def _branch(session: SessionTurns) -> RedactedText:
+    """The branch most of the session was on; of equals the one seen last."""
+    branches = [r.git_branch for r in session.records if r.git_branch and r.git_branch != "HEAD"]
+    if not branches:
+        return EMPTY
+    counts = Counter(branches)
+    most = max(counts.values())
+    return next(branch for branch in reversed(branches) if counts[branch] == most)
+
+
+def _text(
+    fields: dict[str, RedactedText], modified: list[RedactedText], errors: list[RedactedText]
+) -> RedactedText:
+    """What is embedded and searched: the most important first, no labels, `TEXT_LIMIT` long."""
+    title, asked = fields["title"], fields["request"]
+    if title.rstrip("….") and asked.startswith(title.rstrip("….")):
+        title = EMPTY
+    parts = [title, asked, fields["completed"], fields["learned"]]
+    if modified:
+        parts.append(compose("Files: {}", listing(modified, 8)))
+    parts += [shorten(error, 120) for error in errors[:2]]
+    parts.append(fields["next_steps"])
+    if not any(parts):
+        parts = [fields["investigated"]]
+    kept: list[RedactedText] = []
+    room = TEXT_LIMIT
+    for part in distinct(parts):
+        if room < 40:
+            break
+        kept.append(shorten(part, room))
+        room -= len(kept[-1]) + 1
+    return join("\n", kept)

@@ -1,0 +1,219 @@
+"""The fields `completed`, `next_steps` and `notes`: how a session ended."""
+
+from __future__ import annotations
+
+import re
+
+from memory_assets.redacted_text import RedactedText, compose, join
+from memory_assets.summaries.commits import subjects
+from memory_assets.summaries.files import Touched
+from memory_assets.summaries.phrases import EMPTY, base_name, distinct, listing, quantity, shorten
+from memory_assets.summaries.plans import open_items
+from memory_assets.summaries.session import SessionTurns
+from memory_assets.summaries.statements import Said, choose, readable
+
+LIMIT = 400
+_COMMITS_ROOM = 170
+
+_PAST = (
+    r"(?:added|fixed|updated|created|implemented|removed|committed|pushed|refactored|renamed|replaced|"
+    r"wrote|merged|moved|changed|extracted|simplified|converted|deleted|rebased|resolved|installed|"
+    r"configured|introduced|switched|documented|tightened|extended|rewrote|reverted|verified|opened|"
+    r"published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
+    r"completed|finished|ran|set up|made|bumped|dropped|split|wired|registered|improved|patched)"
+)
+_DID = re.compile(
+    rf"^\W*(?:done[.!:,]? |all (?:done|set)[.!:,]? |fixed[.!:,]+ )?"
+    rf"(?:(?:and|also|then|successfully) )*"
+    rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
+    rf"{_PAST}\b(?!\s*[-–—:]\s)|"
+    rf"(?<!did )\b(?:I|we)(?:'ve| have)?(?: (?:also|now|just))* {_PAST}\b(?!\s*[-–—:]\s)|"
+    rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b|^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:is|are) (?:now|all|complete|done|fixed|in place|live|merged|pushed|clean|ready|green|"
+    r"working|passing)\b|\bnow \w+s\b|\bnow (?:work|pass|use|have|support|return|go)\b|"
+    r"\b(?:tests?|build|checks?|suite|lint|it|everything|all) (?:\w+ "
+    r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b",
+    re.IGNORECASE,
+)
+_NOT_DONE = re.compile(
+    r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
+    r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
+    r"couldn'?t|cannot|can'?t|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$",
+    re.IGNORECASE,
+)
+_SUMMARY_HEADING = re.compile(
+    r"summary|change|done|complete|implement|fix|what "
+    r"(?:I|was|changed)|result|deliver|shipped|ship",
+    re.IGNORECASE,
+)
+_NEXT_HEADING = re.compile(
+    r"next|remaining|to-?do\b|follow-?up|still (?:to|open)|open (?:item|question|issue)|"
+    r"not (?:yet )?(?:done|covered)|outstanding|what'?s left|recommend|later|future",
+    re.IGNORECASE,
+)
+_NEXT = re.compile(
+    r"^\W*(?:next(?: steps?| up)?\b|to-?do\b|remaining\b|still (?:to do|open|need)|follow-?ups?\b)|"
+    r"\bnext (?:steps?|is|would be|action)\b|\b(?:still|also) needs? (?:to|a)\b|\bremains? to\b|"
+    r"\byou(?:'ll| will)? (?:still )?need to\b|\byou (?:should|can|may want to) "
+    r"(?:now|then|also)\b|"
+    r"\bI(?:'d| would) (?:recommend|suggest)\b|\bfollow-?up\b|\bTODO\b|\bleft to do\b|"
+    r"\bready to (?:commit|merge|push|deploy|release|review)\b|\bwhen you're ready\b|"
+    r"\bnot yet\b|\bawaiting\b",
+    re.IGNORECASE,
+)
+_OFFER = re.compile(
+    r"^(?:would you like|do you want|want me to|should I|shall I|if you(?:'d)? (?:like|want)|"
+    r"let me know (?:if|when|which|whether))",
+    re.IGNORECASE,
+)
+_CAVEAT = re.compile(
+    r"^\W*(?:note|caveat|warning|important|one caveat|heads[- ]up|be aware|keep in mind)\b|"
+    r"\b(?:caveat|be aware|keep in mind|note that|one thing to (?:note|know)|"
+    r"I (?:have ?n[o']t|did ?n[o']t|could ?n[o']t|was(?:n't| not| unable))|not "
+    r"(?:verified|tested|covered)|"
+    r"known (?:issue|limitation)|limitation|pre-existing|unrelated (?:to|failure)|flaky|"
+    r"out of scope|manually|risk)\b",
+    re.IGNORECASE,
+)
+
+
+def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) -> RedactedText:
+    """Return what the agent says it did, then the commits; else the files it changed."""
+    commits = _committed(made)
+    room = LIMIT - len(commits) - 1
+    done = choose(said, _completed_score, room=room, most=4, threshold=2.0, beside=subjects(made))
+    parts = distinct([done, commits])
+    if parts:
+        return join(" ", parts)
+    names = distinct(base_name(path) for path in files.modified)
+    return compose("Changed {}.", listing(names, 8)) if names else EMPTY
+
+
+def _committed(made: tuple[RedactedText, ...]) -> RedactedText:
+    """The last commits that fit, oldest first."""
+    shown: list[RedactedText] = []
+    room = _COMMITS_ROOM
+    for subject in reversed(subjects(made)):
+        cut = shorten(subject, 90)
+        if shown and len(cut) + 2 > room:
+            break
+        shown.insert(0, cut)
+        room -= len(cut) + 2
+    if not shown:
+        return EMPTY
+    more = len(made) - len(shown)
+    listed = join("; ", shown)
+    if more:
+        one, many = compose("earlier commit"), compose("earlier commits")
+        return compose("Committed: {} (and {}).", listed, quantity(more, one, many))
+    return compose("Committed: {}.", listed)
+
+
+def _completed_score(one: Said) -> float:
+    text = one.plain
+    if not (one.closing or one.recap) or not readable(text) or _NOT_DONE.search(text):
+        return 0.0
+    if _NEXT_HEADING.search(one.sentence.heading) or _NEXT_HEADING.search(one.sentence.lead):
+        return 0.0
+    score = 2.0 if _DID.search(text) else 0.0
+    score += 1.0 if _NOW.search(text) else 0.0
+    if score == 0:
+        return 0.0
+    if _SUMMARY_HEADING.search(one.sentence.heading) or _SUMMARY_HEADING.search(one.sentence.lead):
+        score += 0.7
+    score += 1.0 if one.last else 0.0
+    score += 0.6 if one.recap else 0.0
+    score += 0.3 if not one.sentence.item else 0.0
+    score -= 0.5 if len(text) > 200 else 0.0
+    return score
+
+
+def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
+    """Return what the last messages leave to do, then the open items of the agent's plan."""
+    from_turn = _last_turns(said)
+    late = [one for one in said if one.turn >= from_turn]
+    stated = choose(late, _next_score, room=LIMIT, most=4, threshold=1.0)
+    items = [shorten(item, 90) for item in open_items(session)]
+    room = LIMIT - len(stated) - len(" Open in the plan: .")
+    fitting: list[RedactedText] = []
+    for item in items:
+        if len(item) + 2 > room:
+            break
+        fitting.append(item)
+        room -= len(item) + 2
+    if not fitting:
+        return stated
+    plan = compose("Open in the plan: {}.", join("; ", fitting))
+    return join(" ", distinct([stated, plan]))
+
+
+def _last_turns(said: list[Said]) -> int:
+    return next((one.turn for one in reversed(said) if one.last), 0)
+
+
+def _next_score(one: Said) -> float:
+    text = one.plain
+    if not (one.closing or one.recap) or not 12 <= len(text) <= 280 or text.endswith(":"):
+        return 0.0
+    under = _NEXT_HEADING.search(one.sentence.heading) or (
+        one.sentence.item and _NEXT_HEADING.search(one.sentence.lead)
+    )
+    score = 2.5 if under else 0.0
+    score += 2.0 if _NEXT.search(text) else 0.0
+    score += 1.2 if _OFFER.search(text) else 0.0
+    return score + (0.3 if score and one.last else 0.0)
+
+
+def notes(session: SessionTurns, said: list[Said]) -> RedactedText:
+    """Return caveats of the last messages, pull requests, and counts worth knowing."""
+    facts = _facts(session)
+    from_turn = _last_turns(said)
+    late = [one for one in said if one.turn >= from_turn]
+    caveats = choose(late, _caveat_score, room=LIMIT - len(facts) - 1, most=2, threshold=1.5)
+    return join(" ", distinct([caveats, facts]))
+
+
+def _caveat_score(one: Said) -> float:
+    text = one.plain
+    if not one.closing or not readable(text) or text.endswith("?") or _OFFER.search(text):
+        return 0.0
+    if _NEXT.search(text):
+        return 0.0
+    return 2.0 if _CAVEAT.search(text) else 0.0
+
+
+def _facts(session: SessionTurns) -> RedactedText:
+    records = session.records
+    parts: list[RedactedText] = []
+    links = distinct(record.text for record in records if record.subtype == "pr-link")
+    if links:
+        parts.append(compose("Pull request: {}.", listing(links, 2)))
+    redactions = sum(record.redactions for record in records)
+    for count, one, many in (
+        (_count(records, "interrupt"), compose("Interrupted once."), compose("interruptions")),
+        (_compactions(session), compose("Compacted once."), compose("compactions")),
+        (_agents(session), compose("One subagent."), compose("subagents")),
+        (redactions, compose("One secret redacted."), compose("secrets redacted")),
+    ):
+        if count == 1:
+            parts.append(one)
+        elif count:
+            parts.append(compose("{}.", quantity(count, many, many)))
+    return join(" ", parts)
+
+
+def _count(records: tuple[object, ...], subtype: str) -> int:
+    return sum(getattr(record, "subtype", "") == subtype for record in records)
+
+
+def _compactions(session: SessionTurns) -> int:
+    """Boundaries where the format marks them, else the summaries that replace history."""
+    boundaries = _count(session.records, "compact-boundary")
+    return boundaries or _count(session.records, "compact-summary")
+
+
+def _agents(session: SessionTurns) -> int:
+    return len({record.agent_id for record in session.records if record.agent_id})

@@ -1,0 +1,83 @@
+"""Short redacted phrases: numbers, lists, texts cut on a word boundary, relative paths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from memory_assets.redacted_text import RedactedText, compose, join
+
+EMPTY = compose("")
+ELLIPSIS = compose("…")
+_DIGITS = tuple(compose(digit) for digit in ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"))
+_ENDS = (".", "!", "?", "…", ":", "。", "！", "？")
+_WORD = re.compile(r"\S+")
+_LAST_WORD = re.compile(r"\s+\S*$")
+
+
+def number(value: int) -> RedactedText:
+    """Return a count as text."""
+    return join("", (_DIGITS[int(digit)] for digit in str(abs(value))))
+
+
+def squeeze(text: RedactedText) -> RedactedText:
+    """Return `text` with every run of white space as one blank, none at the ends."""
+    return join(" ", (text.cut(*word.span()) for word in _WORD.finditer(text)))
+
+
+def shorten(text: RedactedText, limit: int) -> RedactedText:
+    """Return `text`, or as many of its words as fit in `limit` characters with an ellipsis."""
+    if len(text) <= limit:
+        return text
+    room = limit - 1
+    end = room
+    if not text[room].isspace():
+        last = _LAST_WORD.search(text[:room])
+        # A single word that fills the room is cut in the middle.
+        end = last.start() if last and last.start() > room // 2 else room
+    while end and not (text[end - 1].isalnum() or text[end - 1] in ")]>\"'`"):
+        end -= 1
+    return compose("{}{}", text.cut(0, end or room), ELLIPSIS)
+
+
+def listing(parts: Sequence[RedactedText], most: int) -> RedactedText:
+    """Return "a, b, c and 4 more", with at most `most` of the parts named."""
+    shown = join(", ", parts[:most])
+    if len(parts) <= most:
+        return shown
+    return compose("{} and {} more", shown, number(len(parts) - most))
+
+
+def distinct(parts: Iterable[RedactedText]) -> list[RedactedText]:
+    """Return the parts that are not empty, each once, in order."""
+    return [part for part in dict.fromkeys(parts) if part]
+
+
+def relative(path: RedactedText, roots: Iterable[RedactedText]) -> RedactedText:
+    """Return `path` below the first of `roots` that holds it, else `path` itself."""
+    for root in roots:
+        bare = root.rstrip("/\\")
+        if (
+            bare
+            and len(path) > len(bare) + 1
+            and path.startswith(bare)
+            and path[len(bare)] in "/\\"
+        ):
+            return path.cut(len(bare) + 1)
+    return path.cut(2) if path.startswith("./") else path
+
+
+def base_name(path: RedactedText) -> RedactedText:
+    """Return the last part of a path of either kind."""
+    bare = path.cut(0, len(path.rstrip("/\\")))
+    return bare.cut(max(bare.rfind("/"), bare.rfind("\\")) + 1)
+
+
+def closed(text: RedactedText) -> RedactedText:
+    """Return `text` with a full stop, unless it ends a sentence already."""
+    return text if text.endswith(_ENDS) or not text else compose("{}.", text)
+
+
+def quantity(count: int, one: RedactedText, many: RedactedText) -> RedactedText:
+    """Return "1 file" or "3 files"."""
+    return compose("{} {}", number(count), one if count == 1 else many)

@@ -1,0 +1,177 @@
+"""What every reader shares: the `Reader` protocol, `Source`, and the `ReadReport`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from memory_assets.models import Record
+
+MAX_LISTED_BAD_LINES = 1_000
+MAX_DISTINCT = 500
+"""Names counted apart in one counter of a report, so that no file can make it large."""
+OTHERS = "(others)"
+
+
+def _count(counter: Counter[str], name: str) -> None:
+    counter[name if name in counter or len(counter) < MAX_DISTINCT else OTHERS] += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One transcript file as it lay on disk: facts about it, never its text.
+
+    `session_id` is the conversation the file belongs to: for a subagent's file that
+    of its parent, as far as it is known, and `agent_id` is then the subagent's own id.
+    """
+
+    agent: str
+    project: str
+    session_id: str
+    agent_id: str | None
+    path: Path
+    size: int
+    mtime_ns: int
+
+
+Known = Callable[[Path, int, int], Source | None]
+"""Asked with path, size and mtime_ns; answers with what an earlier walk found there."""
+
+
+def nothing_known(path: Path, size: int, mtime_ns: int) -> Source | None:
+    """Return None: every file is new."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is not exactly one JSON object. `line_number` counts from 1.
+
+    `byte_start`/`byte_end` bound the line without its newline. `reason` is one of our
+    own phrases (`lines.py`), never content. `recovered` objects were read all the same.
+    """
+
+    line_number: int
+    byte_start: int
+    byte_end: int
+    reason: str
+    recovered: int = 0
+
+
+@dataclass(slots=True)
+class ReadReport:
+    """What a reader met in one file; filled while its records are consumed.
+
+    Two sums always hold: `records == kept + sum(dropped.values())`, and
+    `lines == good_lines + bad_line_count + blank_lines` (a half-written last line is
+    in none of them: it waits as `pending_bytes` after `complete_offset`).
+    """
+
+    lines: int = 0
+    good_lines: int = 0
+    blank_lines: int = 0
+    bad_line_count: int = 0
+    bad_lines: list[BadLine] = field(default_factory=list)
+    """The first `MAX_LISTED_BAD_LINES`; `bad_line_count` counts all."""
+    bytes_read: int = 0
+    complete_offset: int = 0
+    """End of the last complete line."""
+    pending_bytes: int = 0
+    """Length of a half-written last line; not an error, its writer may be at work."""
+
+    records: int = 0
+    """JSON objects read."""
+    kept: int = 0
+    """Objects that gave at least one `Record`."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Objects that gave none, by reason."""
+    blocks: int = 0
+    """`Record`s yielded."""
+    prompts: int = 0
+    """`Record`s of kind "prompt" yielded."""
+    record_types: Counter[str] = field(default_factory=Counter)
+    unknown_types: Counter[str] = field(default_factory=Counter)
+
+    first_timestamp: datetime | None = None
+    """The earliest; timestamps are not in file order."""
+    last_timestamp: datetime | None = None
+    first_cwd: str = ""
+    agent_versions: set[str] = field(default_factory=set)
+    own_session_ids: Counter[str] = field(default_factory=Counter)
+    """Session ids that the records themselves name."""
+    parent_session: str | None = None
+    """Session this one was forked or branched from, where the format says so."""
+    copied: int = 0
+    """Objects that the format itself shows to be copied from another session."""
+
+    def add_bad_line(self, bad_line: BadLine) -> None:
+        """Count `bad_line`, and list it unless too many are listed already."""
+        self.bad_line_count += 1
+        if len(self.bad_lines) < MAX_LISTED_BAD_LINES:
+            self.bad_lines.append(bad_line)
+
+    def see_type(self, name: str) -> None:
+        """Count an object of the record type `name`."""
+        _count(self.record_types, name)
+
+    def see_unknown(self, name: str) -> None:
+        """Count something that the reader has no rule for."""
+        _count(self.unknown_types, name)
+
+    def see_session(self, session_id: str) -> None:
+        """Count an object that names `session_id` as its session."""
+        _count(self.own_session_ids, session_id)
+
+    def see_version(self, version: str) -> None:
+        """Note a version of the agent."""
+        if version and len(self.agent_versions) < MAX_DISTINCT:
+            self.agent_versions.add(version)
+
+    def see_time(self, timestamp: datetime) -> None:
+        """Widen the time span to include `timestamp`."""
+        if self.first_timestamp is None or timestamp < self.first_timestamp:
+            self.first_timestamp = timestamp
+        if self.last_timestamp is None or timestamp > self.last_timestamp:
+            self.last_timestamp = timestamp
+
+    @property
+    def conserved(self) -> bool:
+        """Whether both sums of the class docstring hold."""
+        return (
+            self.records == self.kept + self.dropped.total()
+            and self.lines == self.good_lines + self.bad_line_count + self.blank_lines
+        )
+
+
+class Reader(Protocol):
+    """Reads one agent's transcripts. Stateless: one instance serves all files."""
+
+    @property
+    def agent(self) -> str:
+        """Stable name, as in `Record.agent`."""
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the same file would give other records."""
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether a file that begins with `head` is this agent's."""
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return (session_id, agent_id) from the file's name and its head."""
+
+    def discover(self, root: Path, known: Known) -> Iterator[Source]:
+        """Yield this agent's transcripts under `root`, always in the same order.
+
+        What vanishes or cannot be read during the walk is left out, never raised.
+        """
+
+    def read(self, source: Source, report: ReadReport) -> Iterator[Record]:
+        """Yield the records of `source.path` in file order, filling `report`.
+
+        Raises `TranscriptError` if the file cannot be opened or read.
+        """

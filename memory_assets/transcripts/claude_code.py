@@ -1,0 +1,131 @@
+"""Claude Code, 1.0.x to 2.1.x: `<project>/<session>.jsonl` and its subagents' files.
+
+Where: `projects/<slug>/<sessionId>.jsonl`; subagents in
+`<slug>/<sessionId>/subagents/**/agent-<id>.jsonl`, up to 2.0.x flat in
+`<slug>/agent-<id>.jsonl`. Everything else is left out: `journal.jsonl` of workflows,
+`history.jsonl`, `*.meta.json`, `tool-results/`, and the files of agents that did no work
+of their own (`agent-aprompt_suggestion-*`: speculative next prompts,
+`agent-acompact-*`: compaction).
+
+What the records mean: `claude_records.py`, `claude_prompts.py`, `claude_queue.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from memory_assets.errors import TranscriptError
+from memory_assets.models import Record
+from memory_assets.transcripts.base import Known, ReadReport, Source
+from memory_assets.transcripts.claude_records import ClaudeSession
+from memory_assets.transcripts.discovery import (
+    UNKNOWN_PROJECT,
+    entries,
+    file_facts,
+    is_directory,
+    walk_jsonl,
+)
+from memory_assets.transcripts.fields import safe_id
+from memory_assets.transcripts.lines import (
+    JsonObject,
+    clean_text,
+    head_objects,
+    read_head,
+    read_objects,
+)
+
+_SUFFIX = ".jsonl"
+_NOT_TRANSCRIPTS = frozenset({"journal.jsonl", "history.jsonl"})
+_AGENT = "agent-"
+_IDLE_AGENTS = ("agent-aprompt_suggestion-", "agent-acompact-")
+_SUBAGENT_DEPTH = 4
+"""subagents/workflows/<workflow>/agent-*.jsonl is 2; room for more."""
+
+_MARKERS = (b'"sessionId":', b'"leafUuid":', b'"parentUuid":')
+_MARKED_FIELDS = ("sessionId", "leafUuid", "parentUuid", "snapshot")
+
+
+class ClaudeCodeReader:
+    """Reads Claude Code's transcripts."""
+
+    agent = "claude-code"
+    version = "1"
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is a typed record that names its session, parent or leaf."""
+        if any(_is_claude(record) for record in head_objects(head)):
+            return True
+        # One line longer than the head does not parse; its envelope stands in front.
+        return b"\n" not in head and any(marker in head[:2000] for marker in _MARKERS)
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the ids from the file's name; a flat subagent file names its parent inside."""
+        return _identify(path, lambda: head)
+
+    def discover(self, root: Path, known: Known) -> Iterator[Source]:
+        """Yield sessions and subagents of each project, from `~/.claude` or its `projects`."""
+        if (root / "projects").is_dir():
+            root = root / "projects"
+        for project in entries(root):
+            if is_directory(project):
+                yield from self._project(project, known)
+
+    def read(self, source: Source, report: ReadReport) -> Iterator[Record]:
+        """Yield the records of `source.path`, queued prompts where the agent took them."""
+        session = ClaudeSession(source, report)
+        for start, end, record in read_objects(source.path, report):
+            yield from session.take(record, start, end)
+        yield from session.end()
+
+    def _project(self, project: os.DirEntry[str], known: Known) -> Iterator[Source]:
+        for entry in entries(project.path):
+            name = entry.name
+            if name.endswith(_SUFFIX):
+                if _is_transcript(name) and (facts := file_facts(entry)):
+                    yield from self._source(project.name, entry.path, *facts, known)
+            elif is_directory(entry):
+                subagents = Path(entry.path, "subagents")
+                for found, size, mtime_ns in walk_jsonl(subagents, _SUBAGENT_DEPTH):
+                    if found.name.startswith(_AGENT) and _is_transcript(found.name):
+                        yield from self._source(project.name, found.path, size, mtime_ns, known)
+
+    def _source(
+        self, project: str, location: str, size: int, mtime_ns: int, known: Known
+    ) -> Iterator[Source]:
+        path = Path(location)
+        before = known(path, size, mtime_ns)
+        if before is not None:
+            yield before
+            return
+        try:
+            session_id, agent_id = _identify(path, lambda: read_head(path))
+        except TranscriptError:
+            return
+        project = clean_text(project) or UNKNOWN_PROJECT
+        yield Source(self.agent, project, session_id, agent_id, path, size, mtime_ns)
+
+
+def _is_claude(record: JsonObject) -> bool:
+    typed = isinstance(record.get("type"), str) and "payload" not in record
+    return typed and any(field in record for field in _MARKED_FIELDS)
+
+
+def _is_transcript(name: str) -> bool:
+    return name not in _NOT_TRANSCRIPTS and not name.startswith(_IDLE_AGENTS)
+
+
+def _identify(path: Path, head: Callable[[], bytes]) -> tuple[str, str | None]:
+    """Return (session_id, agent_id); asks for the head only where the path is not enough."""
+    stem = path.name.removesuffix(_SUFFIX)
+    if not stem.startswith(_AGENT):
+        return safe_id(stem), None
+    agent_id = safe_id(stem.removeprefix(_AGENT)) or safe_id(stem)
+    for folder in path.parents:
+        if folder.name == "subagents":
+            return safe_id(folder.parent.name), agent_id
+    for record in head_objects(head()):
+        if session_id := safe_id(record.get("sessionId")):
+            return session_id, agent_id
+    return safe_id(stem), agent_id

@@ -1,0 +1,384 @@
+"""Claude Code's records, one JSON object at a time, turned into `Record`s.
+
+One API message is several lines with equal `message.id`, each with one block and a uuid
+of its own: each becomes a `Record` with that `message_id`. Text is taken from `message`;
+from `toolUseResult` only the id of a spawned agent, never the file contents it repeats.
+
+`record_uuid` is the record's uuid. Records without one get an id derived from what a
+copy repeats: a queued prompt from its timestamp and text, a summary from its leaf and
+text; session metadata (titles, links) also from the session, since equal titles of two
+sessions are two titles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_assets.models import Kind, Record, Role
+from memory_assets.transcripts.assembly import EMPTY, UNKNOWN_TYPE, Assembler, Frame, Outcome
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.calls import Call, OpenCalls
+from memory_assets.transcripts.claude_prompts import Said, classify_queued, classify_record
+from memory_assets.transcripts.claude_queue import PromptQueue, Queued, Settled
+from memory_assets.transcripts.claude_types import (
+    ATTACHMENT_NOISE,
+    NOISE,
+    SPOKEN,
+    SYSTEM_NOISE,
+    TITLES,
+)
+from memory_assets.transcripts.fields import (
+    derived_id,
+    object_field,
+    parse_time,
+    safe_id,
+    safe_name,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.rendering import content_text, paths_in, render_input, render_value
+
+
+class ClaudeSession:
+    """The state of reading one file: open calls, the prompt queue, what was seen before."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        self._source = source
+        self._report = report
+        self._assembler = Assembler(source, report)
+        self._calls = OpenCalls()
+        self._queue = PromptQueue()
+        self._uuids: set[int] = set()
+        self._latest: dict[str, str] = {}
+        self._message_id = ""
+        self._origin = ""
+        self._forked = False
+
+    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that this object gives, and those it releases from the queue."""
+        report = self._report
+        kind = record.get("type")
+        name = type_name(kind) if isinstance(kind, str) else "(none)"
+        report.see_type(name)
+        if name in NOISE:
+            report.dropped[NOISE[name]] += 1
+            return []
+        frame = self._frame(record, start, end)
+        if name in SPOKEN:
+            return self._spoken(name, record, frame)
+        if name == "queue-operation":
+            return self._queue_operation(record, frame)
+        outcome: Outcome
+        if name in TITLES:
+            outcome = self._repeated(frame, "title", name, text_field(record, TITLES[name]))
+        elif name == "pr-link":
+            outcome = self._repeated(frame, "attachment", name, text_field(record, "prUrl"))
+        elif name == "summary":
+            outcome = self._leaf_summary(record, frame)
+        else:
+            report.see_unknown(name)
+            outcome = UNKNOWN_TYPE
+        return self._assembler.settle(outcome)
+
+    def end(self) -> list[Record]:
+        """Return the prompts that were still in the queue; settle what was copied."""
+        report = self._report
+        if not self._forked and self._source.session_id not in report.own_session_ids:
+            # No record is the file's own: it was renamed, not forked.
+            report.copied, report.parent_session = 0, None
+        return self._release(self._queue.end())
+
+    def _frame(self, record: JsonObject, start: int, end: int) -> Frame:
+        report = self._report
+        timestamp = parse_time(record.get("timestamp"))
+        if timestamp is not None:
+            report.see_time(timestamp)
+        cwd = text_field(record, "cwd")
+        if cwd and not report.first_cwd:
+            report.first_cwd = cwd
+        version = safe_name(text_field(record, "version"))
+        report.see_version(version)
+        self._origin = safe_id(record.get("sessionId"))
+        if self._origin:
+            report.see_session(self._origin)
+        return Frame(
+            byte_start=start,
+            byte_end=end,
+            record_uuid=safe_id(record.get("uuid")),
+            timestamp=timestamp,
+            parent_uuid=safe_id(record.get("parentUuid")) or None,
+            cwd=cwd,
+            git_branch=text_field(record, "gitBranch"),
+            agent_version=version,
+            is_sidechain=self._source.agent_id is not None or record.get("isSidechain") is True,
+        )
+
+    def _spoken(self, name: str, record: JsonObject, frame: Frame) -> list[Record]:
+        if not frame.record_uuid:
+            frame.record_uuid = derived_id(
+                name, text_field(record, "timestamp"), render_value(record.get("message", record))
+            )
+        mark = hash(frame.record_uuid)
+        if mark in self._uuids:
+            return self._assembler.settle("duplicate-uuid")
+        self._uuids.add(mark)
+        self._note_origin(record)
+        if name == "assistant":
+            released = self._agent_spoke(record, frame)
+            return released + self._assembler.settle(self._assistant(record, frame))
+        if name == "user":
+            return self._user(record, frame)
+        if name == "system":
+            return self._assembler.settle(self._system(record, frame))
+        return self._attachment(record, frame)
+
+    def _note_origin(self, record: JsonObject) -> None:
+        """Note whether this record was copied from another session: a fork or an old resume."""
+        if self._source.agent_id is not None:
+            return
+        forked_from = safe_id(object_field(record, "forkedFrom").get("sessionId"))
+        if forked_from or (self._origin and self._origin != self._source.session_id):
+            self._report.copied += 1
+            if self._report.parent_session is None:
+                self._report.parent_session = forked_from or self._origin
+            self._forked = self._forked or bool(forked_from)
+
+    # --- assistant ---------------------------------------------------------------------
+
+    def _agent_spoke(self, record: JsonObject, frame: Frame) -> list[Record]:
+        """Release what went into the running turn, once a new API message begins."""
+        frame.message_id = safe_id(object_field(record, "message").get("id"))
+        if frame.is_sidechain:
+            return []
+        if frame.message_id and frame.message_id == self._message_id:
+            return []
+        self._message_id = frame.message_id
+        return self._release(self._queue.agent_spoke())
+
+    def _assistant(self, record: JsonObject, frame: Frame) -> Outcome:
+        message = object_field(record, "message")
+        model = text_field(message, "model")
+        frame.model = safe_name(model)
+        content = message.get("content")
+        if model == "<synthetic>" or record.get("isApiErrorMessage") is True:
+            text = content_text(content).strip()
+            failed = record.get("isApiErrorMessage") is True
+            subtype = "api-error" if failed else "synthetic"
+            return self._one(frame, "system", "system", text, subtype=subtype, is_error=failed)
+        if isinstance(content, str):
+            return self._one(frame, "assistant", "assistant_text", content)
+        if not isinstance(content, list):
+            return EMPTY
+        return [made for block in content for made in self._assistant_block(block, frame)]
+
+    def _assistant_block(self, block: Any, frame: Frame) -> list[Record]:
+        if not isinstance(block, dict):
+            return []
+        kind = block.get("type")
+        if kind == "text":
+            return self._one(frame, "assistant", "assistant_text", text_field(block, "text"))
+        if kind == "thinking":
+            return self._one(frame, "assistant", "thinking", text_field(block, "thinking"))
+        if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+            return [self._tool_use(block, frame)]
+        if isinstance(kind, str) and kind.endswith("_tool_result"):
+            return [self._tool_result(block, frame, "")]
+        if kind not in ("redacted_thinking", "fallback"):
+            self._report.see_unknown(f"assistant/{type_name(kind)}")
+        return []
+
+    def _tool_use(self, block: JsonObject, frame: Frame) -> Record:
+        given = block.get("input")
+        name = text_field(block, "name")
+        command = text_field(given, "command") if isinstance(given, dict) else ""
+        call = Call(name, paths_in(given), command)
+        call_id = safe_id(block.get("id"))
+        self._calls.open(call_id, call)
+        return self._assembler.record(
+            frame,
+            "assistant",
+            "tool_use",
+            render_input(given),
+            tool_name=name,
+            tool_use_id=call_id,
+            paths=call.paths,
+            command=command,
+        )
+
+    # --- user --------------------------------------------------------------------------
+
+    def _user(self, record: JsonObject, frame: Frame) -> list[Record]:
+        content = object_field(record, "message").get("content")
+        if isinstance(content, list):
+            results = [block for block in content if _is_tool_result(block)]
+            if results:
+                return self._tool_results(record, frame, results, content)
+        said = classify_record(record, content_text(content))
+        if said.kind == "prompt" and frame.is_sidechain:
+            said = Said("system", "agent-prompt", said.text)
+        released: list[Record] = []
+        if not frame.is_sidechain:
+            if said.kind == "prompt":
+                released = self._release(self._queue.prompt_sent(said.text))
+            elif said.subtype == "local-command":
+                released = self._release(self._queue.prompt_sent(""))
+        return released + self._assembler.settle(self._said(frame, said))
+
+    def _tool_results(
+        self, record: JsonObject, frame: Frame, results: list[JsonObject], content: list[Any]
+    ) -> list[Record]:
+        """Results, then text beside them: some 2.0.x and 2.1.x versions put a prompt typed
+        while the tool ran there, and nowhere else."""
+        spawned = safe_id(object_field(record, "toolUseResult").get("agentId"))
+        made = [self._tool_result(block, frame, spawned) for block in results]
+        beside = [block for block in content if not _is_tool_result(block)]
+        said = classify_record(record, content_text(beside))
+        released: list[Record] = []
+        if said.kind == "prompt":
+            if frame.is_sidechain:
+                said = Said("system", "agent-prompt", said.text)
+            else:
+                settled, emitted = self._queue.prompt_delivered(said.text)
+                released = self._release(settled)
+                said = Said("system", "", "") if emitted else said._replace(subtype="queued")
+        made += self._said(frame, said)
+        return released + self._assembler.settle(made)
+
+    def _tool_result(self, block: JsonObject, frame: Frame, spawned: str) -> Record:
+        call_id = safe_id(block.get("tool_use_id"))
+        call = self._calls.close(call_id) or Call("")
+        content = block.get("content")
+        return self._assembler.record(
+            frame,
+            "tool",
+            "tool_result",
+            content_text([content] if isinstance(content, dict) else content),
+            tool_name=call.tool_name,
+            tool_use_id=call_id,
+            is_error=block.get("is_error") is True,
+            paths=call.paths,
+            command=call.command,
+            spawned_agent_id=spawned,
+        )
+
+    # --- everything else ---------------------------------------------------------------
+
+    def _system(self, record: JsonObject, frame: Frame) -> Outcome:
+        subtype = record.get("subtype")
+        text = text_field(record, "content")
+        if subtype == "away_summary":
+            return self._one(frame, "system", "summary", text, subtype="away-summary")
+        if subtype == "compact_boundary":
+            return self._one(frame, "system", "system", text, subtype="compact-boundary")
+        if subtype == "local_command":
+            said = classify_record(record, text)
+            if said.kind == "prompt" and (said.subtype != "command" or frame.is_sidechain):
+                said = Said("system", "local-command", said.text)
+            return self._said(frame, said)
+        if subtype in SYSTEM_NOISE:
+            return "system-notice"
+        self._report.see_unknown(f"system/{type_name(subtype)}")
+        return UNKNOWN_TYPE
+
+    def _attachment(self, record: JsonObject, frame: Frame) -> list[Record]:
+        attachment = object_field(record, "attachment")
+        kind = attachment.get("type")
+        if kind == "queued_command":
+            return self._queued_command(attachment, frame)
+        return self._assembler.settle(self._other_attachment(kind, attachment, frame))
+
+    def _queued_command(self, attachment: JsonObject, frame: Frame) -> list[Record]:
+        said = classify_queued(content_text(attachment.get("prompt")))
+        origin = object_field(attachment, "origin").get("kind", "human")
+        if said.kind == "prompt":
+            human = attachment.get("commandMode", "prompt") == "prompt" and origin == "human"
+            if not human or frame.is_sidechain:
+                said = Said(
+                    "system", "task-notification" if not human else "agent-prompt", said.text
+                )
+        if said.kind != "prompt":
+            return self._assembler.settle(self._said(frame, said))
+        settled, emitted = self._queue.prompt_delivered(said.text)
+        released = self._release(settled)
+        if emitted:
+            return released + self._assembler.settle("queued-duplicate")
+        return released + self._assembler.settle(self._said(frame, said._replace(subtype="queued")))
+
+    def _other_attachment(self, kind: Any, attachment: JsonObject, frame: Frame) -> Outcome:
+        path = text_field(attachment, "filename") or text_field(attachment, "planFilePath")
+        paths = (path,) if path else ()
+        if kind == "file":
+            return self._one(frame, "user", "attachment", path, subtype="file", paths=paths)
+        if kind == "selected_lines_in_ide":
+            text = text_field(attachment, "content")
+            return self._one(frame, "user", "attachment", text, subtype="selection", paths=paths)
+        if isinstance(kind, str) and kind.startswith("plan"):
+            plan = text_field(attachment, "planContent") or text_field(attachment, "plan")
+            if plan:
+                return self._one(frame, "system", "attachment", plan, subtype="plan", paths=paths)
+        if kind in ATTACHMENT_NOISE or kind == "plan_file_reference":
+            return "attachment-notice"
+        self._report.see_unknown(f"attachment/{type_name(kind)}")
+        return UNKNOWN_TYPE
+
+    def _leaf_summary(self, record: JsonObject, frame: Frame) -> Outcome:
+        """A title that describes the session of its leaf, seldom this one."""
+        text = text_field(record, "summary")
+        frame.parent_uuid = safe_id(record.get("leafUuid")) or None
+        frame.record_uuid = derived_id("summary", frame.parent_uuid or "", text)
+        mark = hash(frame.record_uuid)
+        if mark in self._uuids:
+            return "repeated"
+        self._uuids.add(mark)
+        return self._one(frame, "system", "summary", text, subtype="leaf-summary")
+
+    def _repeated(self, frame: Frame, kind: Kind, subtype: str, text: str) -> Outcome:
+        """Session metadata, written again and again: only its changes are kept."""
+        if self._latest.get(subtype) == text:
+            return "repeated"
+        self._latest[subtype] = text
+        frame.record_uuid = derived_id(subtype, self._source.session_id, text)
+        return self._one(frame, "system", kind, text, subtype=subtype)
+
+    def _queue_operation(self, record: JsonObject, frame: Frame) -> list[Record]:
+        operation = record.get("operation")
+        text = content_text(record.get("content"))
+        if operation == "enqueue":
+            said = classify_queued(text)
+            stamp = text_field(record, "timestamp")
+            frame.record_uuid = derived_id("queued", stamp, said.text)
+            if said.kind != "prompt":
+                said = said._replace(text="")
+            return self._release(self._queue.enqueue(Queued(said, frame)))
+        settled: list[Settled] = []
+        if operation == "remove":
+            settled = self._queue.remove()
+        elif operation == "dequeue":
+            settled = self._queue.dequeue()
+        elif operation == "popAll":
+            settled = self._queue.pop_all(classify_queued(text).text)
+        else:
+            self._report.see_unknown(f"queue-operation/{type_name(operation)}")
+        return self._assembler.settle("queue-operation") + self._release(settled)
+
+    def _release(self, settled: list[Settled]) -> list[Record]:
+        made: list[Record] = []
+        for queued, reason in settled:
+            said = queued.said._replace(subtype="queued")
+            made += self._assembler.settle(reason or self._said(queued.frame, said))
+        return made
+
+    def _said(self, frame: Frame, said: Said) -> list[Record]:
+        role: Role = "user" if said.kind == "prompt" else "system"
+        return self._one(frame, role, said.kind, said.text, subtype=said.subtype)
+
+    def _one(self, frame: Frame, role: Role, kind: Kind, text: str, **details: Any) -> list[Record]:
+        """One record, or none where there is no text."""
+        if not text.strip():
+            return []
+        return [self._assembler.record(frame, role, kind, text, **details)]
+
+
+def _is_tool_result(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"

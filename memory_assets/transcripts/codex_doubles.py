@@ -1,0 +1,125 @@
+"""Codex writes each message twice; this decides, in one pass, which of the two stays.
+
+Once as `response_item` (what the model saw) and once as `event_msg` (what the UI showed).
+An assistant's event comes just before its item, in older versions just after; texts may
+differ (plans and citations are wrapped in the item). The item stays; an event without one
+is kept. A user's item comes just before its event; only submitted texts have an event, so
+the event stays; an item without one is kept only as long as no event was ever seen, for
+there are versions that write none.
+
+Held texts are released by the next record that is neither, so each prefix of a file
+gives the same prompts as the whole.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from memory_assets.transcripts.assembly import Frame
+from memory_assets.transcripts.claude_prompts import Said
+
+_REMEMBERED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A text whose double may still come."""
+
+    said: Said
+    frame: Frame
+
+
+class RecentTexts:
+    """The last texts of one stream, each to be matched once."""
+
+    def __init__(self) -> None:
+        self._marks: OrderedDict[int, None] = OrderedDict()
+
+    def add(self, text: str) -> None:
+        """Remember `text`."""
+        self._marks[hash(text.strip())] = None
+        if len(self._marks) > _REMEMBERED:
+            self._marks.popitem(last=False)
+
+    def match(self, text: str) -> bool:
+        """Return whether `text` is remembered, and forget it."""
+        mark = hash(text.strip())
+        if mark not in self._marks:
+            return False
+        del self._marks[mark]
+        return True
+
+
+class Doubles:
+    """The held texts of one file."""
+
+    def __init__(self) -> None:
+        self._events: list[Held] = []
+        self._user_item: Held | None = None
+        self._items_kept = RecentTexts()
+        self._events_kept = RecentTexts()
+        self._just_submitted = ""
+        self._without_item = ""
+        self._events_exist = False
+
+    def agent_event(self, held: Held) -> bool:
+        """Hold an assistant's event; return False if it says what is held or kept already."""
+        self.agent_acted()
+        text = held.said.text.strip()
+        if any(other.said.text.strip() == text for other in self._events):
+            return False
+        if self._items_kept.match(text):
+            return False
+        self._events.append(held)
+        return True
+
+    def agent_item(self, text: str) -> tuple[bool, int]:
+        """Return whether to keep an assistant's item, and how many held events it doubles."""
+        self.agent_acted()
+        if self._events_kept.match(text):
+            return False, 0
+        self._items_kept.add(text)
+        if not self._events:
+            return True, 0
+        texts = [held.said.text.strip() for held in self._events]
+        del self._events[texts.index(text.strip()) if text.strip() in texts else 0]
+        return True, 1
+
+    def agent_acted(self) -> None:
+        """What the human said last is being answered: the same text again is said again."""
+        self._just_submitted = self._without_item = ""
+
+    def user_item(self, held: Held) -> bool:
+        """Hold a user's item; return False if it doubles the event just kept."""
+        if held.said.text == self._without_item:
+            self._without_item = ""
+            return False
+        self._user_item = held
+        return True
+
+    def user_event(self, text: str) -> tuple[bool, int]:
+        """Return whether to keep a submitted text, and how many held items it doubles."""
+        self._events_exist = True
+        doubled = 1 if self._user_item is not None else 0
+        if not doubled and text == self._just_submitted:
+            return False, 0
+        self._user_item = None
+        self._just_submitted = text
+        self._without_item = "" if doubled else text
+        return True, doubled
+
+    def release(self, *, at_end: bool = False) -> list[Held]:
+        """Return what no double came for, in order."""
+        released: list[Held] = []
+        if self._user_item is not None:
+            held = self._user_item
+            if self._events_exist and not at_end and held.said.kind == "prompt":
+                held = Held(Said("system", "meta", held.said.text), held.frame)
+            released.append(held)
+            self._user_item = None
+        for held in self._events:
+            self._events_kept.add(held.said.text)
+            released.append(held)
+        self._events.clear()
+        return released

@@ -1,0 +1,363 @@
+"""Codex's rollout lines, one JSON object at a time, turned into `Record`s.
+
+A line is `{timestamp, type, payload}`; the oldest files hold bare items. The first
+`session_meta` wins: it repeats on resume, and in a fork or a spawned agent the parent's
+follows, and then the parent's history, which is dropped as "copied-history".
+
+No record has a uuid. `record_uuid` is derived: for a call and its output from the
+call id, for a message from its own id where it has one; else from the thread, timestamp
+and text, so that a copy that keeps them keeps the id. A prompt's is derived from the
+thread, its text and its number among the thread's prompts.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from memory_assets.models import Kind, Record, Role
+from memory_assets.transcripts.assembly import UNKNOWN_TYPE, Assembler, Frame, Outcome
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.calls import Call, OpenCalls
+from memory_assets.transcripts.claude_prompts import Said
+from memory_assets.transcripts.codex_calls import describe_call, parse_arguments, parse_output
+from memory_assets.transcripts.codex_doubles import Doubles, Held, RecentTexts
+from memory_assets.transcripts.codex_history import CopiedHistory
+from memory_assets.transcripts.codex_lines import completed_item, line_name, plain_text, unwrap
+from memory_assets.transcripts.codex_prompts import classify_submitted, event_text, item_text
+from memory_assets.transcripts.codex_types import (
+    CALLS,
+    DOUBLED_EVENTS,
+    NOISE_EVENTS,
+    NOISE_ITEMS,
+    NOISE_LINES,
+    OUTPUTS,
+)
+from memory_assets.transcripts.fields import (
+    derived_id,
+    object_field,
+    parse_time,
+    safe_id,
+    safe_name,
+    text_field,
+)
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.rendering import content_text
+
+COPIED = "copied-history"
+DOUBLED = "doubled-message"
+
+
+class CodexSession:
+    """The state of reading one rollout."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        self._source = source
+        self._report = report
+        self._assembler = Assembler(source, report)
+        self._calls = OpenCalls()
+        self._doubles = Doubles()
+        self._thoughts = RecentTexts()
+        self._thread = source.agent_id or source.session_id
+        self._has_meta = False
+        self._history = CopiedHistory()
+        self._cwd = self._branch = self._model = self._version = self._title = ""
+        self._failed_calls: set[str] = set()
+
+    # --- lines -------------------------------------------------------------------------
+
+    def take(self, line: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that this line gives, and those it releases."""
+        kind, payload = unwrap(line)
+        name = line_name(kind, payload)
+        self._report.see_type(name)
+        timestamp = parse_time(line.get("timestamp"))
+        if timestamp is not None:
+            self._report.see_time(timestamp)
+        if self._history.covers(payload, timestamp, self._thread):
+            self._report.copied += 1
+            return self._assembler.settle(COPIED)
+        if reason := self._reason_to_drop(kind, payload):
+            return self._assembler.settle(reason)
+        frame = self._frame(name, payload, timestamp, start, end)
+        if kind == "session_meta":
+            return self._assembler.settle(self._session_meta(payload, timestamp))
+        if kind == "response_item":
+            return self._item(text_field(payload, "type"), payload, frame, name)
+        if kind == "event_msg":
+            return self._event(text_field(payload, "type"), payload, frame, name)
+        released = self._release()
+        if kind == "turn_context":
+            self._turn_context(payload)
+            return released + self._assembler.settle("session-state")
+        if kind == "compacted":
+            text = text_field(payload, "message")
+            outcome: Outcome = "replacement-history"
+            if text.strip():
+                outcome = self._one(frame, "system", "summary", text, subtype="compact-summary")
+            return released + self._assembler.settle(outcome)
+        self._report.see_unknown(name)
+        return released + self._assembler.settle(UNKNOWN_TYPE)
+
+    def end(self) -> list[Record]:
+        """Return what no double came for."""
+        return self._release(at_end=True)
+
+    def _reason_to_drop(self, kind: str, payload: JsonObject) -> str:
+        """Return why a line without words is dropped, or ""; a third of all lines."""
+        if kind == "event_msg":
+            event = text_field(payload, "type")
+            if event in DOUBLED_EVENTS:
+                self._note_failure(payload)
+                return "doubled-output"
+            return "session-state" if event in NOISE_EVENTS else ""
+        if payload.get("type") == "reasoning" and not payload.get("summary"):
+            return "" if payload.get("content") else "empty"
+        return NOISE_LINES.get(kind, "")
+
+    def _frame(
+        self, name: str, payload: JsonObject, timestamp: datetime | None, start: int, end: int
+    ) -> Frame:
+        own_id = safe_id(payload.get("call_id")) or safe_id(payload.get("id"))
+        stamp = timestamp.isoformat() if timestamp is not None else str(start)
+        kind = text_field(payload, "type")
+        text = own_id or f"{stamp}\x1f{plain_text(payload)}"
+        return Frame(
+            byte_start=start,
+            byte_end=end,
+            record_uuid=derived_id("codex", "" if own_id else self._thread, name, kind, text),
+            timestamp=timestamp,
+            cwd=self._cwd,
+            git_branch=self._branch,
+            model=self._model,
+            agent_version=self._version,
+            is_sidechain=self._source.agent_id is not None,
+            message_id=safe_id(payload.get("id")) if kind == "message" else "",
+        )
+
+    def _session_meta(self, meta: JsonObject, timestamp: datetime | None) -> Outcome:
+        own = safe_id(meta.get("id"))
+        if own:
+            self._report.see_session(own)
+        if self._has_meta:
+            if own and own != self._thread and not self._report.kept:
+                self._history.begin(timestamp)
+                self._report.parent_session = self._report.parent_session or own
+            return "session-meta"
+        self._has_meta = True
+        if own and self._source.agent_id is None:
+            self._thread = own
+        self._see_cwd(text_field(meta, "cwd"))
+        self._branch = text_field(object_field(meta, "git"), "branch")
+        self._version = safe_name(text_field(meta, "cli_version"))
+        self._report.see_version(self._version)
+        self._report.parent_session = safe_id(meta.get("forked_from_id")) or None
+        return "session-meta"
+
+    def _turn_context(self, context: JsonObject) -> None:
+        self._see_cwd(text_field(context, "cwd"))
+        self._model = safe_name(text_field(context, "model")) or self._model
+
+    def _see_cwd(self, cwd: str) -> None:
+        if cwd:
+            self._cwd = cwd
+            self._report.first_cwd = self._report.first_cwd or cwd
+
+    # --- items: what the model saw -----------------------------------------------------
+
+    def _item(self, kind: str, item: JsonObject, frame: Frame, name: str) -> list[Record]:
+        if kind == "message":
+            return self._message(item, frame, name)
+        if kind == "reasoning":
+            return self._assembler.settle(self._reasoning(item, frame))
+        released = self._release()
+        outcome: Outcome
+        if kind in CALLS:
+            outcome = self._call(item, frame)
+        elif kind in OUTPUTS:
+            outcome = self._output(item, frame)
+        elif kind == "agent_message":
+            text = content_text(item.get("content"))
+            outcome = self._one(frame, "system", "system", text, subtype="agent-prompt")
+        else:
+            outcome = NOISE_ITEMS.get(kind, UNKNOWN_TYPE)
+            if outcome == UNKNOWN_TYPE:
+                self._report.see_unknown(name)
+        return released + self._assembler.settle(outcome)
+
+    def _message(self, item: JsonObject, frame: Frame, name: str) -> list[Record]:
+        role = item.get("role")
+        if role == "assistant":
+            text = item_text(item.get("content"))
+            keep, doubled = self._doubles.agent_item(text)
+            self._report.dropped[DOUBLED] += doubled
+            if not keep:
+                return self._assembler.settle(DOUBLED)
+            return self._assembler.settle(self._one(frame, "assistant", "assistant_text", text))
+        released = self._release()
+        if role == "user":
+            said = classify_submitted(item_text(item.get("content")))
+            if not said.text:
+                return released + self._assembler.settle([])
+            if self._doubles.user_item(Held(said, frame)):
+                return released
+            return released + self._assembler.settle(DOUBLED)
+        if role in ("developer", "system"):
+            return released + self._assembler.settle("instructions")
+        self._report.see_unknown(f"{name}/role")
+        return released + self._assembler.settle(UNKNOWN_TYPE)
+
+    def _reasoning(self, item: JsonObject, frame: Frame) -> Outcome:
+        parts = [content_text(item.get("summary")), content_text(item.get("content"))]
+        text = "\n".join(part for part in parts if part.strip())
+        if text and self._thoughts.match(text):
+            return DOUBLED
+        return self._one(frame, "assistant", "thinking", text)
+
+    def _call(self, item: JsonObject, frame: Frame) -> Outcome:
+        self._doubles.agent_acted()
+        call, text = describe_call(item)
+        call_id = safe_id(item.get("call_id")) or safe_id(item.get("id"))
+        self._calls.open(call_id, call)
+        return [
+            self._assembler.record(
+                frame,
+                "assistant",
+                "tool_use",
+                text,
+                tool_name=call.tool_name,
+                tool_use_id=call_id,
+                paths=call.paths,
+                command=call.command,
+            )
+        ]
+
+    def _output(self, item: JsonObject, frame: Frame) -> Outcome:
+        call_id = safe_id(item.get("call_id"))
+        call = self._calls.close(call_id) or Call("")
+        output = parse_output(item.get("output"))
+        failed_outside = call_id in self._failed_calls
+        self._failed_calls.discard(call_id)
+        spawned = ""
+        if call.tool_name == "spawn_agent":
+            spawned = _spawned_agent(output.text)
+        return [
+            self._assembler.record(
+                frame,
+                "tool",
+                "tool_result",
+                output.text,
+                tool_name=call.tool_name,
+                tool_use_id=call_id,
+                is_error=output.failed or (output.exit_code is None and failed_outside),
+                paths=call.paths,
+                command=call.command,
+                spawned_agent_id=spawned,
+            )
+        ]
+
+    # --- events: what the UI showed ----------------------------------------------------
+
+    def _event(self, kind: str, event: JsonObject, frame: Frame, name: str) -> list[Record]:
+        if kind == "item_completed":
+            item = object_field(event, "item")
+            kind, event = completed_item(item)
+        if kind == "user_message":
+            return self._submitted(classify_submitted(event_text(event)), frame)
+        if kind == "agent_message":
+            return self._agent_event(text_field(event, "message"), frame)
+        if kind == "agent_reasoning":
+            text = text_field(event, "text")
+            self._thoughts.add(text)
+            return self._assembler.settle(self._one(frame, "assistant", "thinking", text))
+        if kind == "item_completed":
+            return self._assembler.settle(DOUBLED)
+        released = self._release()
+        notice = self._notice(kind, event, frame)
+        if notice is None:
+            self._report.see_unknown(name)
+            notice = UNKNOWN_TYPE
+        return released + self._assembler.settle(notice)
+
+    def _submitted(self, said: Said, frame: Frame) -> list[Record]:
+        keep, doubled = self._doubles.user_event(said.text)
+        self._report.dropped[DOUBLED] += doubled
+        if not keep:
+            return self._assembler.settle(DOUBLED)
+        return self._release() + self._assembler.settle(self._said(said, frame))
+
+    def _agent_event(self, text: str, frame: Frame) -> list[Record]:
+        if not text.strip():
+            return self._assembler.settle([])
+        if self._doubles.agent_event(Held(Said("assistant_text", "", text), frame)):
+            return []
+        return self._assembler.settle(DOUBLED)
+
+    def _note_failure(self, event: JsonObject) -> None:
+        """Remember that a call failed, for outputs that do not say so."""
+        code = event.get("exit_code")
+        failed = (isinstance(code, int) and code != 0) or event.get("success") is False
+        if failed and len(self._failed_calls) < 1_000:
+            self._failed_calls.add(safe_id(event.get("call_id")))
+
+    def _notice(self, kind: str, event: JsonObject, frame: Frame) -> Outcome | None:
+        if kind == "thread_name_updated":
+            title = text_field(event, "thread_name")
+            if title == self._title:
+                return "repeated"
+            self._title = title
+            return self._one(frame, "system", "title", title, subtype="thread-name")
+        if kind == "thread_rolled_back":
+            turns = event.get("num_turns")
+            text = f"{turns} turns rolled back" if isinstance(turns, int) else "turns rolled back"
+            return self._one(frame, "system", "system", text, subtype="rollback")
+        if kind == "exited_review_mode":
+            text = text_field(object_field(event, "review_output"), "overall_explanation")
+            return self._one(frame, "system", "summary", text, subtype="review")
+        if kind == "error":
+            text = text_field(event, "message")
+            return self._one(frame, "system", "system", text, subtype="api-error", is_error=True)
+        return None
+
+    # --- putting together --------------------------------------------------------------
+
+    def _release(self, *, at_end: bool = False) -> list[Record]:
+        made: list[Record] = []
+        for held in self._doubles.release(at_end=at_end):
+            made += self._assembler.settle(self._said(held.said, held.frame))
+        return made
+
+    def _said(self, said: Said, frame: Frame) -> list[Record]:
+        role: Role = "system"
+        if said.kind == "assistant_text":
+            role = "assistant"
+        elif said.kind == "prompt":
+            if frame.is_sidechain:
+                said = Said("system", "agent-prompt", said.text)
+            else:
+                role = "user"
+                number = str(self._report.prompts)
+                frame.record_uuid = derived_id("codex", self._thread, number, said.text)
+        return self._one(frame, role, said.kind, said.text, subtype=said.subtype)
+
+    def _one(
+        self,
+        frame: Frame,
+        role: Role,
+        kind: Kind,
+        text: str,
+        *,
+        subtype: str = "",
+        is_error: bool = False,
+    ) -> list[Record]:
+        if not text.strip():
+            return []
+        record = self._assembler.record
+        return [record(frame, role, kind, text, subtype=subtype, is_error=is_error)]
+
+
+def _spawned_agent(text: str) -> str:
+    """Return the id of the agent that a spawn_agent call started."""
+    given = parse_arguments(text)
+    if isinstance(given, dict):
+        return safe_id(given.get("agent_id")) or safe_id(given.get("agent_thread_id"))
+    return ""

@@ -1,0 +1,76 @@
+"""Single values of a record, made safe: times, ids, names, and deterministic ids.
+
+Ids and names are stored as they are, not redacted (ids must stay joinable), so what
+does not look like an id or a name never leaves this package as one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+_ID = re.compile(r"[A-Za-z0-9_.:|/=+-]{1,128}")
+_NAME = re.compile(r"[A-Za-z0-9_.:/@<>()\[\] +-]{1,100}")
+_TYPE = re.compile(r"[A-Za-z]+(?:[_./:-][A-Za-z]+)*\d{0,2}")
+UNNAMED_TYPE = "(not a name)"
+
+
+def text_field(record: dict[str, Any], name: str) -> str:
+    """Return the string at `name`, or ""."""
+    value = record.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def object_field(record: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the object at `name`, or an empty one."""
+    value = record.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def parse_time(value: object) -> datetime | None:
+    """Return an ISO 8601 string or Unix milliseconds as aware UTC; None if it is neither."""
+    try:
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            if moment.tzinfo is None:
+                return moment.replace(tzinfo=UTC)
+            return moment.astimezone(UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    return None
+
+
+def derived_id(*parts: str) -> str:
+    """Return an id that is a function of `parts` alone."""
+    digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"x-{digest[:32]}"
+
+
+def safe_id(value: object) -> str:
+    """Return `value` if it is an id, a digest of it if it is other text, "" if no text.
+
+    Equal values give equal ids, so copies stay recognisable even where a tool mangled
+    their ids.
+    """
+    if not isinstance(value, str) or not value:
+        return ""
+    return value if _ID.fullmatch(value) else derived_id(value)
+
+
+@lru_cache(maxsize=512)
+def safe_name(value: str) -> str:
+    """Return `value` if it can be the name of a model or a version, else ""."""
+    return value if _NAME.fullmatch(value) else ""
+
+
+@lru_cache(maxsize=512)
+def type_name(value: object) -> str:
+    """Return `value` if it can be the name of a record type, else a stand-in."""
+    if isinstance(value, str) and len(value) <= 48 and _TYPE.fullmatch(value):
+        return value
+    return UNNAMED_TYPE

@@ -1,0 +1,280 @@
+"""JSON objects of a JSONL file, streaming, with byte offsets, whatever state it is in.
+
+Lines end at b"\\n" only: U+2028 and friends occur raw inside strings. Broken lines are
+of the kinds seen in the wild (kills, power loss, concurrent writers, tools that rewrote
+the file); each is reported and the rest of the file is read:
+
+- records glued on one line for want of a newline: all are recovered;
+- NUL runs: what stands outside them is recovered if it parses;
+- junk before or after an object: the object is recovered;
+- invalid UTF-8, invalid JSON, JSON that is not an object: skipped;
+- lines over the cap: skipped without being held in memory;
+- a half-written last line: left pending, unless it is a whole object already.
+
+Strings handed on hold neither NUL characters nor lone surrogates: both become U+FFFD.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from memory_assets.errors import TranscriptError
+from memory_assets.transcripts.base import BadLine, ReadReport
+
+BLOCK_BYTES = 1 << 20
+HEAD_BYTES = 1 << 16
+MAX_LINE_BYTES = 64 << 20
+MAX_DEPTH = 200
+"""Deeper JSON is refused: it is no transcript, and recursion over it could fail."""
+
+GLUED = "records glued on one line"
+NUL_RUN = "NUL bytes"
+INVALID_UTF8 = "invalid UTF-8"
+INVALID_JSON = "invalid JSON"
+JUNK_AROUND = "junk around a record"
+NOT_AN_OBJECT = "not a JSON object"
+TOO_LONG = "line over the size cap"
+TOO_DEEP = "nested too deeply"
+
+JsonObject = dict[str, Any]
+Located = tuple[int, int, JsonObject]
+"""(byte_start, byte_end, object)."""
+
+MAX_ATTEMPTS = 64
+"""Places in one broken line where decoding is tried anew."""
+
+_DECODER = json.JSONDecoder()
+_RECORD_OPENING = re.compile(
+    r'(?<![:,\[])\{"(?:type|uuid|parentUuid|logicalParentUuid|isSidechain|sessionId|leafUuid|messageId'
+    r'|timestamp|id)"\s*:'
+)
+
+
+def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
+    """Return the first `size` bytes of `path`; raise `TranscriptError` if it can't be read."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            return file.read(size)
+    except OSError as error:
+        raise TranscriptError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def head_objects(head: bytes) -> Iterator[JsonObject]:
+    """Yield the objects of those lines of `head` that parse; the cut-off last one rarely does."""
+    for line in head.split(b"\n"):
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def read_objects(
+    path: Path, report: ReadReport, *, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[Located]:
+    """Yield (byte_start, byte_end, object) for each JSON object of `path`, in file order.
+
+    Counts lines, bytes and objects in `report` and lists bad lines there. Holds at most
+    one line of `max_line_bytes` and one block. Raises `TranscriptError` if the file
+    cannot be opened or read.
+    """
+    try:
+        with path.open("rb", buffering=0) as file:
+            for start, line, complete in _lines(file, report, max_line_bytes):
+                try:
+                    value = orjson.loads(line)
+                except orjson.JSONDecodeError:
+                    value = None
+                if complete and type(value) is dict and b"\\u0000" not in line:
+                    report.good_lines += 1
+                    report.records += 1
+                    yield start, start + len(line), value
+                    continue
+                for located in _objects_of_line(line, start, report, complete):
+                    report.records += 1
+                    yield located
+    except OSError as error:
+        raise TranscriptError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _lines(file: BinaryIO, report: ReadReport, cap: int) -> Iterator[tuple[int, bytes, bool]]:
+    """Yield (offset, line without newline, whether the newline was there).
+
+    Lines over the cap are reported here and left out.
+    """
+    offset = 0
+    parts: list[bytes] = []
+    held = 0
+    while block := file.read(BLOCK_BYTES):
+        report.bytes_read += len(block)
+        pieces = block.split(b"\n")
+        last = pieces.pop()
+        for piece in pieces:
+            report.lines += 1
+            length = held + len(piece)
+            if length > cap:
+                report.add_bad_line(BadLine(report.lines, offset, offset + length, TOO_LONG))
+            else:
+                yield offset, b"".join((*parts, piece)) if parts else piece, True
+            offset += length + 1
+            report.complete_offset = offset
+            parts.clear()
+            held = 0
+        held += len(last)
+        if held > cap:
+            parts.clear()
+        elif last:
+            parts.append(last)
+    if 0 < held <= cap:
+        yield offset, b"".join(parts), False
+    elif held:
+        report.pending_bytes = held
+
+
+def _objects_of_line(
+    line: bytes, start: int, report: ReadReport, complete: bool
+) -> Iterator[Located]:
+    """Yield the objects of a line that is not simply one clean object; report it."""
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        if complete:
+            yield from _salvage(line, start, report)
+        else:
+            report.pending_bytes = len(line)
+        return
+    if not complete:
+        if not isinstance(value, dict):
+            report.pending_bytes = len(line)
+            return
+        # A whole object whose newline is still to come, or was never written.
+        report.lines += 1
+        report.complete_offset = start + len(line)
+    end = start + len(line)
+    if not isinstance(value, dict):
+        report.add_bad_line(BadLine(report.lines, start, end, NOT_AN_OBJECT))
+        return
+    if b"\\u0000" in line:
+        if exceeds_depth(value, MAX_DEPTH):
+            report.add_bad_line(BadLine(report.lines, start, end, TOO_DEEP))
+            return
+        value = clean(value)
+    report.good_lines += 1
+    yield start, end, value
+
+
+def _salvage(line: bytes, start: int, report: ReadReport) -> Iterator[Located]:
+    """Yield what can be recovered of a line that is not one JSON value, and report it."""
+    if not line.strip():
+        report.blank_lines += 1
+        return
+    found, reason = _recover(line, start)
+    if reason:
+        end = start + len(line)
+        report.add_bad_line(BadLine(report.lines, start, end, reason, len(found)))
+    else:
+        report.good_lines += 1
+    yield from found
+
+
+def _recover(line: bytes, start: int) -> tuple[list[Located], str]:
+    """Return the objects in `line`, and the reason why it is bad, or ""."""
+    reason = NUL_RUN if b"\0" in line else ""
+    found: list[Located] = []
+    position = 0
+    for piece in line.split(b"\0"):
+        if piece.strip():
+            objects, trouble = _decode_all(piece, start + position)
+            found += objects
+            reason = reason or trouble
+        position += len(piece) + 1
+    return found, reason
+
+
+def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
+    """Decode objects one after another; after a broken one, only one that ends the line.
+
+    An object in the midst of broken text is part of a record and not one itself, but a
+    record written into another's torn line runs up to the newline, and seldom begins
+    where a nested object could.
+    """
+    try:
+        text = piece.decode().rstrip()
+    except UnicodeDecodeError:
+        return [], INVALID_UTF8
+    found: list[Located] = []
+    junk = broken = False
+    at = attempts = 0
+    while at < len(text):
+        opening = _RECORD_OPENING.search(text, at) if broken else None
+        begin = (opening.start() if opening else -1) if broken else text.find("{", at)
+        junk = junk or bool(text[at : begin if begin >= 0 else len(text)].strip())
+        if begin < 0 or attempts >= MAX_ATTEMPTS:
+            break
+        try:
+            value, end = _DECODER.raw_decode(text, begin)
+        except RecursionError:
+            return found, TOO_DEEP
+        except ValueError:
+            broken = True
+            at, attempts = begin + 1, attempts + 1
+            continue
+        if broken and end < len(text):
+            at, attempts = begin + 1, attempts + 1
+            continue
+        if exceeds_depth(value, MAX_DEPTH):
+            return found, TOO_DEEP
+        first = start + len(text[:begin].encode())
+        found.append((first, first + len(text[begin:end].encode()), clean(value)))
+        at = end
+    return found, _reason(len(found), junk or broken)
+
+
+def _reason(values: int, junk: bool) -> str:
+    if junk or not values:
+        return JUNK_AROUND if values else INVALID_JSON
+    return GLUED if values > 1 else ""
+
+
+def exceeds_depth(value: Any, limit: int) -> bool:
+    """Return whether `value` nests more than `limit` levels; recursion-free."""
+    level = [value]
+    for _ in range(limit):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def clean(value: Any) -> Any:
+    """Return `value` with NUL characters and lone surrogates in its strings replaced."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {clean_text(key): clean(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [clean(item) for item in value]
+    return value
+
+
+def clean_text(text: str) -> str:
+    """Return `text` with NUL characters and lone surrogates as U+FFFD."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

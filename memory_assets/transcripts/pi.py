@@ -1,0 +1,74 @@
+"""Pi coding agent, session formats 1 to 3.
+
+Where: `~/.pi/agent/sessions/--<directory>--/<ISO time>_<session id>.jsonl`. The first
+line is the session's header with its directory, and where it was forked from.
+
+What the entries mean: `pi_records.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from memory_assets.errors import TranscriptError
+from memory_assets.models import Record
+from memory_assets.transcripts.base import Known, ReadReport, Source
+from memory_assets.transcripts.discovery import project_of, walk_jsonl
+from memory_assets.transcripts.fields import object_field, safe_id, text_field
+from memory_assets.transcripts.lines import JsonObject, head_objects, read_head, read_objects
+from memory_assets.transcripts.pi_records import PiSession
+
+_FOLDERS = (Path("agent", "sessions"), Path("sessions"))
+_DEPTH = 2
+
+
+class PiReader:
+    """Reads Pi's sessions."""
+
+    agent = "pi"
+    version = "1"
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is a session header or an entry with a message in it."""
+        return any(_is_header(entry) or _is_message(entry) for entry in head_objects(head))
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return (the id at the end of the file's name, None): Pi has no subagent files."""
+        return safe_id(path.name.removesuffix(".jsonl").rpartition("_")[2]), None
+
+    def discover(self, root: Path, known: Known) -> Iterator[Source]:
+        """Yield sessions under `~/.pi`, its `agent` folder, or the `sessions` in it."""
+        for folder in _FOLDERS:
+            if (root / folder).is_dir():
+                root = root / folder
+                break
+        for entry, size, mtime_ns in walk_jsonl(root, _DEPTH):
+            path = Path(entry.path)
+            before = known(path, size, mtime_ns)
+            if before is not None:
+                yield before
+                continue
+            try:
+                head = read_head(path)
+            except TranscriptError:
+                continue
+            header = next((item for item in head_objects(head) if _is_header(item)), {})
+            project = project_of(text_field(header, "cwd"))
+            session_id, agent_id = self.identify(path, head)
+            yield Source(self.agent, project, session_id, agent_id, path, size, mtime_ns)
+
+    def read(self, source: Source, report: ReadReport) -> Iterator[Record]:
+        """Yield the records of `source.path` in file order, dead branches included."""
+        session = PiSession(source, report)
+        for start, end, entry in read_objects(source.path, report):
+            yield from session.take(entry, start, end)
+
+
+def _is_header(entry: JsonObject) -> bool:
+    return entry.get("type") == "session" and "timestamp" in entry and "cwd" in entry
+
+
+def _is_message(entry: JsonObject) -> bool:
+    role = object_field(entry, "message").get("role")
+    return entry.get("type") == "message" and isinstance(role, str) and "sessionId" not in entry

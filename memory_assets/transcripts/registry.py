@@ -1,0 +1,78 @@
+"""The readers that exist, and which one a file needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from memory_assets.errors import TranscriptError
+from memory_assets.models import Record
+from memory_assets.transcripts.base import Known, Reader, ReadReport, Source, nothing_known
+from memory_assets.transcripts.claude_code import ClaudeCodeReader
+from memory_assets.transcripts.codex import CodexReader
+from memory_assets.transcripts.lines import read_head
+from memory_assets.transcripts.pi import PiReader
+
+READERS: tuple[Reader, ...] = (ClaudeCodeReader(), CodexReader(), PiReader())
+READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
+
+
+def reader_by_agent(agent: str) -> Reader:
+    """Return the reader of `agent`; raise `TranscriptError` if there is none."""
+    for reader in READERS:
+        if reader.agent == agent:
+            return reader
+    known = ", ".join(reader.agent for reader in READERS)
+    raise TranscriptError(f"no reader for agent {agent!r}; there are readers for {known}")
+
+
+def reader_for(path: Path) -> Reader:
+    """Return the reader that knows the content of `path`.
+
+    Raises `TranscriptError` if the file cannot be opened or no reader knows it.
+    """
+    return _choose(path, read_head(path), None)
+
+
+def _choose(path: Path, head: bytes, source: Source | None) -> Reader:
+    for reader in READERS:
+        if reader.sniff(head):
+            return reader
+    if source is not None:
+        return reader_by_agent(source.agent)
+    raise TranscriptError(f"{path}: no reader knows this content")
+
+
+def read_session(
+    path: Path, *, source: Source | None = None, report: ReadReport | None = None
+) -> Iterator[Record]:
+    """Return the records of one transcript file, in file order, lazily.
+
+    The reader is found by content; where the content says nothing (an empty file),
+    by `source.agent`. Ids come from `source`, else from the file. Bad lines are listed
+    in `report`, which is complete once the iterator is exhausted, and never raised.
+    Raises `TranscriptError` if the file cannot be opened or no reader knows it.
+    """
+    head = read_head(path)
+    report = report if report is not None else ReadReport()
+    if not head and source is None:
+        return iter(())
+    reader = _choose(path, head, source)
+    if source is None:
+        session_id, agent_id = reader.identify(path, head)
+        source = Source(reader.agent, "", session_id, agent_id, path, 0, 0)
+    return reader.read(source, report)
+
+
+def discover(roots: Mapping[str, Path], known: Known = nothing_known) -> Iterator[Source]:
+    """Yield every transcript under `roots` (agent name -> its directory), agent by agent
+    in the order of `READERS`, and in a fixed order within each.
+
+    A root that does not exist gives nothing. Raises `TranscriptError` for a name that
+    has no reader.
+    """
+    for agent in roots:
+        reader_by_agent(agent)
+    for reader in READERS:
+        if reader.agent in roots:
+            yield from reader.discover(roots[reader.agent], known)

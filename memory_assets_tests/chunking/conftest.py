@@ -1,0 +1,110 @@
+"""A session written record by record, and the real word pieces."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memory_assets.embedding import WordPieces, load_word_pieces
+from memory_assets.models import Kind, RedactedRecord, Role
+from memory_assets.redacted_text import seal
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ROLES: dict[Kind, Role] = {"prompt": "user", "assistant_text": "assistant", "tool_use": "assistant"}
+
+
+class Script:
+    """Builds the redacted records of one session, a second apart."""
+
+    def __init__(self, session_id: str = "s1") -> None:
+        """Begin an empty session."""
+        self.session_id = session_id
+        self.records: list[RedactedRecord] = []
+
+    def add(
+        self,
+        kind: Kind,
+        text: str,
+        *,
+        agent_id: str | None = None,
+        at: float | None = None,
+        tool: str = "",
+        paths: tuple[str, ...] = (),
+        command: str = "",
+        is_error: bool = False,
+        message_id: str = "",
+        spawned: str = "",
+    ) -> Script:
+        """Append a block; `at` is its time in seconds from the session's start."""
+        seq = sum(record.agent_id == agent_id for record in self.records)
+        seconds = len(self.records) if at is None else at
+        self.records.append(
+            RedactedRecord(
+                project="-home-ada-app",
+                project_root=seal("/home/ada/app"),
+                agent="claude-code",
+                session_id=self.session_id,
+                agent_id=agent_id,
+                seq=seq,
+                record_uuid=f"{agent_id or 'main'}-{seq}",
+                parent_uuid=None,
+                byte_start=0,
+                byte_end=0,
+                timestamp=START + timedelta(seconds=seconds),
+                role=ROLES.get(kind, "tool"),
+                kind=kind,
+                text=seal(text),
+                subtype="",
+                tool_name=seal(tool),
+                tool_use_id="",
+                is_error=is_error,
+                paths=tuple(seal(path) for path in paths),
+                command=seal(command),
+                cwd=seal("/home/ada/app"),
+                git_branch=seal("main"),
+                model="",
+                agent_version="",
+                is_sidechain=agent_id is not None,
+                message_id=message_id,
+                spawned_agent_id=spawned,
+                redactions=0,
+                ruleset_version="test",
+            )
+        )
+        return self
+
+    def prompt(self, text: str) -> Script:
+        """The human types."""
+        return self.add("prompt", text)
+
+    def says(self, text: str, message_id: str = "", agent_id: str | None = None) -> Script:
+        """The assistant speaks."""
+        return self.add("assistant_text", text, message_id=message_id, agent_id=agent_id)
+
+    def runs(self, command: str, output: str = "", *, is_error: bool = False) -> Script:
+        """The assistant runs a shell command."""
+        self.add("tool_use", f"command: {command}", tool="Bash", command=command)
+        return self.add("tool_result", output, tool="Bash", command=command, is_error=is_error)
+
+    def opens(self, tool: str, path: str) -> Script:
+        """The assistant reads or changes a file."""
+        return self.add("tool_use", f"file_path: {path}", tool=tool, paths=(path,))
+
+
+@pytest.fixture
+def script() -> Script:
+    """An empty session."""
+    return Script()
+
+
+@pytest.fixture(scope="session")
+def new_script() -> type[Script]:
+    """What makes empty sessions, for tests that need many."""
+    return Script
+
+
+@pytest.fixture(scope="session")
+def tokens() -> WordPieces:
+    """The embedder's own word pieces."""
+    return load_word_pieces()

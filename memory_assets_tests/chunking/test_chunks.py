@@ -1,0 +1,252 @@
+"""What of a turn is embedded, how it is labelled, and that no word is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_assets.chunking import (
+    CHUNKER_VERSION,
+    Composition,
+    build_turns,
+    chunk_turn,
+    content_hash,
+    prompt_passages,
+)
+from memory_assets.embedding import WordPieces, load_word_pieces
+from memory_assets.models import Chunk, Turn
+from memory_assets.redacted_text import RedactedText
+
+PIECES = load_word_pieces()
+LONG = "The retry never fired because the client closed the socket first. " * 40
+
+
+def _turn(script: Any) -> Turn:
+    (turn,) = build_turns(script.records)
+    return turn
+
+
+def _chunks(script: Any, **composition: Any) -> list[Chunk]:
+    return chunk_turn(_turn(script), PIECES, Composition(**composition))
+
+
+def _text(script: Any, **composition: Any) -> str:
+    return "\n\n".join(chunk.text for chunk in _chunks(script, **composition))
+
+
+def test_short_turn_is_one_chunk_with_the_turns_id(script: Any) -> None:
+    """Prompt and answer stand together, without labels, as they read."""
+    (chunk,) = _chunks(script.prompt("why is CI red?").says("The linker broke."))
+    assert chunk.text == "why is CI red?\n\nThe linker broke."
+    assert (chunk.id, chunk.turn_id, chunk.part) == (chunk.turn_id, "session::s1::turn::0", 0)
+    assert (chunk.role, chunk.prompt_uuid) == ("turn", "main-0")
+    assert chunk.chunker_version == CHUNKER_VERSION
+    assert chunk.content_hash == content_hash("why is CI red?\n\nThe linker broke.")
+
+
+def test_parts_of_a_long_turn_are_numbered(script: Any) -> None:
+    """Part 0 has the turn's id, part k that id and `::part::k`."""
+    chunks = _chunks(script.prompt("why?").says(LONG))
+    assert len(chunks) > 2
+    assert [chunk.id for chunk in chunks] == [
+        "session::s1::turn::0",
+        *(f"session::s1::turn::0::part::{k}" for k in range(1, len(chunks))),
+    ]
+    assert [chunk.part for chunk in chunks] == list(range(len(chunks)))
+
+
+def test_role_says_whose_words_a_passage_holds(script: Any) -> None:
+    """Only the prompt: user; only the assistant: assistant; both: turn."""
+    roles = [chunk.role for chunk in _chunks(script.prompt(LONG).says(LONG))]
+    assert roles[0] == "user"
+    assert roles[-1] == "assistant"
+    assert set(roles) <= {"user", "turn", "assistant"}
+
+
+def test_prompt_uuid_is_on_the_one_passage_where_it_begins(script: Any) -> None:
+    """After a long preamble that is not part 0; indented prompts count too."""
+    script.says(LONG).prompt("   why?\n" + LONG).says(LONG)
+    chunks = _chunks(script)
+    holders = [chunk for chunk in chunks if chunk.prompt_uuid]
+    assert len(holders) == 1
+    assert "why?" in holders[0].text
+    assert holders[0].part > 0
+
+
+def test_turn_without_words_has_no_chunks(script: Any) -> None:
+    """A prompt of white space, such as an image alone, gives no passage."""
+    assert _chunks(script.prompt("  \n")) == []
+    assert prompt_passages(_turn(script), PIECES) == []
+
+
+def test_blocks_of_one_message_stand_together(script: Any) -> None:
+    """Prose split over records by parallel tool calls is joined by its message id."""
+    script.prompt("go").says("First half.", "m1").runs("make", "ok").says("Second half.", "m1")
+    assert "First half.\n\nSecond half." in _text(script)
+
+
+def test_what_is_not_said_is_left_out(script: Any) -> None:
+    """No thinking, injected text, titles, summaries, attachments, nor tool output."""
+    script.prompt("go").says("Done.")
+    for kind in ("thinking", "system", "title", "summary", "attachment"):
+        script.add(kind, f"hidden {kind}")
+    script.runs("make test", "hidden output: 41 passed")
+    assert "hidden" not in _text(script)
+
+
+def test_digest_names_commands_changes_and_errors(script: Any) -> None:
+    """One line a tool, one an error: what ran, what changed, what failed."""
+    script.prompt("go").opens("Read", "/home/ada/app/README.md")
+    script.opens("Edit", "/home/ada/app/src/a.py").opens("Edit", "/home/ada/app/src/b.py")
+    script.runs("cd /home/ada/app && make test", "Exit code 2\ncc -c a.c\na.c:1: fatal error: x.h")
+    script.runs("make lint", "Exit code 1\ncc -c\nfatal error: y.h\nmore", is_error=True)
+    text = _text(script, digest="inline")
+    assert "Edit: src/a.py, src/b.py" in text
+    assert "Bash: make test, make lint" in text
+    assert "Bash error: fatal error: y.h" in text
+    assert "README" not in text
+    assert "README.md" in _text(script, digest="inline", lookups=True)
+    assert _text(script, digest="none") == "go"
+
+
+def test_digest_is_quiet_about_the_agents_own_trouble(script: Any) -> None:
+    """Refused permissions and unread files are no errors of the work."""
+    script.prompt("go").runs("rm x", "This command requires approval", is_error=True)
+    chunk = _chunks(script)[0]
+    assert chunk.errors == ()
+    assert "approval" not in chunk.text
+
+
+def test_human_words_given_through_tools_are_kept(script: Any) -> None:
+    """Answers to the agent's questions and words typed on declining a call count as said."""
+    script.prompt("go")
+    script.add(
+        "tool_result",
+        'User has answered your questions: "Which?"="Keep the cask". You can now continue.',
+        tool="AskUserQuestion",
+    )
+    script.add(
+        "tool_result",
+        "The user doesn't want to proceed. To tell you how to proceed, the user said:\nuse uv",
+        tool="Bash",
+        is_error=True,
+    )
+    (chunk,) = _chunks(script)
+    assert chunk.text == 'go\n\n"Which?"="Keep the cask".\n\nuse uv'
+    assert chunk.role == "user"
+
+
+def test_facts_are_the_whole_turns_on_every_passage(script: Any) -> None:
+    """A filter by tool or file finds the turn whichever passage answers."""
+    script.prompt("go").opens("Edit", "/home/ada/app/src/a.py").says(LONG).runs("make")
+    chunks = _chunks(script)
+    assert len(chunks) > 2
+    assert {chunk.tools_used for chunk in chunks} == {("Edit", "Bash")}
+    assert {chunk.files for chunk in chunks} == {("src/a.py",)}
+    assert {chunk.commands for chunk in chunks} == {("make",)}
+
+
+def test_lists_are_capped_and_changed_files_come_first(script: Any) -> None:
+    """A turn that read 300 files and ran 100 long commands stays small, its change in front."""
+    script.prompt("go")
+    for number in range(300):
+        script.opens("Read", f"/home/ada/app/{number}.py")
+    script.opens("Edit", "/home/ada/app/changed.py")
+    for number in range(100):
+        script.runs(f"echo {number} {'x' * 500}", f"error {number} {'x' * 500}", is_error=True)
+    chunk = _chunks(script)[0]
+    assert chunk.files[0] == "changed.py"
+    assert (len(chunk.files), len(chunk.commands), len(chunk.errors)) == (100, 30, 20)
+    assert max(map(len, chunk.commands)) <= 160
+    assert max(map(len, chunk.errors)) <= 240
+
+
+def test_span_of_records_and_time_is_the_turns(script: Any) -> None:
+    """Seqs are of the main file; the end is the last record's time, subagents included."""
+    script.prompt("one").says("a").prompt("two").says("helper", agent_id="x").says("b")
+    first, second = build_turns(script.records)
+    (chunk,) = chunk_turn(first, PIECES)
+    assert (chunk.first_seq, chunk.last_seq) == (0, 1)
+    (chunk,) = chunk_turn(second, PIECES)
+    assert (chunk.first_seq, chunk.last_seq) == (2, 3)
+    assert chunk.timestamp == second.records[0].timestamp
+    assert chunk.ended_at == script.records[-1].timestamp
+
+
+def test_later_passages_can_carry_the_prompts_head(script: Any) -> None:
+    """With `context_tokens` each passage after the prompt opens with the prompt's head."""
+    script.prompt("why does the upload retry fail?").says(LONG)
+    plain, led = _chunks(script), _chunks(script, context_tokens=16)
+    assert not any("upload" in chunk.text for chunk in plain[1:])
+    assert all(chunk.text.startswith("why does the upload retry fail?\n\n") for chunk in led[1:])
+    assert all(PIECES.count_tokens(chunk.text) <= 256 for chunk in led)
+
+
+def test_user_prompts_hold_the_prompt_alone(script: Any) -> None:
+    """In passages with ids `prompt::<session>::<turn>[::<n>]`."""
+    script.prompt(LONG).says("Done.")
+    prompts = prompt_passages(_turn(script), PIECES)
+    assert len(prompts) > 1
+    assert [prompt.id for prompt in prompts][:2] == ["prompt::s1::0", "prompt::s1::0::1"]
+    assert " ".join(prompt.text for prompt in prompts).split() == LONG.split()
+    assert {prompt.record_uuid for prompt in prompts} == {"main-0"}
+
+
+def test_unredacted_text_is_refused(script: Any) -> None:
+    """A record whose text is a plain string cannot become a chunk."""
+    turn = _turn(script.prompt("go").says("Done."))
+    plain = replace(turn.records[1], text=cast(RedactedText, "a plain string"))
+    with pytest.raises(TypeError, match="RedactedText"):
+        chunk_turn(replace(turn, records=(turn.records[0], plain)), PIECES)
+
+
+def test_chunks_hold_redacted_text_only(script: Any, tokens: WordPieces) -> None:
+    """Every text of a chunk is `RedactedText`, so that stores accept it."""
+    script.prompt("go").opens("Edit", "./a.py").runs("make", "error: no rule", is_error=True)
+    chunk = chunk_turn(_turn(script), tokens)[0]
+    texts = [chunk.text, *chunk.tools_used, *chunk.files, *chunk.commands, *chunk.errors]
+    assert len(texts) == 6
+    assert all(isinstance(text, RedactedText) for text in texts)
+
+
+WORD = st.sampled_from(["build", "`x`", "naïve", "日本", "a" * 130, "```", "#", "1.", "fin."])
+SPEECH = st.lists(st.tuples(WORD, st.sampled_from([" ", "\n", "\n\n"])), min_size=1, max_size=60)
+
+
+@settings(max_examples=80, deadline=None)
+@given(speeches=st.lists(st.tuples(st.sampled_from("pac"), SPEECH), min_size=1, max_size=10))
+def test_no_human_or_assistant_word_is_lost(new_script: Any, speeches: list[Any]) -> None:
+    """Read one after another, a turn's passages hold each word of prompt and prose in order,
+    each passage within the limit."""
+    script = new_script().prompt("begin")
+    said = ["begin"]
+    for who, speech in speeches:
+        text = "".join(word + gap for word, gap in speech)
+        if who == "c":
+            script.runs(text, text, is_error=True)
+        else:
+            said.append(text)
+            script.prompt(text) if who == "p" else script.says(text)
+    turn = replace(_turn_of_all(script), prompt=script.records[0])
+    expected = _letters(said)
+    for digest in ("none", "inline", "end"):
+        chunks = chunk_turn(turn, PIECES, Composition(max_tokens=32, digest=digest))
+        assert all(PIECES.count_tokens(chunk.text) <= 32 for chunk in chunks)
+        letters = _letters([chunk.text for chunk in chunks])
+        if digest == "none":
+            assert letters == expected
+        rest = iter(letters)
+        assert all(letter in rest for letter in expected)
+
+
+def _letters(texts: list[str]) -> str:
+    return "".join("".join(texts).split())
+
+
+def _turn_of_all(script: Any) -> Turn:
+    records = tuple(script.records)
+    return Turn(script.session_id, 0, records[0], records)

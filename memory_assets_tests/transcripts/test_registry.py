@@ -1,0 +1,103 @@
+"""Finding the reader of a file by its content."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_assets import transcripts
+from memory_assets.errors import TranscriptError
+from memory_assets.transcripts import Source, read_session, reader_by_agent, reader_for
+
+
+def test_each_agent_is_known_by_content(claude, codex, pi, write):
+    """The file's name plays no part in choosing the reader."""
+    claude.user("hello")
+    chosen = [reader_for(write(each, "x.jsonl")).agent for each in (claude, codex, pi)]
+    assert chosen == ["claude-code", "codex", "pi"]
+
+
+def test_the_content_outweighs_what_the_source_says(codex, write):
+    """A Codex file among Claude Code's is read as what it is."""
+    codex.prompt("hello")
+    path = write(codex)
+    source = Source("claude-code", "p", "s", None, path, 0, 0)
+    assert [record.text for record in read_session(path, source=source)] == ["hello"]
+
+
+def test_a_bad_first_line_does_not_hide_the_format(claude, write):
+    """Any line of the head can tell whose file it is."""
+    claude.raw(b"\0" * 100)
+    claude.user("hello")
+    assert reader_for(write(claude)).agent == "claude-code"
+
+
+def test_a_first_line_longer_than_the_head_is_recognised(claude, codex, write):
+    """A prompt of 200 kB at the very start does not hide the format."""
+    claude.user("x" * 200_000)
+    assert reader_for(write(claude)).agent == "claude-code"
+    codex.lines.clear()
+    codex.meta(base_instructions={"text": "x" * 200_000})
+    assert reader_for(write(codex)).agent == "codex"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"just text\n",
+        b'{"type":"session.start","data":{"sessionId":"s"},"id":"1","parentId":null}\n',
+        b'{"sessionId":"s","projectHash":"p","messages":[]}\n',
+        b'{"info":{},"messages":[]}\n',
+    ],
+)
+def test_other_content_is_refused(write, content):
+    """What no reader knows raises an error that names the file and nothing in it."""
+    with pytest.raises(TranscriptError, match="no reader knows"):
+        read_session(write(content))
+
+
+def test_a_missing_file_is_refused_at_once(tmp_path):
+    """The error comes from the call, not from the first record."""
+    with pytest.raises(TranscriptError, match="cannot be read"):
+        read_session(tmp_path / "gone.jsonl")
+
+
+def test_an_empty_file_holds_nothing(write):
+    """Zero bytes are no error: two such files were seen."""
+    assert list(read_session(write(b""))) == []
+
+
+def test_an_unknown_agent_is_refused():
+    """Asking for a reader that does not exist names those that do."""
+    with pytest.raises(TranscriptError, match="claude-code, codex, pi"):
+        reader_by_agent("emacs")
+
+
+def test_ids_come_from_the_source_where_there_is_one(claude, write):
+    """A source's ids outweigh those of the file's name."""
+    claude.user("hello")
+    path = write(claude)
+    [plain] = read_session(path)
+    source = Source("claude-code", "p", "other", "sub", path, 0, 0)
+    [told] = read_session(path, source=source)
+    assert (plain.session_id, plain.agent_id) == (claude.session, None)
+    assert (told.session_id, told.agent_id, told.is_sidechain) == ("other", "sub", True)
+
+
+def test_a_flat_subagent_file_belongs_to_the_session_it_names(claude, write):
+    """agent-<id>.jsonl beside its parent gives the parent's session id."""
+    claude.sidechain = True
+    claude.user("Warmup")
+    [record] = read_session(write(claude, "agent-a1b2c3.jsonl"))
+    assert (record.session_id, record.agent_id) == (claude.session, "a1b2c3")
+    assert (record.kind, record.subtype) == ("system", "agent-prompt")
+
+
+def test_versions_are_listed_for_every_reader():
+    """Each reader has a version, under its agent's name."""
+    assert set(transcripts.READER_VERSIONS) == {reader.agent for reader in transcripts.READERS}
+    assert all(transcripts.READER_VERSIONS.values())
+
+
+def test_the_public_names_exist():
+    """What the package exports is there."""
+    assert all(hasattr(transcripts, name) for name in transcripts.__all__)
