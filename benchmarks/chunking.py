@@ -21,8 +21,9 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import LiteralString
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from memory_assets.chunking import Composition, build_turns, chunk_turn, content_hash
 from memory_assets.embedding import Embedder, embed_redacted, load_embedder
 from memory_assets.models import Record, RedactedRecord, Turn
-from memory_assets.redacted_text import RedactedText, join
+from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.redaction import Redactor, load_redactor
 from memory_assets.transcripts import Source, discover, read_session
 
@@ -57,7 +58,7 @@ def main() -> None:
     """Print one table a set."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--cache", type=Path, help="directory to keep vectors in between runs")
-    parser.add_argument("--sessions", type=int, default=80, help="real sessions to search in")
+    parser.add_argument("--sessions", type=int, default=84, help="real sessions to search in")
     parser.add_argument("--only", nargs="*", default=[], help="compositions to measure")
     options = parser.parse_args()
     data = Path(os.environ.get("MEMORY_BENCH_DATA", HERE.parent.parent / "shared" / "data"))
@@ -78,6 +79,9 @@ def main() -> None:
         turns, questions = real_sessions(Path(scratch), redactor, options.sessions)
         report("real sessions", turns, questions, compositions, cache, "turn")
         turns, questions = locomo(next(Path(scratch).rglob("locomo_dev")), redactor)
+        # No tools there: everything is prompt+prose, and there is nothing to digest.
+        for name in [name for name in compositions if "everything" in name or "digest" in name]:
+            del compositions[name]
         report("LoCoMo dev", turns, questions, compositions, cache, "evidence")
 
 
@@ -88,30 +92,44 @@ def composers(embedder: Embedder) -> dict[str, Composer]:
         composition = Composition(**changes)  # type: ignore[arg-type]
         return lambda turn: [chunk.text for chunk in chunk_turn(turn, embedder, composition)]
 
+    def labelled(turn: Turn) -> list[RedactedText]:
+        labels: dict[str, LiteralString] = {"prompt": "User: {}", "assistant_text": "Assistant: {}"}
+        records = [
+            replace(record, text=compose(labels[record.kind], record.text))
+            if record.kind in labels and record.text.strip()
+            else record
+            for record in turn.records
+        ]
+        return ours()(replace(turn, records=tuple(records)))
+
     return {
         "everything, cut off at 256": lambda turn: [everything(turn)],
-        "everything, windows of 256": lambda turn: windows(everything(turn), embedder, 254),
+        # All tool text would be 4.9 M word pieces, fifteen times the prose.
+        "everything, windows of 256": lambda turn: windows(everything(turn, 500), embedder, 254),
         "prompt+prose, cut off at 256": lambda turn: [prose(turn)],
         "prompt+prose, windows of 256": lambda turn: windows(prose(turn), embedder, 254),
-        "ours, 256, no digest": ours(digest="none"),
-        "ours, 192, no digest": ours(digest="none", max_tokens=192),
-        "ours, 128, no digest": ours(digest="none", max_tokens=128),
-        "ours, 256, digest inline": ours(digest="inline"),
-        "ours, 192, digest inline": ours(digest="inline", max_tokens=192),
-        "ours, 128, digest inline": ours(digest="inline", max_tokens=128),
-        "ours, 256, digest at the end": ours(digest="end"),
-        "ours, 128, digest at the end": ours(digest="end", max_tokens=128),
-        "ours, 256, digest at the end, lookups": ours(digest="end", lookups=True),
-        "ours, 256, end, context 24": ours(digest="end", context_tokens=24),
-        "ours, 256, end, context 48": ours(digest="end", context_tokens=48),
-        "ours, 128, end, context 24": ours(digest="end", max_tokens=128, context_tokens=24),
+        "ours": ours(),
+        "ours, 192 word pieces": ours(max_tokens=192),
+        "ours, 128 word pieces": ours(max_tokens=128),
+        "ours, head of prompt, 24": ours(context_tokens=24),
+        "ours, head of prompt, 48": ours(context_tokens=48),
+        "ours, speaker labels": labelled,
+        "ours, no digest": ours(digest="none"),
+        "ours, digest without lookups": ours(lookups=False),
+        "ours, digest where calls happen": ours(digest="inline"),
     }
 
 
-def everything(turn: Turn) -> RedactedText:
-    """Return all that a plain concatenation of the turn holds, tool input and output too."""
-    kinds = {"prompt", "assistant_text", "tool_use", "tool_result"}
-    return join("\n\n", [r.text for r in turn.records if r.kind in kinds and r.text])
+def everything(turn: Turn, most: int | None = None) -> RedactedText:
+    """Return all that a plain concatenation of the turn holds, tool input and output too;
+    of each of those at most `most` characters."""
+    tools, said = {"tool_use", "tool_result"}, {"prompt", "assistant_text"}
+    texts = [
+        record.text.cut(0, most) if record.kind in tools else record.text
+        for record in turn.records
+        if record.kind in tools | said and record.text
+    ]
+    return join("\n\n", texts)
 
 
 def prose(turn: Turn) -> RedactedText:
@@ -167,9 +185,11 @@ def real_sessions(
 
 def redacted(sources: Iterable[Source], redactor: Redactor) -> Iterator[RedactedRecord]:
     """Yield one session's records, the main file's first."""
+    root = ""
     for source in sorted(sources, key=lambda source: source.agent_id or ""):
         for record in read_session(source.path, source=source):
-            yield redactor.redact_record(record, project=source.project, project_root=record.cwd)
+            root = root or record.cwd
+            yield redactor.redact_record(record, project=source.project, project_root=root)
 
 
 def locomo(root: Path, redactor: Redactor) -> tuple[dict[str, list[Turn]], list[Question]]:
@@ -259,7 +279,7 @@ def report(
 ) -> None:
     """Print a row for each composition."""
     print(f"\n{title}: {len(questions)} questions")
-    print(f"{'':38}  top-1  top-3 top-10    MRR   {recall}@5 passages  tokens", flush=True)
+    print(f"{'':32}  top-1  top-3 top-10    MRR   {recall}@5 passages  tokens", flush=True)
     asked = cache.embedder.embed([question.text for question in questions])
     for name, composer in compositions.items():
         began = time.perf_counter()
@@ -280,7 +300,7 @@ def report(
         mean = np.mean(scores, axis=0)
         cells = " ".join(f"{100 * value:6.1f}" for value in mean[:3])
         print(
-            f"{name:38} {cells} {mean[3]:6.3f} {100 * mean[4]:8.1f} {passages:8} {tokens:7}"
+            f"{name:32} {cells} {mean[3]:6.3f} {100 * mean[4]:8.1f} {passages:8} {tokens:7}"
             f"  ({time.perf_counter() - began:.0f} s)",
             flush=True,
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import dagster as dg
-from pydantic import PrivateAttr
 
 from memory_assets.pipeline.components import Components
 from memory_assets.settings import Settings, load_settings
@@ -14,36 +13,22 @@ from memory_assets.settings import Settings, load_settings
 class MemoryResource(dg.ConfigurableResource[Components]):
     """The stores and engines of one memory.
 
-    Empty values mean: as the environment and memory.toml say. Components are shared by
-    the steps of a process, so that models load once a run.
+    Components are shared by the steps of a process, so that models load once a run.
     """
 
-    data_dir: str = ""
-    projects_dir: str = ""
-    codex_dir: str = ""
-    pi_dir: str = ""
-    chroma_url: str = ""
-
-    _settings: Settings | None = PrivateAttr(default=None)
+    settings_json: str = ""
+    """`Settings` as JSON; empty: as the environment and memory.toml say."""
 
     @classmethod
     def of(cls, settings: Settings) -> MemoryResource:
         """Return the resource that stands for settings already loaded."""
-        resource = cls()
-        resource._settings = settings
-        return resource
+        return cls(settings_json=settings.model_dump_json())
 
     def settings(self) -> Settings:
         """Return the settings that this resource stands for."""
-        if self._settings is None:
-            self._settings = load_settings(
-                data_dir=self.data_dir or None,
-                projects_dir=self.projects_dir or None,
-                codex_dir=self.codex_dir or None,
-                pi_dir=self.pi_dir or None,
-                chroma_url=self.chroma_url or None,
-            )
-        return self._settings
+        if not self.settings_json:
+            return load_settings()
+        return Settings.model_validate_json(self.settings_json)
 
     def components(self) -> Components:
         """Return the components, opened once a process."""

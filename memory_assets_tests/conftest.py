@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from memory_assets.settings import Settings, load_settings
+from memory_assets.stores import chroma_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -42,3 +47,28 @@ def _isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def sample_roots(tmp_path: Path) -> dict[str, Path]:
+    """A copy of the sample transcripts that a test may change: a directory an agent."""
+    roots = {}
+    for name in ("claude", "codex", "pi"):
+        roots[name] = tmp_path / "transcripts" / name
+        shutil.copytree(REPOSITORY / "data" / "sample" / name, roots[name])
+    roots["claude"] /= "projects"
+    return roots
+
+
+@pytest.fixture
+def sample_settings(tmp_path: Path, sample_roots: dict[str, Path]) -> Iterator[Settings]:
+    """Settings of an empty memory over the copied sample; its Chroma server is stopped."""
+    settings = load_settings(
+        data_dir=tmp_path / "memory",
+        projects_dir=sample_roots["claude"],
+        codex_dir=sample_roots["codex"],
+        pi_dir=sample_roots["pi"],
+        chroma_idle_seconds=60.0,
+    )
+    yield settings
+    chroma_server.stop(settings.data_dir)

@@ -33,7 +33,9 @@ MAY_IMPORT = {
     "stores": FOUNDATION - {"settings"},
     "pipeline": FOUNDATION | DOMAIN | {"stores"},
     "recall": FOUNDATION | DOMAIN | {"stores"},
-    **{name: FOUNDATION | DOMAIN | DAGSTER_LAYER | {"stores", "pipeline"} for name in DAGSTER_LAYER},
+    **{
+        name: FOUNDATION | DOMAIN | DAGSTER_LAYER | {"stores", "pipeline"} for name in DAGSTER_LAYER
+    },
 }
 DAGSTER_ENTRYPOINTS = {"ingest.py", "dagster_home.py"}
 MAX_MODULE_LINES = 400
@@ -66,9 +68,7 @@ def test_imports_run_one_way(module: Path) -> None:
     part = _part(module)
     if part not in MAY_IMPORT:
         return
-    ours = {
-        name.split(".")[1] for name in _imports(module) if name.startswith("memory_assets.")
-    }
+    ours = {name.split(".")[1] for name in _imports(module) if name.startswith("memory_assets.")}
     assert ours - {part} <= MAY_IMPORT[part]
 
 
@@ -98,9 +98,7 @@ def test_heavy_packages_are_imported_in_one_place_and_late(module: Path) -> None
         assert root != "onnxruntime" or _part(module) == "embedding"
     heavy = {*homes, "onnxruntime", "dagster_webserver"}
     assert not [
-        name
-        for name in _imports(module, top_level_only=True)
-        if name.split(".")[0] in heavy
+        name for name in _imports(module, top_level_only=True) if name.split(".")[0] in heavy
     ]
 
 

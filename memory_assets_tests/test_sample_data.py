@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from memory_assets.transcripts import ReadReport, read_session
+
 SAMPLE = Path(__file__).resolve().parent.parent / "data" / "sample"
 EXPECTED: dict[str, Any] = json.loads((SAMPLE / "expected.json").read_text(encoding="utf-8"))
 SESSIONS = [s for facts in EXPECTED["projects"].values() for s in facts["sessions"]]
@@ -178,3 +180,18 @@ def test_the_sample_shows_the_hard_parts_of_the_formats() -> None:
 def test_the_sample_is_small() -> None:
     """It ships with every clone."""
     assert sum(p.stat().st_size for p in SAMPLE.rglob("*.json*")) < 400_000
+
+
+@pytest.mark.parametrize("session", SESSIONS, ids=lambda s: s["session_id"][:8])
+def test_the_readers_find_what_the_generator_planted(session: dict[str, Any]) -> None:
+    """Human prompts, damaged lines and unknown types, by the project's own readers."""
+    report = ReadReport()
+    path = SAMPLE / session["path"]
+    records = list(read_session(path, report=report))
+    assert {record.agent for record in records} == {session["agent"]}
+    assert {record.session_id for record in records} == {session["session_id"]}
+    assert report.prompts == session["human_prompts"]
+    assert report.bad_line_count == session["bad_lines"] + session["glued_lines"]
+    assert bool(report.pending_bytes) == bool(session["half_written_lines"])
+    assert report.unknown_types.total() == session["unknown_records"]
+    assert report.conserved

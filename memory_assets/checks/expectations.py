@@ -8,6 +8,7 @@ of CPU), and not at all for a table that passed before and has not changed since
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -58,7 +59,8 @@ def validate(components: Components, project: str, wanted: TableExpectations) ->
 
 
 def facts_frame(components: Components, project: str, table: Table) -> pd.DataFrame:
-    """Return a table's rows with every text and list replaced by its length."""
+    """Return a table's rows with every text and list replaced by its length, vectors by
+    their norm and times by microseconds since 1970."""
     rows = components.lake.read_partition(table, project)
     texts = redacted_columns(table.model)
     columns: dict[str, Any] = {}
@@ -68,6 +70,8 @@ def facts_frame(components: Components, project: str, table: Table) -> pd.DataFr
             column = pc.list_value_length(column)
         elif pa.types.is_fixed_size_list(column.type):
             column = _norms(column)
+        elif pa.types.is_timestamp(column.type):
+            column = column.cast(pa.int64())
         elif name in texts:
             column = pc.utf8_length(column)
         columns[name] = column
@@ -95,13 +99,9 @@ def _state(components: Components, project: str, table: Table) -> str:
 
 
 def _failures(frame: pd.DataFrame, wanted: TableExpectations) -> dict[str, int | str]:
-    import great_expectations as gx
-    from great_expectations.data_context.types.base import ProgressBarsConfig
-
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = ProgressBarsConfig(globally=False)
     batch = (
-        context.data_sources.add_pandas("lake")
+        _gx_context()
+        .data_sources.add_or_update_pandas("lake")
         .add_dataframe_asset(wanted.table.name)
         .add_batch_definition_whole_dataframe("partition")
         .get_batch(batch_parameters={"dataframe": frame})
@@ -114,6 +114,17 @@ def _failures(frame: pd.DataFrame, wanted: TableExpectations) -> dict[str, int |
         for outcome in result.results
         if not outcome.success
     }
+
+
+@cache
+def _gx_context() -> Any:
+    """Return the one context of this process; each makes a temporary directory."""
+    import great_expectations as gx
+    from great_expectations.data_context.types.base import ProgressBarsConfig
+
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = ProgressBarsConfig(globally=False)
+    return context
 
 
 def _suite(wanted: TableExpectations) -> Any:

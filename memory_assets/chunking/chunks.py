@@ -136,7 +136,9 @@ class _Facts:
             MAX_FILES,
         )
         self._commands = unique(
-            (short_command(call.command) for call in calls), MAX_COMMANDS, MAX_COMMAND
+            (short_command(call.command, call.project_root) for call in calls),
+            MAX_COMMANDS,
+            MAX_COMMAND,
         )
         self._errors = unique((error_head(r.text) for r in failed), MAX_ERRORS, MAX_ERROR)
 

@@ -17,13 +17,13 @@ class Composition:
 
     `max_tokens` bounds a passage in word pieces, special ones and context included.
     `digest` puts the digest of tool calls where they happen, at the turn's end, or
-    nowhere; `lookups` has it name files that were only read. `context_tokens` is how
-    much of the prompt's head each later passage carries.
+    nowhere; `lookups` has it name what was only read or searched. `context_tokens` is
+    how much of the prompt's head each later passage carries.
     """
 
     max_tokens: int = 256
-    digest: Literal["inline", "end", "none"] = "inline"
-    lookups: bool = False
+    digest: Literal["inline", "end", "none"] = "end"
+    lookups: bool = True
     context_tokens: int = 0
 
 

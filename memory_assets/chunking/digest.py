@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memory_assets.chunking.files import stored_path
+from memory_assets.chunking.files import stored_path, without_root
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
 
@@ -36,13 +36,22 @@ BOOKKEEPING = frozenset(
         "write_stdin",
     }
 )
-# Looking at files: many in a turn, and what was found is in the prose.
+# Looking at files: much of a turn's calls, and what was found is in the prose.
 LOOKUPS = frozenset({"Glob", "Grep", "LS", "Read", "find", "grep", "ls", "read"})
+
+# Commands that only look, as `LOOKUPS` do.
+_LOOKING = re.compile(
+    r"(?:cat|echo|fd|file|find|grep|head|ls|nl|pwd|rg|sed -n|tail|tree|wc|which)\b"
+    r"|git (?:--no-pager )?(?:branch|diff|fetch|log|ls-files|remote|rev-parse|show|status)\b"
+)
+_PATCH = re.compile(r"apply_patch\b")  # its files are named in `paths`
 
 # Errors that tell of the agent's tools or permissions, not of the work.
 _NOISE = re.compile(
-    r"(?:<tool_use_error>)?(?:This command requires approval|File has not been read yet"
-    r"|File has been modified since|Sibling tool call errored|String to replace not found"
+    r"(?:<tool_use_error>|Error: |error: )?(?:This command requires approval"
+    r"|File has not been read yet|File has been modified since|Sibling tool call errored"
+    r"|String to replace not found|Could not find the exact text"
+    r"|Failed to find expected lines|apply_patch verification failed"
     r"|The user doesn't want to|Claude requested permissions|Permission to use"
     r"|Found \d+ matches of the string)"
 )
@@ -51,7 +60,12 @@ _TELLING = re.compile(
     r"|invalid|undefined|unexpected|timed? ?out|conflict|rejected",
     re.IGNORECASE,
 )
-_EXIT_CODE = re.compile(r"\s*(?:Exit code -?\d+\s*\n)?(?:<tool_use_error>)?")
+# What agents put around a tool's output.
+_WRAPPING = re.compile(
+    r"(?:\s*(?:<tool_use_error>|(?:Exit code|Chunk ID|Wall time|Original token count|Output"
+    r"|Process exited with code|Total output lines)\b[^\n]*(?:\n|$)))*"
+)
+_KEY = re.compile(r"\w+:[ \n]")
 _LINE = re.compile(r"[^\r\n]*\S[^\r\n]*")
 _SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh\s+-l?c\s+['\"]?")
 _CHANGE_DIRECTORY = re.compile(r"cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*")
@@ -61,19 +75,19 @@ def digest(calls: Sequence[RedactedRecord], *, lookups: bool) -> RedactedText:
     """Return lines such as `Edit: src/a.py, src/b.py` and `Bash: make test` and
     `Bash error: ...`, one a tool and one an error, or empty text.
 
-    `calls` are tool_use and tool_result records. Without `lookups`, reading and
-    searching files is left out.
+    `calls` are tool_use and tool_result records. What only read or searched files comes
+    after what did something, or with `lookups` false not at all.
     """
     targets: dict[RedactedText, dict[RedactedText, None]] = {}
     errors: dict[RedactedText, None] = {}
+    made = [call for call in calls if call.kind == "tool_use" and call.tool_name not in BOOKKEEPING]
+    looked = [call for call in made if _only_looks(call)]
+    acted = [call for call in made if not _only_looks(call)]
+    for call in (*acted, *looked) if lookups else acted:
+        if target := call_target(call):
+            targets.setdefault(call.tool_name, {})[target] = None
     for record in calls:
-        if record.kind == "tool_use":
-            if record.tool_name in BOOKKEEPING or (record.tool_name in LOOKUPS and not lookups):
-                continue
-            target = call_target(record)
-            if target:
-                targets.setdefault(record.tool_name, {})[target] = None
-        elif record.is_error and (head := error_head(record.text)):
+        if record.kind == "tool_result" and record.is_error and (head := error_head(record.text)):
             errors[compose("{} error: {}", record.tool_name, head)] = None
     lines = [
         compose("{}: {}", tool, join(", ", list(items)[:MAX_ITEMS]))
@@ -82,18 +96,28 @@ def digest(calls: Sequence[RedactedRecord], *, lookups: bool) -> RedactedText:
     return join("\n", [*lines, *list(errors)[:MAX_ITEMS]])
 
 
-def call_target(record: RedactedRecord) -> RedactedText:
+def _only_looks(call: RedactedRecord) -> bool:
+    command = short_command(call.command, call.project_root)
+    return bool(_LOOKING.match(command)) if command else call.tool_name in LOOKUPS
+
+
+def call_target(call: RedactedRecord) -> RedactedText:
     """Return what a call was about: its command, its files, or the head of its input."""
-    if record.command:
-        return short_command(record.command)
-    if record.paths:
-        paths = [stored_path(path, record.project_root, record.cwd) for path in record.paths]
+    if call.command and not _PATCH.match(call.command):
+        return short_command(call.command, call.project_root)
+    if call.paths:
+        paths = [stored_path(path, call.project_root, call.cwd) for path in call.paths]
         return join(", ", [path.cut(0, MAX_PATH) for path in paths[:MAX_ITEMS]])
-    return _first_line(record.text, 0, MAX_COMMAND)
+    if call.command:
+        return call.command.cut(0, 0)
+    key = _KEY.match(call.text)
+    return _first_line(call.text, key.end() if key else 0, MAX_COMMAND)
 
 
-def short_command(command: RedactedText) -> RedactedText:
-    """Return the first line of a command, without a leading shell or `cd`, cut to length."""
+def short_command(command: RedactedText, project_root: str) -> RedactedText:
+    """Return the first line of a command, cut to length, without a leading shell or `cd` and
+    with paths relative to the project's root."""
+    command = without_root(command.cut(0, 4 * MAX_COMMAND), project_root)
     start = 0
     for prefix in (_SHELL, _CHANGE_DIRECTORY):
         match = prefix.match(command, start)
@@ -107,13 +131,14 @@ def error_head(text: RedactedText) -> RedactedText:
     the failure is about the agent's tools only."""
     if _NOISE.match(text):
         return text.cut(0, 0)
-    match = _EXIT_CODE.match(text)
+    match = _WRAPPING.match(text)
     start = match.end() if match else 0
     lines = [line.span() for line in _LINE.finditer(text, start, start + 20_000)]
     if not lines:
         return text.cut(0, 0)
     begin, end = next((span for span in lines if _TELLING.search(text, *span)), lines[0])
     begin += len(text[begin:end]) - len(text[begin:end].lstrip())
+    end = begin + len(text[begin:end].removesuffix("</tool_use_error>"))
     return text.cut(begin, min(end, begin + MAX_ERROR))
 
 

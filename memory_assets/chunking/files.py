@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_assets.redacted_text import RedactedText
+from memory_assets.redacted_text import RedactedText, join
 
 
 def stored_path(path: RedactedText, project_root: str, cwd: str) -> RedactedText:
@@ -18,6 +18,19 @@ def stored_path(path: RedactedText, project_root: str, cwd: str) -> RedactedText
     if path.startswith("./"):
         return path.cut(2)
     return path
+
+
+def without_root(text: RedactedText, project_root: str) -> RedactedText:
+    """Return `text` with the paths in it relative to the project's root."""
+    prefix = project_root.rstrip("/\\") + "/"
+    if len(prefix) < 2 or prefix not in text:
+        return text
+    parts = []
+    start = 0
+    while (at := text.find(prefix, start)) >= 0:
+        parts.append(text.cut(start, at))
+        start = at + len(prefix)
+    return join("", [*parts, text.cut(start)])
 
 
 def file_matches(stored: str, asked: str) -> bool:

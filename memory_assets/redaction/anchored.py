@@ -15,6 +15,7 @@ from memory_assets.redaction import values
 from memory_assets.redaction.formats import sample_characters
 
 _FILL = sample_characters("A-Za-z0-9", 60)
+_STAND_IN = re.compile(r"[<{%*\[.$]|x{3}|your|my_|\\|password$|(?i:\[?redacted)")
 _HEX = sample_characters("0-9a-f", 60)
 
 
@@ -32,9 +33,7 @@ class AnchoredRule:
 
 
 def _any_value(value: str) -> bool:
-    return not values.is_reference(value) and not re.match(
-        r"[<{%*\[.$]|x{3}|your|my_|\\|password$|(?i:\[?redacted)", value
-    )
+    return not values.is_reference(value) and _STAND_IN.match(value) is None
 
 
 def _token_value(value: str) -> bool:
@@ -133,7 +132,7 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     _rule(
         "curl-user",
         b"curl",
-        r"curl\b(?:[^\n\\]|\\.|\\\n){0,600}?\s(?:-u|--user|--proxy-user)[ =]{0,2}"
+        r"curl\b(?:[^\n\\]|\\.|\\\n){0,240}?\s(?:-u|--user|--proxy-user)[ =]{0,2}"
         r"(?P<secret>[^\s\"'\\:]{1,80}:(?:'[^'\n]{3,200}'|\"[^\"\n]{3,200}\")|\"[^\"\n]{3,200}\"|'[^'\n]{3,200}'|[^\s\"'\\]{3,200})",
         _user_and_password,
         "curl -s -u admin:" + _FILL[:12] + " https://example.invalid",

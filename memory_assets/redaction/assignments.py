@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import re
+from typing import NamedTuple
 
 from memory_assets.redaction import values
 from memory_assets.redaction.names import NameKind, name_kind
@@ -27,7 +28,8 @@ _AFTER = re.compile(
       | [ \t]{0,24} (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]= | !={1,2} | : | =>? ) [ \t]{0,24}
       | (?P<pair> [ \t]{0,8} , \s{0,24} (?=\\{0,3}["'`]) )
       | (?P<xml> > \s{0,24} )
-      | (?P<named> \s{1,24} (?:value|default) [ \t]{0,8} [:=] [ \t]{0,8} | [ ]\{\s{1,24} default [ ]{0,8} = [ ]{0,8} )
+      | (?P<named> \s{1,24} (?:value|default) [ \t]{0,8} [:=] [ \t]{0,8}
+                 | [ ]\{\s{1,24} default [ ]{0,8} = [ ]{0,8} )
       | (?P<space> [ \t]{1,8} )
     )
     """
@@ -41,48 +43,73 @@ _INTERPOLATED = re.compile(r"\{[A-Za-z_][\w.()\[\]]{0,60}\}|\$[{(]|%[sd]|<[\w -]
 _CALL_BEFORE = re.compile(r"\(\s{0,4}\\{0,3}[\"'`]$")
 _WEAK_NAMES = frozenset({"key", "keys", "auth", "pass", "token", "tokens", "secrets"})
 _LONGEST_VALUE = 4_000
+_LONG_VALUE = 128
 
 
-def find_assignment(text: str, position: int) -> tuple[int, int, str, int] | None:
-    """Return the secret assigned to the name around `position`, or None.
+class Assignment(NamedTuple):
+    """What was seen at a keyword: the secret's span, if it is one, and where to go on."""
 
-    The result is (start, end, rule, where the name ends): the last lets the caller
-    pass over further keywords of the same name.
+    resume: int
+    start: int = 0
+    end: int = 0
+    rule: str = ""
+
+
+def find_assignment(text: str, position: int) -> Assignment | None:
+    """Return the secret assigned to the name around `position`; None if nothing is assigned.
+
+    `resume` passes over further keywords of the same name, and over a long value that is
+    no secret: looking at it again from every keyword inside would be quadratic.
     """
     after = _AFTER.match(text, position)
     if after is None:
         return None
     before = _NAME_BEFORE.match(text[max(position - 49, 0) : position][::-1])
     head = before.group()[::-1] if before is not None else ""
-    name = head + after["name"]
-    first = position - len(head)
-    if after["space"] is not None and not _is_flag(name, text, first):
+    first, name = position - len(head), head + after["name"]
+    if not _is_assignment(text, first, name, after):
         return None
-    if after["pair"] is not None and _CALL_BEFORE.search(text[max(first - 8, 0) : first]) is None:
-        return None
-    if after["sep"] == ":" and name.startswith("--"):
-        return None  # a CSS variable
     kind = name_kind(name.strip(".-"))
     if kind < NameKind.TOKEN:
         return None
-    span = _value_span(text, after.end(), kind)
+    span = _value_span(text, after.end())
     if span is None:
         return None
     start, end, quoted = span
     value = text[start:end]
+    is_long = not quoted and end - start > _LONG_VALUE
+    passed = Assignment(end if is_long else after.end())
     if not _is_secret(value, kind, quoted, text[end : end + 1]) and not (
-        text[start - 6 : start - 1].lower() == "basic" and _is_basic_credential(value)
+        _is_basic_credential(text, start, value) or _is_query_value(text, first, value)
     ):
-        in_query = text[position - len(head) - 1 : position - len(head)] in ("?", "&")
-        if not (in_query and len(value) >= 8 and values.is_random(value, 6)):
-            return None
+        return passed
     if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
-        return None
-    return start, end, RULES[kind], after.end()
+        return passed
+    return Assignment(end, start, end, RULES[kind])
 
 
-def _is_basic_credential(value: str) -> bool:
-    """Return whether `value` decodes to `user:password`, as RFC 7617 has it."""
+def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bool:
+    """Return whether the separator after `name`, which begins at `first`, assigns."""
+    if text.startswith("<redacted:", first - 10):
+        return False  # a tag's own name
+    if after["space"] is not None:
+        return _is_flag(name, text, first)
+    if after["pair"] is not None:
+        return _CALL_BEFORE.search(text[max(first - 8, 0) : first]) is not None
+    return not (after["sep"] == ":" and name.startswith("--"))  # a CSS variable
+
+
+def _is_query_value(text: str, first: int, value: str) -> bool:
+    """Return whether a URL's query holds a value that mixes letters and digits."""
+    in_query = text[first - 1 : first] in ("?", "&")
+    return in_query and len(value) >= 8 and values.is_random(value, 6)
+
+
+def _is_basic_credential(text: str, start: int, value: str) -> bool:
+    """Return whether `Basic` stands before a value that decodes to `user:password`, as in
+    RFC 7617."""
+    if text[start - 6 : start - 1].lower() != "basic":
+        return False
     try:
         return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
     except ValueError:
@@ -105,7 +132,7 @@ def _is_flag(name: str, text: str, start: int) -> bool:
     return name in ("PASSWORD", "password") and text[start + len(name) :][:2] in (" '", ' "')
 
 
-def _value_span(text: str, start: int, kind: NameKind) -> tuple[int, int, bool] | None:
+def _value_span(text: str, start: int) -> tuple[int, int, bool] | None:
     """Return where the value stands, without quotes and scheme, and whether it is quoted."""
     quote = _QUOTE.match(text, start)
     if quote is not None:
@@ -176,4 +203,9 @@ def _is_token(value: str, quoted: bool, following: str) -> bool:
     if values.is_hex(value) and len(value) >= 16:
         return True
     symbols = {character for character in value if not character.isalnum()}
-    return len(symbols) >= 4 and len(value) >= 12 and any(c.isdigit() for c in value)
+    return (
+        value.isascii()
+        and len(symbols) >= 4
+        and len(value) >= 12
+        and any(c.isdigit() for c in value)
+    )

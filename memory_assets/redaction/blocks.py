@@ -25,7 +25,8 @@ _DATA = re.compile(
     r"(?m)^(?P<indent>[ \t]{0,20})[\"']?(?:data|stringData)[\"']?[ \t]{0,4}:[ \t{]{0,4}\r?$"
 )
 _ENTRY = re.compile(
-    r"^(?P<indent>[ \t]{1,40})[\"']?[\w.\-/]{1,200}[\"']?[ \t]{0,4}:[ \t]{0,8}[\"']?(?P<value>[^\s\"'{}]{4,200000})"
+    r"^(?P<indent>[ \t]{1,40})[\"']?[\w.\-/]{1,200}[\"']?[ \t]{0,4}:[ \t]{0,8}[\"']?"
+    r"(?P<value>[^\s\"'{}]{4,200000})"
 )
 _DOCUMENT_LONGEST = 60_000
 
@@ -51,28 +52,34 @@ def find_private_key(text: str, key_position: int) -> tuple[int, int] | None:
     return (start, rest.end()) if rest else None
 
 
-def find_cookies(text: str, position: int) -> Iterator[tuple[int, int]]:
-    """Yield the values in a cookie header at `position` that look drawn by a machine."""
+def find_cookies(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
+    """Return the values in a cookie header at `position` that look drawn by a machine,
+    and where the header ends (`position` itself if there is none)."""
     jar = _COOKIE_JAR.match(text, position)
     if jar is None:
-        return
+        return [], position
+    found: list[tuple[int, int]] = []
     for cookie in _COOKIE.finditer(text, *jar.span("jar")):
         value = cookie["value"]
         if values.is_random(value, 10) and not values.is_reference(value):
-            yield cookie.span("value")
+            found.append(cookie.span("value"))
+    return found, jar.end()
 
 
-def find_kubernetes_secret(text: str, position: int) -> Iterator[tuple[int, int]]:
-    """Yield the values under `data:` in the Secret manifest whose `kind` is near `position`."""
+def find_kubernetes_secret(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
+    """Return the values under `data:` in the Secret manifest whose `kind` is near `position`,
+    and where the manifest ends (`position` itself if there is none)."""
     line_start = text.rfind("\n", max(position - 60, 0), position) + 1
     if _KIND_SECRET.match(text, line_start) is None:
-        return
+        return [], position
     floor = max(position - _DOCUMENT_LONGEST, 0)
     begin = max(text.rfind("\n---", floor, position), floor)
     break_ = _DOCUMENT_END.search(text, position, position + _DOCUMENT_LONGEST)
     end = break_.start() if break_ else min(position + _DOCUMENT_LONGEST, len(text))
+    entries: list[tuple[int, int]] = []
     for data in _DATA.finditer(text, begin, end):
-        yield from _entries(text, data.end() + 1, end, len(data["indent"]))
+        entries.extend(_entries(text, data.end() + 1, end, len(data["indent"])))
+    return entries, end
 
 
 def _entries(text: str, start: int, end: int, indent: int) -> Iterator[tuple[int, int]]:

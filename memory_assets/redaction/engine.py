@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from memory_assets.redaction import blocks
@@ -23,6 +24,8 @@ _TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
 _DIGIT = re.compile(r"[0-9]")
 _LONGEST_NAMED = 2_000
 _BLOB = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_MOST_COMPARED = 1_000_000_000
+"""Characters compared, at most, to find a text's secrets in the rest of it: a second's work."""
 _LONGEST_BLOB = 8_000
 _STRUCTURAL = frozenset({*ASSIGNMENT_RULES.values(), "named-secret", "bearer-token", "url-token"})
 
@@ -63,7 +66,7 @@ class Scanner:
             while position >= 0:
                 hits.append(position)
                 position = lower.find(keyword, position + 3)
-        done = 0
+        done = manifest_end = 0
         for position in sorted(hits):
             if position < done:
                 continue
@@ -73,13 +76,15 @@ class Scanner:
                     yield Span(*block, "private-key")
                     done = block[1]
                     continue
-            if lower.startswith(b"secret", position):
-                for entry in blocks.find_kubernetes_secret(text, position):
+            if position >= manifest_end and lower.startswith(b"secret", position):
+                entries, manifest_end = blocks.find_kubernetes_secret(text, position)
+                for entry in entries:
                     yield Span(*entry, "kubernetes-secret")
             assignment = find_assignment(text, position)
             if assignment is not None:
-                start, end, rule, done = assignment
-                yield Span(start, end, rule)
+                done, start, end, rule = assignment
+                if rule:
+                    yield Span(start, end, rule)
 
     def _anchored(self, text: str, lower: bytes) -> Iterator[Span]:
         for anchor, rules in self._anchors:
@@ -95,9 +100,10 @@ class Scanner:
                 position = lower.find(anchor, position + len(anchor))
         position = lower.find(b"cookie")
         while position >= 0:
-            for value in blocks.find_cookies(text, position):
+            cookies, jar_end = blocks.find_cookies(text, position)
+            for value in cookies:
                 yield Span(*value, "cookie")
-            position = lower.find(b"cookie", position + 6)
+            position = lower.find(b"cookie", max(position + 6, jar_end))
 
     def _runs(self, text: str, ascii_text: bytes) -> Iterator[Span]:
         blob_end = 0
@@ -125,16 +131,16 @@ class Scanner:
             decoded = base64.b64decode(blob[: len(blob) // 4 * 4 or None]).decode("ascii")
         except ValueError:
             return False
-        return decoded.replace("\n", "").replace("\t", "").isprintable() and bool(
-            self.scan(decoded)
-        )
+        plain = decoded.replace("\n", "").replace("\t", "")
+        return plain.isprintable() and bool(self.scan(decoded))
 
 
 def _repeated(text: str, found: list[Span]) -> list[Span]:
     """Return `found` and every other place where a found value stands bare."""
     seen = {text[span.start : span.end]: span.rule for span in found if span.end - span.start >= 12}
     everywhere = list(found)
-    for value, rule in seen.items():
+    affordable = max(_MOST_COMPARED // len(text), 64)
+    for value, rule in islice(seen.items(), affordable):
         position = text.find(value)
         while position >= 0:
             everywhere.append(Span(position, position + len(value), rule))

@@ -10,6 +10,8 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
+from memory_assets.redaction.wordlist import words
+
 
 class NameKind(IntEnum):
     """How much a name says: a stronger kind needs less proof from the value."""
@@ -25,80 +27,95 @@ KEYWORDS: tuple[bytes, ...] = (b"pass", b"pwd", b"secret", b"token", b"key", b"a
 (short names such as `sid` and vendors' names are left to the token-run scan)."""
 
 _PASSWORD_WORDS = frozenset(
-    "password passwd passphrase pass pwd passcode passwort motdepasse userpass dbpass"
-    " rootpass adminpass mypass sshpass userpwd dbpwd pswd".split()
+    words(
+        "password passwd passphrase pass pwd passcode passwort motdepasse userpass dbpass"
+        " rootpass adminpass mypass sshpass userpwd dbpwd pswd"
+    )
 )
 _TOKEN_WORDS = frozenset(
-    "secret secrets token tokens auth authorization credential credentials creds cred apikey"
-    " authkey secretkey accesskey privatekey accesstoken authtoken apitoken apisecret"
-    " clientsecret appsecret jwt bearer oauth pat dsn sas webhook usersecret consumersecret"
-    " masterkey sessionkey encryptionkey authtok".split()
+    words(
+        "secret secrets token tokens auth authorization credential credentials creds cred"
+        " apikey authkey secretkey accesskey privatekey accesstoken authtoken apitoken apisecret"
+        " clientsecret appsecret jwt bearer oauth pat dsn sas webhook usersecret consumersecret"
+        " masterkey sessionkey encryptionkey authtok"
+    )
 )
 _KEY_QUALIFIERS = frozenset(
-    "api app access private secret auth account master service deploy license write read admin"
-    " signing encryption crypto cipher shared storage subscription project client server session"
-    " security token user consumer application sdk integration ingest insert license rest live test"
-    " personal root unseal recovery aes hmac jwt webhook rsa ssh gpg tls ssl env prod"
-    " production staging connection function host functions registration routing record query".split()
+    words(
+        "api app access private secret auth account master service deploy license write read"
+        " admin signing encryption crypto cipher shared storage subscription project client"
+        " server session security token user consumer application sdk integration ingest insert"
+        " license rest live test personal root unseal recovery aes hmac jwt webhook rsa ssh gpg"
+        " tls ssl env prod production staging connection function host functions registration"
+        " routing record query"
+    )
 )
 _PUBLIC_WORDS = frozenset(
-    "public publishable pub foreign primary cache sort partition map row object group unique"
-    " index hot arrow short keyboard lookup foreignkey idempotency storage dedup dedupe hash"
-    " max min num count total avg special mask pad eos bos unk cls sep stop input output prompt"
-    " completion reasoning thinking context cached budget remaining used next page continuation"
-    " csrf xsrf sync resume cancellation cancel design color colour theme syntax lexer parser"
-    " per fake mock dummy vault".split()
+    words(
+        "public publishable pub foreign primary cache sort partition map row object group"
+        " unique index hot arrow short keyboard lookup foreignkey idempotency storage dedup"
+        " dedupe hash max min num count total avg special mask pad eos bos unk cls sep stop"
+        " input output prompt completion reasoning thinking context cached budget remaining used"
+        " next page continuation csrf xsrf sync resume cancellation cancel design color colour"
+        " theme syntax lexer parser per fake mock dummy vault"
+    )
 )
 _TAIL_WORDS = frozenset(
-    "id ids name names url uri urls path paths file files filename dir directory type types kind"
-    " count counts length len size sizes limit limits usage index idx expires expiry expiration"
-    " expired ttl age field fields label labels placeholder hint help error errors message"
-    " messages msg title description desc prefix suffix pattern patterns regex env var variable"
-    " variables ref refs reference location provider providers manager store storage context"
-    " policy policies method methods mode header headers param params cost costs budget window"
-    " required enabled disabled valid invalid exists present set status state source sources"
-    " target format algorithm alg version length strength visible visibility input form page"
-    " reset change changed check checker test tests spec request response endpoint server host"
-    " domain issuer audience scope scopes handler helper callback flow mapping map list array"
-    " table column columns schema model models config settings options option arn accessor"
-    " selector pair pairs press pressed down up code codes event events binding bindings"
-    " vault rotation fingerprint thumbprint checksum hash digest sum estimate estimates rate"
-    " sha shasum sha1 sha256 sha512 md5 integrity commit etag rev revision hex"
-    " ratio per second seconds minutes at by in is has line lines offset position start end".split()
+    words(
+        "id ids name names url uri urls path paths file files filename dir directory type types"
+        " kind count counts length len size sizes limit limits usage index idx expires expiry"
+        " expiration expired ttl age field fields label labels placeholder hint help error"
+        " errors message messages msg title description desc prefix suffix pattern patterns"
+        " regex env var variable variables ref refs reference location provider providers"
+        " manager store storage context policy policies method methods mode header headers param"
+        " params cost costs budget window required enabled disabled valid invalid exists present"
+        " set status state source sources target format algorithm alg version length strength"
+        " visible visibility input form page reset change changed check checker test tests spec"
+        " request response endpoint server host domain issuer audience scope scopes handler"
+        " helper callback flow mapping map list array table column columns schema model models"
+        " config settings options option arn accessor selector pair pairs press pressed down up"
+        " code codes event events binding bindings vault rotation fingerprint thumbprint"
+        " checksum hash digest sum estimate estimates rate sha shasum sha1 sha256 sha512 md5"
+        " integrity commit etag rev revision hex ratio per second seconds minutes at by in is"
+        " has line lines offset position start end"
+    )
 )
-_VERBS = frozenset("list no show print allow skip has is needs count find delete remove".split())
+_VERBS = frozenset(words("list no show print allow skip has is needs count find delete remove"))
 _PASSWORD_ENDS = ("password", "passwd", "passphrase")
 _TOKEN_ENDS = ("secret", "apikey", "accesskey", "privatekey", "secretkey", "token")
-VENDORS: tuple[str, ...] = tuple(
-    "abuseipdb adafruit adobe adyen ai21 airbrake airtable algolia alibaba aliyun amplitude apify"
-    " apollo appcenter app_center app_insights artifactory asana assemblyai atlassian auth0 aws"
-    " azure baidu baseten beamer bitbucket bitly bittrex box brave branch browserstack bugsnag"
-    " buildkite calendly canva cerebras checkout circleci cisco civo clarifai clay clearbit"
-    " clickhouse clickup cloudant cloudflare cloudinary cloudsmith codacy codeclimate codecov"
-    " cohere coinbase confluence confluent contentful couchbase coveralls coze customerio"
-    " customer.io cypress data.gov databricks datadog datagov deepgram deepl deepseek definednetworking"
-    " delighted deviantart devin diffbot digitalocean discord disqus docker dropbox droneci drone"
-    " duffel dwolla dynatrace easypost ebay elastic elevenlabs etherscan etsy exoscale facebook"
-    " fastly figma fileio filezilla finicity finnhub fireworks fleetbase flickr flutterwave foursquare"
-    " frameio freemius freshbooks freshdesk friendli fullstory gcp geoip gemini gitea github gitlab"
-    " gitter gocardless google grafana greptile groq gumroad harness hashicorp helpscout hereapi heroku"
-    " honeycomb hubspot huggingface hunter ibm imagekit infomaniak infracost infura instagram intercom"
-    " intra42 ionic iterable jenkins jfrog jira jumpcloud kagi kafka keenio keen kimi klaviyo kling"
-    " kraken kubernetes kucoin lark launchdarkly lighton line linear linkedin lob looker mailchimp"
-    " mailgun mailjet mapbox mattermost maxmind meraki messagebird message_bird message-bird minimax"
-    " mistral mixpanel monday moonshot mux netlify newrelic new_relic new-relic ngrok nightfall notion"
-    " npm nvidia nytimes new-york-times octopus okta ollama onesignal openai opencage openrouter"
-    " openweather opsgenie optimizely outlook ovh pagerduty paypal pendo perplexity phrase pinata"
-    " pinecone pinterest pipedrive plaid planetscale pscale plivo poly polymarket posthog postmark"
-    " prefect privateai pubnub pulumi pusher quay quicknode rabbitmq railway rapidapi raygun razorpay"
-    " recaptcha redis render replicate retell rollbar runpod runway saucelabs scale scaleway scalingo"
-    " scw segment sendbird sendgrid sendinblue sentry shippo shodan shopify sidekiq slack smartsheet"
-    " snowflake snyk softlayer sonar sonarcloud sonarqube sourcegraph spotify square squarespace"
-    " sslmate stability stabilityai statuspage strava stripe sumo sumologic supabase surge tailscale"
-    " tavily teamcity telegram telnyx terraform tineye together tomorrowio travis travisci trello"
-    " twilio twitch twitter typeform unsplash uploadcare upstage upstash vastai vast vercel virustotal"
-    " vonage vultr wakatime wandb weatherstack webex woocommerce wpe wpengine xai xray yandex yelp youtube"
-    " zai zapier zendesk zenserp zerotier zhipu zoho".split()
+VENDORS: tuple[str, ...] = words(
+    "abuseipdb adafruit adobe adyen ai21 airbrake airtable algolia alibaba aliyun amplitude"
+    " apify apollo appcenter app_center app_insights artifactory asana assemblyai atlassian"
+    " auth0 aws azure baidu baseten beamer bitbucket bitly bittrex box brave branch"
+    " browserstack bugsnag buildkite calendly canva cerebras checkout circleci cisco civo"
+    " clarifai clay clearbit clickhouse clickup cloudant cloudflare cloudinary cloudsmith"
+    " codacy codeclimate codecov cohere coinbase confluence confluent contentful couchbase"
+    " coveralls coze customerio customer.io cypress data.gov databricks datadog datagov"
+    " deepgram deepl deepseek definednetworking delighted deviantart devin diffbot"
+    " digitalocean discord disqus docker dropbox droneci drone duffel dwolla dynatrace"
+    " easypost ebay elastic elevenlabs etherscan etsy exoscale facebook fastly figma fileio"
+    " filezilla finicity finnhub fireworks fleetbase flickr flutterwave foursquare frameio"
+    " freemius freshbooks freshdesk friendli fullstory gcp geoip gemini gitea github gitlab"
+    " gitter gocardless google grafana greptile groq gumroad harness hashicorp helpscout"
+    " hereapi heroku honeycomb hubspot huggingface hunter ibm imagekit infomaniak infracost"
+    " infura instagram intercom intra42 ionic iterable jenkins jfrog jira jumpcloud kagi"
+    " kafka keenio keen kimi klaviyo kling kraken kubernetes kucoin lark launchdarkly"
+    " lighton line linear linkedin lob looker mailchimp mailgun mailjet mapbox mattermost"
+    " maxmind meraki messagebird message_bird message-bird minimax mistral mixpanel monday"
+    " moonshot mux netlify newrelic new_relic new-relic ngrok nightfall notion npm nvidia"
+    " nytimes new-york-times octopus okta ollama onesignal openai opencage openrouter"
+    " openweather opsgenie optimizely outlook ovh pagerduty paypal pendo perplexity phrase"
+    " pinata pinecone pinterest pipedrive plaid planetscale pscale plivo poly polymarket"
+    " posthog postmark prefect privateai pubnub pulumi pusher quay quicknode rabbitmq"
+    " railway rapidapi raygun razorpay recaptcha redis render replicate retell rollbar"
+    " runpod runway saucelabs scale scaleway scalingo scw segment sendbird sendgrid"
+    " sendinblue sentry shippo shodan shopify sidekiq slack smartsheet snowflake snyk"
+    " softlayer sonar sonarcloud sonarqube sourcegraph spotify square squarespace sslmate"
+    " stability stabilityai statuspage strava stripe sumo sumologic supabase surge tailscale"
+    " tavily teamcity telegram telnyx terraform tineye together tomorrowio travis travisci"
+    " trello twilio twitch twitter typeform unsplash uploadcare upstage upstash vastai vast"
+    " vercel virustotal vonage vultr wakatime wandb weatherstack webex woocommerce wpe"
+    " wpengine xai xray yandex yelp youtube zai zapier zendesk zenserp zerotier zhipu zoho"
 )
 
 _WORD = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z]|[^A-Za-z]|$)|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -110,25 +127,25 @@ _VENDOR = re.compile(
 @lru_cache(maxsize=8_192)
 def name_kind(name: str) -> NameKind:
     """Return what `name` says about the value it is given."""
-    words = [word.lower() for word in _WORD.findall(name[-80:])]
-    while words and words[-1].isdigit():
-        words.pop()
-    if not words:
+    parts = [word.lower() for word in _WORD.findall(name[-80:])]
+    while parts and parts[-1].isdigit():
+        parts.pop()
+    if not parts:
         return NameKind.PLAIN
-    last = words[-1]
+    last = parts[-1]
     if last in _PASSWORD_WORDS:
         return NameKind.PASSWORD
-    if last in _TAIL_WORDS or words[0] in _VERBS or _PUBLIC_WORDS.intersection(words):
+    if last in _TAIL_WORDS or parts[0] in _VERBS or _PUBLIC_WORDS.intersection(parts):
         return NameKind.PLAIN
-    if _PASSWORD_WORDS.intersection(words):
+    if _PASSWORD_WORDS.intersection(parts):
         return NameKind.PASSWORD
     if last.endswith(_PASSWORD_ENDS):
         return NameKind.PASSWORD
-    if _TOKEN_WORDS.intersection(words) or last.endswith(_TOKEN_ENDS):
+    if _TOKEN_WORDS.intersection(parts) or last.endswith(_TOKEN_ENDS):
         return NameKind.TOKEN
     vendor = has_vendor(name)
-    if "key" in words:
-        known = vendor or len(words) == 1 or _KEY_QUALIFIERS.intersection(words)
+    if "key" in parts:
+        known = vendor or len(parts) == 1 or _KEY_QUALIFIERS.intersection(parts)
         return NameKind.TOKEN if known else NameKind.VENDOR
     return NameKind.VENDOR if vendor else NameKind.PLAIN
 
@@ -151,4 +168,4 @@ def word_lists() -> tuple[tuple[str, ...], ...]:
         _TOKEN_ENDS,
         VENDORS,
     )
-    return tuple(tuple(sorted(words)) for words in lists)
+    return tuple(tuple(sorted(listed)) for listed in lists)

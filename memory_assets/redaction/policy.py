@@ -16,15 +16,20 @@ from functools import lru_cache
 
 from memory_assets.models import Record
 from memory_assets.redaction.settings import RedactionSettings
+from memory_assets.redaction.wordlist import words
 
 READ_TOOLS = frozenset(
-    "read readfile read_file readmanyfiles read_many_files notebookread view viewfile view_file"
-    " open openfile open_file cat getfile get_file_contents".split()
+    words(
+        "read readfile read_file readmanyfiles read_many_files notebookread view viewfile view_file"
+        " open openfile open_file cat getfile get_file_contents"
+    )
 )
 WRITE_TOOLS = frozenset(
-    "write writefile write_file create createfile create_file edit editfile edit_file multiedit"
-    " multi_edit notebookedit notebook_edit apply_patch applypatch str_replace_editor"
-    " str_replace_based_edit_tool str_replace replace replace_in_file insert patch".split()
+    words(
+        "write writefile write_file create createfile create_file edit editfile edit_file multiedit"
+        " multi_edit notebookedit notebook_edit apply_patch applypatch str_replace_editor"
+        " str_replace_based_edit_tool str_replace replace replace_in_file insert patch"
+    )
 )
 """Names of tools, lower-case, of Claude Code, Codex, Pi and their kin."""
 
@@ -36,20 +41,22 @@ CONTENT_KEY = re.compile(
 """Where, in a writing call's rendered input, the contents begin."""
 
 READ_PROGRAMS = frozenset(
-    "cat head tail sed nl less more bat batcat tac awk grep egrep fgrep rg strings base64 xxd"
-    " hexdump od type gc get-content".split()
+    words(
+        "cat head tail sed nl less more bat batcat tac awk grep egrep fgrep rg strings base64 xxd"
+        " hexdump od type gc get-content"
+    )
 )
-_WITH_SCRIPT = frozenset("sed awk grep egrep fgrep rg".split())
-_NEUTRAL_PROGRAMS = frozenset("cd echo printf true pwd export set ls wc sleep : sudo".split())
-_FILTERS = READ_PROGRAMS | frozenset("sort uniq tr cut column jq yq fold expand tee wc".split())
+_WITH_SCRIPT = frozenset(words("sed awk grep egrep fgrep rg"))
+_NEUTRAL_PROGRAMS = frozenset(words("cd echo printf true pwd export set ls wc sleep : sudo"))
+_FILTERS = READ_PROGRAMS | frozenset(words("sort uniq tr cut column jq yq fold expand tee wc"))
 
-SENSITIVE_NAMES = tuple(
+SENSITIVE_NAMES = words(
     ".env .env.* *.env *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx *.ppk .netrc _netrc .pgpass"
     " .my.cnf .htpasswd .git-credentials .npmrc .pypirc .dockercfg id_rsa* id_dsa* id_ecdsa*"
     " id_ed25519* kubeconfig shadow credentials credentials.json secrets.json secrets.y*ml"
-    " secrets.toml *service-account*.json *service_account*.json *.tfvars wp-config.php".split()
+    " secrets.toml *service-account*.json *service_account*.json *.tfvars wp-config.php"
 )
-_HARMLESS_NAMES = tuple("*.example *.sample *.template *.dist *.pub *-example *.md".split())
+_HARMLESS_NAMES = words("*.example *.sample *.template *.dist *.pub *-example *.md")
 
 _SENSITIVE_HINT = re.compile(
     r"(?i)\.env|\.pem|\.key|\.p12|\.pfx|\.jks|keystore|\.kdbx|\.ppk|netrc|pgpass|\.my\.cnf|htpasswd"
@@ -59,7 +66,8 @@ _SENSITIVE_HINT = re.compile(
 """Occurs in every path that SENSITIVE_NAMES matches; a quick way to say no."""
 _CONTENTS_TAG = re.compile(r"<redacted-file-contents-of-\d+-bytes>")
 _HEREDOC = re.compile(
-    r"<<-?[ \t]{0,4}['\"]?(?P<word>[A-Za-z_]\w{0,40})['\"]?[^\n]{0,400}\n(?P<body>.*?)\n[ \t]{0,40}(?P=word)\b",
+    r"<<-?[ \t]{0,4}['\"]?(?P<word>[A-Za-z_]\w{0,40})['\"]?[^\n]{0,400}\n"
+    r"(?P<body>.*?)\n[ \t]{0,40}(?P=word)\b",
     re.DOTALL,
 )
 

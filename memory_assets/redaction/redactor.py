@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 
 from memory_assets.errors import RedactionFailed, RedactionUnavailable
-from memory_assets.models import RedactedRecord, Record
-from memory_assets.redacted_text import RedactedText, seal
+from memory_assets.models import Record, RedactedRecord
+from memory_assets.redacted_text import seal
 from memory_assets.redaction import names, policy, values
 from memory_assets.redaction.anchored import ANCHORED_RULES, AnchoredRule
 from memory_assets.redaction.engine import Scanner, Span, merge

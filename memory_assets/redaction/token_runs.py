@@ -34,14 +34,16 @@ _ESCAPED = re.compile(
 _LEFT = re.compile(r"[\w.~%+/=!:@\-]*")
 _EXTENSION = re.compile(r"[\w.~%+/=!\-]{0,2000}")
 _ASSIGNED_TO = re.compile(
-    r"""(?x) [\\"'`@]{0,6} (?: \s{0,40} (?: [:=>,(|]{1,3} [ \t]{0,24} ) ) [\\"'`\]\[)*]{0,6} [ \t]{0,8}
+    r"""(?x) [\\"'`@]{0,6} \s{0,40} [:=>,(]{1,3} [ \t]{0,24} [\\"'`\]\[)*]{0,6} [ \t]{0,8}
         (?: [=:] [ \t]* (?:eulav|tluafed) ["'\s{]{0,24} )?
         (?P<name> [\w.\-]{1,48} (?: [ ] [\w.\-]{1,24} ){0,3} )"""
 )
 _DIGEST_BEFORE = re.compile(r"(?i)(?:sha\d{1,3}|md5|h1|blake\w{0,2})[-:=]/{0,2}$")
+_TAG_BEFORE = re.compile(r"<redacted:[\w-]{1,60}>([\s\"'`]{0,8})$")
 _NEARBY = re.compile(
-    r"(?i)(?:api|access|auth|secret|private|bearer|client|deploy|server|service|license|personal|refresh)"
-    r"[\w -]{0,12}(?:key|token|secret|pat)\b|\btoken\b|\bsecret\b|\bpassword\b|\bapikey\b|credential"
+    r"(?i)(?:api|access|auth|secret|private|bearer|client|deploy|server|service|license|personal"
+    r"|refresh)"
+    r"[\w -]{0,12}(?:key|token|secret|pat)\b|\b(?:token|secret|password|apikey)\b|credential"
 )
 _NOT_SECRET_NEARBY = re.compile(
     r"(?i)sha\d*|digest|checksum|integrity|commit|revision|etag|uuid|guid|signature|thumbprint|public"
@@ -127,12 +129,18 @@ class TokenIndex:
         while hop > start - 48 and hop and text[hop - 1] in ":!.":
             before = _SHORT_RUN.match(text[max(hop - 41, 0) : hop - 1][::-1])
             hop -= 1 + (before.end() if before else 0)
-            self._short.match(text, hop, found)
-        escaped = _ESCAPED.match(text, start)
-        if escaped is not None:
-            bucket = self._inside.get(text[escaped.end() : escaped.end() + 2])
+            self._short.match(text, _after_escape(text, hop), found)
+        begin = _after_escape(text, start)
+        if begin > start:
+            bucket = self._inside.get(text[begin : begin + 2])
             if bucket is not None:
-                bucket.match(text, escaped.end(), found)
+                bucket.match(text, begin, found)
+
+
+def _after_escape(text: str, position: int) -> int:
+    """Return `position`, moved past the rest of an escape sequence such as `\\n` or `%3D`."""
+    escaped = _ESCAPED.match(text, position)
+    return position if escaped is None else escaped.end()
 
 
 class _Bucket:
@@ -197,6 +205,9 @@ def find_named(text: str, start: int, end: int) -> tuple[int, int] | None:
 def _is_named(text: str, begin: int, value: str) -> bool:
     """Return whether what stands before `value` says that such a value is secret."""
     line = text[max(begin - 96, 0) : begin]
+    tag = _TAG_BEFORE.search(line)
+    if tag is not None:  # only the rest of a token that was wrapped onto a line of its own
+        return "\n" in tag[1] and text[begin + len(value) : begin + len(value) + 1] in ("", "\n")
     is_uuid = values.is_uuid(value)
     assigned = _ASSIGNED_TO.match(line[::-1])
     if assigned is not None:

@@ -8,6 +8,8 @@ Identifiers that are meant to be public (publishable keys, account ids) are left
 
 from __future__ import annotations
 
+from memory_assets.redaction.wordlist import words
+
 TOKEN_FORMATS: tuple[tuple[str, ...], ...] = (
     # Cloud platforms
     ("aws-access-key-id", "AKIA{u:16}", "ASIA{u:16}", "ABIA{u:16}", "ACCA{u:16}", "A3T{u:17}"),
@@ -42,7 +44,7 @@ TOKEN_FORMATS: tuple[tuple[str, ...], ...] = (
         "gitlab-token",
         *(
             f"{kind}-{{w:18,}}"
-            for kind in "glpat gldt glrt glrtr glcbt glptt glft glsoat glimt glffct".split()
+            for kind in words("glpat gldt glrt glrtr glcbt glptt glft glsoat glimt glffct")
         ),
         "glagent-{w:45,}",
         "gloas-{w:60,}",
@@ -71,7 +73,11 @@ TOKEN_FORMATS: tuple[tuple[str, ...], ...] = (
     ("pulumi-token", "pul-{h:40}"),
     ("terraform-token", "{a:14}.atlasv1.{e:60,}"),
     ("vault-token", "hvs.{w:24,}", "hvb.{w:24,}", "hvr.{w:24,}"),
-    ("doppler-token", *(f"dp.{k}.{{a:40,}}" for k in "pt ct st sa scim audit".split()), "dp.st.{w:2,35}.{a:40,}"),
+    (
+        "doppler-token",
+        *(f"dp.{k}.{{a:40,}}" for k in words("pt ct st sa scim audit")),
+        "dp.st.{w:2,35}.{a:40,}",
+    ),
     ("infracost-key", "ico-{a:32}"),
     ("postman-key", "PMAK-{h:24}-{h:34}"),
     ("readme-key", "rdme_{l:70}"),
@@ -222,7 +228,11 @@ TOKEN_FORMATS: tuple[tuple[str, ...], ...] = (
     ("maxmind-key", "{a:6}_{a:29}_mmk"),
     ("mapbox-token", "sk.eyJ{w:40,}.{w:20,}", "tk.eyJ{w:40,}.{w:20,}"),
     ("1password-token", "ops_eyJ{e:200,}"),
-    ("1password-key", "A3-{u:6}-{u:6,11}-{u:5}-{u:5}-{u:5}", "A3-{u:6}-{u:6}-{u:5}-{u:5}-{u:5}-{u:5}"),
+    (
+        "1password-key",
+        "A3-{u:6}-{u:6,11}-{u:5}-{u:5}-{u:5}",
+        "A3-{u:6}-{u:6}-{u:5}-{u:5}-{u:5}-{u:5}",
+    ),
     ("age-key", "AGE-SECRET-KEY-1{u:58}"),
     # Signed tokens and private keys without their armour
     (

@@ -7,19 +7,29 @@ from __future__ import annotations
 
 import re
 
+from memory_assets.redaction.wordlist import words
+
+_STAND_INS = words(
+    "none null nil undefined true false yes no on off void any never unknown string str text bool"
+    " boolean int integer number float bytes object optional required default empty enabled"
+    " disabled hidden masked secret password passwd passphrase pass token tokens key apikey"
+    " api-key api_key access-token access_token credential credentials auth bearer basic oauth"
+    " oauth2 user username admin root test testing foo foobar bar baz value plaintext encrypted"
+    " hashed private public session cookie jwt file env input prompt not-set not_set n/a tbd"
+    " missing invalid expired valid local dev prod production staging"
+)
+"""Words that are given in place of a secret, or say what it is."""
+
 _PLACEHOLDER = re.compile(
     r"""(?ix)
-      ^ (?: <.{0,200}> | \[.{0,200}\] | \{.{0,200}\} | %[sdr(].{0,60} | __\w{1,60}__ | @\w{1,60}@ ) $
+      ^ (?: <.{0,200}> | \[.{0,200}\] | \{.{0,200}\} | %[sdr(].{0,60} | __\w{1,60}__ | @\w{1,60}@ )$
     | ^ <redacted | \[?redacted | [.]{3} | [•*…]{3} | x{5} | \#\{ | <%
-    | change_?-?me | replace_?-?(?:me|with|this) | place_?-?holder | (?<![A-Za-z0-9])(?:your|my|an?|the)[-_ ]
-    | ^(?:your|my)[A-Z] | ^example | example$ | example[-_. ] | [-_. ]example | dummy | fake | sample | _here$ | -here$ | ^insert | ^todo | ^fixme
-    | ^(?:none|null|nil|undefined|true|false|yes|no|on|off|void|any|never|unknown|string|str|text|bool
-        |boolean|int|integer|number|float|bytes|object|optional|required|default|empty|enabled|disabled
-        |hidden|masked|secret|password|passwd|passphrase|pass|token|tokens|key|apikey|api[-_]key|access[-_]token
-        |credentials?|auth|bearer|basic|oauth2?|user(?:name)?|admin|root|test(?:ing)?|foo(?:bar)?|bar|baz
-        |value|plaintext|encrypted|hashed|private|public|session|cookie|jwt|file|env|input|prompt
-        |not[-_ ]?set|n/?a|tbd|missing|invalid|expired|valid|local|dev|prod(?:uction)?|staging)$
-    """
+    | change_?-?me | replace_?-?(?:me|with|this) | place_?-?holder
+    | (?<![A-Za-z0-9])(?:your|my|an?|the)[-_ ] | ^(?-i:(?:your|my)[A-Z])
+    | ^example | example$ | example[-_. ] | [-_. ]example | dummy | fake | sample
+    | _here$ | -here$ | ^insert | ^todo | ^fixme
+    | ^(?:STAND_INS)$
+    """.replace("STAND_INS", "|".join(_STAND_INS))
 )
 _REFERENCE = re.compile(
     r"""(?x)
@@ -78,7 +88,7 @@ def is_uuid(value: str) -> bool:
 
 def is_hex(value: str) -> bool:
     """Return whether `value` is nothing but hexadecimal digits."""
-    return _HEX.match(value) is not None
+    return _HEX.match(value) is not None and not value.isdigit()
 
 
 def is_random(value: str, least: int = 12) -> bool:

@@ -264,20 +264,37 @@ class Catalog:
         rows = self._rows(
             f"SELECT {column} AS name, COUNT(DISTINCT session_id) AS sessions,"
             " COUNT(*) AS files, SUM(json_extract(facts, '$.prompts')) AS prompts,"
+            " SUM(json_extract(facts, '$.bad_lines')) AS bad_lines,"
             " SUM(size) AS bytes, COUNT(gone_at) AS gone FROM sources GROUP BY 1 ORDER BY 1"
         )
         return {str(row["name"]): _without(row, "name") for row in rows}
 
     def project_of(self, session_id: str) -> str | None:
-        """Return the project that a session belongs to, or None."""
-        rows = self._rows("SELECT project FROM sources WHERE session_id = ? LIMIT 1", session_id)
+        """Return the project that a session belongs to, or None; of several projects that
+        hold a copy of its file, the one whose copy counts."""
+        rows = self._rows(
+            "SELECT sources.project AS project FROM sources LEFT JOIN products"
+            " ON stage = 'turn_chunks' AND products.project = sources.project"
+            " AND products.session_id = sources.session_id"
+            " WHERE sources.session_id = ? ORDER BY rows DESC, sources.project LIMIT 1",
+            session_id,
+        )
         return str(rows[0]["project"]) if rows else None
 
     def forget_project_products(self, project: str) -> None:
-        """Forget that any stage was done for a project, and what is held back of it."""
+        """Forget that any stage was done for a project, and what is held back of it.
+
+        Only the records of sessions whose files are gone stay: there is nothing to read
+        them from again, and all else is made from them.
+        """
         with self._transaction() as connection:
-            for table in ("products", "quarantine"):
-                connection.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
+            connection.execute("DELETE FROM quarantine WHERE project = ?", (project,))
+            connection.execute(
+                "DELETE FROM products WHERE project = ? AND NOT (stage = 'redacted_records'"
+                " AND session_id NOT IN (SELECT session_id FROM sources"
+                " WHERE project = products.project AND gone_at IS NULL))",
+                (project,),
+            )
 
     def quarantine(self, entry: Quarantined) -> None:
         """Hold a session back at a stage until its input changes."""
@@ -292,6 +309,14 @@ class Catalog:
                     entry.reason,
                     entry.since or _now(),
                 ),
+            )
+
+    def release(self, project: str, session_id: str, stage: str) -> None:
+        """Take a session out of quarantine at a stage, if it is there."""
+        with self._transaction() as connection:
+            connection.execute(
+                "DELETE FROM quarantine WHERE project = ? AND session_id = ? AND stage = ?",
+                (project, session_id, stage),
             )
 
     def quarantined(self, project: str | None = None) -> list[Quarantined]:

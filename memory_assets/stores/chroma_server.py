@@ -145,8 +145,9 @@ def _lock_is_held(data_dir: Path) -> bool:
 
 
 def _answers(endpoint: Endpoint) -> bool:
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with urllib.request.urlopen(f"{endpoint.url}/api/v2/heartbeat", timeout=2) as response:
+        with direct.open(f"{endpoint.url}/api/v2/heartbeat", timeout=2) as response:
             return bool(response.status == 200)
     except OSError:
         return False
@@ -189,6 +190,8 @@ def _serve(data_dir: Path, idle_seconds: float) -> int:
         lock.acquire(timeout=1.0)
     except Timeout:
         return os.EX_TEMPFAIL
+    # A crashed owner's endpoint may by now be the port of another directory's server.
+    (data_dir / _ENDPOINT).unlink(missing_ok=True)
     import chromadb_rust_bindings  # heavy, and only this process may load it on the directory
 
     endpoint = Endpoint(os.getpid(), _free_port())

@@ -6,6 +6,7 @@ made. It always speaks HTTP: to the server of `chroma_server.py`, or to `CHROMA_
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -246,17 +247,46 @@ def open_vectors(data_dir: Path, *, url: str | None, idle_seconds: float) -> Vec
 
     if url is None:
         url = chroma_server.ensure_running(data_dir, idle_seconds).url
-    parts = urlsplit(url)
-    if parts.hostname is None:
-        raise StoreError(f"MEMORY_CHROMA_URL is {url!r}; it should look like http://host:8000")
-    with _chroma_errors(url):
+    host, port, ssl = _address(url)
+    with _chroma_errors(url), _no_proxy_for_loopback():
         client = chromadb.HttpClient(
-            host=parts.hostname,
-            port=parts.port or (443 if parts.scheme == "https" else 8000),
-            ssl=parts.scheme == "https",
+            host=host,
+            port=port,
+            ssl=ssl,
             settings=ChromaSettings(anonymized_telemetry=False),
         )
     return VectorStore(client, url)
+
+
+def _address(url: str) -> tuple[str, int, bool]:
+    """Return host, port and whether to speak TLS."""
+    wrong = StoreError(f"MEMORY_CHROMA_URL is {url!r}; it should look like http://host:8000")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise wrong from None
+    if parts.hostname is None or parts.scheme not in ("http", "https"):
+        raise wrong
+    ssl = parts.scheme == "https"
+    return parts.hostname, port or (443 if ssl else 8000), ssl
+
+
+@contextmanager
+def _no_proxy_for_loopback() -> Iterator[None]:
+    """Keep a client that is made meanwhile from asking the environment's proxy for a
+    server on this machine; chromadb has no option for it."""
+    before = {name: os.environ.get(name) for name in ("no_proxy", "NO_PROXY")}
+    listed = before["no_proxy"] or before["NO_PROXY"] or ""
+    os.environ.update(dict.fromkeys(before, f"{listed},127.0.0.1,localhost".lstrip(",")))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _require_same_embedder(
@@ -273,7 +303,7 @@ def _require_same_embedder(
 @contextmanager
 def _chroma_errors(url: str) -> Iterator[None]:
     """Translate chromadb's and httpx's errors; their messages may quote a request's
-    body, so only their type is told."""
+    body, so only their type is told, and a traceback does not show them."""
     import httpx
     from chromadb.errors import ChromaError
 
@@ -283,4 +313,4 @@ def _chroma_errors(url: str) -> Iterator[None]:
         raise StoreError(
             f"Chroma at {url} failed ({type(error).__name__}). Check that it runs "
             "(`memory status`), then run the command again."
-        ) from error
+        ) from None

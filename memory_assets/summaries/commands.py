@@ -40,7 +40,7 @@ _LOOKING = names(
     "sha256sum strings kill pkill lsof cp mv rm chmod ln for rmdir tee history return break "
     "continue case esac elif local function exit read let"
 )
-_LOOKING_GIT = names(
+LOOKING_GIT = names(
     "status log diff show branch blame ls-files rev-parse remote config add "
     "stash fetch ls-tree "
     "cat-file describe reflog rev-list for-each-ref shortlog grep merge-base -C"
@@ -56,14 +56,14 @@ def commands(session: SessionTurns) -> tuple[RedactedText, ...]:
         for segment in meaningful(record.command):
             rank = _rank(segment)
             if rank is not None:
-                text = _shown(segment)
+                text = shown(segment)
                 ranked.setdefault(text, (rank, place))
     order = sorted(ranked, key=lambda text: (ranked[text], text))
     return tuple(order[:MOST_COMMANDS])
 
 
-def _shown(segment: Segment) -> RedactedText:
-    """The first line, without the start of a here-document and without redirections."""
+def shown(segment: Segment) -> RedactedText:
+    """Return the first line, without the start of a here-document and without redirections."""
     line = segment.text.cut(0, segment.text.find("\n") if "\n" in segment.text else None)
     for ending in (_HEREDOC, _REDIRECTED):
         found = ending.search(line)
@@ -82,7 +82,7 @@ def _rank(segment: Segment) -> int | None:
     if program in _TESTERS or (program in _WITH_VERBS and _names_a_test(segment)):
         return 0
     if program == "git":
-        return None if verb in _LOOKING_GIT or verb.startswith("-") else 1
+        return None if verb in LOOKING_GIT or verb.startswith("-") else 1
     if program == "gh":
         return 1 if "create" in segment.words or "merge" in segment.words else 4
     if program in _CHECKERS:

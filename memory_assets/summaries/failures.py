@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from memory_assets.models import ErrorMet, RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.summaries.calls import Calls
+from memory_assets.summaries.commands import LOOKING_GIT, shown
 from memory_assets.summaries.files import tool_kind
 from memory_assets.summaries.phrases import EMPTY, shorten, squeeze
 from memory_assets.summaries.session import SessionTurns
@@ -34,14 +35,16 @@ _EXIT = re.compile(
 _WRAPPING = re.compile(
     r"\s*(?:Exit code:? -?\d+|Chunk ID: .*|Wall time:? .*|Process exited with code .*|Output:|"
     r"Original token count: .*|Total output lines: .*|Script (?:completed|failed).*|Error:|"
-    r"Command exited with code .*|<(?!redacted).*|\[\w+\] .*|> .*|\$ .*|\W*)$"
+    r"Command exited with code .*|<(?!redacted).*|\[\w+\] .*|> .*|\$ .*|\{\".*|% Total .*|Dload "
+    r".*|\W*)$"
 )
 _HOUSEKEEPING = re.compile(
     r"doesn't want to (?:proceed|take this action)|tool use was rejected|Request interrupted|"
     r"has not been read yet|modified since (?:read|it was)|String to replace not found|"
     r"No changes to make|Sibling tool call|was cancelled|aborted by user|"
     r"exceeds maximum allowed|InputValidationError|No such tool available|"
-    r"Permission to use|requires approval|has been denied|User rejected|plan mode",
+    r"Permission to use|requires approval|has been denied|User rejected|plan mode|Failed to find "
+    r"expected lines",
     re.IGNORECASE,
 )
 _FAILING = re.compile(
@@ -54,6 +57,7 @@ _FAILING = re.compile(
 _TELLING = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
+        r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(?P<text>\S.*)",
         r"^E\s{2,}(?P<text>\S.*)$",
         r"^(?P<text>(?:[\w.]+\.)?\w*(?:Error|Exception)(?:: .+)?)$",
         r"^(?P<text>.*(?:error TS\d+|error\[E\d+\]).*)$",
@@ -63,7 +67,7 @@ _TELLING = tuple(
         r"^\s*(?P<text>(?:--- FAIL|FAIL(?:ED)?)\b.*)$",
         r"^(?P<text>(?!.*[│|]).*\b(?:error|failed|not found|denied|[Cc]annot|unable to|No such "
         r"file|refused|"
-        r"undefined|unexpected|invalid|missing|timed out)\b.*)$",
+        r"undefined|unexpected|invalid|missing|timed out)\b.*(?<![{};,]))$",
     )
 )
 _EXACT = names("-c -e -")
@@ -116,7 +120,7 @@ class _Run:
     def text(self) -> RedactedText:
         """Command and telling line."""
         if not self.head:
-            return compose("{}: failed without output", self.command)
+            return compose("{}: failed", self.command)
         return compose("{}: {}", self.command, self.head)
 
 
@@ -153,7 +157,8 @@ def _outcome(runs: list[_Run], place: int) -> str:
     later = [run for run in runs[place + 1 :] if run.key.covers(failed.key)]
     if any(not run.failed for run in later):
         return RESOLVED
-    return UNRESOLVED if later else NOT_RETRIED
+    earlier = [run for run in runs[:place] if run.failed and run.normal == failed.normal]
+    return UNRESOLVED if later or earlier else NOT_RETRIED
 
 
 def _run(turn_id: str, record: RedactedRecord, command: RedactedText, calls: Calls) -> _Run | None:
@@ -179,19 +184,14 @@ def _command_run(turn_id: str, record: RedactedRecord, command: RedactedText) ->
     decisive = next((part for part in reversed(parts) if _is_runner(part)), parts[-1])
     code = _exit_code(record.text)
     failed = record.is_error or code not in (None, 0)
-    if failed and decisive.program in _MAY_FAIL:
+    if failed and (decisive.program in _MAY_FAIL or _only_looks(decisive)):
         return None
     if not failed and _is_runner(decisive) and decisive.program != "git":
         failed = _FAILING.search(record.text[:_SCANNED]) is not None
     if not failed:
         return _Run(turn_id, _key(decisive), False)
-    shown = shorten(squeeze(decisive.text.cut(0, _first_line(decisive.text))), _COMMAND_LIMIT)
-    return _Run(turn_id, _key(decisive), True, shown, _head(record.text))
-
-
-def _first_line(text: str) -> int:
-    end = text.find("\n")
-    return end if end >= 0 else len(text)
+    text = shorten(shown(decisive), _COMMAND_LIMIT)
+    return _Run(turn_id, _key(decisive), True, text, _head(record.text))
 
 
 def _exit_code(text: str) -> int | None:
@@ -200,13 +200,19 @@ def _exit_code(text: str) -> int | None:
 
 
 def _is_runner(segment: Segment) -> bool:
+    """Whether it is a test, a build, or another command with verbs that is run again."""
     if segment.program in _SINGLE:
         return True
-    return (
-        segment.program in _VERBS
-        and not _EXACT & set(segment.words[1:2])
-        and bool(segment.arguments)
-    )
+    if segment.program not in _VERBS or not segment.arguments:
+        return False
+    verb = segment.words[1]
+    if segment.program == "git":
+        return verb not in LOOKING_GIT - {"add", "stash", "fetch"}
+    return verb not in _EXACT
+
+
+def _only_looks(segment: Segment) -> bool:
+    return segment.program == "git" and not _is_runner(segment)
 
 
 def _key(segment: Segment) -> _Key:

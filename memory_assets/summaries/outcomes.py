@@ -20,28 +20,41 @@ _PAST = (
     r"wrote|merged|moved|changed|extracted|simplified|converted|deleted|rebased|resolved|installed|"
     r"configured|introduced|switched|documented|tightened|extended|rewrote|reverted|verified|opened|"
     r"published|deployed|released|migrated|integrated|enabled|disabled|cleaned|corrected|addressed|"
-    r"completed|finished|ran|set up|made|bumped|dropped|split|wired|registered|improved|patched)"
+    r"completed|finished|ran|made|bumped|dropped|wired|registered|improved|patched|"
+    r"filled|restored|aligned|applied|expanded|standardized|upgraded|hardened|consolidated|trimmed|"
+    r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
+    r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded)"
 )
 _DID = re.compile(
     rf"^\W*(?:done[.!:,]? |all (?:done|set)[.!:,]? |fixed[.!:,]+ )?"
     rf"(?:(?:and|also|then|successfully) )*"
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
-    rf"(?<!did )\b(?:I|we)(?:'ve| have)?(?: (?:also|now|just))* {_PAST}\b(?!\s*[-–—:]\s)|"
-    rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b|^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b",
+    rf"(?<!did )\b(?:I(?:'ve| have)?|we(?:'ve| have))(?: (?:also|now|just))* "
+    rf"{_PAST}\b(?!\s*[-–—:]\s)|"
+    rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b",
     re.IGNORECASE,
 )
+_WAS_DONE = re.compile(rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b", re.IGNORECASE)
 _NOW = re.compile(
-    r"\b(?:is|are) (?:now|all|complete|done|fixed|in place|live|merged|pushed|clean|ready|green|"
-    r"working|passing)\b|\bnow \w+s\b|\bnow (?:work|pass|use|have|support|return|go)\b|"
+    r"\b(?:is|are) (?:now|all|complete|done|fixed|in place|merged|pushed)\b|\bnow \w+s\b|"
+    r"\bnow (?:work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run)\b|"
+    r"\b(?:is|are) \w+ now\b|"
     r"\b(?:tests?|build|checks?|suite|lint|it|everything|all) (?:\w+ "
     r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b",
     re.IGNORECASE,
 )
 _NOT_DONE = re.compile(
+    r"^(?:no|if|depending|then)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
-    r"couldn'?t|cannot|can'?t|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$",
+    r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$",
+    re.IGNORECASE,
+)
+_EMPTY_CLAIM = re.compile(
+    r"^(?:all|the|everything|your)?\s*(?:\w+\s)?(?:changes?|tasks?|steps?|everything|work|todos?)?\s*"
+    r"(?:is|are|has been|have been) (?:now )?(?:complete|completed|done|ready|in "
+    r"place|implemented)[.!]*$",
     re.IGNORECASE,
 )
 _SUMMARY_HEADING = re.compile(
@@ -50,20 +63,22 @@ _SUMMARY_HEADING = re.compile(
     re.IGNORECASE,
 )
 _NEXT_HEADING = re.compile(
-    r"next|remaining|to-?do\b|follow-?up|still (?:to|open)|open (?:item|question|issue)|"
-    r"not (?:yet )?(?:done|covered)|outstanding|what'?s left|recommend|later|future",
+    r"^\W*next\W*$|\bnext (?:steps?|up|actions?)\b|what'?s next|remaining|to-?do\b|follow-?up|"
+    r"still (?:to|open)|open (?:item|question|issue)|not (?:yet )?(?:done|covered)|outstanding|"
+    r"what'?s left|recommend|future work",
     re.IGNORECASE,
 )
 _NEXT = re.compile(
-    r"^\W*(?:next(?: steps?| up)?\b|to-?do\b|remaining\b|still (?:to do|open|need)|follow-?ups?\b)|"
-    r"\bnext (?:steps?|is|would be|action)\b|\b(?:still|also) needs? (?:to|a)\b|\bremains? to\b|"
-    r"\byou(?:'ll| will)? (?:still )?need to\b|\byou (?:should|can|may want to) "
-    r"(?:now|then|also)\b|"
+    r"^\W*(?:next(?: steps?| up)?(?:[:,]| is\b| are\b| I\b| I'm\b)|to-?do\b|remaining\b|"
+    r"still (?:to do|open|need)|follow-?ups?\b)|"
+    r"\bnext (?:steps?|action)\b|\b(?:still|also) needs? to\b|\bremains? to\b|"
+    r"\byou(?:'ll| will)? (?:still )?need to\b|\byou (?:should|may want to) (?:now|then|also)\b|"
     r"\bI(?:'d| would) (?:recommend|suggest)\b|\bfollow-?up\b|\bTODO\b|\bleft to do\b|"
     r"\bready to (?:commit|merge|push|deploy|release|review)\b|\bwhen you're ready\b|"
     r"\bnot yet\b|\bawaiting\b",
     re.IGNORECASE,
 )
+_WEIGHING = re.compile(r"^(?:pros|cons|option \w+)\b", re.IGNORECASE)
 _OFFER = re.compile(
     r"^(?:would you like|do you want|want me to|should I|shall I|if you(?:'d)? (?:like|want)|"
     r"let me know (?:if|when|which|whether))",
@@ -71,11 +86,10 @@ _OFFER = re.compile(
 )
 _CAVEAT = re.compile(
     r"^\W*(?:note|caveat|warning|important|one caveat|heads[- ]up|be aware|keep in mind)\b|"
-    r"\b(?:caveat|be aware|keep in mind|note that|one thing to (?:note|know)|"
-    r"I (?:have ?n[o']t|did ?n[o']t|could ?n[o']t|was(?:n't| not| unable))|not "
-    r"(?:verified|tested|covered)|"
-    r"known (?:issue|limitation)|limitation|pre-existing|unrelated (?:to|failure)|flaky|"
-    r"out of scope|manually|risk)\b",
+    r"\b(?:caveat|be aware|keep in mind|please note|one thing to (?:note|know)|"
+    r"I (?:have(?: not|n't)|did(?: not|n't)|could(?: not|n't)|was(?: not|n't| unable))|"
+    r"not (?:verified|tested|covered)|known (?:issue|limitation)|limitation|"
+    r"(?:is|are|was|were) pre-existing|unrelated (?:to|failure)|out of scope|residual risk)\b",
     re.IGNORECASE,
 )
 
@@ -84,7 +98,7 @@ def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) 
     """Return what the agent says it did, then the commits; else the files it changed."""
     commits = _committed(made)
     room = LIMIT - len(commits) - 1
-    done = choose(said, _completed_score, room=room, most=4, threshold=2.0, beside=subjects(made))
+    done = choose(said, _completed_score, room=room, most=4, threshold=1.5, beside=subjects(made))
     parts = distinct([done, commits])
     if parts:
         return join(" ", parts)
@@ -118,13 +132,17 @@ def _completed_score(one: Said) -> float:
         return 0.0
     if _NEXT_HEADING.search(one.sentence.heading) or _NEXT_HEADING.search(one.sentence.lead):
         return 0.0
-    score = 2.0 if _DID.search(text) else 0.0
-    score += 1.0 if _NOW.search(text) else 0.0
-    if score == 0:
+    did = _DID.search(text)
+    # A small letter where a code mark stood: "completed runs ..." may be an adjective.
+    score = (2.0 if did.start() or text[0].isupper() else 0.5) if did else 0.0
+    if score or one.changed or one.last:  # else it may be told of how things are anyway
+        score += 1.0 if _NOW.search(text) or (not did and _WAS_DONE.search(text)) else 0.0
+    if score == 0 or _EMPTY_CLAIM.search(text):
         return 0.0
     if _SUMMARY_HEADING.search(one.sentence.heading) or _SUMMARY_HEADING.search(one.sentence.lead):
         score += 0.7
     score += 1.0 if one.last else 0.0
+    score += 0.4 if one.changed else 0.0
     score += 0.6 if one.recap else 0.0
     score += 0.3 if not one.sentence.item else 0.0
     score -= 0.5 if len(text) > 200 else 0.0
@@ -158,8 +176,12 @@ def _next_score(one: Said) -> float:
     text = one.plain
     if not (one.closing or one.recap) or not 12 <= len(text) <= 280 or text.endswith(":"):
         return 0.0
-    under = _NEXT_HEADING.search(one.sentence.heading) or (
-        one.sentence.item and _NEXT_HEADING.search(one.sentence.lead)
+    if _WEIGHING.search(text):
+        return 0.0
+    listed = one.sentence.item or not (_NOW.search(text) or _DID.search(text))
+    under = listed and (
+        _NEXT_HEADING.search(one.sentence.heading)
+        or (one.sentence.item and _NEXT_HEADING.search(one.sentence.lead))
     )
     score = 2.5 if under else 0.0
     score += 2.0 if _NEXT.search(text) else 0.0
@@ -196,7 +218,7 @@ def _facts(session: SessionTurns) -> RedactedText:
         (_count(records, "interrupt"), compose("Interrupted once."), compose("interruptions")),
         (_compactions(session), compose("Compacted once."), compose("compactions")),
         (_agents(session), compose("One subagent."), compose("subagents")),
-        (redactions, compose("One secret redacted."), compose("secrets redacted")),
+        (redactions, compose("One redaction."), compose("redactions")),
     ):
         if count == 1:
             parts.append(one)

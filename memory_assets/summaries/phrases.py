@@ -10,8 +10,10 @@ from memory_assets.redacted_text import RedactedText, compose, join
 EMPTY = compose("")
 ELLIPSIS = compose("…")
 _DIGITS = tuple(compose(digit) for digit in ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"))
-_ENDS = (".", "!", "?", "…", ":", "。", "！", "？")
+_ENDS = (*".!?…:。！？", '."', '!"', '?"', ".'", ".)", "!)", "?)")
 _WORD = re.compile(r"\S+")
+_ESCAPE = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4}|.)")
+_BLANK = compose(" ")
 _LAST_WORD = re.compile(r"\s+\S*$")
 
 
@@ -81,3 +83,15 @@ def closed(text: RedactedText) -> RedactedText:
 def quantity(count: int, one: RedactedText, many: RedactedText) -> RedactedText:
     """Return "1 file" or "3 files"."""
     return compose("{} {}", number(count), one if count == 1 else many)
+
+
+def unescaped(text: RedactedText) -> RedactedText:
+    """Return the inside of a JSON string: quotes and slashes stay, white space is a blank."""
+    parts: list[RedactedText] = []
+    at = 0
+    for escape in _ESCAPE.finditer(text):
+        parts.append(text.cut(at, escape.start()))
+        stays = escape.group()[1] in "\"\\/'"
+        parts.append(text.cut(escape.start() + 1, escape.end()) if stays else _BLANK)
+        at = escape.end()
+    return join("", [*parts, text.cut(at)])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.summaries.phrases import squeeze
+from memory_assets.redacted_text import RedactedText
+from memory_assets.summaries.phrases import squeeze, unescaped
 from memory_assets.summaries.session import SessionTurns
 
 _WHOLE_LISTS = frozenset({"todowrite", "update_plan", "todo_write"})
@@ -16,9 +16,7 @@ _SUBJECT_LINE = re.compile(r"^subject: (.+)$", re.MULTILINE)
 _CREATED = re.compile(r"Task #?(\d+) created")
 _TASK_ID = re.compile(r"^taskId: \"?(\d+)", re.MULTILINE)
 _STATUS_LINE = re.compile(r"^status: (\w+)", re.MULTILINE)
-_BLANK = compose(" ")
 _OPEN = frozenset({"pending", "in_progress", "todo", "open"})
-_ESCAPE = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4}|.)")
 
 
 def open_items(session: SessionTurns) -> list[RedactedText]:
@@ -55,17 +53,5 @@ def _open_in(text: RedactedText) -> list[RedactedText]:
         part = text.cut(*item.span())
         task, status = _TASK.search(part), _STATUS.search(part)
         if task and status and status.group(1) in _OPEN:
-            found.append(_unescaped(part.cut(*task.span(1))))
+            found.append(unescaped(part.cut(*task.span(1))))
     return found
-
-
-def _unescaped(text: RedactedText) -> RedactedText:
-    """A JSON string without its escapes: quotes and slashes stay, white space is a blank."""
-    parts: list[RedactedText] = []
-    at = 0
-    for escape in _ESCAPE.finditer(text):
-        parts.append(text.cut(at, escape.start()))
-        stays = escape.group()[1] in "\"\\/'"
-        parts.append(text.cut(escape.start() + 1, escape.end()) if stays else _BLANK)
-        at = escape.end()
-    return join("", [*parts, text.cut(at)])

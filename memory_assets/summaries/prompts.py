@@ -27,6 +27,14 @@ _SMALL_TALK = re.compile(
     r"next|done|lgtm|looks? good|stop|wait|warmup)\b[\s\w,.!]{0,12}$",
     re.IGNORECASE,
 )
+_MOVING = re.compile(
+    r"(?:ok(?:ay)?,? )?(?:(?:let'?s )?(?:get|go) back to|(?:git "
+    r")?(?:switch|checkout|pull|fetch)(?: to)?|"
+    r"open|cd)\b[\w\s./-]{0,40}",
+    re.IGNORECASE,
+)
+"""Moving about in the repository before the work begins."""
+_ANSWERING = re.compile(r"\W*(?:yes|no|ok(?:ay)?|sure|yep|\d+)\b[\s,.]", re.IGNORECASE)
 _TURNING = re.compile(
     r"^\W*(?:no\b|actually|instead|wait|stop|but\b|don'?t|do not|not\b|now\b|also\b|let'?s|"
     r"rather|forget|on second thought|one more|another|next\b|then\b|and (?:then|also|now))",
@@ -50,8 +58,8 @@ _IMAGE = re.compile(r"\[(?:Image|image)[^\]]*\]\s*")
 def title(session: SessionTurns) -> RedactedText:
     """Return the best title there is, at most `TITLE_LIMIT` characters.
 
-    In order: the user's own, the agent's, the one that the session's own leaf names,
-    the first request's first sentence, the first sentence that the assistant says.
+    In order: the user's own, the agent's, the one that the session's own leaf names, the
+    first request's first sentence; without a human the first sentence of an agent's.
     """
     given: dict[str, RedactedText] = {}
     for record in session.records:
@@ -63,14 +71,24 @@ def title(session: SessionTurns) -> RedactedText:
     leaf = _leaf_summary(session)
     if leaf:
         return shorten(squeeze(leaf), TITLE_LIMIT)
-    asked = requests(session)
-    spoken = asked or [r.text for r in session.records if r.kind == "assistant_text"][:1]
-    for text in spoken:
+    asked = sorted(requests(session), key=lambda text: _ANSWERING.match(text) is not None)
+    for text in (*asked, *_without_a_human(session)):
         for sentence in _request_sentences(text):
             return shorten(_open(sentence.text), TITLE_LIMIT)
         if text.strip():
             return shorten(squeeze(text.cut(0, 400)), TITLE_LIMIT)
     return EMPTY
+
+
+def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
+    """What may stand for a request: an agent's prompt to this one, then what it said."""
+    for record in session.records:
+        if record.subtype == "agent-prompt" and not record.text.startswith("Message Type"):
+            yield record.text
+    for record in session.records:
+        text = record.text.strip()
+        if record.kind == "assistant_text" and len(text) > 24 and text[0] not in "{[":
+            yield record.text
 
 
 def _leaf_summary(session: SessionTurns) -> RedactedText:
@@ -96,7 +114,7 @@ def _prompts(session: SessionTurns) -> Iterator[RedactedRecord]:
 
 def _asks(prompt: RedactedRecord) -> bool:
     text = _stripped(prompt.text).strip()
-    if not text or (len(text) < 40 and _SMALL_TALK.fullmatch(text)):
+    if not text or (len(text) < 60 and (_SMALL_TALK.fullmatch(text) or _MOVING.fullmatch(text))):
         return False
     return not (prompt.subtype == "command" and " " not in text and text.startswith("/"))
 

@@ -15,31 +15,35 @@ from memory_assets.summaries.phrases import EMPTY, squeeze
 
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+|\s*\*\*[^*]{1,80}?(:\*\*|\*\*:?)\s*$")
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
+_ITEM = re.compile(r"\s*(?:[-*+•✅✓✔☑❌✗✘→▸►●○]️?|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
 _NOT_PROSE = re.compile(
     r"\s*(?:\|.*|[-=_*─━═~\s`]{3,}|`?★.*|<!--.*|<(?!redacted)/?[a-z][\w-]*(?:\s[^>]*)?>\s*)$"
 )
 _DEBRIS = re.compile(
     r"!?\[(?P<label>[^\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))*\)"
-    r"|[│┃┆╎▌▏]|\*\*|__(?=\w)|(?<=\w)__|`+|~~"
+    r"|[│┃┆╎▌▏✅✓✔☑❌✗✘️]|\*\*|`+|~~"
     r"|(?<![\w*])\*(?P<soft>\w[^*\n]*?)\*(?![\w*])"
 )
-_LEADING = re.compile(r"[^\w\"'(<\[/.$@¿¡]+")
+_LEADING = re.compile(r"(?:[^\w\"'(<\[/.$@¿¡]+|\d{1,2}[.)]\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|no|resp|incl|Mr|Mrs|Dr|St|[A-Z]|\d{1,2})\.$",
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.$|^\d{1,2}\.$",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence or list item; `heading` is the one above it, `lead` its list's lead-in."""
+    """One sentence or list item; `heading` is the one above it, `lead` its list's lead-in.
+
+    `before` is the sentence that stands before it in the same paragraph.
+    """
 
     text: RedactedText
     heading: RedactedText = EMPTY
     lead: RedactedText = EMPTY
     item: bool = False
+    before: RedactedText = EMPTY
 
 
 @dataclass(slots=True)
@@ -55,8 +59,10 @@ def sentences(text: RedactedText) -> list[Sentence]:
     found: list[Sentence] = []
     for block in _blocks(text):
         plain = plain_text(join(" ", block.lines))
+        before = EMPTY
         for sentence in split(plain):
-            found.append(Sentence(sentence, block.heading, block.lead, block.item))
+            found.append(Sentence(sentence, block.heading, block.lead, block.item, before))
+            before = sentence
     return found
 
 
@@ -81,7 +87,9 @@ def split(plain: RedactedText) -> Iterator[RedactedText]:
     at = 0
     for boundary in _BOUNDARY.finditer(plain):
         end = boundary.end()
-        if _ABBREVIATION.search(plain[max(at, end - 12) : end]):
+        if _ABBREVIATION.search(plain[max(at, end - 12) : end].lstrip()):
+            continue
+        if plain[:end].endswith(("...", "…")) and plain[end : end + 2].strip().islower():
             continue
         yield from _trimmed(plain.cut(at, end))
         at = end

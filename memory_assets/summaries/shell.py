@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memory_assets.redacted_text import RedactedText, join
+from memory_assets.summaries.phrases import unescaped
 
 
 def names(words: str) -> frozenset[str]:
@@ -25,6 +26,7 @@ _TOKEN = re.compile(
     r"|(?P<word>(?:\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|\\.|\$\((?:[^()]|\([^()]*\))*\)|[^\s\"'\\|&;<>])+)",
     re.DOTALL,
 )
+_SCRIPTED = re.compile(r"cmd:\s*\"((?:[^\"\\]|\\.)*)\"")
 _ASSIGNMENT = re.compile(r"\w+=")
 _WRAPPERS = names(
     "sudo time timeout nice env nohup command npx bunx pnpx xvfb-run exec stdbuf then do if while"
@@ -68,7 +70,13 @@ class Segment:
 
 
 def segments(command: RedactedText) -> list[Segment]:
-    """Return the simple commands of a command line, wrappers and assignments taken off."""
+    """Return the simple commands of a command line, wrappers and assignments taken off.
+
+    Newer Codex runs commands from a script: those are the commands then.
+    """
+    if "tools.exec_command(" in command:
+        calls = (command.cut(*call.span(1)) for call in _SCRIPTED.finditer(command))
+        command = join("\n", (unescaped(call) for call in calls))
     return list(_scan(command.cut(0, MAX_SCANNED)))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
+from memory_assets.summaries.files import tool_kind
 from memory_assets.summaries.phrases import closed, shorten
 from memory_assets.summaries.sentences import Sentence, sentences
 from memory_assets.summaries.session import SessionTurns
@@ -15,6 +16,9 @@ from memory_assets.summaries.session import SessionTurns
 SHORTEST, LONGEST = 24, 280
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_POINTS_BACK = re.compile(
+    r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b", re.IGNORECASE
+)
 _UNFINISHED = re.compile(r"[:,;(\-–—]$|…$")
 
 
@@ -27,6 +31,8 @@ class Said:
     closing: bool
     last: bool
     """Whether its turn is the last one in which the agent said anything."""
+    changed: bool
+    """Whether a file was changed in its turn."""
     recap: bool = False
     """Whether it stands in a recap that the CLI wrote (away-summary)."""
 
@@ -47,12 +53,14 @@ def all_said(session: SessionTurns) -> list[Said]:
     said: list[Said] = []
     for place, turn in enumerate(session.turns):
         closing_from = _closing_from(turn)
+        changed = any(r.kind == "tool_use" and tool_kind(r) == "write" for r in turn.records)
         for at, record in enumerate(turn.records):
             recap = record.subtype == "away-summary"
             if not recap and not _is_prose(record):
                 continue
             for sentence in sentences(record.text)[:_SENTENCES_OF_A_MESSAGE]:
-                said.append(Said(sentence, place, at >= closing_from, place == last, recap))
+                closing = at >= closing_from
+                said.append(Said(sentence, place, closing, place == last, changed, recap))
     return said
 
 
@@ -100,7 +108,8 @@ def choose(
     for _, place, one in scored:
         if len(chosen) == most:
             break
-        text = closed(one.text if chosen else shorten(one.text, room - 2))
+        text = closed(_in_context(one) if len(_in_context(one)) + 2 < room else one.text)
+        text = text if chosen else shorten(text, room - 2)
         vocabulary = _vocabulary(text)
         if len(text) + 1 > room or any(_alike(vocabulary, other) for other in vocabularies):
             continue
@@ -108,6 +117,14 @@ def choose(
         vocabularies.append(vocabulary)
         room -= len(text) + 1
     return join(" ", (text for _, text in sorted(chosen, key=lambda entry: entry[0])))
+
+
+def _in_context(one: Said) -> RedactedText:
+    """A sentence that points back ("That is why ...") after the one it points to."""
+    before = one.sentence.before
+    if before and _POINTS_BACK.match(one.text) and not before.endswith((":", "?")):
+        return join(" ", (before, one.text))
+    return one.text
 
 
 def _vocabulary(text: str) -> frozenset[str]:

@@ -43,7 +43,12 @@ class Assembler:
         self._seq = 0
 
     def record(self, frame: Frame, role: Role, kind: Kind, text: str, **details: Any) -> Record:
-        """Return the next record; `details` are further fields of `Record`."""
+        """Return the next record; `details` are further fields of `Record`.
+
+        In a sidechain nobody is human: what would be a prompt there is an agent's.
+        """
+        if kind == "prompt" and frame.is_sidechain:
+            role, kind, details["subtype"] = "system", "system", "agent-prompt"
         source = self._source
         record = Record(
             agent=source.agent,

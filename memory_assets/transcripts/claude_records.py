@@ -58,8 +58,7 @@ class ClaudeSession:
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
         report = self._report
-        kind = record.get("type")
-        name = type_name(kind) if isinstance(kind, str) else "(none)"
+        name = type_name(record.get("type"))
         report.see_type(name)
         if name in NOISE:
             report.dropped[NOISE[name]] += 1
@@ -175,14 +174,14 @@ class ClaudeSession:
     def _assistant_block(self, block: Any, frame: Frame) -> list[Record]:
         if not isinstance(block, dict):
             return []
-        kind = block.get("type")
+        kind = text_field(block, "type")
         if kind == "text":
             return self._one(frame, "assistant", "assistant_text", text_field(block, "text"))
         if kind == "thinking":
             return self._one(frame, "assistant", "thinking", text_field(block, "thinking"))
         if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
             return [self._tool_use(block, frame)]
-        if isinstance(kind, str) and kind.endswith("_tool_result"):
+        if kind.endswith("_tool_result"):
             return [self._tool_result(block, frame, "")]
         if kind not in ("redacted_thinking", "fallback"):
             self._report.see_unknown(f"assistant/{type_name(kind)}")
@@ -265,7 +264,7 @@ class ClaudeSession:
     # --- everything else ---------------------------------------------------------------
 
     def _system(self, record: JsonObject, frame: Frame) -> Outcome:
-        subtype = record.get("subtype")
+        subtype = text_field(record, "subtype")
         text = text_field(record, "content")
         if subtype == "away_summary":
             return self._one(frame, "system", "summary", text, subtype="away-summary")
@@ -283,7 +282,7 @@ class ClaudeSession:
 
     def _attachment(self, record: JsonObject, frame: Frame) -> list[Record]:
         attachment = object_field(record, "attachment")
-        kind = attachment.get("type")
+        kind = text_field(attachment, "type")
         if kind == "queued_command":
             return self._queued_command(attachment, frame)
         return self._assembler.settle(self._other_attachment(kind, attachment, frame))
@@ -305,7 +304,7 @@ class ClaudeSession:
             return released + self._assembler.settle("queued-duplicate")
         return released + self._assembler.settle(self._said(frame, said._replace(subtype="queued")))
 
-    def _other_attachment(self, kind: Any, attachment: JsonObject, frame: Frame) -> Outcome:
+    def _other_attachment(self, kind: str, attachment: JsonObject, frame: Frame) -> Outcome:
         path = text_field(attachment, "filename") or text_field(attachment, "planFilePath")
         paths = (path,) if path else ()
         if kind == "file":
@@ -313,7 +312,7 @@ class ClaudeSession:
         if kind == "selected_lines_in_ide":
             text = text_field(attachment, "content")
             return self._one(frame, "user", "attachment", text, subtype="selection", paths=paths)
-        if isinstance(kind, str) and kind.startswith("plan"):
+        if kind.startswith("plan"):
             plan = text_field(attachment, "planContent") or text_field(attachment, "plan")
             if plan:
                 return self._one(frame, "system", "attachment", plan, subtype="plan", paths=paths)

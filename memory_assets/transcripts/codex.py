@@ -141,9 +141,9 @@ def _first_meta(head: bytes) -> JsonObject:
 
 
 def _is_codex(line: JsonObject) -> bool:
-    kind = line.get("type")
+    kind = text_field(line, "type")
     if isinstance(line.get("payload"), dict):
         return kind in _LINE_TYPES
-    if kind is None:
+    if not kind:
         return "record_type" in line or ("instructions" in line and "timestamp" in line)
     return kind in BARE_ITEMS and ("role" in line or "call_id" in line or "summary" in line)

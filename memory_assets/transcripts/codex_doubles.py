@@ -109,17 +109,19 @@ class Doubles:
         self._without_item = "" if doubled else text
         return True, doubled
 
+    def release_user(self, *, at_end: bool = False) -> list[Held]:
+        """Return the user's item that no event came for, if one is held."""
+        held, self._user_item = self._user_item, None
+        if held is None:
+            return []
+        if self._events_exist and not at_end and held.said.kind == "prompt":
+            held = Held(Said("system", "meta", held.said.text), held.frame)
+        return [held]
+
     def release(self, *, at_end: bool = False) -> list[Held]:
-        """Return what no double came for, in order."""
-        released: list[Held] = []
-        if self._user_item is not None:
-            held = self._user_item
-            if self._events_exist and not at_end and held.said.kind == "prompt":
-                held = Held(Said("system", "meta", held.said.text), held.frame)
-            released.append(held)
-            self._user_item = None
+        """Return all that no double came for, in order."""
+        released = [*self.release_user(at_end=at_end), *self._events]
         for held in self._events:
             self._events_kept.add(held.said.text)
-            released.append(held)
         self._events.clear()
         return released

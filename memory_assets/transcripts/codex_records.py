@@ -78,7 +78,8 @@ class CodexSession:
             return self._assembler.settle(COPIED)
         if reason := self._reason_to_drop(kind, payload):
             return self._assembler.settle(reason)
-        frame = self._frame(name, payload, timestamp, start, end)
+        stamp = text_field(line, "timestamp") or str(start)
+        frame = self._frame(name, payload, timestamp, stamp, start, end)
         if kind == "session_meta":
             return self._assembler.settle(self._session_meta(payload, timestamp))
         if kind == "response_item":
@@ -115,10 +116,15 @@ class CodexSession:
         return NOISE_LINES.get(kind, "")
 
     def _frame(
-        self, name: str, payload: JsonObject, timestamp: datetime | None, start: int, end: int
+        self,
+        name: str,
+        payload: JsonObject,
+        timestamp: datetime | None,
+        stamp: str,
+        start: int,
+        end: int,
     ) -> Frame:
         own_id = safe_id(payload.get("call_id")) or safe_id(payload.get("id"))
-        stamp = timestamp.isoformat() if timestamp is not None else str(start)
         kind = text_field(payload, "type")
         text = own_id or f"{stamp}\x1f{plain_text(payload)}"
         return Frame(
@@ -168,7 +174,7 @@ class CodexSession:
         if kind == "message":
             return self._message(item, frame, name)
         if kind == "reasoning":
-            return self._assembler.settle(self._reasoning(item, frame))
+            return self._answering() + self._assembler.settle(self._reasoning(item, frame))
         released = self._release()
         outcome: Outcome
         if kind in CALLS:
@@ -188,11 +194,13 @@ class CodexSession:
         role = item.get("role")
         if role == "assistant":
             text = item_text(item.get("content"))
+            released = self._answering()
             keep, doubled = self._doubles.agent_item(text)
             self._report.dropped[DOUBLED] += doubled
             if not keep:
-                return self._assembler.settle(DOUBLED)
-            return self._assembler.settle(self._one(frame, "assistant", "assistant_text", text))
+                return released + self._assembler.settle(DOUBLED)
+            made = self._one(frame, "assistant", "assistant_text", text)
+            return released + self._assembler.settle(made)
         released = self._release()
         if role == "user":
             said = classify_submitted(item_text(item.get("content")))
@@ -268,7 +276,9 @@ class CodexSession:
         if kind == "agent_reasoning":
             text = text_field(event, "text")
             self._thoughts.add(text)
-            return self._assembler.settle(self._one(frame, "assistant", "thinking", text))
+            return self._answering() + self._assembler.settle(
+                self._one(frame, "assistant", "thinking", text)
+            )
         if kind == "item_completed":
             return self._assembler.settle(DOUBLED)
         released = self._release()
@@ -288,9 +298,10 @@ class CodexSession:
     def _agent_event(self, text: str, frame: Frame) -> list[Record]:
         if not text.strip():
             return self._assembler.settle([])
+        released = self._answering()
         if self._doubles.agent_event(Held(Said("assistant_text", "", text), frame)):
-            return []
-        return self._assembler.settle(DOUBLED)
+            return released
+        return released + self._assembler.settle(DOUBLED)
 
     def _note_failure(self, event: JsonObject) -> None:
         """Remember that a call failed, for outputs that do not say so."""
@@ -321,8 +332,15 @@ class CodexSession:
     # --- putting together --------------------------------------------------------------
 
     def _release(self, *, at_end: bool = False) -> list[Record]:
+        return self._let_go(self._doubles.release(at_end=at_end))
+
+    def _answering(self) -> list[Record]:
+        """The agent speaks: a user's item that is still held has no event."""
+        return self._let_go(self._doubles.release_user())
+
+    def _let_go(self, released: list[Held]) -> list[Record]:
         made: list[Record] = []
-        for held in self._doubles.release(at_end=at_end):
+        for held in released:
             made += self._assembler.settle(self._said(held.said, held.frame))
         return made
 

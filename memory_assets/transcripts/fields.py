@@ -16,6 +16,7 @@ _ID = re.compile(r"[A-Za-z0-9_.:|/=+-]{1,128}")
 _NAME = re.compile(r"[A-Za-z0-9_.:/@<>()\[\] +-]{1,100}")
 _TYPE = re.compile(r"[A-Za-z]+(?:[_./:-][A-Za-z]+)*\d{0,2}")
 UNNAMED_TYPE = "(not a name)"
+NO_TYPE = "(none)"
 
 
 def text_field(record: dict[str, Any], name: str) -> str:
@@ -68,9 +69,11 @@ def safe_name(value: str) -> str:
     return value if _NAME.fullmatch(value) else ""
 
 
-@lru_cache(maxsize=512)
 def type_name(value: object) -> str:
     """Return `value` if it can be the name of a record type, else a stand-in."""
-    if isinstance(value, str) and len(value) <= 48 and _TYPE.fullmatch(value):
-        return value
-    return UNNAMED_TYPE
+    return _type_name(value) if isinstance(value, str) else NO_TYPE
+
+
+@lru_cache(maxsize=512)
+def _type_name(value: str) -> str:
+    return value if len(value) <= 48 and _TYPE.fullmatch(value) else UNNAMED_TYPE

@@ -70,8 +70,7 @@ class PiSession:
 
     def take(self, entry: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this entry gives."""
-        kind = entry.get("type")
-        name = type_name(kind) if isinstance(kind, str) else "(none)"
+        name = type_name(entry.get("type"))
         message = object_field(entry, "message")
         role = text_field(message, "role")
         self._report.see_type(f"{name}/{type_name(role)}" if role else name)

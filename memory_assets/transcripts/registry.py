@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError
@@ -61,7 +62,7 @@ def read_session(
     if source is None:
         session_id, agent_id = reader.identify(path, head)
         source = Source(reader.agent, "", session_id, agent_id, path, 0, 0)
-    return reader.read(source, report)
+    return reader.read(replace(source, agent=reader.agent, path=path), report)
 
 
 def discover(roots: Mapping[str, Path], known: Known = nothing_known) -> Iterator[Source]:

@@ -104,12 +104,12 @@ def test_digest_names_commands_changes_and_errors(script: Any) -> None:
     script.opens("Edit", "/home/ada/app/src/a.py").opens("Edit", "/home/ada/app/src/b.py")
     script.runs("cd /home/ada/app && make test", "Exit code 2\ncc -c a.c\na.c:1: fatal error: x.h")
     script.runs("make lint", "Exit code 1\ncc -c\nfatal error: y.h\nmore", is_error=True)
-    text = _text(script, digest="inline")
+    text = _text(script, lookups=False)
     assert "Edit: src/a.py, src/b.py" in text
     assert "Bash: make test, make lint" in text
     assert "Bash error: fatal error: y.h" in text
     assert "README" not in text
-    assert "README.md" in _text(script, digest="inline", lookups=True)
+    assert "Read: README.md" in _text(script)
     assert _text(script, digest="none") == "go"
 
 

@@ -13,6 +13,7 @@ from memory_assets.transcripts import Source, discover
 
 
 def touch(path: Path, content: bytes = b"") -> Path:
+    """Write a file and the directories above it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
@@ -84,13 +85,13 @@ def test_a_codex_subagent_takes_session_and_project_of_its_ancestors(tmp_path, b
     for depth, thread in enumerate(ids):
         lines = build.codex(thread=thread)
         spawn = {"subagent": {"thread_spawn": {"parent_thread_id": ids[depth - 1]}}}
-        lines.meta(source=spawn if depth else "cli", cwd=f"/work/tree{depth}")
+        lines.meta(source=spawn if depth else "cli", cwd=f"/home/ada/tree{depth}")
         touch(tmp_path / "sessions" / f"rollout-x-{thread}.jsonl", lines.bytes())
     found = list(discover({"codex": tmp_path}))
     assert [(source.session_id, source.agent_id, source.project) for source in found] == [
-        (ids[0], None, "-work-tree0"),
-        (ids[0], ids[1], "-work-tree0"),
-        (ids[0], ids[2], "-work-tree0"),
+        (ids[0], None, "-home-ada-tree0"),
+        (ids[0], ids[1], "-home-ada-tree0"),
+        (ids[0], ids[2], "-home-ada-tree0"),
     ]
 
 

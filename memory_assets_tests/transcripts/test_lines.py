@@ -14,6 +14,7 @@ B = b'{"type":"user","n":2}'
 
 
 def read(path: Path, **options: int) -> tuple[list[lines.Located], ReadReport]:
+    """Read all objects of a file, and check that every line is accounted for."""
     report = ReadReport()
     found = list(lines.read_objects(path, report, **options))
     assert report.lines == report.good_lines + report.bad_line_count + report.blank_lines
@@ -22,6 +23,7 @@ def read(path: Path, **options: int) -> tuple[list[lines.Located], ReadReport]:
 
 
 def numbers(found: list[lines.Located]) -> list[int]:
+    """Return the n of each object."""
     return [value["n"] for _, _, value in found]
 
 

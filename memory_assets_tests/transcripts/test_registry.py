@@ -21,7 +21,8 @@ def test_the_content_outweighs_what_the_source_says(codex, write):
     codex.prompt("hello")
     path = write(codex)
     source = Source("claude-code", "p", "s", None, path, 0, 0)
-    assert [record.text for record in read_session(path, source=source)] == ["hello"]
+    [record] = read_session(path, source=source)
+    assert (record.agent, record.text) == ("codex", "hello")
 
 
 def test_a_bad_first_line_does_not_hide_the_format(claude, write):
@@ -77,7 +78,7 @@ def test_ids_come_from_the_source_where_there_is_one(claude, write):
     claude.user("hello")
     path = write(claude)
     [plain] = read_session(path)
-    source = Source("claude-code", "p", "other", "sub", path, 0, 0)
+    source = Source("claude-code", "p", "other", "sub", path.with_name("moved"), 0, 0)
     [told] = read_session(path, source=source)
     assert (plain.session_id, plain.agent_id) == (claude.session, None)
     assert (told.session_id, told.agent_id, told.is_sidechain) == ("other", "sub", True)

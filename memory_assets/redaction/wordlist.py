@@ -1,0 +1,8 @@
+"""Word lists written as text, so that a list of a hundred words stays readable."""
+
+from __future__ import annotations
+
+
+def words(listing: str) -> tuple[str, ...]:
+    """Return the words of `listing`, in order."""
+    return tuple(listing.split())

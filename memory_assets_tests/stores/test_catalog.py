@@ -1,0 +1,316 @@
+"""The catalogue remembers what was read and made, alone and among several users."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memory_assets.errors import StoreBusy, StoreError
+from memory_assets.stores.catalog import Catalog, Product, Quarantined, SourceRow
+
+SOURCE = SourceRow(
+    agent="claude-code",
+    project="p",
+    session_id="s",
+    agent_id="",
+    path="/t/s.jsonl",
+    size=100,
+    mtime_ns=5,
+    fingerprint="f",
+    reader_version="1",
+    family=-3,
+    facts={"prompts": 2, "bad_lines": 1, "dropped": {"noise": 3}},
+    record_ids=b"\x01\x02",
+)
+PRODUCT = Product("redacted_records", "p", "s", "in", "out", rows=7, bytes=70, facts={"turns": 2})
+HELD = Quarantined("p", "s", "redacted_records", "in", "record 3 could not be redacted")
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    """An empty catalogue."""
+    opened = Catalog(tmp_path / "memory" / "catalog.db")
+    yield opened
+    opened.close()
+
+
+def test_a_source_is_replaced_by_what_is_known_now(catalog: Catalog) -> None:
+    """One row a file: agent, project, session and subagent name it."""
+    catalog.put_source(SOURCE)
+    catalog.put_source(replace(SOURCE, size=200, path="/moved/s.jsonl"))
+    (known,) = catalog.sources("p")
+    assert known == replace(SOURCE, size=200, path="/moved/s.jsonl", record_ids=b"")
+
+
+def test_sources_come_in_a_fixed_order_and_by_project(catalog: Catalog) -> None:
+    """Whatever the order they were put in; a session's main file before its subagents."""
+    rows = [
+        replace(SOURCE, project=project, session_id=session, agent_id=agent_id)
+        for project, session, agent_id in (
+            ("q", "a", ""),
+            ("p", "b", "x"),
+            ("p", "b", ""),
+            ("p", "a", ""),
+        )
+    ]
+    for row in rows:
+        catalog.put_source(row)
+    keys = [(row.project, row.session_id, row.agent_id) for row in catalog.sources()]
+    assert keys == [("p", "a", ""), ("p", "b", ""), ("p", "b", "x"), ("q", "a", "")]
+    assert {row.project for row in catalog.sources("p")} == {"p"}
+    assert catalog.sources("nobody") == []
+
+
+def test_what_was_put_is_there_after_reopening(catalog: Catalog) -> None:
+    """Sources, products and quarantine are on disk at once."""
+    catalog.put_source(SOURCE)
+    catalog.put_product(PRODUCT)
+    again = Catalog(catalog.path)
+    assert len(again.sources()) == len(again.products("redacted_records")) == 1
+    again.close()
+
+
+def test_a_family_is_the_project_and_whoever_starts_with_the_same_record(
+    catalog: Catalog,
+) -> None:
+    """Main files only, with their record ids; strangers of other projects stay out."""
+    rows = {
+        "mine": SOURCE,
+        "subagent": replace(SOURCE, agent_id="x"),
+        "fork elsewhere": replace(SOURCE, project="q", session_id="fork"),
+        "mine, other start": replace(SOURCE, session_id="s2", family=8),
+        "stranger": replace(SOURCE, project="q", session_id="other", family=9),
+        "no records": replace(SOURCE, project="q", session_id="empty", family=None),
+    }
+    for row in rows.values():
+        catalog.put_source(row)
+    family = {(row.project, row.session_id): row for row in catalog.families_of("p")}
+    assert family.keys() == {("p", "s"), ("p", "s2"), ("q", "fork")}
+    assert family["p", "s"].record_ids == SOURCE.record_ids
+
+
+def test_a_gone_file_is_noted_once(catalog: Catalog) -> None:
+    """Its row stays, with the moment; only newly gone files count."""
+    catalog.put_source(SOURCE)
+    catalog.put_source(replace(SOURCE, project="q"))
+    assert catalog.mark_gone("p", [SOURCE.path, "/t/unknown.jsonl"]) == 1
+    (gone,) = catalog.sources("p")
+    assert gone.gone_at is not None
+    assert catalog.mark_gone("p", [SOURCE.path]) == 0
+    assert catalog.sources("p") == [gone]
+    assert catalog.sources("q")[0].gone_at is None
+    catalog.put_source(SOURCE)
+    assert catalog.sources("p")[0].gone_at is None
+
+
+def test_products_are_kept_by_stage_project_and_session(catalog: Catalog) -> None:
+    """Putting one again replaces it; dropping one, or a stage, leaves the others."""
+    catalog.put_product(PRODUCT)
+    catalog.put_product(replace(PRODUCT, rows=8))
+    catalog.put_product(replace(PRODUCT, session_id="t"))
+    catalog.put_product(replace(PRODUCT, project="q"))
+    catalog.put_product(replace(PRODUCT, stage="turn_chunks"))
+    assert catalog.products("redacted_records", "p").keys() == {("p", "s"), ("p", "t")}
+    made = catalog.products("redacted_records")[("p", "s")]
+    assert replace(made, made_at="") == replace(PRODUCT, rows=8)
+    assert made.made_at
+    catalog.drop_product("redacted_records", "p", "t")
+    assert catalog.products("redacted_records").keys() == {("p", "s"), ("q", "s")}
+    catalog.drop_products("redacted_records", "q")
+    assert catalog.products("redacted_records").keys() == {("p", "s")}
+    catalog.drop_products("redacted_records")
+    assert catalog.products("redacted_records") == {}
+    assert catalog.products("turn_chunks").keys() == {("p", "s")}
+
+
+def test_a_session_leaves_quarantine_at_the_stage_that_made_it(catalog: Catalog) -> None:
+    """Its entry at another stage, and other sessions, stay held back."""
+    for entry in (HELD, replace(HELD, stage="raw_sessions"), replace(HELD, session_id="t")):
+        catalog.quarantine(entry)
+    catalog.quarantine(replace(HELD, reason="another reason"))
+    assert len(catalog.quarantined("p")) == 3
+    catalog.put_product(PRODUCT)
+    left = {(entry.session_id, entry.stage) for entry in catalog.quarantined()}
+    assert left == {("s", "raw_sessions"), ("t", "redacted_records")}
+    assert all(entry.since for entry in catalog.quarantined())
+    assert catalog.quarantined("q") == []
+
+
+def test_a_session_can_be_released_from_quarantine(catalog: Catalog) -> None:
+    """At one stage; releasing what is not held is fine."""
+    catalog.quarantine(HELD)
+    catalog.release("p", "s", "raw_sessions")
+    assert len(catalog.quarantined()) == 1
+    catalog.release("p", "s", "redacted_records")
+    assert catalog.quarantined() == []
+
+
+def test_forgetting_a_projects_work_forgets_its_quarantine_too(catalog: Catalog) -> None:
+    """Another project's products, and all sources, stay."""
+    catalog.put_source(SOURCE)
+    catalog.put_product(PRODUCT)
+    catalog.put_product(replace(PRODUCT, project="q"))
+    catalog.quarantine(replace(HELD, session_id="t"))
+    catalog.forget_project_products("p")
+    assert catalog.products("redacted_records").keys() == {("q", "s")}
+    assert catalog.quarantined() == []
+    assert len(catalog.sources()) == 1
+
+
+def test_forgetting_a_projects_work_keeps_the_records_of_vanished_sessions(
+    catalog: Catalog,
+) -> None:
+    """They cannot be read again: what was made of them is all there is. What is derived
+    from the records is forgotten like everything else."""
+    catalog.put_source(SOURCE)
+    catalog.put_source(replace(SOURCE, session_id="half", path="/t/half.jsonl"))
+    catalog.put_source(replace(SOURCE, session_id="half", agent_id="x", path="/t/x.jsonl"))
+    for session in ("s", "half"):
+        for stage in ("redacted_records", "turn_chunks"):
+            catalog.put_product(replace(PRODUCT, stage=stage, session_id=session))
+    catalog.mark_gone("p", [SOURCE.path, "/t/x.jsonl"])
+    catalog.forget_project_products("p")
+    assert catalog.products("redacted_records").keys() == {("p", "s")}
+    assert catalog.products("turn_chunks") == {}
+
+
+def test_a_collections_incarnation_is_remembered_until_forgotten(catalog: Catalog) -> None:
+    """Forgetting says how many were known."""
+    assert catalog.incarnation("local/c") is None
+    catalog.put_incarnation("local/c", "one")
+    catalog.put_incarnation("local/c", "two")
+    catalog.put_incarnation("local/d", "three")
+    assert catalog.incarnation("local/c") == "two"
+    assert catalog.forget_incarnations() == 2
+    assert catalog.incarnation("local/d") is None
+    assert catalog.forget_incarnations() == 0
+
+
+def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
+    """Sessions, rows, bytes, turns where they were counted, and when the last was made."""
+    catalog.put_product(replace(PRODUCT, made_at="2026-01-02T00:00:00+00:00"))
+    catalog.put_product(
+        replace(
+            PRODUCT,
+            session_id="t",
+            rows=1,
+            facts={"redactions": 4},
+            made_at="2026-01-01T00:00:00+00:00",
+        )
+    )
+    assert catalog.totals() == {
+        "redacted_records": {
+            "sessions": 2,
+            "rows": 8,
+            "bytes": 140,
+            "turns": 2,
+            "redactions": 4,
+            "made_at": "2026-01-02T00:00:00+00:00",
+        }
+    }
+
+
+def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
+    """A subagent's file is a file but not a session."""
+    catalog.put_source(SOURCE)
+    catalog.put_source(replace(SOURCE, agent_id="x", path="/t/x.jsonl", size=1, facts={}))
+    catalog.put_source(replace(SOURCE, agent="codex", project="q", session_id="c"))
+    catalog.mark_gone("p", ["/t/x.jsonl"])
+    by_agent = catalog.counts_by("agent")
+    assert by_agent["claude-code"] == {
+        "sessions": 1,
+        "files": 2,
+        "prompts": 2,
+        "bad_lines": 1,
+        "bytes": 101,
+        "gone": 1,
+    }
+    assert by_agent.keys() == {"claude-code", "codex"}
+    assert catalog.counts_by("project")["q"]["sessions"] == 1
+
+
+def test_the_project_of_a_session_is_known(catalog: Catalog) -> None:
+    """None for a session that was never seen."""
+    catalog.put_source(SOURCE)
+    assert catalog.project_of("s") == "p"
+    assert catalog.project_of("t") is None
+
+
+def test_the_project_of_a_session_that_moved_is_where_its_turns_are(catalog: Catalog) -> None:
+    """Of two projects with a file of that name, the one whose copy was counted."""
+    for project, turns in (("a", 0), ("b", 3), ("c", 0)):
+        catalog.put_source(replace(SOURCE, project=project))
+        catalog.put_product(replace(PRODUCT, stage="turn_chunks", project=project, rows=turns))
+    assert catalog.project_of("s") == "b"
+
+
+def test_a_writer_in_another_process_is_waited_for_and_then_named(tmp_path: Path) -> None:
+    """Reading goes on beside it; writing gives StoreBusy after the patience asked for."""
+    catalog = Catalog(tmp_path / "catalog.db", busy_seconds=0.2)
+    catalog.put_source(SOURCE)
+    code = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "c.execute('BEGIN IMMEDIATE'); print('locked', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(catalog.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert holder.stdout is not None and holder.stdout.readline() == "locked\n"
+        assert len(catalog.sources()) == 1
+        with pytest.raises(StoreBusy, match="locked by another process"):
+            catalog.put_source(SOURCE)
+    finally:
+        holder.communicate()
+    catalog.put_source(replace(SOURCE, size=1))
+    assert catalog.sources()[0].size == 1
+    catalog.close()
+
+
+def test_a_file_that_is_no_database_is_an_error_with_the_remedy(tmp_path: Path) -> None:
+    """Damage is told apart from a busy database."""
+    path = tmp_path / "catalog.db"
+    path.write_bytes(b"this is not a database" * 100)
+    with pytest.raises(StoreError, match="Move it away and run `memory ingest`") as raised:
+        Catalog(path)
+    assert not isinstance(raised.value, StoreBusy)
+    assert path.read_bytes().startswith(b"this is not")
+
+
+def test_a_directory_that_cannot_hold_it_is_an_error(tmp_path: Path) -> None:
+    """The message names the file."""
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match=r"catalog\.db"):
+        Catalog(tmp_path / "file" / "catalog.db")
+
+
+def test_a_failed_write_leaves_no_half(catalog: Catalog) -> None:
+    """A value that SQLite cannot hold rolls the transaction back, and the next one works."""
+    with pytest.raises(StoreError):
+        catalog.put_product(replace(PRODUCT, rows=object()))  # type: ignore[arg-type]
+    assert catalog.products("redacted_records") == {}
+    catalog.put_product(PRODUCT)
+    assert len(catalog.products("redacted_records")) == 1
+
+
+def test_threads_share_a_catalogue(catalog: Catalog) -> None:
+    """Eight threads write and read through one connection; nothing is lost."""
+
+    def work(number: int) -> int:
+        for step in range(20):
+            catalog.put_source(replace(SOURCE, session_id=f"{number}-{step}"))
+            catalog.put_product(replace(PRODUCT, session_id=f"{number}-{step}"))
+        return len(catalog.products("redacted_records"))
+
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(work, range(8)))
+    assert max(seen) == len(catalog.sources()) == len(catalog.products("redacted_records")) == 160

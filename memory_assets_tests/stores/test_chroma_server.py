@@ -1,0 +1,224 @@
+"""One Chroma server a data directory: found, shared, restarted, stopped, never leaked."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memory_assets.errors import StoreError
+from memory_assets.redacted_text import seal
+from memory_assets.stores import chroma_server
+from memory_assets.stores.vectors import Collection, CollectionVersions, open_vectors
+
+VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
+LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads /proc")
+
+
+def _collection(data_dir: Path) -> Collection:
+    return open_vectors(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
+
+
+def _add(collection: Collection, *ids: str) -> None:
+    vectors = np.eye(384, dtype=np.float32)[: len(ids)]
+    collection.upsert(ids, vectors, [seal(name) for name in ids], [{"k": "v"} for _ in ids])
+
+
+def _wait(condition: Any, seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _in_processes(count: int, data_dir: Path) -> list[subprocess.Popen[str]]:
+    code = (
+        "import sys; from pathlib import Path; from memory_assets.stores import chroma_server;"
+        "sys.stdin.read(); e = chroma_server.ensure_running(Path(sys.argv[1]), 60.0);"
+        "print(e.pid, e.port)"
+    )
+    return [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(data_dir)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(count)
+    ]
+
+
+def _released(processes: list[subprocess.Popen[str]]) -> list[str]:
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+    outputs = [process.communicate() for process in processes]
+    assert [error for _, error in outputs if error] == []
+    return [output.strip() for output, _ in outputs]
+
+
+@pytest.mark.parametrize("after_a_crash", [False, True], ids=["first use", "after a crash"])
+def test_processes_that_want_it_at_once_get_the_same_server(
+    servers: Any, after_a_crash: bool
+) -> None:
+    """Four of them, released together: one server runs, and all four know it."""
+    data_dir = servers.data_dir()
+    if after_a_crash:
+        os.kill(servers.start(data_dir).pid, signal.SIGKILL)
+    answers = _released(_in_processes(4, data_dir))
+    endpoint = chroma_server.running(data_dir)
+    assert endpoint is not None
+    servers.watch(endpoint.pid)
+    assert set(answers) == {f"{endpoint.pid} {endpoint.port}"}
+
+
+def test_a_running_server_is_used_again(servers: Any) -> None:
+    """Asking twice starts one."""
+    data_dir = servers.data_dir()
+    assert chroma_server.running(data_dir) is None
+    first = servers.start(data_dir)
+    assert servers.start(data_dir) == first == chroma_server.running(data_dir)
+
+
+def test_each_data_directory_has_its_own_server(servers: Any) -> None:
+    """What one holds, the other does not."""
+    one, two = servers.data_dir("one"), servers.data_dir("two")
+    assert servers.start(one).port != servers.start(two).port
+    _add(_collection(one), "a")
+    assert _collection(two).count() == 0
+
+
+def test_a_server_stops_when_nobody_uses_it_and_not_before(servers: Any) -> None:
+    """Every use puts it off; a second after the last one it is gone, file and process."""
+    data_dir = servers.data_dir()
+    endpoint = servers.start(data_dir, idle_seconds=1.5)
+    for _ in range(6):
+        time.sleep(0.5)
+        chroma_server.touch(data_dir)
+    assert chroma_server.running(data_dir) == endpoint
+    assert servers.ends(endpoint.pid, within=8.0)
+    assert chroma_server.running(data_dir) is None
+    assert not (data_dir / "chroma.endpoint.json").exists()
+
+
+def test_stopping_waits_until_it_is_gone(servers: Any) -> None:
+    """True when there was one to stop, False when there was none."""
+    data_dir = servers.data_dir()
+    endpoint = servers.start(data_dir)
+    assert chroma_server.stop(data_dir) is True
+    assert chroma_server.running(data_dir) is None
+    assert servers.ends(endpoint.pid, within=3.0)
+    assert chroma_server.stop(data_dir) is False
+
+
+def test_rows_survive_a_killed_server(servers: Any) -> None:
+    """kill -9, then the next use starts another that has every committed row."""
+    data_dir = servers.data_dir()
+    _add(_collection(data_dir), "a", "b", "c")
+    killed = servers.start(data_dir)
+    os.kill(killed.pid, signal.SIGKILL)
+    assert servers.ends(killed.pid, within=3.0)
+    assert chroma_server.running(data_dir) is None
+    collection = _collection(data_dir)
+    assert servers.start(data_dir).pid != killed.pid
+    assert collection.ids({"k": "v"}) == {"a", "b", "c"}
+    found = collection.nearest(np.eye(384, dtype=np.float32)[1], 1)
+    assert [neighbour.id for neighbour in found] == ["b"]
+
+
+def test_a_server_whose_files_were_removed_stops_and_the_next_starts_empty(servers: Any) -> None:
+    """What it wrote from then on would be lost with them."""
+    data_dir = servers.data_dir()
+    before = _collection(data_dir)
+    _add(before, "a")
+    endpoint = servers.start(data_dir)
+    assert chroma_server.has_files(data_dir)
+    time.sleep(1.2)  # it looks once a second
+    shutil.rmtree(data_dir / "chroma")
+    assert not chroma_server.has_files(data_dir)
+    assert servers.ends(endpoint.pid, within=8.0)
+    after = _collection(data_dir)
+    servers.watch(servers.start(data_dir).pid)
+    assert after.count() == 0
+    assert after.incarnation != before.incarnation
+
+
+def test_what_a_dead_server_left_behind_is_not_believed(servers: Any) -> None:
+    """An endpoint file of a live process that is not the owner, or nonsense, is no server."""
+    data_dir = servers.data_dir()
+    other = servers.start(servers.data_dir("other"))
+    left = data_dir / "chroma.endpoint.json"
+    for content in (json.dumps(vars(other)), "{", '{"pid": 1}', "[]"):
+        left.write_text(content)
+        assert chroma_server.running(data_dir) is None
+    left.write_text(json.dumps(vars(other)))
+    assert servers.start(data_dir).port != other.port
+    assert chroma_server.running(data_dir.parent / "other") == other
+
+
+def test_a_server_that_is_still_starting_never_points_at_another(servers: Any) -> None:
+    """It takes the place of a stale endpoint file before it does anything slow."""
+    data_dir = servers.data_dir()
+    other = servers.start(servers.data_dir("other"))
+    (data_dir / "chroma.endpoint.json").write_text(json.dumps(vars(other)))
+    starting = subprocess.Popen(
+        [sys.executable, "-m", chroma_server.__name__, str(data_dir), "60"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    servers.watch(starting.pid)
+    seen = set()
+    assert _wait(
+        lambda: seen.add(chroma_server.running(data_dir)) or len(seen - {None}) > 0, 20.0
+    )
+    assert {endpoint.pid for endpoint in seen - {None}} == {starting.pid}
+    chroma_server.stop(data_dir)
+    starting.wait(10)
+
+
+def test_proxies_are_not_asked_for_a_server_on_this_machine(
+    servers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy in the environment, as companies have them, changes nothing."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    data_dir = servers.data_dir()
+    servers.start(data_dir)
+    _add(_collection(data_dir), "a")
+
+
+def test_a_server_that_cannot_start_is_an_error_with_the_remedy(servers: Any) -> None:
+    """Its files are damaged: the message names its log and what to do."""
+    data_dir = servers.data_dir()
+    (data_dir / "chroma").mkdir()
+    (data_dir / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 100)
+    with pytest.raises(StoreError, match=r"chroma\.log.*memory ingest"):
+        chroma_server.ensure_running(data_dir, 60.0)
+    assert chroma_server.running(data_dir) is None
+
+
+@LINUX
+def test_a_server_is_one_process_that_listens_on_loopback_only(servers: Any) -> None:
+    """No children that could be orphaned, and no port that another machine can reach."""
+    endpoint = servers.start(servers.data_dir())
+    process = Path(f"/proc/{endpoint.pid}")
+    children = [path.read_text() for path in process.glob("task/*/children")]
+    assert "".join(children).split() == []
+    tcp = [line.split() for name in ("tcp", "tcp6") for line in
+           Path(f"/proc/net/{name}").read_text().splitlines()[1:]]  # fmt: skip
+    listening = [columns[1] for columns in tcp if columns[3] == "0A"]
+    mine = [local for local in listening if int(local.rpartition(":")[2], 16) == endpoint.port]
+    assert mine == [f"0100007F:{endpoint.port:04X}"]

@@ -1,0 +1,341 @@
+"""The lake returns what was written, takes redacted text only, and never half a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_assets.errors import NotFound, StoreError
+from memory_assets.models import ErrorMet
+from memory_assets.redacted_text import RedactedText, seal
+from memory_assets.stores.lake import Lake, redacted_columns
+from memory_assets.stores.schemas import (
+    REDACTED_RECORDS,
+    SESSION_SUMMARIES,
+    TABLES,
+    TURN_CHUNKS,
+    TURN_EMBEDDINGS,
+    USER_PROMPTS,
+    Table,
+)
+
+TEXT_TABLES = [table for table in TABLES.values() if "vector" not in table.schema.names]
+HOSTILE_NAMES = ["../../evil", "..", ".", ".hidden", "a/b", "/etc/passwd", "%2e%2e%2fevil", "ü ::0"]
+PLAIN = "plain words"
+UNHURRIED = settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """An empty lake."""
+    return Lake(tmp_path / "lake")
+
+
+def _files(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.rglob("*") if path.is_file())
+
+
+def _ids(table: Table) -> str:
+    return table.name
+
+
+def _text_columns() -> list[tuple[Table, str]]:
+    return [(table, name) for table in TEXT_TABLES for name in redacted_columns(table.model)]
+
+
+@pytest.mark.parametrize("table", TEXT_TABLES, ids=_ids)
+@given(data=st.data())
+@UNHURRIED
+def test_rows_come_back_as_they_were_written(
+    lake: Lake, rows: Any, table: Table, data: st.DataObject
+) -> None:
+    """Every value of every column survives, whatever the row."""
+    written = data.draw(st.lists(rows.strategy(table), min_size=1, max_size=4))
+    lake.write(table, "p", "s", written, extra=rows.extra(table, written))
+    assert lake.read_rows(table, "p", "s") == written
+
+
+def test_vectors_come_back_bit_by_bit(lake: Lake, rows: Any) -> None:
+    """float32 in, the same float32 out, in file order beside their ids."""
+    vectors = np.random.default_rng(7).normal(size=(5, 384)).astype(np.float32)
+    lake.write(
+        TURN_EMBEDDINGS,
+        "p",
+        "s",
+        [rows.row(TURN_EMBEDDINGS, id=f"i{n}", vector=vector) for n, vector in enumerate(vectors)],
+    )
+    read = lake.read_vectors(TURN_EMBEDDINGS, "p", "s")
+    assert read.ids == ["i0", "i1", "i2", "i3", "i4"]
+    assert read.vectors.dtype == np.float32
+    assert np.array_equal(read.vectors, vectors)
+
+
+@pytest.mark.parametrize("table", TEXT_TABLES, ids=_ids)
+def test_the_columns_of_a_table_are_the_fields_of_its_model(table: Table) -> None:
+    """Nothing of a model is dropped, and only written columns are added."""
+    fields = {field.name for field in dataclasses.fields(table.model)}
+    assert set(table.schema.names) - fields == set(table.written_columns)
+    assert fields <= set(table.schema.names)
+    assert all(field.metadata and field.metadata[b"description"] for field in table.schema)
+
+
+@pytest.mark.parametrize("table", TEXT_TABLES, ids=_ids)
+def test_free_text_comes_back_redacted(lake: Lake, rows: Any, table: Table) -> None:
+    """What the lake returns can be written to it again: it is `RedactedText`."""
+    written = [rows.row(table)]
+    lake.write(table, "p", "s", written, extra=rows.extra(table, written))
+    read = lake.read_rows(table, "p", "s")
+    for name, texts_of in redacted_columns(table.model).items():
+        assert all(type(text) is RedactedText for text in texts_of([getattr(read[0], name)]))
+    lake.write(table, "p", "again", read, extra=rows.extra(table, read))
+
+
+@pytest.mark.parametrize(("table", "column"), _text_columns(), ids=str)
+def test_a_plain_string_is_refused_and_nothing_is_written(
+    lake: Lake, rows: Any, table: Table, column: str
+) -> None:
+    """In every column of free text; the error does not quote the string."""
+    good = rows.row(table)
+    value: Any = PLAIN
+    if isinstance(getattr(good, column), tuple):
+        value = (seal("fine"), PLAIN)
+    if column == "errors":
+        value = (ErrorMet("t", PLAIN, "resolved"),)  # type: ignore[arg-type]
+    mixed = [good, dataclasses.replace(good, **{column: value})]
+    with pytest.raises(TypeError) as refused:
+        lake.write(table, "p", "s", mixed, extra=rows.extra(table, mixed))
+    assert PLAIN not in str(refused.value)
+    assert _files(lake.root) == []
+
+
+def test_a_plain_string_far_down_leaves_the_old_file(lake: Lake, rows: Any) -> None:
+    """Rows of earlier batches do not reach the file when a later one is refused."""
+    lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS, "old")])
+    good = rows.row(USER_PROMPTS, "new")
+    bad = dataclasses.replace(good, text=PLAIN)
+    with pytest.raises(TypeError):
+        lake.write(USER_PROMPTS, "p", "s", [good] * 2_100 + [bad])
+    assert lake.read_rows(USER_PROMPTS, "p", "s") == [rows.row(USER_PROMPTS, "old")]
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_no_name_leads_outside_the_lake(
+    lake: Lake, rows: Any, tmp_path: Path, name: str
+) -> None:
+    """A hostile project or session gets a file in its table, and is listed by its name."""
+    before = {path for path in _files(tmp_path) if not path.is_relative_to(lake.root)}
+    lake.write(USER_PROMPTS, name, name, [rows.row(USER_PROMPTS)])
+    (written,) = _files(lake.root)
+    assert written.resolve().parent.parent == (lake.root / "user_prompts").resolve()
+    assert {path for path in _files(tmp_path) if not path.is_relative_to(lake.root)} == before
+    assert lake.projects(USER_PROMPTS) == [name]
+    assert lake.sessions(USER_PROMPTS, name) == [name]
+    assert lake.lock_path(name).resolve().parent == (lake.root / "locks").resolve()
+
+
+@given(first=st.text(min_size=1, max_size=12), second=st.text(min_size=1, max_size=12))
+@UNHURRIED
+def test_two_names_never_share_a_file(first: str, second: str) -> None:
+    """Encoding loses nothing."""
+    lake = Lake(Path("lake"))
+    try:
+        paths = {lake.path(USER_PROMPTS, "p", name) for name in (first, second)}
+    except UnicodeEncodeError:
+        return  # a lone surrogate is the name of no file
+    assert len(paths) == len({first, second})
+
+
+@pytest.mark.parametrize("good_rows", [0, 3, 2_500])
+def test_a_write_that_fails_leaves_the_old_file_whole(
+    lake: Lake, rows: Any, good_rows: int
+) -> None:
+    """Before the first row, within a batch or after one: same bytes, nothing left over."""
+    lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS, "old")])
+    path = lake.path(USER_PROMPTS, "p", "s")
+    before = path.read_bytes()
+
+    def failing() -> Iterator[Any]:
+        for _ in range(good_rows):
+            yield rows.row(USER_PROMPTS, "new")
+        raise RuntimeError("the source ended badly")
+
+    with pytest.raises(RuntimeError):
+        lake.write(USER_PROMPTS, "p", "s", failing())
+    assert path.read_bytes() == before
+    assert _files(lake.root) == [path]
+
+
+def test_a_lake_that_cannot_be_written_is_a_store_error(lake: Lake, rows: Any) -> None:
+    """A file stands where the table's directory should be: the error says what to do."""
+    lake.root.mkdir()
+    (lake.root / "user_prompts").touch()
+    with pytest.raises(StoreError, match="correct the permissions"):
+        lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS)])
+
+
+def test_no_rows_remove_the_file(lake: Lake, rows: Any) -> None:
+    """A session without rows has no file; writing nothing twice is fine."""
+    lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS)])
+    assert lake.size(USER_PROMPTS, "p") > 0
+    for _ in range(2):
+        assert lake.write(USER_PROMPTS, "p", "s", []).rows == 0
+        assert _files(lake.root) == []
+    assert lake.size(USER_PROMPTS, "p") == 0
+    with pytest.raises(NotFound, match="session s in p"):
+        lake.read(USER_PROMPTS, "p", "s")
+
+
+def test_deleting_removes_one_session_of_one_table(lake: Lake, rows: Any) -> None:
+    """The others stay, and deleting what is not there is fine."""
+    for session in ("a", "b"):
+        lake.write(USER_PROMPTS, "p", session, [rows.row(USER_PROMPTS)])
+    for _ in range(2):
+        lake.delete(USER_PROMPTS, "p", "a")
+        assert lake.sessions(USER_PROMPTS, "p") == ["b"]
+
+
+def test_the_hash_covers_the_content_and_not_when_it_was_written(lake: Lake, rows: Any) -> None:
+    """Equal content gives an equal hash at any time; any changed value another."""
+    chunks = [rows.row(TURN_CHUNKS, str(n)) for n in range(3)]
+
+    def written(given: list[Any], at: datetime, footer: dict[str, str] | None = None) -> str:
+        extra: dict[str, list[object]] = {"ingested_at": [at] * len(given)}
+        facts = lake.write(TURN_CHUNKS, "p", "s", given, extra=extra, footer=footer)
+        return facts.output_hash
+
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    first = written(chunks, now)
+    assert written(chunks, now + timedelta(days=1), {"input_hash": "other"}) == first
+    changed = dataclasses.replace(chunks[2], files=(seal("other.py"),))
+    assert written([*chunks[:2], changed], now) != first
+    assert written(chunks[:2], now) != first
+    assert written(chunks[::-1], now) != first
+
+
+def test_the_footer_keeps_what_a_file_was_made_from(lake: Lake, rows: Any) -> None:
+    """Without the catalogue, a file still says its input and output hashes."""
+    facts = lake.write(
+        USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS)], footer={"input_hash": "abc"}
+    )
+    footer = pq.read_metadata(lake.path(USER_PROMPTS, "p", "s")).metadata
+    assert footer is not None
+    assert footer[b"input_hash"] == b"abc"
+    assert footer[b"output_hash"].decode() == facts.output_hash
+
+
+def test_long_sessions_are_written_in_batches(lake: Lake, rows: Any) -> None:
+    """5,000 rows from a generator: 3 row groups, order kept, written columns in step; the
+    rows are consumed as they are written."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    moments: list[object] = [start + timedelta(seconds=n) for n in range(5_000)]
+    template = rows.row(TURN_CHUNKS)
+    alive: list[int] = []
+
+    def many() -> Iterator[Any]:
+        for number in range(5_000):
+            staged = list(lake.root.rglob("*.staging"))
+            alive.append(staged[0].stat().st_size if staged else 0)
+            yield dataclasses.replace(template, id=str(number))
+
+    facts = lake.write(TURN_CHUNKS, "p", "s", many(), extra={"ingested_at": moments})
+    assert facts.rows == 5_000
+    assert alive[4_500] > alive[0]
+    assert pq.read_metadata(lake.path(TURN_CHUNKS, "p", "s")).num_row_groups == 3
+    read = lake.read(TURN_CHUNKS, "p", "s", ["id", "ingested_at"]).to_pydict()
+    assert read["id"] == [str(number) for number in range(5_000)]
+    assert read["ingested_at"] == moments
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbage", "empty"])
+def test_a_damaged_file_is_an_error_that_names_the_remedy(
+    lake: Lake, rows: Any, damage: str
+) -> None:
+    """The error says which file, and which command makes it again."""
+    lake.write(USER_PROMPTS, "-home-p", "s", [rows.row(USER_PROMPTS, str(n)) for n in range(50)])
+    path = lake.path(USER_PROMPTS, "-home-p", "s")
+    whole = path.read_bytes()
+    broken = {"truncated": whole[: len(whole) // 2], "garbage": b"x" * 500, "empty": b""}
+    path.write_bytes(broken[damage])
+    with pytest.raises(StoreError) as raised:
+        lake.read(USER_PROMPTS, "-home-p", "s")
+    assert str(path) in str(raised.value)
+    assert "memory ingest --full --project=-home-p" in str(raised.value)
+
+
+@pytest.mark.parametrize("table", TEXT_TABLES, ids=_ids)
+def test_the_scan_for_secrets_sees_every_free_text(lake: Lake, rows: Any, table: Table) -> None:
+    """Plain columns, lists, and the texts inside structs; each distinct value once."""
+    written = [rows.row(table, "one"), rows.row(table, "one"), rows.row(table, "two")]
+    lake.write(table, "p", "s", written, extra=rows.extra(table, written))
+    wanted = {
+        text
+        for name, texts_of in redacted_columns(table.model).items()
+        for row in written
+        for text in texts_of([getattr(row, name)])
+    }
+    found = list(lake.read_redacted_values(table, "p", "s"))
+    assert sorted(found) == sorted(wanted)
+
+
+def test_the_scan_covers_lists_and_structs_of_summaries(lake: Lake, rows: Any) -> None:
+    """Spelled out for the table with the deepest columns."""
+    summary = rows.row(
+        SESSION_SUMMARIES,
+        files_read=(seal("in a list"),),
+        errors=(ErrorMet("turn", seal("in a struct"), "resolved"),),
+    )
+    lake.write(SESSION_SUMMARIES, "p", "s", [summary])
+    found = set(lake.read_redacted_values(SESSION_SUMMARIES, "p", "s"))
+    assert {"in a list", "in a struct"} <= found
+
+
+def test_a_partition_is_all_rows_session_by_session(lake: Lake, rows: Any) -> None:
+    """Sessions in the order of their names; files of other projects stay out."""
+    for project, session in (("p", "b"), ("p", "a"), ("q", "c")):
+        lake.write(USER_PROMPTS, project, session, [rows.row(USER_PROMPTS, id=session)])
+    assert lake.read_partition(USER_PROMPTS, "p", ["id"]).to_pydict() == {"id": ["a", "b"]}
+    assert lake.projects(USER_PROMPTS) == ["p", "q"]
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=_ids)
+def test_an_empty_project_reads_as_no_rows(lake: Lake, table: Table) -> None:
+    """With all columns of the table, or just those asked for."""
+    assert lake.read_partition(table, "nobody").schema.names == table.schema.names
+    chosen = lake.read_partition(table, "nobody", [table.key])
+    assert (len(chosen), chosen.schema.names) == (0, [table.key])
+    assert lake.sessions(table, "nobody") == lake.projects(table) == []
+
+
+def test_a_reader_never_meets_half_a_file(lake: Lake, rows: Any) -> None:
+    """While a file is replaced again and again, every read gives one whole version."""
+    versions = [[rows.row(REDACTED_RECORDS, str(n))] * (n + 1) * 200 for n in range(2)]
+    lake.write(REDACTED_RECORDS, "p", "s", versions[0])
+    done = threading.Event()
+
+    def lengths_read() -> list[int]:
+        lengths = []
+        while not done.is_set():
+            lengths.append(len(lake.read(REDACTED_RECORDS, "p", "s", ["seq"])))
+        return lengths
+
+    with ThreadPoolExecutor(1) as pool:
+        reader = pool.submit(lengths_read)
+        for turn in range(20):
+            lake.write(REDACTED_RECORDS, "p", "s", versions[turn % 2])
+        done.set()
+        assert {200, 400} >= set(reader.result()) != set()

@@ -1,0 +1,235 @@
+"""Chroma collections hold what was put, refuse what does not fit, and quote nothing."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from memory_assets.errors import NotFound, StoreError, StoreMismatch
+from memory_assets.redacted_text import RedactedText, seal
+from memory_assets.stores.vectors import (
+    Collection,
+    CollectionVersions,
+    Metadata,
+    VectorStore,
+    open_vectors,
+    sessions_collection,
+)
+
+VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
+CLOSED_PORT = "http://127.0.0.1:9"
+
+
+@pytest.fixture(scope="module")
+def store(module_servers: Any) -> VectorStore:
+    """A connection to a local server of this module's own."""
+    data_dir = module_servers.data_dir()
+    opened = open_vectors(data_dir, url=None, idle_seconds=60.0)
+    module_servers.start(data_dir)
+    return opened
+
+
+@pytest.fixture
+def collection(store: VectorStore) -> Collection:
+    """A new, empty collection."""
+    return store.open(f"c-{uuid.uuid4().hex}", VERSIONS)
+
+
+def _vectors(count: int, seed: int = 0) -> npt.NDArray[np.float32]:
+    drawn = np.random.default_rng(seed).normal(size=(count, 384)).astype(np.float32)
+    unit: npt.NDArray[np.float32] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return unit
+
+
+def _texts(count: int) -> list[RedactedText]:
+    return [seal(f"text {number}") for number in range(count)]
+
+
+def _fill(collection: Collection, count: int) -> list[str]:
+    ids = [f"row-{number:03}" for number in range(count)]
+    metadatas: list[Metadata] = [
+        {"even": number % 2 == 0, "row_hash": f"h{number}"} for number in range(count)
+    ]
+    collection.upsert(ids, _vectors(count), _texts(count), metadatas)
+    return ids
+
+
+def test_repeating_an_upsert_changes_nothing(collection: Collection) -> None:
+    """Same ids, same rows; a changed row replaces the old one whole."""
+    ids = _fill(collection, 5)
+    _fill(collection, 5)
+    assert collection.count() == 5
+    collection.upsert(ids[:1], _vectors(1), [seal("changed")], [{"row_hash": "new"}])
+    assert collection.count() == 5
+    assert collection.row_hashes({"row_hash": "new"}) == {ids[0]: "new"}
+    (best,) = collection.nearest(_vectors(1)[0], 1)
+    assert (best.id, best.text, type(best.text)) == (ids[0], "changed", RedactedText)
+
+
+def test_more_rows_than_a_request_takes_are_all_stored(collection: Collection) -> None:
+    """2,300 rows: upserted, listed and deleted in batches."""
+    count = 2_300
+    vectors = np.repeat(_vectors(23), 100, axis=0)
+    ids = [f"r{number}" for number in range(count)]
+    metadatas: list[Metadata] = [{"row_hash": name} for name in ids]
+    collection.upsert(ids, vectors, _texts(count), metadatas)
+    assert collection.count() == count
+    assert collection.row_hashes({"row_hash": {"$ne": ""}}) == {name: name for name in ids}
+    collection.delete(ids[:2_100])
+    assert collection.ids({"row_hash": {"$ne": ""}}) == set(ids[2_100:])
+
+
+def test_no_rows_are_no_work(collection: Collection) -> None:
+    """Upserting and deleting nothing is allowed."""
+    collection.upsert([], np.empty((0, 384), np.float32), [], [])
+    collection.delete([])
+    assert collection.count() == 0
+    assert collection.nearest(_vectors(1)[0], 3) == []
+    assert collection.nearest_of(_vectors(1)[0], [], 3) == []
+
+
+def test_deleting_ids_that_are_not_there_is_ignored(collection: Collection) -> None:
+    """The others go."""
+    ids = _fill(collection, 3)
+    collection.delete([ids[0], "nobody"])
+    assert collection.ids({"row_hash": {"$ne": ""}}) == set(ids[1:])
+
+
+def test_ids_and_hashes_are_listed_by_filter(collection: Collection) -> None:
+    """Only the rows that match."""
+    ids = _fill(collection, 6)
+    assert collection.ids({"even": True}) == set(ids[::2])
+    assert collection.row_hashes({"even": False}) == {ids[n]: f"h{n}" for n in (1, 3, 5)}
+
+
+def test_both_ways_to_the_nearest_rows_agree(collection: Collection) -> None:
+    """The index and the exact product give the same rows, in order, with the same score."""
+    ids = _fill(collection, 60)
+    for query in _vectors(5, seed=9):
+        by_index = collection.nearest(query, 10)
+        exactly = collection.nearest_of(query, ids, 10)
+        assert [row.id for row in by_index] == [row.id for row in exactly]
+        assert [row.text for row in by_index] == [row.text for row in exactly]
+        assert [dict(row.metadata) for row in by_index] == [dict(row.metadata) for row in exactly]
+        assert np.allclose(
+            [row.similarity for row in by_index],
+            [row.similarity for row in exactly],
+            atol=1e-5,
+        )
+        scores = [row.similarity for row in exactly]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_the_nearest_obey_the_filter_and_the_given_ids(collection: Collection) -> None:
+    """Asking for more than there are gives all that match; unknown ids are left out."""
+    ids = _fill(collection, 20)
+    (query,) = _vectors(1, seed=3)
+    matching = collection.nearest(query, 50, {"even": True})
+    assert {row.id for row in matching} == set(ids[::2])
+    chosen = collection.nearest_of(query, [*ids[:3], "nobody"], 50)
+    assert {row.id for row in chosen} == set(ids[:3])
+
+
+def test_a_plain_string_is_refused(collection: Collection) -> None:
+    """Nothing of the call is stored, and the error does not quote the text."""
+    texts = [seal("fine"), "words that were never redacted"]
+    with pytest.raises(TypeError) as refused:
+        collection.upsert(["a", "b"], _vectors(2), texts, [{"k": 1}, {"k": 1}])  # type: ignore[arg-type]
+    assert "never redacted" not in str(refused.value)
+    assert collection.count() == 0
+
+
+def test_vectors_of_another_embedder_are_refused(store: VectorStore) -> None:
+    """For writing and for reading; the error names the setting and the command."""
+    name = f"c-{uuid.uuid4().hex}"
+    store.open(name, VERSIONS)
+    other = replace(VERSIONS, embedder_id="model-b")
+    for refuse in (store.open, store.get):
+        with pytest.raises(StoreMismatch, match="MEMORY_EMBEDDER.*memory ingest --full"):
+            refuse(name, other)
+    assert store.get(name).embedder_id == "model-a"
+
+
+def test_a_new_chunker_or_rule_set_keeps_the_collection(store: VectorStore) -> None:
+    """Its record of versions is brought up to date; rows and incarnation stay."""
+    name = f"c-{uuid.uuid4().hex}"
+    first = store.open(name, VERSIONS)
+    _fill(first, 2)
+    newer = replace(VERSIONS, chunker_version="c2", ruleset_version="r2")
+    again = store.open(name, newer)
+    assert again.incarnation == store.get(name, newer).incarnation == first.incarnation
+    assert again.count() == 2
+    raw = store._client.get_collection(name, embedding_function=None)
+    assert raw.metadata is not None
+    assert vars(newer).items() <= dict(raw.metadata).items()
+    found = again.nearest(_vectors(2)[1], 1)
+    assert (found[0].id, round(found[0].similarity, 4)) == ("row-001", 1.0)
+
+
+def test_a_collection_made_anew_is_another_incarnation(store: VectorStore) -> None:
+    """Opening it again is the same one; dropping is idempotent."""
+    name = f"c-{uuid.uuid4().hex}"
+    first = store.open(name, VERSIONS).incarnation
+    assert store.open(name, VERSIONS).incarnation == first
+    assert name in store.names()
+    for _ in range(2):
+        store.drop(name)
+    assert name not in store.names()
+    assert store.open(name, VERSIONS).incarnation != first
+
+
+def test_a_collection_that_is_not_there_is_not_found(store: VectorStore) -> None:
+    """The error names it and the command that makes it."""
+    with pytest.raises(NotFound, match="no collection nobody; run `memory ingest`"):
+        store.get("nobody")
+    assert "nobody" not in store.names()
+
+
+def test_each_agent_has_its_sessions_collection() -> None:
+    """The name that design.md gives it."""
+    assert sessions_collection("claude-code") == "claude-code-sessions"
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "nonsense", "http://", "http://h:port"])
+def test_a_url_that_is_none_is_refused(tmp_path: Any, url: str) -> None:
+    """The error names the setting and shows what one looks like."""
+    with pytest.raises(StoreError, match=r"MEMORY_CHROMA_URL.*http://host:8000"):
+        open_vectors(tmp_path, url=url, idle_seconds=1.0)
+
+
+def test_a_server_that_does_not_answer_is_an_error(tmp_path: Any) -> None:
+    """It names the address, and starts no server of its own."""
+    with pytest.raises(StoreError, match=CLOSED_PORT):
+        open_vectors(tmp_path, url=CLOSED_PORT, idle_seconds=1.0)
+    assert list(tmp_path.glob("chroma*")) == []
+
+
+def test_errors_never_carry_what_was_sent(servers: Any) -> None:
+    """The server is gone in the middle: message and cause hold neither text nor metadata."""
+    data_dir = servers.data_dir()
+    collection = open_vectors(data_dir, url=None, idle_seconds=60.0).open("c", VERSIONS)
+    servers.start(data_dir)
+    wrong_size = np.zeros((1, 7), np.float32)
+    metadata: list[Metadata] = [{"k": "private-metadata"}]
+    errors = []
+    with pytest.raises(StoreError) as refused:
+        collection.upsert(["private-id"], wrong_size, [seal("private-text")], metadata)
+    errors.append(refused.value)
+    servers.close()
+    for fail in (
+        lambda: collection.upsert(["private-id"], _vectors(1), [seal("private-text")], metadata),
+        lambda: collection.ids({"k": "private-metadata"}),
+        lambda: collection.nearest(_vectors(1)[0], 1, {"k": "private-metadata"}),
+        collection.count,
+    ):
+        with pytest.raises(StoreError, match="memory status") as failed:
+            fail()
+        errors.append(failed.value)
+    for error in errors:
+        assert "private" not in str(error)
+        assert error.__cause__ is None and error.__suppress_context__

@@ -1,0 +1,115 @@
+"""Commits, files, commands, plans: the plain facts of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from memory_assets.redacted_text import seal
+
+Make = Callable[[], Any]
+
+
+def test_commits_come_from_gits_own_output(script: Make) -> None:
+    """SHA and subject, root and detached commits too."""
+    session = script().prompt("commit")
+    session.run("git commit -am 'x'", "[main (root-commit) 4be91c7] Add days\n 2 files changed")
+    session.run("git add . && git commit -m 'y'", "hook ok\n[detached HEAD 0a1b2c3d] Fix days")
+    assert session.summary().commits == ("4be91c7 Add days", "0a1b2c3d Fix days")
+
+
+def test_an_amended_commit_is_listed_once_with_its_last_sha(script: Make) -> None:
+    """Amending replaces."""
+    session = script().prompt("commit").run("git commit -m 'Add days'", "[main 4be91c7] Add days")
+    session.run("git commit --amend --no-edit", "[main 99beef0] Add days")
+    assert session.summary().commits == ("99beef0 Add days",)
+
+
+def test_a_quiet_commit_gives_its_subject(script: Make) -> None:
+    """`git commit -q` prints nothing; its message is in the command."""
+    session = script().prompt("commit")
+    session.run("git commit -q -F - <<'EOF' && git push\nAdd lock timeouts\n\nBody\nEOF", "")
+    session.run('git commit -qm "Second one"', "", error=True)
+    assert session.summary().commits == ("Add lock timeouts",)
+
+
+def test_bracketed_lines_of_other_commands_are_no_commits(script: Make) -> None:
+    """Only the output of `git commit` counts."""
+    session = script().prompt("look").run("cat log.txt", "[main 4be91c7] Add days about a commit")
+    assert session.summary().commits == ()
+
+
+def test_files_are_relative_to_the_project_and_told_apart(script: Make) -> None:
+    """A file that was changed is not listed as read; a failed edit changed nothing."""
+    session = script().prompt("do it").touch("Read", "/home/mara/code/harbor/src/a.py")
+    session.touch("Read", "/home/mara/code/harbor/src/b.py")
+    session.touch("Edit", "/home/mara/code/harbor/src/b.py")
+    session.touch("Write", "/home/mara/code/harbor/src/c.py", error=True)
+    session.touch("Read", "/etc/hosts").touch("Write", "/tmp/scratch.txt")
+    summary = session.summary()
+    assert summary.files_read == ("src/a.py", "/etc/hosts")
+    assert summary.files_modified == ("src/b.py",)
+
+
+def test_files_are_found_in_shell_commands_and_patches(script: Make) -> None:
+    """Codex reads by sed and cat, and writes by apply_patch."""
+    session = script().prompt("do it")
+    session.run("sed -n '1,80p' internal/store.go && rg -n 'func Open' internal", "...")
+    session.run("cat > notes/plan.md <<'E'\nx\nE", "")
+    session.run(
+        "apply_patch <<'E'\n*** Begin Patch\n*** Update File: cmd/main.go\n*** End Patch\nE", "ok"
+    )
+    summary = session.summary()
+    assert summary.files_read == ("internal/store.go",)
+    assert summary.files_modified == ("notes/plan.md", "cmd/main.go")
+    assert summary.investigated == "Read store.go; searched for func Open."
+
+
+def test_the_most_telling_commands_come_first(script: Make) -> None:
+    """Tests, then git, builds and operations; looking around is not listed."""
+    session = script().prompt("do it")
+    for command in (
+        "ls -la",
+        "docker ps",
+        "npm run build 2>&1 | tail -3",
+        "git push",
+        "git status",
+    ):
+        session.run(command, "ok")
+    session.run("cd web && npm test 2>&1", "ok").run("npm test 2>&1", "ok")
+    assert session.summary().commands == ("npm test", "git push", "npm run build", "docker ps")
+
+
+def test_open_items_of_the_last_plan_are_next_steps(script: Make) -> None:
+    """TodoWrite replaces the whole list each time."""
+    first = '[{"content":"Old item","status":"pending"}]'
+    last = (
+        '[{"content":"Set lock_timeout","status":"completed"},'
+        '{"content":"Retry \\"three\\" times","status":"in_progress"},'
+        '{"content":"Tell ops","status":"pending"}]'
+    )
+    session = script().prompt("make migrations safe")
+    session.call("TodoWrite", f"todos: {first}", "ok").call("TodoWrite", f"todos: {last}", "ok")
+    assert session.summary().next_steps == 'Open in the plan: Retry "three" times; Tell ops.'
+
+
+def test_tasks_are_open_until_they_are_updated(script: Make) -> None:
+    """Newer versions create and update single tasks."""
+    session = script().prompt("make migrations safe")
+    session.call(
+        "TaskCreate", "subject: Set timeouts\ndescription: x", "Task #1 created successfully"
+    )
+    session.call("TaskCreate", "subject: Tell ops\ndescription: x", "Task #2 created successfully")
+    session.call("TaskUpdate", "taskId: 1\nstatus: completed", "ok")
+    assert session.summary().next_steps == "Open in the plan: Tell ops."
+
+
+def test_counts_duration_and_branch(script: Make) -> None:
+    """Turns, prompts, tool calls, and the time between first and last record."""
+    session = script().prompt("one thing").say("ok").run("npm test", "ok").prompt("another thing")
+    session.say("done", git_branch=seal("HEAD"))
+    summary = session.summary()
+    assert (summary.turns, summary.prompts, summary.tool_calls) == (2, 2, 1)
+    assert summary.duration_seconds == 50.0
+    assert summary.git_branch == "main"
+    assert summary.id == "summary::s1"

@@ -1,0 +1,127 @@
+"""Errors met and how each ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_assets.redacted_text import seal
+
+Make = Callable[[], Any]
+
+
+def _met(session: Any) -> list[tuple[str, str]]:
+    return [(str(error.text), error.outcome) for error in session.summary().errors]
+
+
+def test_a_command_that_later_succeeds_is_resolved(script: Make) -> None:
+    """The same test command over the same targets, options aside."""
+    session = script().prompt("fix the test")
+    session.run("pytest tests/a.py -q", "E   NameError: name 'tz' is not defined", error=True)
+    session.run("cd x && pytest tests/a.py | tail -3", "12 passed")
+    assert _met(session) == [
+        ("pytest tests/a.py -q: NameError: name 'tz' is not defined", "resolved")
+    ]
+
+
+def test_success_on_other_targets_resolves_nothing(script: Make) -> None:
+    """A narrower run does not show that the wider one would pass."""
+    session = script().prompt("fix the test")
+    session.run("go test ./a ./b", "--- FAIL: TestA", error=True).run("go test ./b", "ok")
+    assert _met(session) == [("go test ./a ./b: --- FAIL: TestA", "not retried")]
+    assert _met(session.run("go test ./...", "ok"))[0][1] == "resolved"
+
+
+def test_a_command_that_keeps_failing_is_unresolved(script: Make) -> None:
+    """It ran again and never succeeded; the error is listed once, at its last turn."""
+    session = script().prompt("build it").run("make build", "error: no rule 12", error=True)
+    session.prompt("again please").run("make build", "error: no rule 15", error=True)
+    (error,) = session.summary().errors
+    assert (error.outcome, error.turn_id) == ("unresolved", "session::s1::turn::1")
+
+
+def test_a_failing_test_behind_a_pipe_is_an_error(script: Make) -> None:
+    """`| tail` hides the exit code, not the failure."""
+    session = script().prompt("test").run("npm test | tail", "Tests: 2 failed, 8 passed")
+    assert _met(session)[0][1] == "not retried"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("grep -rn foo src", ""),
+        ("cat notes.txt", "cat: notes.txt: No such file or directory"),
+        ("gh pr view --help", "unknown flag"),
+        ("cd /nowhere", "no such directory"),
+    ],
+)
+def test_looking_around_without_luck_is_no_error(script: Make, command: str, output: str) -> None:
+    """A search without hits and a wrong guess at a path are everyday."""
+    assert _met(script().prompt("look").run(command, output, error=True)) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The user doesn't want to proceed with this tool use.",
+        "<tool_use_error>File has not been read yet. Read it first.</tool_use_error>",
+        "[Request interrupted by user for tool use]",
+    ],
+)
+def test_rejections_and_housekeeping_are_no_errors(script: Make, answer: str) -> None:
+    """Nothing failed: the user said no, or the tool asked for another order."""
+    assert _met(script().prompt("do").run("make deploy", answer, error=True)) == []
+
+
+def test_a_python_traceback_is_told_by_its_last_line(script: Make) -> None:
+    """Also where the exception's name does not end in Error."""
+    output = (
+        "Exit code 1\nTraceback (most recent call last):\n"
+        '  File "job.py", line 31, in main\npsycopg.errors.DeadlockDetected: deadlock detected'
+    )
+    session = script().prompt("run it").run("python job.py", output, error=True)
+    assert (
+        _met(session)[0][0] == "python job.py: psycopg.errors.DeadlockDetected: deadlock detected"
+    )
+
+
+def test_a_slow_codex_command_fails_where_it_is_polled(script: Make) -> None:
+    """Codex returns early with a session id; the output comes by write_stdin."""
+    command = seal("cargo test")
+    session = script().prompt("test it")
+    session.call(
+        "exec_command",
+        "cmd: cargo test",
+        "Process running with session ID 7\nOutput:\n",
+        command=command,
+    )
+    session.call(
+        "write_stdin",
+        "session_id: 7\nchars: ",
+        "Process exited with code 101\nerror[E0308]: mismatch",
+    )
+    assert _met(session) == [("cargo test: error[E0308]: mismatch", "not retried")]
+
+
+def test_a_tool_that_succeeds_later_on_the_same_file_is_resolved(script: Make) -> None:
+    """Tools other than the shell are the same when they are asked the same."""
+    path = (seal("/home/mara/code/harbor/a.ipynb"),)
+    session = script().prompt("run the notebook")
+    session.call("mcp__nb__execute", "run a", "Error: kernel died", error=True, paths=path)
+    session.call("mcp__nb__execute", "run a", "ok", paths=path)
+    assert _met(session) == [("mcp__nb__execute: Error: kernel died", "resolved")]
+
+
+def test_at_most_twenty_errors_are_kept_unresolved_ones_first(script: Make) -> None:
+    """A summary is no log."""
+    session = script().prompt("try things")
+    words = ("alfa", "bravo", "charlie", "delta", "echo", "golf", "india", "kilo", "lima", "mike")
+    words += ("oscar", "papa", "romeo")
+    for word in (*words, *(word.upper() + "x" for word in words)):
+        session.run(f"./run-{word}.sh", f"error: {word} is broken", error=True)
+    session.run("./run-MIKEx.sh", "fine")
+    met = _met(session)
+    assert len(met) == 20
+    assert {outcome for _, outcome in met} == {"not retried"}

@@ -1,0 +1,126 @@
+"""The fields that are chosen from what the agent said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_assets.redacted_text import seal
+
+Make = Callable[[], Any]
+CAUSE = "The root cause is the idle transaction in the exporter."
+
+
+def test_learned_holds_the_sentences_that_state_a_cause(script: Make) -> None:
+    """Plans and progress reports are not findings."""
+    session = script().prompt("why does it hang?")
+    session.say("Let me look at the lock queue because it may tell. I'll check pg_stat_activity.")
+    session.say(f"I looked around. {CAUSE} The weather is fine in most of the places.")
+    assert session.summary().learned == CAUSE
+
+
+def test_a_sentence_that_points_back_brings_what_it_points_to(script: Make) -> None:
+    """ "That is why" alone says nothing."""
+    session = script().prompt("why does it hang?")
+    session.say("The ALTER waits behind an idle reader. That is why the whole API times out.")
+    assert session.summary().learned == (
+        "The ALTER waits behind an idle reader. That is why the whole API times out."
+    )
+
+
+def test_an_answer_is_what_was_learned_where_nothing_was_done(script: Make) -> None:
+    """A question and its answer are a whole session."""
+    session = script().prompt("how do I rename the remote?")
+    session.say("Run git remote set-url with the new address of the repository.")
+    assert session.summary().learned.startswith("Run git remote set-url")
+
+
+def test_subagents_prose_is_not_the_agents(script: Make) -> None:
+    """Only what came back to the main conversation was said to the user."""
+    session = script().prompt("why?").say(CAUSE, agent_id="b41")
+    assert session.summary().learned == ""
+
+
+def test_completed_holds_what_was_done_then_the_commits(script: Make) -> None:
+    """What will, could or did not happen is left out, as is what a commit says already."""
+    session = script().prompt("fix it").run("git commit -m x", "[main 4be91c7] Add lock timeouts")
+    session.say(
+        "Added a retry to the migration runner. Added lock timeouts. I could also add a metric. "
+        "I haven't touched production."
+    )
+    assert session.summary().completed == (
+        "Added a retry to the migration runner. Committed: Add lock timeouts."
+    )
+
+
+def test_without_a_word_or_commit_completed_names_the_changed_files(script: Make) -> None:
+    """Something was done, even if nobody said so."""
+    session = script().prompt("fix it").touch("Edit", "/home/mara/code/harbor/src/a.py")
+    assert session.summary().completed == "Changed a.py."
+
+
+def test_next_steps_come_from_the_last_message(script: Make) -> None:
+    """By heading, lead-in or wording; what was next two turns ago is history."""
+    session = script().prompt("one").say("Next step: remove the old lock file.").prompt("two")
+    session.say("Removed it.\n\nStill to do:\n- deploy the image\n- rotate the token\n")
+    assert session.summary().next_steps == "deploy the image. rotate the token."
+
+
+def test_notes_hold_caveats_and_counts(script: Make) -> None:
+    """Links, interruptions, compactions, subagents and redactions are worth knowing."""
+    session = (
+        script().note("attachment", "pr-link", "https://example.org/pull/218").prompt("fix it")
+    )
+    session.note("system", "interrupt", "[Request interrupted by user]")
+    session.note("system", "compact-boundary", "Conversation compacted")
+    session.say("Found one.", agent_id="b41").prompt("token is <redacted:x>")
+    session.say("Fixed it. I have not verified this against the production database.")
+    session.records[-1:] = [session.records[-1]]
+    notes = session.summary().notes
+    assert notes == (
+        "I have not verified this against the production database. "
+        "Pull request: https://example.org/pull/218. Interrupted once. Compacted once. One "
+        "subagent."
+    )
+
+
+def test_a_recap_is_a_source_but_never_a_request(script: Make) -> None:
+    """The CLI's away-summary speaks of the work, not for the user."""
+    session = script().prompt("make the migration safe")
+    session.note("summary", "away-summary", "Fixed the migration with a lock_timeout of 3 s.")
+    session.say("ok")
+    summary = session.summary()
+    assert summary.completed == "Fixed the migration with a lock_timeout of 3 s."
+    assert summary.request == "make the migration safe"
+
+
+def test_nothing_is_said_twice_in_learned_and_completed(script: Make) -> None:
+    """Completed has it, then learned looks for something else."""
+    session = script().prompt("fix the hang please")
+    session.say("I fixed the migration because the lock queue was blocked by an idle reader.")
+    summary = session.summary()
+    assert summary.completed.startswith("I fixed the migration")
+    assert summary.learned == ""
+
+
+@pytest.mark.parametrize(
+    "debris", ["```\ncode\n```", "| a | b |", "<!-- x -->", "───────", "", "   ", "> ", "#", "- "]
+)
+def test_debris_fills_no_field(script: Make, debris: str) -> None:
+    """Empty rather than filler."""
+    summary = script().prompt("fix it now please").say(debris).summary()
+    fields = (summary.learned, summary.completed, summary.next_steps, summary.investigated)
+    assert fields == ("", "", "", "")
+
+
+def test_text_begins_with_what_matters_and_fits_a_window(script: Make) -> None:
+    """Title, request, outcome; about 256 word pieces."""
+    session = script().note("title", "ai-title", "Safe migrations").prompt("make it safe")
+    session.say(CAUSE + " " + "Added a very long explanation of the lock queue. " * 60)
+    summary = session.summary()
+    assert summary.text.startswith("Safe migrations\nmake it safe\n")
+    assert CAUSE in summary.text
+    assert len(summary.text) <= 880
+    assert summary.title == seal("Safe migrations")

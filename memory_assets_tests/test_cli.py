@@ -1,0 +1,226 @@
+"""`memory` as a user runs it: a process, a fresh home, the shipped sample."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_assets.stores import chroma_server
+
+MEMORY = Path(sys.executable).with_name("memory")
+
+
+class Cli:
+    """Runs `memory` with a home and a data directory of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.data_dir = directory / "memory"
+        home = directory / "home"
+        home.mkdir(parents=True)
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if "MEMORY_" not in name},
+            "HOME": str(home),
+            "MEMORY_DATA_DIR": str(self.data_dir),
+            "COLUMNS": "200",
+        }
+
+    def run(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [MEMORY, *arguments],
+            env={**self.environment, **extra},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cli, str]]:
+    """A memory of the sample, made by `memory ingest` in a home without any agent."""
+    cli = Cli(tmp_path_factory.mktemp("cli"))
+    done = cli.run("ingest")
+    assert done.returncode == 0, done.stdout + done.stderr
+    yield cli, done.stdout
+    chroma_server.stop(cli.data_dir)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Cli:
+    """A command line whose memory is empty."""
+    return Cli(tmp_path / "cli")
+
+
+def test_ingest_takes_the_sample_where_no_agent_lives(ingested: tuple[Cli, str]) -> None:
+    """It says so, counts what it took, and suggests a search."""
+    _, printed = ingested
+    assert "taking the sample sessions" in printed
+    assert re.search(r"^9 sessions \(6 claude-code, 2 codex, 1 pi\) in 3 projects", printed, re.M)
+    assert "Everything on record can be found." in printed
+
+
+def test_the_suggested_search_answers_something(ingested: tuple[Cli, str]) -> None:
+    """What ingest prints under "Try:" finds a turn."""
+    cli, printed = ingested
+    query = re.search(r"memory search '(.+)'", printed)
+    assert query is not None
+    found = cli.run("search", query[1])
+    assert found.returncode == 0
+    assert "session::" in found.stdout
+
+
+def test_a_second_ingest_has_nothing_to_do(ingested: tuple[Cli, str]) -> None:
+    """It says so without starting a run, and gives the same report as JSON."""
+    cli, _ = ingested
+    again = cli.run("ingest", "--json")
+    report = json.loads(again.stdout)
+    assert again.returncode == 0
+    assert report["work"] == [] and report["projects"] == 0
+    assert report["status"]["coverage"]["sessions"]["complete"] is True
+
+
+def test_search_prints_the_json_contract(ingested: tuple[Cli, str]) -> None:
+    """Query, mode, coverage and hits with id, turn_id, score, text and scalar metadata."""
+    cli, _ = ingested
+    found = cli.run("search", "why does the login loop", "--json", "-n", "3")
+    answer = json.loads(found.stdout)
+    assert found.returncode == 0
+    assert {"query", "mode", "coverage", "degraded", "hits"} <= answer.keys()
+    assert len(answer["hits"]) == 3
+    for hit in answer["hits"]:
+        assert hit.keys() == {"id", "turn_id", "score", "text", "metadata"}
+        assert all(isinstance(value, str | int | float) for value in hit["metadata"].values())
+    metadata = answer["hits"][0]["metadata"]
+    assert {
+        "session_id",
+        "turn_index",
+        "part",
+        "role",
+        "timestamp",
+        "ts_epoch",
+        "project",
+        "project_root",
+        "agent",
+        "tools_used",
+        "files",
+        "git_branch",
+        "ingested_at",
+    } <= metadata.keys()
+
+
+def test_show_prints_the_turn_behind_a_hit(ingested: tuple[Cli, str]) -> None:
+    """The id of a hit leads to its whole turn, and with --around to its neighbours."""
+    cli, _ = ingested
+    hit = json.loads(cli.run("search", "login loop", "--json", "-n", "1").stdout)["hits"][0]
+    shown = json.loads(cli.run("show", hit["id"], "--json").stdout)
+    assert [row["id"] for row in shown["rows"]] == [hit["turn_id"]]
+    assert hit["text"] in "\n\n".join(shown["rows"][0]["passages"])
+    around = json.loads(cli.run("show", hit["id"], "--around", "50", "--json").stdout)
+    assert len(around["rows"]) > 1
+
+
+def test_no_planted_secret_is_printed(ingested: tuple[Cli, str]) -> None:
+    """Searching for where secrets were pasted shows tags in their place."""
+    cli, _ = ingested
+    found = cli.run("search", "api key token password secret", "--json", "-n", "50").stdout
+    assert "<redacted:" in found
+
+
+def test_filters_narrow_the_answer(ingested: tuple[Cli, str]) -> None:
+    """--agent, --project and --since hold for every hit."""
+    cli, _ = ingested
+    of_pi = json.loads(cli.run("search", "database", "--agent", "pi", "--json").stdout)
+    assert {hit["metadata"]["agent"] for hit in of_pi["hits"]} == {"pi"}
+    late = json.loads(cli.run("search", "database", "--since", "2026-06-01", "--json").stdout)
+    assert late["hits"]
+    assert all(hit["metadata"]["timestamp"] >= "2026-06-01" for hit in late["hits"])
+
+
+def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str]) -> None:
+    """A filter that nothing passes, and an id that does not exist."""
+    cli, _ = ingested
+    assert cli.run("search", "database", "--until", "2001-01-01").returncode == 3
+    assert cli.run("show", "session::nope::turn::0").returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("search", " "), "query is empty"),
+        (("search", "x", "--in", "everything"), "choose from sessions"),
+        (("search", "x", "--mode", "keyword"), "no keyword index"),
+        (("search", "x", "-n", "0"), "1 to 200"),
+        (("search", "x", "--since", "yesterday-ish"), "is not a time"),
+        (("show", "a::b"), "is not an id"),
+        (("ingest", "--projects-dir", "/does/not/exist"), "does not exist"),
+        (("ingest", "--agent", "clippy"), "unknown agent"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2_and_says_what_is_right(
+    ingested: tuple[Cli, str], arguments: tuple[str, ...], says: str
+) -> None:
+    """One line on standard error, no traceback."""
+    cli, _ = ingested
+    refused = cli.run(*arguments)
+    assert refused.returncode == 2
+    assert says in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_asking_an_empty_memory_says_what_to_run(empty: Cli) -> None:
+    """Search, show and status before any ingest."""
+    for arguments in (("search", "x"), ("show", "session::a::turn::0"), ("status",)):
+        refused = empty.run(*arguments)
+        assert refused.returncode == 3
+        assert "memory ingest" in refused.stderr
+
+
+def test_limit_takes_that_many_files_and_the_next_ingest_the_rest(empty: Cli) -> None:
+    """--limit 2 reads two files; afterwards everything is taken in."""
+    first = json.loads(empty.run("ingest", "--limit", "2", "--json").stdout)
+    assert sum(counts["files"] for counts in first["status"]["agents"].values()) == 2
+    second = json.loads(empty.run("ingest", "--json").stdout)
+    assert sum(counts["files"] for counts in second["status"]["agents"].values()) == 10
+    assert second["status"]["coverage"]["sessions"]["complete"] is True
+    chroma_server.stop(empty.data_dir)
+
+
+def test_project_takes_just_that_project(empty: Cli) -> None:
+    """--project restricts the runs; an unknown one is refused with the known ones."""
+    done = empty.run("ingest", "--project=-home-mara-code-lantern", "--json")
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads(done.stdout)["status"]["projects"]) == ["-home-mara-code-lantern"]
+    refused = empty.run("ingest", "--project=nope")
+    assert refused.returncode == 2 and "-home-mara-code-lantern" in refused.stderr
+    chroma_server.stop(empty.data_dir)
+
+
+def test_status_tells_what_is_there(ingested: tuple[Cli, str]) -> None:
+    """Projects, agents, coverage and the Chroma server, in words and as JSON."""
+    cli, _ = ingested
+    assert "-home-mara-code-harbor-api" in cli.run("status").stdout
+    current = json.loads(cli.run("status", "--json").stdout)
+    assert current["agents"]["claude-code"]["sessions"] == 6
+    assert current["chroma"]["state"] in ("running", "stopped")
+    assert all(covered["complete"] for covered in current["coverage"].values())
+
+
+def test_asking_loads_no_dagster(ingested: tuple[Cli, str]) -> None:
+    """Search imports neither Dagster nor Great Expectations, so that it starts fast."""
+    cli, _ = ingested
+    code = (
+        "import sys; sys.argv = ['memory', 'search', 'login loop'];"
+        "from memory_assets.entrypoints.cli import app;"
+        "app(standalone_mode=False);"
+        "print(sorted({'dagster', 'great_expectations', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=cli.environment, capture_output=True, text=True
+    )
+    assert done.stdout.strip().endswith("[]"), done.stderr

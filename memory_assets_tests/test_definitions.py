@@ -1,0 +1,128 @@
+"""The Dagster graph: it loads without heavy imports, and says what each asset is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import dagster as dg
+import pytest
+
+from memory_assets.definitions import ASSETS, build_defs, defs
+from memory_assets.partitions import is_valid_key
+from memory_assets.stores.schemas import TABLES
+
+GRAPH = {
+    "raw_sessions": set(),
+    "redacted_records": {"raw_sessions"},
+    "turn_chunks": {"redacted_records"},
+    "turn_embeddings": {"turn_chunks"},
+    "session_collection": {"turn_embeddings"},
+    "user_prompts": {"redacted_records"},
+    "prompt_collection": {"user_prompts"},
+    "session_summaries": {"redacted_records"},
+    "summary_collection": {"session_summaries"},
+}
+CHECKS = {
+    "redacted_records": {
+        "no_secrets_remain",
+        "rows_conserved",
+        "no_sessions_quarantined",
+        "matches_schema",
+    },
+    "turn_chunks": {"no_secrets_remain", "prompts_in_one_chunk", "matches_schema"},
+    "turn_embeddings": {"vectors_complete", "matches_schema"},
+    "session_collection": {"ids_match_table", "embedder_consistent"},
+    "user_prompts": {"matches_schema"},
+    "prompt_collection": {"ids_match_table"},
+    "session_summaries": {"matches_schema"},
+    "summary_collection": {"ids_match_table"},
+}
+SPECS = {asset.key.to_user_string(): next(iter(asset.specs)) for asset in ASSETS}
+
+
+def test_definitions_are_loadable() -> None:
+    """Dagster accepts the graph as a whole."""
+    dg.Definitions.validate_loadable(defs)
+
+
+def test_the_graph_is_the_designed_one() -> None:
+    """Assets and their dependencies, by name: a changed lineage shows up here."""
+    graph = {
+        name: {dep.asset_key.to_user_string() for dep in spec.deps} for name, spec in SPECS.items()
+    }
+    assert graph == GRAPH
+
+
+def test_the_checks_are_the_designed_ones() -> None:
+    """Checks by asset, and which of them block what is downstream."""
+    found: dict[str, set[str]] = {}
+    blocking = set()
+    for check in build_defs().asset_checks or ():
+        assert isinstance(check, dg.AssetChecksDefinition)
+        for spec in check.check_specs:
+            found.setdefault(spec.asset_key.to_user_string(), set()).add(spec.name)
+            if spec.blocking:
+                blocking.add((spec.asset_key.to_user_string(), spec.name))
+    assert found == CHECKS
+    assert blocking == {
+        ("redacted_records", "no_secrets_remain"),
+        ("turn_chunks", "no_secrets_remain"),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(SPECS))
+def test_every_asset_says_what_it_is(name: str) -> None:
+    """Group, kind, owner, description, code version and partitions are there for the UI."""
+    spec = SPECS[name]
+    assert spec.group_name and spec.kinds and spec.owners and spec.code_version
+    assert spec.description and len(spec.description) > 40
+    assert isinstance(spec.partitions_def, dg.DynamicPartitionsDefinition)
+
+
+@pytest.mark.parametrize("name", sorted(SPECS.keys() & TABLES.keys()))
+def test_every_table_has_a_schema_with_described_columns(name: str) -> None:
+    """The UI shows each column with its type and meaning."""
+    schema = SPECS[name].metadata["dagster/column_schema"]
+    assert [column.name for column in schema.columns] == TABLES[name].schema.names
+    assert all(column.description for column in schema.columns)
+
+
+@pytest.mark.parametrize("name", ["turn_chunks", "turn_embeddings", "user_prompts"])
+def test_derived_tables_have_column_lineage(name: str) -> None:
+    """Each column points at existing columns of the table it is made from."""
+    lineage = SPECS[name].metadata["dagster/column_lineage"]
+    deps = [dep for columns in lineage.deps_by_column.values() for dep in columns]
+    assert deps
+    for dep in deps:
+        assert dep.column_name in TABLES[dep.asset_key.to_user_string()].schema.names
+
+
+def test_loading_definitions_imports_neither_gx_nor_chroma_nor_onnx() -> None:
+    """A code server start and every run would pay for them."""
+    code = (
+        "import sys, memory_assets.definitions;"
+        "print(sorted({'great_expectations','chromadb','onnxruntime','pandas'} & set(sys.modules)))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("key", "valid"),
+    [
+        ("-home-ada-code-engine", True),
+        ("C--Users-ada", True),
+        ("a,b", False),
+        ("a/b", False),
+        ("..", False),
+        ("a...b", False),
+        ("a\x00b", False),
+        ("", False),
+    ],
+)
+def test_partition_keys_are_safe(key: str, valid: bool) -> None:
+    """Names that Dagster, its UI or a path cannot take are not made partitions."""
+    assert is_valid_key(key) is valid

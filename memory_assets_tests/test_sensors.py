@@ -1,0 +1,152 @@
+"""projects_directory_sensor: what it asks for, and when it asks for nothing."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from memory_assets import sensors
+from memory_assets.definitions import build_defs
+from memory_assets.jobs import INGEST_JOB
+from memory_assets.partitions import add_keys
+from memory_assets.resources import MemoryResource
+from memory_assets.settings import Settings
+
+PROJECTS = [
+    "-Users-jonas-work-tidepool-web",
+    "-home-mara-code-harbor-api",
+    "-home-mara-code-lantern",
+]
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    """A Dagster instance of the test's own."""
+    with dg.instance_for_test() as test_instance:
+        yield test_instance
+
+
+def _tick(
+    settings: Settings, instance: dg.DagsterInstance, cursor: str | None = None
+) -> tuple[list[dg.RunRequest], list[str], str | None]:
+    """Evaluate the sensor once: run requests, new partitions, next cursor."""
+    context = dg.build_sensor_context(instance=instance, cursor=cursor)
+    result = sensors.projects_directory_sensor(context, memory=MemoryResource.of(settings))
+    if isinstance(result, dg.SkipReason):
+        return [], [], context.cursor
+    assert isinstance(result, dg.SensorResult)
+    added = [
+        key
+        for request in result.dynamic_partitions_requests or []
+        for key in request.partition_keys
+    ]
+    return list(result.run_requests or []), added, result.cursor
+
+
+def _ingest(settings: Settings, instance: dg.DagsterInstance, project: str) -> None:
+    add_keys(instance, [project])
+    job = build_defs({"memory": MemoryResource.of(settings)}).resolve_job_def(INGEST_JOB)
+    assert job.execute_in_process(
+        instance=instance, partition_key=project, run_config=QUIET
+    ).success
+
+
+def test_new_projects_become_partitions_and_get_a_run(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """The first tick adds every project and asks for one run of each."""
+    requests, added, _ = _tick(sample_settings, instance)
+    assert added == PROJECTS
+    assert sorted(str(request.partition_key) for request in requests) == PROJECTS
+    assert len({request.run_key for request in requests}) == 3
+
+
+def test_work_is_asked_for_once(sample_settings: Settings, instance: dg.DagsterInstance) -> None:
+    """While the runs are under way, the next tick asks for nothing."""
+    _, _, cursor = _tick(sample_settings, instance)
+    requests, added, _ = _tick(sample_settings, instance, cursor)
+    assert requests == [] and added == []
+
+
+def test_only_the_project_of_a_changed_file_gets_a_run(
+    sample_settings: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
+) -> None:
+    """After everything is ingested the sensor is silent; an append wakes one project, and
+    a vanished file wakes nobody twice."""
+    for project in PROJECTS:
+        _ingest(sample_settings, instance, project)
+    requests, _, cursor = _tick(sample_settings, instance)
+    assert requests == []
+    changed = sample_roots["claude"] / PROJECTS[0]
+    session = sorted(changed.glob("*.jsonl"))[0]
+    with session.open("ab") as file:
+        file.write(b'{"type":"mode","mode":"plan"}\n')
+    requests, _, cursor = _tick(sample_settings, instance, cursor)
+    assert [request.partition_key for request in requests] == [PROJECTS[0]]
+
+
+def test_work_that_stays_undone_is_asked_for_again_under_a_new_key(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """A failed run is not forgotten: a run key counts for ever, so the next has another.
+    After some attempts the sensor gives up until something changes."""
+    first, _, cursor = _tick(sample_settings, instance)
+    keys = {str(request.run_key) for request in first}
+    for _ in range(10):
+        waited = {
+            project: {**last, "at": time.time() - 1e6}
+            for project, last in json.loads(cursor or "").items()
+        }
+        requests, _, cursor = _tick(sample_settings, instance, json.dumps(waited))
+        keys |= {str(request.run_key) for request in requests}
+    assert len(keys) == 3 * 5
+
+
+def test_a_tick_asks_for_a_bounded_number_of_runs_and_goes_on_next_time(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """With room for two runs a tick, three projects take two ticks."""
+    bounded = sample_settings.model_copy(update={"sensor_runs_per_tick": 2})
+    first, _, cursor = _tick(bounded, instance)
+    second, _, cursor = _tick(bounded, instance, cursor)
+    assert len(first) == 2 and len(second) == 1
+    assert sorted(str(r.partition_key) for r in (*first, *second)) == PROJECTS
+
+
+def test_a_name_that_cannot_be_a_partition_is_left_out_not_fatal(
+    sample_settings: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
+) -> None:
+    """A directory with a comma in its name gets no run; the others do."""
+    odd = sample_roots["claude"] / "a,b"
+    odd.mkdir()
+    (odd / "s.jsonl").write_text('{"type":"user","uuid":"1","message":{"content":"hi"}}\n')
+    requests, added, _ = _tick(sample_settings, instance)
+    assert sorted(str(request.partition_key) for request in requests) == PROJECTS
+    assert "a,b" not in added
+
+
+def test_ten_thousand_files_fit_in_a_tick(
+    tmp_path: Path, sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """A tick over 10,000 new files in 100 projects stays within its bounds: 20 runs, a
+    small cursor, and no file is read."""
+    root = tmp_path / "many"
+    for project in range(100):
+        directory = root / f"-p{project:03d}"
+        directory.mkdir(parents=True)
+        for session in range(100):
+            (directory / f"s{project}-{session}.jsonl").touch()
+    many = sample_settings.model_copy(
+        update={"projects_dir": root, "codex_dir": None, "pi_dir": None}
+    )
+    start = time.process_time()
+    requests, added, cursor = _tick(many, instance)
+    assert len(requests) == len(added) == 20
+    assert len(cursor or "") < 20_000
+    assert time.process_time() - start < 20.0, "a tick has 60 s of wall time in Dagster"

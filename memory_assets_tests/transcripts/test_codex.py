@@ -1,0 +1,365 @@
+"""Codex rollouts, from bare items to the builds of 2026."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+PATCH = (
+    "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b/c.py\n+z\n*** End Patch"
+)
+
+
+def call(codex, name, call_id="c1", **arguments):
+    """Add a function call, whose arguments are JSON in a string."""
+    codex.item("function_call", name=name, call_id=call_id, arguments=json.dumps(arguments))
+
+
+def output(codex, text, call_id="c1", kind="function_call_output"):
+    """Add the output of a call."""
+    codex.item(kind, call_id=call_id, output=text)
+
+
+def test_each_message_is_told_once(codex, read):
+    """Of an event and its item one is kept, whoever spoke."""
+    codex.prompt("fix it")
+    codex.says("on it")
+    codex.says("done")
+    codex.prompt("fix it")
+    codex.says("done")
+    found = read(codex)
+    assert [(record.kind, record.text) for record in found.records] == [
+        ("prompt", "fix it"),
+        ("assistant_text", "on it"),
+        ("assistant_text", "done"),
+        ("prompt", "fix it"),
+        ("assistant_text", "done"),
+    ]
+    assert found.report.dropped["doubled-message"] == 5
+
+
+def test_the_order_of_the_doubles_does_not_matter(codex, read):
+    """Events after their items, with token counts between, are still doubles."""
+    codex.event("user_message", message="fix it")
+    codex.user_item("fix it")
+    codex.item("message", role="assistant", content=[{"type": "output_text", "text": "ok"}])
+    codex.event("token_count", info=None)
+    codex.event("agent_message", message="ok")
+    assert [record.text for record in read(codex).records] == ["fix it", "ok"]
+
+
+def test_the_same_prompt_sent_twice_in_a_row_counts_twice(codex, read):
+    """A prompt repeated before the agent answered is no double."""
+    codex.prompt("go")
+    codex.event("turn_aborted", reason="interrupted")
+    codex.prompt("go")
+    assert read(codex).said == ["go", "go"]
+
+
+def test_a_message_whose_two_texts_differ_is_the_item(codex, read):
+    """Plans and citations are wrapped in the item: the item stays."""
+    codex.prompt("plan it")
+    codex.event("agent_message", message="The plan")
+    text = "<proposed_plan>The plan</proposed_plan>"
+    codex.item("message", role="assistant", content=[{"type": "output_text", "text": text}])
+    assert [record.text for record in read(codex).records] == ["plan it", text]
+
+
+def test_an_event_without_item_is_kept(codex, read):
+    """Text that only the UI was shown is not lost."""
+    codex.prompt("hello")
+    codex.event("agent_message", message="hi")
+    codex.event("task_complete")
+    codex.prompt("and?")
+    assert [record.text for record in read(codex).records] == ["hello", "hi", "and?"]
+
+
+def test_builds_without_user_events_are_read_from_items(codex, read):
+    """Where no event is ever written, the filtered items are the prompts."""
+    codex.user_item("<environment_context>\n<cwd>/x</cwd>\n</environment_context>")
+    codex.user_item("fix it")
+    codex.item("message", role="assistant", content=[{"type": "output_text", "text": "ok"}])
+    codex.user_item("thanks")
+    found = read(codex)
+    assert found.kinds == ["system", "prompt", "assistant_text", "prompt"]
+    assert found.said == ["fix it", "thanks"]
+
+
+def test_completed_items_are_the_newer_events(codex, read):
+    """From 2026-08 on `item_completed` carries what the human said."""
+    content = [{"type": "text", "text": "fix it"}]
+    codex.user_item("fix it")
+    codex.event("item_completed", item={"type": "UserMessage", "content": content})
+    codex.event("item_completed", item={"type": "Plan", "text": "1. do"})
+    found = read(codex)
+    assert found.said == ["fix it"]
+    assert not found.report.unknown_types
+
+
+def test_both_kinds_of_event_are_one_prompt(codex, read):
+    """A build that writes the old and the new event tells the prompt once."""
+    codex.prompt("fix it")
+    item = {"type": "UserMessage", "content": [{"type": "text", "text": "fix it"}]}
+    codex.event("item_completed", item=item)
+    assert read(codex).said == ["fix it"]
+
+
+@pytest.mark.parametrize(
+    ("text", "subtype"),
+    [
+        ("<environment_context>\n<cwd>/x</cwd>\n</environment_context>", "environment"),
+        ("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>be good</INSTRUCTIONS>", "instructions"),
+        ("<subagent_notification>{}</subagent_notification>", "task-notification"),
+        ("<turn_aborted>\nThe user interrupted</turn_aborted>", "interrupt"),
+        ("<skill>\n<name>x</name></skill>", "meta"),
+        ("<some_new_context>x</some_new_context>", "meta"),
+        ("The following is the Codex agent history whose request", "machine-prompt"),
+    ],
+)
+def test_injected_items_are_no_prompts(codex, read, text, subtype):
+    """The environment, instructions and notices stand under role user."""
+    codex.user_item(text)
+    codex.prompt("fix it")
+    found = read(codex)
+    assert found.said == ["fix it"]
+    assert (found.records[0].kind, found.records[0].subtype) == ("system", subtype)
+
+
+def test_a_delegated_prompt_is_no_humans(codex, read):
+    """A text that another thread submitted has an event, too."""
+    codex.prompt("<codex_delegation>\n<input>do it</input>\n</codex_delegation>")
+    found = read(codex)
+    assert (found.report.prompts, found.records[0].subtype) == (0, "machine-prompt")
+
+
+def test_editor_context_is_cut_from_the_prompt(codex, read):
+    """Editors put open files above a heading; the request is what stands below."""
+    codex.prompt(
+        "# Context from my IDE setup:\n\n## Open tabs\n- a.py\n\n## My request for Codex:\nfix it\n"
+    )
+    assert read(codex).said == ["fix it"]
+
+
+def test_an_image_alone_is_a_placeholder(codex, read):
+    """A prompt that is only an image says so."""
+    codex.event("user_message", message="", images=["data:image/png;base64,AAAA"])
+    assert read(codex).said == ["[image]"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "command"),
+    [
+        ("exec_command", {"cmd": "make test", "workdir": "/x"}, "make test"),
+        ("shell", {"command": ["bash", "-lc", "make test"]}, "make test"),
+        ("shell", {"command": ["/bin/zsh", "-lc", "a | b"]}, "a | b"),
+        ("shell", {"command": ["ls", "a b"]}, "ls 'a b'"),
+        ("shell_command", {"command": "make test"}, "make test"),
+        ("update_plan", {"plan": [{"step": "x"}]}, ""),
+    ],
+)
+def test_the_command_is_found_in_every_shape(codex, read, name, arguments, command):
+    """Shell tools of all versions give the command that ran, and so do their results."""
+    call(codex, name, **arguments)
+    output(codex, "fine")
+    made, given = read(codex).records
+    assert (made.tool_name, made.command, given.command) == (name, command, command)
+    assert (made.tool_use_id, given.tool_use_id) == ("c1", "c1")
+
+
+def test_patches_name_their_files(codex, read):
+    """apply_patch as a custom tool, or through the shell, gives the files it touches."""
+    codex.item("custom_tool_call", name="apply_patch", call_id="c1", input=PATCH)
+    call(codex, "shell", "c2", command=["apply_patch", PATCH])
+    custom, shell = read(codex).records
+    assert custom.paths == shell.paths == ("a.py", "b/c.py")
+    assert custom.text == PATCH
+
+
+@pytest.mark.parametrize(
+    ("text", "is_error"),
+    [
+        ("Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n", False),
+        ("Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 2\nOutput:\nno", True),
+        ("Exit code: 1\nWall time: 1 seconds\nOutput:\nno", True),
+        ('{"output":"no","metadata":{"exit_code":1,"duration_seconds":0.1}}', True),
+        ('{"output":"ok","metadata":{"exit_code":0}}', False),
+        ("Plan updated", False),
+        ("apply_patch verification failed: no such line", True),
+        ([{"type": "input_text", "text": "seen"}], False),
+        ({"content": "no", "success": False}, True),
+    ],
+)
+def test_failure_is_read_from_the_output(codex, read, text, is_error):
+    """Exit codes stand in the text, in JSON, or in a flag."""
+    call(codex, "exec_command", cmd="make")
+    output(codex, text)
+    result = read(codex).records[1]
+    assert result.is_error is is_error
+    assert "metadata" not in result.text
+
+
+def test_an_event_tells_of_a_failure_that_the_output_hides(codex, read):
+    """exec_command_end gives the exit code without doubling the output."""
+    call(codex, "exec_command", cmd="make")
+    codex.event("exec_command_end", call_id="c1", exit_code=2, aggregated_output="no")
+    output(codex, "no")
+    found = read(codex)
+    assert found.kinds == ["tool_use", "tool_result"]
+    assert found.records[1].is_error
+
+
+def test_a_spawned_agent_is_named_by_its_calls_result(codex, read):
+    """The result of spawn_agent links to the subagent's rollout."""
+    call(codex, "spawn_agent", agent_type="explorer", message="look")
+    output(codex, '{"agent_id":"019d7d09-b449-7180-ae04-3b7cfb51b201","nickname":"Harvey"}')
+    assert read(codex).records[1].spawned_agent_id == "019d7d09-b449-7180-ae04-3b7cfb51b201"
+
+
+def test_a_web_search_is_a_call(codex, read):
+    """A search without output is still something the agent did."""
+    codex.event("web_search_end", call_id="w", query="bitmap")
+    codex.item("web_search_call", status="completed", action={"type": "search", "query": "bitmap"})
+    [record] = read(codex).records
+    assert (record.tool_name, record.text) == ("web_search", "type: search\nquery: bitmap")
+
+
+def test_the_turn_says_where_and_with_which_model(codex, read):
+    """Directory, branch, version and model come from the lines around."""
+    codex.line("turn_context", cwd="/home/ada/other", model="gpt-5.2-codex")
+    codex.prompt("hello")
+    [record] = read(codex).records
+    assert (record.cwd, record.git_branch) == ("/home/ada/other", "main")
+    assert (record.model, record.agent_version) == ("gpt-5.2-codex", "0.128.0")
+
+
+def test_titles_rollbacks_reviews_and_errors_are_kept(codex, read):
+    """Events without a double that say something are records."""
+    codex.event("thread_name_updated", thread_name="Add FAQ")
+    codex.event("thread_name_updated", thread_name="Add FAQ")
+    codex.event("thread_rolled_back", num_turns=2)
+    codex.event("exited_review_mode", review_output={"overall_explanation": "Sound."})
+    codex.event("error", message="stream disconnected")
+    codex.line("compacted", message="We fixed it.", replacement_history=[{"role": "user"}])
+    codex.line("compacted", message="", replacement_history=[])
+    found = read(codex)
+    assert [(record.kind, record.subtype, record.text) for record in found.records] == [
+        ("title", "thread-name", "Add FAQ"),
+        ("system", "rollback", "2 turns rolled back"),
+        ("summary", "review", "Sound."),
+        ("system", "api-error", "stream disconnected"),
+        ("summary", "compact-summary", "We fixed it."),
+    ]
+    assert found.report.dropped["replacement-history"] == 1
+
+
+def test_reasoning_is_thinking_when_it_has_words(codex, read):
+    """Encrypted reasoning is dropped; a summary is kept once, though an event doubles it."""
+    codex.item("reasoning", summary=[], content=None, encrypted_content="gAAAA")
+    codex.event("agent_reasoning", text="**Looking**")
+    codex.item("reasoning", summary=[{"type": "summary_text", "text": "**Looking**"}])
+    [record] = read(codex).records
+    assert (record.kind, record.text) == ("thinking", "**Looking**")
+
+
+def spawned(build, with_turn_ids):
+    """A subagent's rollout: its own meta, the parent's, the parent's history, its task."""
+    parent, own = "019d7d08-46c9-7f73-affe-4e6ca9852d56", "019d7e36-577c-7d90-9f1c-a447ba2254b4"
+    codex = build.codex(thread=own)
+    stamps = iter([f"2026-03-01T09:00:00.{number:03d}Z" for number in range(10)])
+    codex.stamp = lambda: next(stamps, "2026-03-01T09:00:05.000Z")
+    spawn = {"subagent": {"thread_spawn": {"parent_thread_id": parent}}}
+    codex.meta(source=spawn, forked_from_id=parent, timestamp="2026-03-01T09:00:00.000Z")
+    codex.meta(id=parent, timestamp="2026-03-01T08:00:00.000Z")
+    old = {"turn_id": "019d7d08-5000-7000-8000-000000000000"} if with_turn_ids else {}
+    new = {"turn_id": "019d7e36-5800-7000-8000-000000000000"} if with_turn_ids else {}
+    codex.event("task_started", **old)
+    codex.prompt("the human's words")
+    codex.says("the parent's words")
+    codex.event("task_started", **new)
+    codex.line("turn_context", cwd="/home/ada/engine", **new)
+    codex.prompt("review the diff")
+    codex.says("sound")
+    return codex
+
+
+@pytest.mark.parametrize("with_turn_ids", [True, False])
+def test_history_copied_from_the_parent_is_dropped(build, read, with_turn_ids):
+    """What a spawned agent inherited is not told again, and nothing in it is human."""
+    codex = spawned(build, with_turn_ids)
+    found = read(codex, f"rollout-2026-03-01T09-00-00-{codex.thread}.jsonl")
+    assert [record.text for record in found.records] == ["review the diff", "sound"]
+    assert found.records[0].subtype == "agent-prompt"
+    assert {record.is_sidechain for record in found.records} == {True}
+    assert {record.session_id for record in found.records} == {
+        "019d7d08-46c9-7f73-affe-4e6ca9852d56"
+    }
+    assert {record.agent_id for record in found.records} == {codex.thread}
+    assert found.report.copied == found.report.dropped["copied-history"] > 0
+
+
+def test_a_resumed_thread_repeats_its_meta(codex, read):
+    """A second meta with the same id is a resume: nothing is taken for copied."""
+    codex.prompt("one")
+    codex.meta()
+    codex.prompt("two")
+    found = read(codex)
+    assert found.said == ["one", "two"]
+    assert found.report.dropped["session-meta"] == 2
+
+
+def test_the_oldest_bare_items_are_read(build, read):
+    """Before the wrapper existed, lines were the items themselves."""
+    codex = build.codex()
+    codex.add(id=codex.thread, timestamp="2025-05-01T10:00:00.000Z", instructions=None)
+    codex.add(record_type="state")
+    codex.add(type="message", role="user", content=[{"type": "input_text", "text": "hello"}])
+    codex.add(type="message", role="assistant", content=[{"type": "output_text", "text": "hi"}])
+    codex.add(type="function_call", name="shell", call_id="c1", arguments='{"command":["ls"]}')
+    codex.add(type="function_call_output", call_id="c1", output="a.py")
+    found = read(codex)
+    assert found.kinds == ["prompt", "assistant_text", "tool_use", "tool_result"]
+    assert not found.report.unknown_types
+
+
+def test_derived_ids_are_stable_and_distinct(codex, read):
+    """Read twice, also when grown, each record keeps its id; no two share one."""
+    codex.prompt("go")
+    codex.says("ok")
+    call(codex, "exec_command", cmd="ls")
+    output(codex, "a.py")
+    codex.prompt("go")
+    before = [record.record_uuid for record in read(codex).records]
+    codex.says("ok")
+    after = [record.record_uuid for record in read(codex).records]
+    assert after[: len(before)] == before
+    assert len(set(after)) == len(after)
+
+
+def test_every_state_of_a_growing_file_gives_the_same_prompts(codex, read):
+    """Cut after any line, a file gives the first prompts of the whole."""
+    codex.user_item("<environment_context>x</environment_context>")
+    for text in ("one", "two", "two"):
+        codex.prompt(text)
+        codex.says("ok")
+    whole = read(codex)
+    content = codex.bytes().splitlines(keepends=True)
+    for count in range(1, len(content) + 1):
+        part = read(b"".join(content[:count]))
+        assert part.said == whole.said[: len(part.said)]
+        ids = [record.record_uuid for record in part.prompts]
+        assert ids == [record.record_uuid for record in whole.prompts][: len(ids)]
+
+
+def test_unknown_lines_are_counted_by_name(codex, read):
+    """New line, item and event types are left out and named."""
+    codex.line("telepathy", x=1)
+    codex.item("new_item")
+    codex.event("new_event")
+    codex.item("message", role="oracle", content=[])
+    assert read(codex).report.unknown_types == {
+        "telepathy": 1,
+        "response_item/new_item": 1,
+        "event_msg/new_event": 1,
+        "response_item/message/role": 1,
+    }

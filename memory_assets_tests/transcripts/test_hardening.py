@@ -1,0 +1,279 @@
+"""Nothing that a file can hold stops a reader or upsets its accounts."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_assets.transcripts import READERS, ReadReport, Source, read_session
+from memory_assets.transcripts.lines import read_objects
+
+FUZZ = settings(
+    max_examples=50,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+
+scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8))
+values = st.one_of(
+    scalars,
+    st.lists(scalars, max_size=2),
+    st.lists(st.just({"type": []}), max_size=2),
+    st.dictionaries(st.sampled_from(["type", "text", "id", "content"]), scalars, max_size=2),
+)
+names = st.sampled_from(
+    ["type", "message", "payload", "uuid", "timestamp", "content", "role", "id"]
+)
+objects = st.dictionaries(names, values, max_size=5)
+mutations = st.lists(st.tuples(st.floats(0, 0.999), values), min_size=1, max_size=4)
+
+readers = pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.agent)
+
+
+def claude_specimens(lines: Any) -> None:
+    """Write a record of every shape that the Claude Code reader has a rule for."""
+    lines.user("start")
+    lines.user([{"type": "text", "text": "see"}, {"type": "image", "source": {}}])
+    lines.user("<command-name>/goal</command-name><command-args>be green</command-args>")
+    blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}]
+    lines.assistant(*blocks, {"type": "web_search_tool_result", "tool_use_id": "w", "content": []})
+    lines.calls("Edit", "t1", file_path="a.py", edits=[{"old": "x"}], command="make")
+    lines.queue("enqueue", "hurry")
+    lines.queue("remove")
+    lines.result("t1", [{"type": "text", "text": "ok"}], toolUseResult={"agentId": "a1"})
+    lines.queue("enqueue", "and then")
+    lines.queue("dequeue")
+    lines.queue("popAll", "x")
+    lines.attachment("queued_command", prompt="now", commandMode="prompt", origin={"kind": "human"})
+    lines.attachment("file", filename="a.py", content={"file": {}})
+    lines.attachment("plan_file_reference", planContent="# Plan", planFilePath="p.md")
+    lines.system("away_summary", content="You did it.")
+    lines.system("local_command", content="<command-name>/x</command-name>")
+    lines.add(type="summary", summary="Title", leafUuid="leaf")
+    lines.add(type="ai-title", aiTitle="Title", sessionId="s")
+    lines.add(type="pr-link", prUrl="https://example.org/1", sessionId="s")
+    lines.user("forked", forkedFrom={"sessionId": "f"})
+
+
+def codex_specimens(lines: Any) -> None:
+    """Write a line of every shape that the Codex reader has a rule for."""
+    spawn = {"subagent": {"thread_spawn": {"parent_thread_id": "p"}}}
+    lines.meta(source=spawn, forked_from_id="p")
+    lines.meta(id="p")
+    lines.event("task_started", turn_id="019d7e37-0000-7000-8000-000000000000")
+    lines.line("turn_context", cwd="/x", model="m")
+    lines.prompt("start")
+    lines.says("so")
+    lines.item("reasoning", summary=[{"type": "summary_text", "text": "hm"}], content=[])
+    arguments = json.dumps({"command": ["bash", "-lc", "x"], "path": "a.py"})
+    lines.item("function_call", name="shell", call_id="c1", arguments=arguments)
+    lines.event("exec_command_end", call_id="c1", exit_code=1)
+    output = json.dumps({"output": "no", "metadata": {"exit_code": 1}})
+    lines.item("function_call_output", call_id="c1", output=output)
+    lines.item("function_call", name="spawn_agent", call_id="c2", arguments="{}")
+    lines.item("function_call_output", call_id="c2", output='{"agent_id":"a"}')
+    lines.item("custom_tool_call", name="apply_patch", call_id="c3", input="*** Add File: a\n+x")
+    lines.item("custom_tool_call_output", call_id="c3", output=[{"text": "ok"}])
+    lines.item("local_shell_call", call_id="c4", action={"command": ["ls"]})
+    lines.item("web_search_call", action={"query": "q"})
+    lines.item("agent_message", content=[{"type": "input_text", "text": "task"}])
+    lines.event("agent_reasoning", text="hm")
+    lines.event("item_completed", item={"type": "UserMessage", "content": [{"text": "x"}]})
+    lines.event("thread_name_updated", thread_name="Title")
+    lines.event("thread_rolled_back", num_turns=1)
+    lines.event("exited_review_mode", review_output={"overall_explanation": "Sound."})
+    lines.line("compacted", message="So far")
+    lines.add(type="message", role="user", content=[{"type": "input_text", "text": "bare"}])
+
+
+def pi_specimens(lines: Any) -> None:
+    """Write an entry of every shape that the Pi reader has a rule for."""
+    lines.header(parentSession="/x/2026_abc.jsonl")
+    lines.prompt("start")
+    call = {"type": "toolCall", "id": "t|x", "name": "bash", "arguments": {"command": "x"}}
+    blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}, call]
+    lines.message("assistant", blocks, model="m", errorMessage="no", stopReason="error")
+    lines.message("toolResult", [{"type": "text", "text": "x"}], toolCallId="t", isError=True)
+    lines.message("bashExecution", command="ls", output="a", exitCode=1)
+    lines.message("compactionSummary", summary="So far")
+    lines.entry("compaction", summary="So far")
+    lines.entry("branch_summary", summary="Astray")
+    lines.entry("custom_message", content="x")
+    lines.entry("session_info", name="Title")
+
+
+def specimens(agent: str, build: Any) -> list[dict[str, Any]]:
+    """Return the specimens of one agent as parsed objects."""
+    name, fill = {
+        "claude-code": ("claude", claude_specimens),
+        "codex": ("codex", codex_specimens),
+        "pi": ("pi", pi_specimens),
+    }[agent]
+    lines = getattr(build, name)()
+    fill(lines)
+    return [json.loads(line) for line in lines.lines]
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield (container, key) of everything inside `value`."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in list(items):
+        yield value, key
+        if isinstance(item, dict | list):
+            yield from places(item)
+
+
+def check(reader: Any, content: bytes, agent_id: str | None) -> ReadReport:
+    """Read `content` with `reader` and check accounts, numbering and texts."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "rollout-s.jsonl")
+        path.write_bytes(content)
+        report = ReadReport()
+        source = Source(reader.agent, "p", "s", agent_id, path, len(content), 0)
+        records = list(reader.read(source, report))
+        reader.sniff(content)
+        reader.identify(path, content)
+        assert len(list(reader.discover(Path(folder), lambda *_: None))) <= 1
+    assert report.conserved
+    assert report.bytes_read == len(content)
+    assert [record.seq for record in records] == list(range(report.blocks))
+    assert report.prompts == sum(record.kind == "prompt" for record in records)
+    for record in records:
+        assert 0 <= record.byte_start < record.byte_end <= len(content)
+        for text in (record.text, record.tool_name, record.command, record.cwd, *record.paths):
+            assert "\0" not in text
+            text.encode()
+        assert agent_id is None or (record.is_sidechain and record.kind != "prompt")
+    return report
+
+
+def lines_of(records: list[Any]) -> bytes:
+    """Return objects as JSONL."""
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+@readers
+def test_the_specimens_are_all_known(reader, build):
+    """The records that the fuzzing starts from are whole and understood."""
+    report = check(reader, lines_of(specimens(reader.agent, build)), None)
+    assert report.unknown_types == {}
+    assert report.bad_line_count == 0
+
+
+@readers
+@FUZZ
+@given(mutations=mutations, agent_id=st.sampled_from([None, "a1"]))
+def test_mutated_records_are_read_or_counted(reader, build, mutations, agent_id):
+    """Real shapes with any of their values replaced by any other."""
+    records = copy.deepcopy(specimens(reader.agent, build))
+    for place, value in mutations:
+        found = list(places(records))
+        container, key = found[int(place * len(found))]
+        container[key] = value
+    check(reader, lines_of(records), agent_id)
+
+
+@readers
+def test_no_single_wrong_value_stops_a_reader(reader, build):
+    """Each value of each specimen, replaced in turn by one of every JSON type."""
+    original = specimens(reader.agent, build)
+    for index in range(len(list(places(original)))):
+        variants: list[Any] = []
+        for wrong in (None, True, -1, 1e300, "x", [], {}, [[]], [{"type": []}], {"type": {}}):
+            records = copy.deepcopy(original)
+            container, key = list(places(records))[index]
+            container[key] = wrong
+            top = (
+                next(i for i, record in enumerate(records) if record != original[i])
+                if (records != original)
+                else 0
+            )
+            variants.append(records[top])
+        check(reader, lines_of(variants), None)
+
+
+@readers
+@FUZZ
+@given(lines=st.lists(objects, max_size=5))
+def test_arbitrary_objects_are_read_or_counted(reader, lines):
+    """Any JSON objects with the formats' own names."""
+    check(reader, lines_of(lines), None)
+
+
+@readers
+@FUZZ
+@given(content=st.binary(max_size=400))
+def test_arbitrary_bytes_are_read_or_counted(reader, content):
+    """Any bytes at all."""
+    check(reader, content, None)
+
+
+@readers
+@FUZZ
+@given(
+    damage=st.lists(
+        st.tuples(st.floats(0, 1), st.binary(max_size=6), st.integers(0, 300)), max_size=6
+    )
+)
+def test_damaged_files_are_read_or_counted(reader, build, damage):
+    """A file with bytes cut out and others put in, anywhere."""
+    content = lines_of(specimens(reader.agent, build))
+    for place, put, cut in damage:
+        at = int(place * len(content))
+        content = content[:at] + put + content[at + cut :]
+    check(reader, content, None)
+
+
+@FUZZ
+@given(blocks=st.lists(st.one_of(st.just(b"\n"), st.binary(max_size=30), objects), max_size=8))
+def test_lines_account_for_every_line(tmp_path, blocks):
+    """Whatever the bytes, the number of lines is that of the newlines."""
+    content = b"".join(b if isinstance(b, bytes) else json.dumps(b).encode() for b in blocks)
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(content)
+    report = ReadReport()
+    found = list(read_objects(path, report))
+    unfinished = not content.endswith(b"\n") and content != b"" and not report.pending_bytes
+    assert report.lines == content.count(b"\n") + unfinished
+    assert report.lines == report.good_lines + report.bad_line_count + report.blank_lines
+    assert report.records == len(found)
+
+
+@readers
+def test_deep_nesting_is_no_danger(reader):
+    """Input nested 800 levels deep is read or refused, without recursion errors."""
+    deep: Any = "x"
+    for _ in range(800):
+        deep = [deep]
+    block = {"type": "tool_use", "id": "t", "name": "n", "input": {"a": deep}}
+    call = {"type": "toolCall", "id": "t", "name": "n", "arguments": {"a": deep}}
+    item = {"type": "web_search_call", "action": {"a": deep}}
+    message = {"content": [block, call], "role": "assistant"}
+    lines = [
+        {"type": "assistant", "uuid": "1", "message": message},
+        {"type": "message", "message": message},
+        {"type": "response_item", "payload": item},
+        {"type": "user", "message": deep},
+    ]
+    check(reader, lines_of(lines), None)
+
+
+def test_many_distinct_types_do_not_grow_the_report(write):
+    """A hostile file cannot fill memory through the report's counters."""
+    names = ("".join(chr(97 + int(digit)) for digit in str(number)) for number in range(3_000))
+    lines = [{"type": f"t{name}", "sessionId": name, "version": name} for name in names]
+    report = ReadReport()
+    assert list(read_session(write(lines_of(lines)), report=report)) == []
+    assert len(report.unknown_types) <= 501
+    assert len(report.own_session_ids) <= 501
+    assert len(report.agent_versions) <= 500
+    assert report.unknown_types.total() == 3_000

@@ -1,0 +1,243 @@
+"""All readers over real sessions of 20 repositories, held against counts made apart from us.
+
+`facts.json` is a strong hint, not an oracle: where we differ, the file was looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.models import Record
+from memory_assets.transcripts import ReadReport, Source, discover, read_session
+from memory_assets.transcripts.lines import GLUED
+
+MORE_PROMPTS_THAN_COUNTED = {
+    "7f78a542-6201-447a-8277-213165356894": (
+        6,
+        "two queued prompts that the count takes for doubles because the compaction summary "
+        "quotes them, and four typed while a tool ran, which stand beside its result",
+    ),
+    "70d782f7-b303-4e48-9512-6bec16c37abd": (1, "typed while a tool ran: beside its result"),
+    "2095544c-fa50-4027-b664-c37e578957ce": (
+        5,
+        "queued prompts that the count takes for doubles: the compaction summary quotes them",
+    ),
+    "ff59cfd2-09dc-4a18-8c9f-0d46c3d4e8cd": (
+        1,
+        "queued, ignored by the agent, and typed again three minutes later: two prompts",
+    ),
+}
+"""Sessions in which we find more human prompts than facts.json, and why."""
+
+SAME_NUMBER_OTHER_PROMPTS = {
+    "e8811ad6-93d9-4ee6-997d-2447a5d496f3": (
+        "the count has a queued prompt that was taken back into the editor, and lacks one "
+        "that went into the running turn: the compaction summary quotes it"
+    )
+}
+
+
+@dataclass
+class Read:
+    source: Source
+    report: ReadReport
+    records: list[Record]
+    facts: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def everything(dev_transcripts: Path) -> list[Read]:
+    """Every session of the evaluation data, found by discovery and read."""
+    facts = json.loads((dev_transcripts / "facts.json").read_text())["files"]
+    found = []
+    for owner in sorted(path for path in dev_transcripts.iterdir() if path.is_dir()):
+        roots = {"claude-code": owner / "claude", "codex": owner / "codex", "pi": owner / "pi"}
+        for source in discover(roots):
+            report = ReadReport()
+            records = list(read_session(source.path, source=source, report=report))
+            key = str(source.path.relative_to(dev_transcripts))
+            found.append(Read(source, report, records, facts[key]))
+    return found
+
+
+def test_every_transcript_is_found(everything):
+    """Discovery finds the 185 Claude Code, 41 Codex and 9 Pi files, and nothing else."""
+    assert Counter(read.source.agent for read in everything) == {
+        "claude-code": 185,
+        "codex": 41,
+        "pi": 9,
+    }
+
+
+def test_every_object_and_every_line_is_accounted_for(everything):
+    """Records in = kept + dropped by reason, and each line is good, bad, blank or pending."""
+    for read in everything:
+        assert read.report.conserved, read.source.path.name
+        assert read.report.blocks == len(read.records)
+        assert read.report.bytes_read == read.source.size
+        assert read.report.complete_offset + read.report.pending_bytes == read.source.size
+
+
+def test_nothing_in_the_data_is_unknown(everything):
+    """Each record type of 67 Claude Code versions and the others has a rule."""
+    unknown = Counter()
+    for read in everything:
+        unknown += read.report.unknown_types
+    assert not unknown
+
+
+def test_no_subagent_speaks_as_a_human(everything):
+    """Subagent files, guardians and inline sidechains hold no prompt."""
+    subagents = [read for read in everything if read.source.agent_id is not None]
+    assert len(subagents) == 31
+    for read in subagents:
+        assert read.report.prompts == 0
+        assert all(record.is_sidechain for record in read.records)
+    for read in everything:
+        prompts = [record for record in read.records if record.kind == "prompt"]
+        assert len(prompts) == read.report.prompts
+        assert not any(record.is_sidechain or record.role != "user" for record in prompts)
+
+
+def test_claude_prompts_agree_with_the_facts(everything):
+    """The number of human prompts is the counted one, but for the explained sessions."""
+    differences = {}
+    for read in everything:
+        facts = read.facts
+        if read.source.agent == "claude-code" and not facts["is_subagent"]:
+            counted = facts["human_prompts"] + facts["human_prompts_only_in_queue"]
+            if read.report.prompts != counted:
+                differences[read.source.session_id] = read.report.prompts - counted
+    assert differences == {
+        session: more for session, (more, _) in MORE_PROMPTS_THAN_COUNTED.items()
+    }
+
+
+def test_claude_prompts_begin_as_the_facts_say(everything):
+    """Not only as many: the same ones, compared by their first letters."""
+    for read in everything:
+        facts = read.facts
+        session = read.source.session_id
+        if read.source.agent != "claude-code" or facts["is_subagent"]:
+            continue
+        if session in MORE_PROMPTS_THAN_COUNTED or session in SAME_NUMBER_OTHER_PROMPTS:
+            continue
+        heads = facts["prompt_heads"] + facts["queue_only_heads"]
+        plain = Counter(_beginning(head) for head in heads if not head.startswith("<"))
+        said = [record.text for record in read.records if record.kind == "prompt"]
+        ours = Counter(_beginning(text) for text in said)
+        assert not plain - ours, session
+
+
+def _beginning(text: str) -> str:
+    return text.removeprefix("[image]").strip()[:25].strip()
+
+
+def test_codex_and_pi_prompts_agree_with_the_facts(everything):
+    """In files of humans each user_message event, or user message, is one prompt."""
+    delegated = {"019f046d-f5fa-75c3-98e4-fa591d856a51": 1}  # its first text is another thread's
+    for read in everything:
+        if read.source.agent == "claude-code" or read.source.agent_id is not None:
+            continue
+        types = read.facts["types"]
+        counted = types.get("event_msg/user_message", 0) + types.get("message:user", 0)
+        counted -= delegated.get(read.source.session_id, 0)
+        assert read.report.prompts == counted, read.source.path.name
+
+
+def test_bad_lines_agree_with_the_facts(everything):
+    """The same lines are bad, by number; those that were only glued lose nothing."""
+    glued = 0
+    for read in everything:
+        counted = read.facts["bad_lines"]
+        numbers = [number for number, _ in counted] if counted else []
+        ours = [bad.line_number for bad in read.report.bad_lines]
+        assert ours == numbers or ours == [number + 1 for number in numbers], read.source.path
+        merged = [bad for bad in read.report.bad_lines if bad.reason == GLUED]
+        assert all(bad.recovered == 2 for bad in merged)
+        glued += len(merged)
+    assert glued == 4
+
+
+def test_every_text_can_be_stored(everything):
+    """Texts encode to UTF-8 and hold no NUL; times are aware; ids are id-like."""
+    for read in everything:
+        for record in read.records:
+            record.text.encode()
+            assert "\0" not in record.text
+            assert record.timestamp is None or record.timestamp.utcoffset() is not None
+            assert record.record_uuid
+            assert " " not in record.record_uuid + record.tool_use_id + record.message_id
+
+
+def test_results_know_their_calls(everything):
+    """Nearly every tool result carries the name of its tool."""
+    named = Counter(
+        bool(record.tool_name)
+        for read in everything
+        for record in read.records
+        if record.kind == "tool_result"
+    )
+    assert named[False] <= 0.01 * named.total()
+
+
+def test_forks_share_the_ids_of_what_they_copied(everything, dev_transcripts):
+    """Copied records can be told by their uuids in the four families of forks."""
+    forks = json.loads((dev_transcripts / "facts.json").read_text())["forks"]
+    by_name = {read.source.path.name: read for read in everything}
+    assert forks
+    for fork in forks:
+        ids = []
+        for side in "ab":
+            records = by_name[Path(fork[side]).name].records
+            ids.append({record.record_uuid for record in records})
+        assert ids[0] & ids[1], fork
+
+
+def test_a_session_grows_without_changing_what_was(dev_transcripts):
+    """Each later state of a session begins with the prompts of each earlier one."""
+    sessions = sorted(path for path in dev_transcripts.glob("*/growth/*") if path.is_dir())
+    assert sessions
+    for session in sessions:
+        states = [list(read_session(path)) for path in sorted(session.glob("*/**/*.jsonl"))]
+        assert len(states) > 3
+        prompts = [[r for r in state if r.kind == "prompt"] for state in states]
+        final = [(prompt.record_uuid, prompt.text) for prompt in prompts[-1]]
+        assert sum(assert_begins(state, final) for state in prompts) > len(final)
+
+
+def test_any_state_of_a_file_begins_with_the_same_prompts(everything, tmp_path):
+    """Cut after any line, a real file gives the first of its prompts, with the same ids."""
+    cut = tmp_path / "cut.jsonl"
+    compared = 0
+    for read in everything:
+        if read.source.size > 1_000_000:
+            continue
+        content = read.source.path.read_bytes().splitlines(keepends=True)
+        final = [(r.record_uuid, r.text) for r in read.records if r.kind == "prompt"]
+        for part in (0.4, 0.8):
+            cut.write_bytes(b"".join(content[: int(len(content) * part)]))
+            records = list(read_session(cut, source=read.source))
+            compared += assert_begins([r for r in records if r.kind == "prompt"], final)
+    assert compared > 500
+
+
+def assert_begins(prompts: list[Record], final: list[tuple[str, str]]) -> int:
+    """Assert that `prompts` are the first of `final`, but for queued ones at their end.
+
+    Returns how many agree.
+    """
+    agreeing = 0
+    for prompt, later in zip(prompts, final, strict=False):
+        if (prompt.record_uuid, prompt.text) != later:
+            break
+        agreeing += 1
+    rest = prompts[agreeing:]
+    assert all(prompt.subtype == "queued" for prompt in rest)
+    return agreeing
