@@ -53,6 +53,26 @@ def column_lineage(
     )
 
 
+def plain_schema(columns: Mapping[str, str]) -> dg.TableSchema:
+    """Return a schema from column names and descriptions alone."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(name=name, description=description)
+            for name, description in columns.items()
+        ]
+    )
+
+
+def lineage_of(columns: Mapping[str, tuple[str, str]]) -> dg.TableColumnLineage:
+    """Return the lineage that maps each column to one (asset, column)."""
+    return dg.TableColumnLineage(
+        deps_by_column={
+            name: [dg.TableColumnDep(asset_key=dg.AssetKey(asset), column_name=column)]
+            for name, (asset, column) in columns.items()
+        }
+    )
+
+
 def definition_metadata(
     table: Table, upstream: str, sources: Mapping[str, tuple[str, ...]]
 ) -> dict[str, object]:

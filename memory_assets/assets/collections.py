@@ -10,8 +10,9 @@ from memory_assets.assets.session_summaries import session_summaries
 from memory_assets.assets.turn_embeddings import turn_embeddings
 from memory_assets.assets.user_prompts import user_prompts
 from memory_assets.embedding import DEFAULT_EMBEDDER
-from memory_assets.metadata import OWNERS, materialized
+from memory_assets.metadata import OWNERS, lineage_of, materialized, plain_schema
 from memory_assets.partitions import projects
+from memory_assets.pipeline.collection_rows import CHUNK_COLUMNS
 from memory_assets.pipeline.embed import embed_project
 from memory_assets.pipeline.index import (
     PROMPTS_INDEX,
@@ -23,6 +24,10 @@ from memory_assets.pipeline.index import (
 from memory_assets.resources import MemoryResource
 
 CHROMA_POOL = "chroma"
+_LINEAGE = {
+    name: ("turn_embeddings" if name == "embedding" else "turn_chunks", column)
+    for name, column in CHUNK_COLUMNS.items()
+}
 _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
 
 
@@ -35,6 +40,12 @@ _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
     code_version=DEFAULT_EMBEDDER,
     pool=CHROMA_POOL,
     retry_policy=_RETRY,
+    metadata={
+        "dagster/column_schema": plain_schema(
+            {name: f"From `{column}`." for name, column in CHUNK_COLUMNS.items()}
+        ),
+        "dagster/column_lineage": lineage_of(_LINEAGE),
+    },
 )
 def session_collection(
     context: dg.AssetExecutionContext, memory: MemoryResource

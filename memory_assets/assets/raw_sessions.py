@@ -5,10 +5,11 @@
 
 import dagster as dg
 
-from memory_assets.metadata import OWNERS, materialized
+from memory_assets.metadata import OWNERS, materialized, plain_schema
 from memory_assets.partitions import projects
 from memory_assets.pipeline.scan import scan_project
 from memory_assets.resources import MemoryResource
+from memory_assets.stores.catalog import SOURCE_COLUMNS
 from memory_assets.transcripts import READER_VERSIONS
 
 
@@ -24,6 +25,10 @@ class ScanConfig(dg.Config):
     group_name="transcripts",
     kinds={"json", "sqlite"},
     owners=OWNERS,
+    metadata={
+        "dagster/column_schema": plain_schema(SOURCE_COLUMNS),
+        "dagster/table_name": "catalog.sources",
+    },
     code_version="+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS)),
 )
 def raw_sessions(

@@ -3,12 +3,23 @@
 import dagster as dg
 
 from memory_assets.assets.raw_sessions import raw_sessions
-from memory_assets.metadata import OWNERS, materialized, table_schema
+from memory_assets.metadata import OWNERS, lineage_of, materialized, table_schema
 from memory_assets.partitions import projects
 from memory_assets.pipeline.redact import redact_project
 from memory_assets.redaction import load_redactor
 from memory_assets.resources import MemoryResource
 from memory_assets.stores.schemas import REDACTED_RECORDS
+
+_LINEAGE = {
+    "project": ("raw_sessions", "project"),
+    "project_root": ("raw_sessions", "facts"),
+    "agent": ("raw_sessions", "agent"),
+    "session_id": ("raw_sessions", "session_id"),
+    "agent_id": ("raw_sessions", "agent_id"),
+    "byte_start": ("raw_sessions", "path"),
+    "byte_end": ("raw_sessions", "path"),
+    "text": ("raw_sessions", "path"),
+}
 
 
 @dg.asset(
@@ -20,6 +31,7 @@ from memory_assets.stores.schemas import REDACTED_RECORDS
     code_version=load_redactor().ruleset_version,
     metadata={
         "dagster/column_schema": table_schema(REDACTED_RECORDS),
+        "dagster/column_lineage": lineage_of(_LINEAGE),
         "dagster/table_name": REDACTED_RECORDS.name,
     },
 )

@@ -3,12 +3,33 @@
 import dagster as dg
 
 from memory_assets.assets.redacted_records import redacted_records
-from memory_assets.metadata import OWNERS, materialized, table_schema
+from memory_assets.metadata import OWNERS, definition_metadata, materialized
 from memory_assets.partitions import projects
 from memory_assets.pipeline.summarise import summarise_project
 from memory_assets.resources import MemoryResource
-from memory_assets.stores.schemas import SESSION_SUMMARIES
+from memory_assets.stores.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
 from memory_assets.summaries import load_summarizer
+
+_TEXT = ("text", "kind", "subtype")
+_LINEAGE: dict[str, tuple[str, ...]] = {
+    "id": ("session_id",),
+    **dict.fromkeys(("title", "request", "learned", "completed", "next_steps", "notes"), _TEXT),
+    "investigated": ("text", "tool_name", "paths", "command"),
+    "files_read": ("paths", "tool_name", "is_error"),
+    "files_modified": ("paths", "tool_name", "is_error"),
+    "commands": ("command", "is_error"),
+    "errors": ("text", "is_error", "command", "paths"),
+    "commits": ("text", "command"),
+    "started_at": ("timestamp",),
+    "ended_at": ("timestamp",),
+    "duration_seconds": ("timestamp",),
+    "turns": ("kind",),
+    "prompts": ("kind",),
+    "tool_calls": ("kind",),
+    "text": _TEXT,
+    "content_hash": ("text",),
+    "summarizer_id": (),
+}
 
 
 @dg.asset(
@@ -18,10 +39,7 @@ from memory_assets.summaries import load_summarizer
     kinds={"parquet"},
     owners=OWNERS,
     code_version=load_summarizer().summarizer_id,
-    metadata={
-        "dagster/column_schema": table_schema(SESSION_SUMMARIES),
-        "dagster/table_name": SESSION_SUMMARIES.name,
-    },
+    metadata=definition_metadata(SESSION_SUMMARIES, REDACTED_RECORDS.name, _LINEAGE),
 )
 def session_summaries(
     context: dg.AssetExecutionContext, memory: MemoryResource

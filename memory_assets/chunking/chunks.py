@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
@@ -196,10 +197,11 @@ def _starts(parts: Sequence[Segment]) -> list[int]:
 def _role(
     parts: Sequence[Segment], starts: Sequence[int], start: int, end: int
 ) -> Literal["user", "assistant", "turn"]:
+    first = max(0, bisect_right(starts, start) - 1)
     speakers = {
         part.speaker
-        for part, at in zip(parts, starts, strict=True)
-        if at < end and at + len(part.text) > start
+        for part, at in zip(parts[first:], starts[first : bisect_left(starts, end)], strict=False)
+        if at + len(part.text) > start
     }
     if len(speakers) == 2:
         return "turn"

@@ -79,10 +79,14 @@ def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> 
     elif record.kind == "tool_result":
         segment = Segment("user", _stripped(_reply(record)))
     elif record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
-        segment = Segment("assistant", _stripped(record.text))
+        segment = Segment("assistant", _stripped(record.text.cut(_plan_start(record.text))))
     else:
         return None
     return segment if segment.text else None
+
+
+def _plan_start(text: str) -> int:
+    return len("plan:") if text.startswith("plan:") else 0
 
 
 def _stripped(text: RedactedText) -> RedactedText:

@@ -1,15 +1,17 @@
 """Which session owns a record that stands in several: forks and resumes count once.
 
 A fork starts with copies of earlier records under the same uuid (formats.md, 1.6).
-Each shared record belongs to the oldest session that holds it: the one that the records
-themselves name, else the one whose first record of its own is earliest (a file that is
-nothing but the shared part ended where the fork began).
+Each shared record belongs to the oldest session that holds it. Of two sessions the older
+is the one that the other's records name; else the one that already counted as older;
+else the one that was first to write something the other has not (a file that is nothing
+but the shared part ended where the fork began).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cmp_to_key
 from hashlib import blake2b
 
 import numpy as np
@@ -19,6 +21,8 @@ RECORD_DTYPE = np.dtype([("id", np.uint64), ("time_ms", np.int64)])
 """One record of a source: hash of its uuid, and when it was written (0: unknown)."""
 
 RecordIds = npt.NDArray[np.uint64]
+SessionKey = tuple[str, str]
+"""Project and session: a file that was moved or copied may stand in two projects."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,21 @@ class SessionRecords:
     """The records of one session's main file, in file order, as `RECORD_DTYPE` rows.
 
     `named` is the session that most of its records name, which for an old-style fork is
-    the one they were copied from.
+    the one they were copied from. `gave_way`: some of its records counted as copies
+    before. It goes on giving way, so that an original that grows after it was forked
+    keeps its turns.
     """
 
+    project: str
     session_id: str
     records: npt.NDArray[np.void]
     named: str | None = None
+    gave_way: bool = False
+
+    @property
+    def key(self) -> SessionKey:
+        """What tells it from every other file."""
+        return (self.project, self.session_id)
 
 
 def hash_record_id(record_uuid: str) -> int:
@@ -39,7 +52,7 @@ def hash_record_id(record_uuid: str) -> int:
     return int.from_bytes(blake2b(record_uuid.encode(), digest_size=8).digest(), "little")
 
 
-def copied_records(sessions: Sequence[SessionRecords]) -> dict[str, RecordIds]:
+def copied_records(sessions: Sequence[SessionRecords]) -> Mapping[SessionKey, RecordIds]:
     """Return, per session that holds copies, the sorted ids that another session owns.
 
     Independent of the order of `sessions`.
@@ -51,27 +64,38 @@ def copied_records(sessions: Sequence[SessionRecords]) -> dict[str, RecordIds]:
     shared = ids[counts > 1]
     if not len(shared):
         return {}
-    holders = [
-        (session, np.intersect1d(own, shared, assume_unique=True))
+    held_by = {
+        session.key: held
         for session, own in zip(sessions, unique, strict=True)
-    ]
-    holders = [(session, held) for session, held in holders if len(held)]
-    holders.sort(key=lambda holder: _age(holder[0], shared, [other for other, _ in holders]))
+        if len(held := np.intersect1d(own, shared, assume_unique=True))
+    }
+    holders = sorted((s for s in sessions if s.key in held_by), key=lambda session: session.key)
+    holders.sort(key=cmp_to_key(_by_age))
     taken = np.empty(0, dtype=np.uint64)
-    copied: dict[str, RecordIds] = {}
-    for session, held in holders:
+    copied: dict[SessionKey, RecordIds] = {}
+    for session in holders:
+        held = held_by[session.key]
         repeats = np.intersect1d(held, taken, assume_unique=True)
         if len(repeats):
-            copied[session.session_id] = repeats
+            copied[session.key] = repeats
         taken = np.union1d(taken, held)
     return copied
 
 
-def _age(
-    session: SessionRecords, shared: RecordIds, holders: Iterable[SessionRecords]
-) -> tuple[bool, int, str]:
-    others = {other.session_id for other in holders} - {session.session_id}
-    own = session.records[~np.isin(session.records["id"], shared)]
+def _by_age(one: SessionRecords, other: SessionRecords) -> int:
+    """Return -1 if `one` is older than `other`, 1 if it is younger, 0 if nothing tells."""
+    if one.session_id != other.session_id:
+        names, is_named = one.named == other.session_id, other.named == one.session_id
+        if names != is_named:
+            return 1 if names else -1
+    if one.gave_way != other.gave_way:
+        return 1 if one.gave_way else -1
+    first, second = _first_apart(one, other), _first_apart(other, one)
+    return (first > second) - (first < second)
+
+
+def _first_apart(session: SessionRecords, other: SessionRecords) -> int:
+    """Return when `session` first wrote what `other` has not; -1 if it never did."""
+    own = session.records[~np.isin(session.records["id"], other.records["id"])]
     own_times = own["time_ms"][own["time_ms"] > 0]
-    first_own = int(own_times[0]) if len(own_times) else -1
-    return (session.named in others, first_own, session.session_id)
+    return int(own_times[0]) if len(own_times) else -1

@@ -17,6 +17,35 @@ from memory_assets.stores.vectors import Metadata
 LIST_SEPARATOR = ","
 
 
+CHUNK_COLUMNS = {
+    "id": "id",
+    "embedding": "vector",
+    "document": "text",
+    **{
+        name: name
+        for name in (
+            "session_id",
+            "project",
+            "project_root",
+            "agent",
+            "timestamp",
+            "turn_id",
+            "turn_index",
+            "part",
+            "role",
+            "tools_used",
+            "files",
+            "git_branch",
+            "ingested_at",
+            "content_hash",
+        )
+    },
+    "ts_epoch": "timestamp",
+}
+"""What a row of `<agent>-sessions` holds, and the column of turn_chunks (`embedding`: of
+turn_embeddings) that each comes from."""
+
+
 @dataclass(frozen=True)
 class CollectionRow:
     """One row to upsert."""

@@ -16,6 +16,7 @@ from memory_assets.models import RedactedRecord
 from memory_assets.pipeline.attribution import (
     RECORD_DTYPE,
     RecordIds,
+    SessionKey,
     SessionRecords,
     copied_records,
     hash_record_id,
@@ -80,7 +81,7 @@ def session_files(components: Components, project: str) -> list[SessionFiles]:
         components.catalog.sources(project), key=lambda row: (row.session_id, row.agent_id)
     )
     return [
-        SessionFiles(session_id, tuple(files), copied.get(session_id, _NOTHING_COPIED))
+        SessionFiles(session_id, tuple(files), copied.get((project, session_id), _NOTHING_COPIED))
         for session_id, files in groupby(rows, key=lambda row: row.session_id)
     ]
 
@@ -122,16 +123,28 @@ def redact_project(components: Components, project: str) -> StageReport:
     return report
 
 
-def _copied(components: Components, project: str) -> Mapping[str, RecordIds]:
+def _copied(components: Components, project: str) -> Mapping[SessionKey, RecordIds]:
+    catalog = components.catalog
+    rows = catalog.families_of(project)
+    made: dict[SessionKey, Product] = {}
+    for name in {row.project for row in rows}:
+        made.update(catalog.products(STAGE, name))
     holders = [
         SessionRecords(
+            row.project,
             row.session_id,
             np.frombuffer(row.record_ids, dtype=RECORD_DTYPE),
-            row.facts.get("named_session"),
+            named=row.facts.get("named_session"),
+            gave_way=_gave_way(made.get((row.project, row.session_id))),
         )
-        for row in components.catalog.families_of(project)
+        for row in rows
+        if row.gone_at is None or (row.project, row.session_id) in made
     ]
     return copied_records(holders)
+
+
+def _gave_way(product: Product | None) -> bool:
+    return product is not None and int(product.facts.get("copied_blocks", 0)) > 0
 
 
 def _redact_session(

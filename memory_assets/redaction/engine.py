@@ -19,6 +19,7 @@ from memory_assets.redaction.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.assignments import find_assignment
 from memory_assets.redaction.names import KEYWORDS
 from memory_assets.redaction.token_runs import MASK, RUNS, TokenFormat, TokenIndex, find_named
+from memory_assets.redaction.wordlist import words
 
 _TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
 _DIGIT = re.compile(r"[0-9]")
@@ -27,7 +28,14 @@ _BLOB = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _MOST_COMPARED = 1_000_000_000
 """Characters compared, at most, to find a text's secrets in the rest of it: a second's work."""
 _LONGEST_BLOB = 8_000
-_STRUCTURAL = frozenset({*ASSIGNMENT_RULES.values(), "named-secret", "bearer-token", "url-token"})
+_BY_NAME = (*ASSIGNMENT_RULES.values(), "named-secret")
+_BY_SURROUNDINGS = words(
+    "bearer-token url-token url-password curl-user command-password cookie kubernetes-secret"
+    " encoded-secret"
+)
+_TELLING = dict.fromkeys(_BY_NAME, 0) | dict.fromkeys(_BY_SURROUNDINGS, 1)
+_MOST_TELLING = 2
+"""How much a rule says about what it found: a name alone, its surroundings, its format."""
 
 
 class Span(NamedTuple):
@@ -143,7 +151,8 @@ def _repeated(text: str, found: list[Span]) -> list[Span]:
     for value, rule in islice(seen.items(), affordable):
         position = text.find(value)
         while position >= 0:
-            everywhere.append(Span(position, position + len(value), rule))
+            if not text.startswith("<redacted:", position - 10):
+                everywhere.append(Span(position, position + len(value), rule))
             position = text.find(value, position + len(value))
     return everywhere
 
@@ -156,14 +165,19 @@ def _is_password_command(text: str, position: int) -> bool:
 def merge(spans: Iterable[Span]) -> list[Span]:
     """Return the spans in order, overlapping ones joined under the most telling rule.
 
-    A vendor's rule tells more than a structural one; among equals the longer span names it.
+    A format tells more than surroundings, these more than a name; among equals the longer
+    span names the whole.
     """
     merged: list[Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:
             last = merged[-1]
-            telling = max(last, span, key=lambda s: (s.rule not in _STRUCTURAL, s.end - s.start))
+            telling = max(last, span, key=_weight)
             merged[-1] = Span(last.start, max(last.end, span.end), telling.rule)
         else:
             merged.append(span)
     return merged
+
+
+def _weight(span: Span) -> tuple[int, int]:
+    return _TELLING.get(span.rule, _MOST_TELLING), span.end - span.start

@@ -109,8 +109,14 @@ class Redactor:
         Raises:
             RedactionFailed: the text does not come to rest; nothing of it may be kept.
         """
-        cut = path is not None and self._policy.cut_contents(text, (path,))
-        return self._redact(text, ((0, len(text)),) if cut else ())
+        if path is None:
+            return self._redact(text, ())
+        if not self._policy.cut_contents(text, (path,)):
+            scanned = self._redact(text, ())
+            # tags may have made it larger than may stay
+            if not self._policy.cut_contents(scanned.text, (path,)):
+                return scanned
+        return self._redact(text, ((0, len(text)),))
 
     def find(self, text: str) -> tuple[Finding, ...]:
         """Return what `redact` would take out; empty on text that is already redacted."""

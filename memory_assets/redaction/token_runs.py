@@ -23,7 +23,8 @@ RUNS = re.compile(b"\x01" * SHORTEST_RUN + b"\x01*")
 Found = tuple[int, int, str]
 """Start, end and rule of a token."""
 
-_LEADING = frozenset(".:/+~!\\%[")
+_ESCAPES = frozenset("\\%[")
+_JOINTS = frozenset(":!.")
 _LONGEST_VALUE = 600
 _SHORT_RUN = re.compile(r"[\w\-]{0,40}")
 _FIRST_RUN = re.compile(r"[A-Za-z0-9_\-]*")
@@ -98,6 +99,7 @@ class TokenIndex:
         self._outside = {key: _Bucket(entries) for key, entries in outside.items()}
         self._shapes = _Bucket(shapes)
         self._short = _Bucket(short)
+        self._outside_ends = frozenset(key[-1] for key in outside)
         heads = "|".join(re.escape(head) for head in sorted(inside))
         self._after_separator = re.compile(f"[_-](?={heads})")
 
@@ -107,34 +109,41 @@ class TokenIndex:
         bucket = self._inside.get(text[start : start + 2])
         if bucket is not None:
             bucket.match(text, start, found)
-        if start and text[start - 1] in _LEADING:
-            self._find_led(text, start, end, found)
+        begin = start
+        before = text[start - 1] if start else " "
+        if before in self._outside_ends:
+            self._find_led(text, start, found)
+        elif before in _ESCAPES:
+            begin = _after_escape(text, start)
+            bucket = self._inside.get(text[begin : begin + 2])
+            if bucket is not None:
+                bucket.match(text, begin, found)
         if has_digit:
+            if before in _JOINTS:
+                self._find_short(text, start, found)
             for separator in self._after_separator.finditer(text, start, end):
                 bucket = self._inside[text[separator.end() : separator.end() + 2]]
                 bucket.match(text, separator.end(), found)
             if text[end : end + 1] == "." or 33 < end - start < 100:
-                self._shapes.match(text, start, found)
+                self._shapes.match(text, begin, found)
         return found
 
-    def _find_led(self, text: str, start: int, end: int, found: list[Found]) -> None:
-        """Add the tokens whose prefix, or whose escaped predecessor, ends just before a run."""
+    def _find_led(self, text: str, start: int, found: list[Found]) -> None:
+        """Add the tokens whose prefix ends just before a run: `SG.`, `hvs.`."""
         bucket = self._outside.get(text[max(start - 3, 0) : start])
         bucket = bucket or self._outside.get(text[start - 2 : start])
         if bucket is not None:
             for lead in bucket.leads:
                 if start >= lead:
                     bucket.match(text, start - lead, found)
+
+    def _find_short(self, text: str, start: int, found: list[Found]) -> None:
+        """Add the tokens whose first part is too short for a run: `1234567890:AA...`."""
         hop = start
-        while hop > start - 48 and hop and text[hop - 1] in ":!.":
+        while hop > start - 48 and hop and text[hop - 1] in _JOINTS:
             before = _SHORT_RUN.match(text[max(hop - 41, 0) : hop - 1][::-1])
             hop -= 1 + (before.end() if before else 0)
             self._short.match(text, _after_escape(text, hop), found)
-        begin = _after_escape(text, start)
-        if begin > start:
-            bucket = self._inside.get(text[begin : begin + 2])
-            if bucket is not None:
-                bucket.match(text, begin, found)
 
 
 def _after_escape(text: str, position: int) -> int:

@@ -74,6 +74,23 @@ class SourceRow:
     gone_at: str | None = None
 
 
+SOURCE_COLUMNS = {
+    "agent": "Agent that wrote the transcript.",
+    "project": "Partition key: the project's directory name.",
+    "session_id": "Session, from the file's name.",
+    "agent_id": "Subagent that the file belongs to; empty for the main file.",
+    "path": "Where the file lies; it is never moved or copied.",
+    "size": "Bytes when it was read.",
+    "mtime_ns": "When it was last written, nanoseconds since 1970.",
+    "fingerprint": "Keyed hash of its complete lines.",
+    "reader_version": "Reader that read it.",
+    "family": "Hash of its first record, which forks share.",
+    "facts": "Counts of lines, records by type, prompts, bad lines by number and reason.",
+    "gone_at": "When its agent was found to have deleted it.",
+}
+"""Columns of `sources`, as the UI shows them."""
+
+
 @dataclass(frozen=True)
 class Product:
     """One session at one stage: what it was made from and what came out."""

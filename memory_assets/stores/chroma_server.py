@@ -122,6 +122,9 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
     while time.monotonic() < deadline:
         endpoint = running(data_dir)
         if endpoint is not None:
+            if endpoint.pid != process.pid:  # another was first: ours must not follow it
+                process.terminate()
+                process.wait()
             return endpoint
         if process.poll() is not None and not _lock_is_held(data_dir):
             break

@@ -87,7 +87,7 @@ TURN_CHUNKS = Table(
     "turn_chunks",
     pa.schema(
         [
-            _field("id", pa.string(), "session::<session>::turn::<n>[::part::<k>]."),
+            _field("id", pa.string(), "`session::<session>::turn::<n>[::part::<k>]`."),
             _field("turn_id", pa.string(), "Turn that the passage belongs to."),
             _field("part", pa.int32(), "Passage of the turn, from 0."),
             *_WHERE,
@@ -141,7 +141,7 @@ USER_PROMPTS = Table(
     "user_prompts",
     pa.schema(
         [
-            _field("id", pa.string(), "prompt::<session>::<turn>[::<part>]."),
+            _field("id", pa.string(), "`prompt::<session>::<turn>[::<part>]`."),
             _field("turn_id", pa.string(), "Turn that the prompt starts."),
             _field("part", pa.int32(), "Passage of the prompt, from 0."),
             *_WHERE,
@@ -171,7 +171,7 @@ SESSION_SUMMARIES = Table(
     "session_summaries",
     pa.schema(
         [
-            _field("id", pa.string(), "summary::<session>."),
+            _field("id", pa.string(), "`summary::<session>`."),
             *_WHERE,
             _field("title", pa.string(), "The session's title."),
             _field("request", pa.string(), "What was asked."),

@@ -140,6 +140,12 @@ def test_human_words_given_through_tools_are_kept(script: Any) -> None:
     assert chunk.role == "user"
 
 
+def test_plan_put_to_the_human_is_prose(script: Any) -> None:
+    """The plan an agent submits for approval is something it said."""
+    script.prompt("go").add("tool_use", "plan:\n# Pin openssl\nThen rebuild.", tool="ExitPlanMode")
+    assert _text(script) == "go\n\n# Pin openssl\nThen rebuild."
+
+
 def test_facts_are_the_whole_turns_on_every_passage(script: Any) -> None:
     """A filter by tool or file finds the turn whichever passage answers."""
     script.prompt("go").opens("Edit", "/home/ada/app/src/a.py").says(LONG).runs("make")

@@ -50,9 +50,7 @@ def _drawn(hint: Any) -> st.SearchStrategy[Any]:
         int: st.integers(0, 2**31 - 1),
         bool: st.booleans(),
         float: st.floats(0, 1e9),
-        datetime: st.datetimes(
-            datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)
-        ),
+        datetime: st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),
         type(None): st.none(),
     }
     if hint in simple:

@@ -74,7 +74,8 @@ def _released(processes: list[subprocess.Popen[str]]) -> list[str]:
 def test_processes_that_want_it_at_once_get_the_same_server(
     servers: Any, after_a_crash: bool
 ) -> None:
-    """Four of them, released together: one server runs, and all four know it."""
+    """Four of them, released together: one server runs, all four know it, and when it is
+    stopped no other takes its place."""
     data_dir = servers.data_dir()
     if after_a_crash:
         os.kill(servers.start(data_dir).pid, signal.SIGKILL)
@@ -83,6 +84,9 @@ def test_processes_that_want_it_at_once_get_the_same_server(
     assert endpoint is not None
     servers.watch(endpoint.pid)
     assert set(answers) == {f"{endpoint.pid} {endpoint.port}"}
+    chroma_server.stop(data_dir)
+    time.sleep(1.5)
+    assert chroma_server.running(data_dir) is None
 
 
 def test_a_running_server_is_used_again(servers: Any) -> None:
@@ -181,9 +185,7 @@ def test_a_server_that_is_still_starting_never_points_at_another(servers: Any) -
     )
     servers.watch(starting.pid)
     seen = set()
-    assert _wait(
-        lambda: seen.add(chroma_server.running(data_dir)) or len(seen - {None}) > 0, 20.0
-    )
+    assert _wait(lambda: seen.add(chroma_server.running(data_dir)) or len(seen - {None}) > 0, 20.0)
     assert {endpoint.pid for endpoint in seen - {None}} == {starting.pid}
     chroma_server.stop(data_dir)
     starting.wait(10)

@@ -134,9 +134,7 @@ def test_a_plain_string_far_down_leaves_the_old_file(lake: Lake, rows: Any) -> N
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-def test_no_name_leads_outside_the_lake(
-    lake: Lake, rows: Any, tmp_path: Path, name: str
-) -> None:
+def test_no_name_leads_outside_the_lake(lake: Lake, rows: Any, tmp_path: Path, name: str) -> None:
     """A hostile project or session gets a file in its table, and is listed by its name."""
     before = {path for path in _files(tmp_path) if not path.is_relative_to(lake.root)}
     lake.write(USER_PROMPTS, name, name, [rows.row(USER_PROMPTS)])

@@ -150,7 +150,7 @@ def test_vectors_of_another_embedder_are_refused(store: VectorStore) -> None:
     store.open(name, VERSIONS)
     other = replace(VERSIONS, embedder_id="model-b")
     for refuse in (store.open, store.get):
-        with pytest.raises(StoreMismatch, match="MEMORY_EMBEDDER.*memory ingest --full"):
+        with pytest.raises(StoreMismatch, match=r"MEMORY_EMBEDDER.*memory ingest --full"):
             refuse(name, other)
     assert store.get(name).embedder_id == "model-a"
 
@@ -212,8 +212,9 @@ def test_a_server_that_does_not_answer_is_an_error(tmp_path: Any) -> None:
 def test_errors_never_carry_what_was_sent(servers: Any) -> None:
     """The server is gone in the middle: message and cause hold neither text nor metadata."""
     data_dir = servers.data_dir()
-    collection = open_vectors(data_dir, url=None, idle_seconds=60.0).open("c", VERSIONS)
+    collection = open_vectors(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
     servers.start(data_dir)
+    _fill(collection, 1)
     wrong_size = np.zeros((1, 7), np.float32)
     metadata: list[Metadata] = [{"k": "private-metadata"}]
     errors = []

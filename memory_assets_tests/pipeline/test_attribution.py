@@ -1,0 +1,192 @@
+"""A record that stands in several files belongs to the oldest session, whatever the order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_assets.pipeline.attribution import (
+    RECORD_DTYPE,
+    SessionRecords,
+    copied_records,
+    hash_record_id,
+)
+
+PREFIX = {"r1": 1, "r2": 2, "r3": 3}
+
+
+def _session(
+    session_id: str,
+    records: Mapping[str, int],
+    *,
+    project: str = "p",
+    named: str | None = None,
+    gave_way: bool = False,
+) -> SessionRecords:
+    """A file with these records: name and time, in file order."""
+    rows = [(hash_record_id(name), time) for name, time in records.items()]
+    return SessionRecords(
+        project, session_id, np.array(rows, dtype=RECORD_DTYPE), named or session_id, gave_way
+    )
+
+
+def _copied(*sessions: SessionRecords) -> dict[str, set[str]]:
+    """The names of the copies in each file, by session (`project/session` outside `p`)."""
+    names = {
+        hash_record_id(name): name
+        for name in ("r1", "r2", "r3", "r4", "o1", "f1", "f2", "g1", "h1", *"abcdefgh")
+    }
+    return {
+        session_id if project == "p" else f"{project}/{session_id}": {
+            names[int(record_id)] for record_id in ids
+        }
+        for (project, session_id), ids in copied_records(sessions).items()
+    }
+
+
+def test_sessions_that_share_nothing_copy_nothing() -> None:
+    """None, one, or several strangers."""
+    one, two = _session("one", {"a": 1}), _session("two", {"b": 1})
+    assert _copied() == _copied(one) == _copied(one, two) == {}
+    assert _copied(one, _session("empty", {})) == {}
+
+
+def test_a_fork_that_kept_the_session_id_names_the_original() -> None:
+    """The name decides, even where the original went on later than the fork."""
+    original = _session("original", {**PREFIX, "o1": 90})
+    fork = _session("fork", {**PREFIX, "f1": 20}, named="original")
+    assert _copied(original, fork) == {"fork": {"r1", "r2", "r3"}}
+
+
+def test_a_fork_with_rewritten_ids_is_the_one_that_went_on_later() -> None:
+    """Nothing but the uuids gives it away: the original wrote on before the fork began."""
+    original = _session("zz-original", {**PREFIX, "o1": 10})
+    fork = _session("aa-fork", {**PREFIX, "f1": 20})
+    assert _copied(original, fork) == {"aa-fork": {"r1", "r2", "r3"}}
+
+
+def test_an_original_that_ended_at_the_fork_is_older() -> None:
+    """A resumed session in a new file: the old file has nothing of its own."""
+    original = _session("zz-original", PREFIX)
+    resumed = _session("aa-resumed", {**PREFIX, "f1": 20})
+    assert _copied(original, resumed) == {"aa-resumed": {"r1", "r2", "r3"}}
+
+
+def test_an_original_that_grows_after_the_fork_keeps_its_records() -> None:
+    """Once the fork counted as a fork it stays one, so no turn changes its session."""
+    original = _session("original", {**PREFIX, "o1": 90})
+    fork = _session("fork", {**PREFIX, "f1": 20}, gave_way=True)
+    assert _copied(original, fork) == {"fork": {"r1", "r2", "r3"}}
+
+
+def test_copies_need_not_stand_at_the_beginning() -> None:
+    """A fork may open with records of its own; times unknown do not decide."""
+    original = _session("original", {"r1": 1, "o1": 10})
+    fork = _session("fork", {"f1": 0, "r1": 1, "f2": 20})
+    assert _copied(original, fork) == {"fork": {"r1"}}
+
+
+def test_a_fork_of_a_fork_copies_from_both() -> None:
+    """The first fork went on with one record, which the second copied too: the original
+    still owns what it wrote, and the first fork what it added."""
+    original = _session("original", {"r1": 1, "r2": 2, "o1": 3})
+    fork = _session("fork", {"r1": 1, "r2": 2, "f1": 10})
+    second = _session("second", {"r1": 1, "r2": 2, "f1": 10, "g1": 20})
+    assert _copied(original, fork, second) == {
+        "fork": {"r1", "r2"},
+        "second": {"r1", "r2", "f1"},
+    }
+
+
+def test_two_forks_of_one_original_copy_from_it_alone() -> None:
+    """What the two forks wrote themselves is not shared."""
+    original = _session("original", {**PREFIX, "o1": 4})
+    one = _session("one", {"r1": 1, "r2": 2, "f1": 10})
+    two = _session("two", {"r1": 1, "g1": 20})
+    assert _copied(original, one, two) == {"one": {"r1", "r2"}, "two": {"r1"}}
+
+
+def test_one_session_in_two_projects_is_counted_in_one_of_them() -> None:
+    """A moved or copied directory: one file keeps its records, only the other gives way."""
+    here = _session("s", {"r1": 1, "r2": 2}, project="p")
+    there = _session("s", {"r1": 1, "r2": 2, "r3": 3}, project="q")
+    assert _copied(here, there) == {"q/s": {"r1", "r2"}}
+    same = _session("s", {"r1": 1, "r2": 2}, project="q")
+    assert _copied(here, same) == _copied(same, here) == {"q/s": {"r1", "r2"}}
+    settled = _session("s", {"r1": 1, "r2": 2}, project="p", gave_way=True)
+    assert _copied(settled, same) == {"s": {"r1", "r2"}}
+
+
+@st.composite
+def _families(draw: st.DrawFn) -> tuple[list[SessionRecords], dict[str, str]]:
+    """Sessions that fork each other, and who wrote each record.
+
+    Each fork copies a beginning of an older session and goes on from there; time moves on.
+    """
+    clock = 0
+    files: list[list[tuple[str, int]]] = []
+    writer: dict[str, str] = {}
+    names = draw(st.permutations([f"s{number}" for number in range(draw(st.integers(2, 6)))]))
+    for name in names:
+        records: list[tuple[str, int]] = []
+        if files:
+            parent = draw(st.sampled_from(files))
+            records = parent[: draw(st.integers(0, len(parent)))]
+        for _ in range(draw(st.integers(1, 3))):
+            clock += 1
+            writer[f"r{clock}"] = name
+            records = [*records, (f"r{clock}", clock)]
+        files.append(records)
+    made = [_session(name, dict(file)) for name, file in zip(names, files, strict=True)]
+    return made, writer
+
+
+@given(family=_families(), data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_each_record_belongs_to_the_session_that_wrote_it(
+    family: tuple[list[SessionRecords], dict[str, str]], data: st.DataObject
+) -> None:
+    """In every family of forks, in any order of the files: one owner, the true one."""
+    sessions, writer = family
+    copied = copied_records(data.draw(st.permutations(sessions)))
+    for session in sessions:
+        mine = {int(value) for value in session.records["id"]}
+        copies = {int(value) for value in copied.get(session.key, ())}
+        wrote = {hash_record_id(name) for name, who in writer.items() if who == session.session_id}
+        assert mine - copies == wrote
+
+
+_ANY_SESSION = st.builds(
+    _session,
+    st.sampled_from(["s1", "s2", "s3", "s4", "s5"]),
+    st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 5)),
+    project=st.sampled_from(["p", "q"]),
+    named=st.sampled_from([None, "s1", "s2", "s3"]),
+    gave_way=st.booleans(),
+)
+
+
+@given(
+    sessions=st.lists(_ANY_SESSION, max_size=6, unique_by=lambda session: session.key),
+    data=st.data(),
+)
+@settings(max_examples=150, deadline=None)
+def test_whatever_the_files_each_record_counts_once(
+    sessions: list[SessionRecords], data: st.DataObject
+) -> None:
+    """Even where the evidence contradicts itself: one owner, in any order of the files."""
+    copied = copied_records(sessions)
+    again = copied_records(data.draw(st.permutations(sessions)))
+    assert {key: list(ids) for key, ids in copied.items()} == {
+        key: list(ids) for key, ids in again.items()
+    }
+    owned = [
+        int(record_id)
+        for session in sessions
+        for record_id in np.setdiff1d(session.records["id"], copied.get(session.key, []))
+    ]
+    everything = {int(value) for session in sessions for value in session.records["id"]}
+    assert sorted(owned) == sorted(everything)
