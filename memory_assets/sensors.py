@@ -9,7 +9,6 @@ import dagster as dg
 
 from memory_assets.jobs import ingest_project
 from memory_assets.partitions import is_valid_key, new_keys, projects
-from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.plan import ProjectPlan, plan
 from memory_assets.pipeline.scan import find_sources
 from memory_assets.resources import MemoryResource
@@ -49,7 +48,7 @@ def projects_directory_sensor(
     requested first, and the next tick goes on. A vanished file only gets noted.
     """
     settings = memory.settings()
-    components = Components(settings)
+    components = memory.components()
     deadline = time.monotonic() + settings.sensor_seconds_per_tick
     requested = _from_cursor(context.cursor)
     works = plan(components, find_sources(components), until=deadline)

@@ -60,9 +60,6 @@ class Settings(BaseSettings):
     allowlist: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Globs of paths whose contents may be kept when large, comma-separated."
     )
-    max_line_bytes: int = Field(
-        64 * 1024 * 1024, gt=0, description="A transcript line longer than this is skipped."
-    )
     sensor_runs_per_tick: int = Field(20, gt=0, description="Runs a sensor tick may request.")
     sensor_seconds_per_tick: float = Field(20.0, gt=0, description="Time a sensor tick may take.")
 

@@ -1,0 +1,63 @@
+"""Documentation fails the build when it stops being true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from memory_assets.definitions import ASSETS
+from memory_assets.entrypoints.cli import app
+from memory_assets.settings import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", sorted(Settings.model_fields))
+def test_every_setting_is_documented(name: str) -> None:
+    """docs/settings.md has a row for each setting, and its default where it is a number."""
+    rows = (ROOT / "docs" / "settings.md").read_text().splitlines()
+    row = [line for line in rows if line.startswith(f"| `MEMORY_{name.upper()}`")]
+    assert len(row) == 1
+    default = Settings.model_fields[name].default
+    if isinstance(default, int | float):
+        assert f"| {default:g} |" in row[0]
+
+
+def test_no_setting_is_documented_that_does_not_exist() -> None:
+    """Every `MEMORY_X` row of docs/settings.md is a setting."""
+    text = (ROOT / "docs" / "settings.md").read_text()
+    documented = set(re.findall(r"^\| `MEMORY_([A-Z_]+)`", text, re.M))
+    assert documented == {name.upper() for name in Settings.model_fields}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_in_the_readme(command: str) -> None:
+    """README names each command of the console script."""
+    assert f"memory {command}" in (ROOT / "README.md").read_text()
+
+
+def test_every_asset_is_in_the_architecture() -> None:
+    """ARCHITECTURE.md names each asset of the graph."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert [asset.key.to_user_string() for asset in ASSETS if asset.key.to_user_string() not in text] == []
+
+
+def test_files_that_the_documents_name_exist() -> None:
+    """Paths in backquotes and links of the documents lead somewhere."""
+    for document in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
+        text = (ROOT / document).read_text()
+        for path in re.findall(r"(?:docs|benchmarks|memory_assets|data/sample)/[\w/.-]+\w", text):
+            assert (ROOT / path).exists(), f"{document} names {path}"
+
+
+def test_the_readme_runs_the_two_commands_that_ci_and_users_rely_on() -> None:
+    """`make ingest` and `make test` are in README, Makefile and .ci/run."""
+    readme = (ROOT / "README.md").read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    assert "make ingest" in readme and "make test" in readme
+    assert "\ningest:" in makefile and "\ntest:" in makefile
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
