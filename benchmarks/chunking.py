@@ -16,6 +16,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import sys
 import tarfile
 import tempfile
@@ -83,6 +84,14 @@ def main() -> None:
         for name in [name for name in compositions if "everything" in name or "digest" in name]:
             del compositions[name]
         report("LoCoMo dev", turns, questions, compositions, cache, "evidence")
+        # The messages never name who speaks, the questions nearly always do.
+        names = "|".join(speakers(next(Path(scratch).rglob("locomo_dev"))))
+        nameless = [
+            replace(question, text=re.sub(rf"\b({names})('s)?\b", "", question.text))
+            for question in questions
+        ]
+        title = "LoCoMo dev, the speakers' names left out of the questions"
+        report(title, turns, nameless, compositions, cache, "evidence")
 
 
 def composers(embedder: Embedder) -> dict[str, Composer]:
@@ -219,6 +228,13 @@ def locomo(root: Path, redactor: Redactor) -> tuple[dict[str, list[Turn]], list[
         for item in map(json.loads, (root / "queries.jsonl").open(encoding="utf-8"))
     ]
     return turns, questions
+
+
+def speakers(root: Path) -> set[str]:
+    """Return the names of all who speak in LoCoMo's conversations."""
+    return {
+        json.loads(line)["speaker"] for line in (root / "messages.jsonl").open(encoding="utf-8")
+    }
 
 
 def chat_record(session: str, seq: int, message: Mapping[str, str]) -> Record:

@@ -43,7 +43,9 @@ def test_every_command_is_in_the_readme(command: str) -> None:
 def test_every_asset_is_in_the_architecture() -> None:
     """ARCHITECTURE.md names each asset of the graph."""
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    assert [asset.key.to_user_string() for asset in ASSETS if asset.key.to_user_string() not in text] == []
+    assert [
+        asset.key.to_user_string() for asset in ASSETS if asset.key.to_user_string() not in text
+    ] == []
 
 
 def test_files_that_the_documents_name_exist() -> None:

@@ -139,9 +139,9 @@ def _suite(wanted: TableExpectations) -> Any:
     else:
         expectations.append(gxe.ExpectCompoundColumnsToBeUnique(column_list=list(wanted.unique)))
     expectations += [
-        gxe.ExpectColumnValuesToNotBeNull(column=column.name)
-        for column in wanted.table.schema
-        if not column.nullable
+        gxe.ExpectColumnValuesToNotBeNull(column=name)
+        for name in dict.fromkeys((*wanted.unique, *wanted.bounds, *wanted.one_of))
+        if not wanted.table.schema.field(name).nullable
     ]
     expectations += [
         gxe.ExpectColumnValuesToBeBetween(column=name, min_value=low, max_value=high)

@@ -6,7 +6,7 @@ incarnation, and every session counts as not yet indexed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,9 +92,11 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
     with components.project_lock(project), timed(report):
         sessions = indexed_sessions(components, project, index)
         products = {key[1]: value for key, value in catalog.products(index.stage, project).items()}
+        if any(not _is_current(components, products, session) for session in sessions):
+            for name in sorted({session.collection for session in sessions}):
+                _open(components, name)  # one that was made anew outdates its sessions now
         for session in sessions:
-            made = products.get(session.session_id)
-            if made is not None and made.input_hash == wanted_input(components, session):
+            if _is_current(components, products, session):
                 continue
             products[session.session_id] = _index_session(
                 components, project, index, session, report
@@ -136,6 +138,13 @@ def wanted_input(components: Components, session: IndexedSession) -> str:
     name = _catalog_name(components, session.collection)
     incarnation = components.catalog.incarnation(name) or ""
     return input_hash(session.rows_hash, session.vectors_hash, name, incarnation)
+
+
+def _is_current(
+    components: Components, products: Mapping[str, Product], session: IndexedSession
+) -> bool:
+    made = products.get(session.session_id)
+    return made is not None and made.input_hash == wanted_input(components, session)
 
 
 def forget_lost_store(components: Components) -> bool:

@@ -1,8 +1,9 @@
 """Which projects have work to do: the one answer that the CLI and the sensor share.
 
-It costs a stat a file and a read of the catalogue; no transcript, model or Chroma is
-opened. What counts is the state of the products, not a watermark, so that a run that
-failed half-way, or new code, shows up here until all stages have caught up.
+It costs a stat a file (and one of Chroma's) and a read of the catalogue; no transcript,
+model or Chroma is opened. What counts is the state of the products, not a watermark, so
+that a run that failed half-way, or new code, shows up here until all stages have caught
+up.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.pipeline import redact, scan
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.derive import expected_input
-from memory_assets.pipeline.index import INDEXES, indexed_sessions, wanted_input
+from memory_assets.pipeline.index import (
+    INDEXES,
+    forget_lost_store,
+    indexed_sessions,
+    wanted_input,
+)
 from memory_assets.pipeline.report import input_hash
 from memory_assets.stores.schemas import (
     PROMPT_EMBEDDINGS,
@@ -47,6 +53,7 @@ def plan(
     `until` (of `time.monotonic`) ends the search early; it goes on where it stopped,
     because what was found before is no longer behind.
     """
+    forget_lost_store(components)
     known = {row.project for row in components.catalog.sources()}
     plans = []
     for project in sorted(known | sources.keys()):
@@ -77,11 +84,7 @@ def _versions(components: Components) -> tuple[str, ...]:
 def _behind(components: Components, project: str, sources: list[Source]) -> str:
     catalog = components.catalog
     ledger = catalog.sources(project)
-    unread = {
-        (entry.session_id, entry.input_hash)
-        for entry in catalog.quarantined(project)
-        if entry.stage == scan.STAGE
-    }
+    unread = scan.unread_files(components, project)
     changed = [
         file
         for file in scan.out_of_date(ledger, sources)

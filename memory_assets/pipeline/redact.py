@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_assets.errors import StoreError, safe_reason
+from memory_assets.errors import NotFound, StoreError, safe_reason
 from memory_assets.models import RedactedRecord
 from memory_assets.pipeline.attribution import (
     RECORD_DTYPE,
@@ -97,11 +97,17 @@ def redact_project(components: Components, project: str) -> StageReport:
     catalog, version = components.catalog, components.redactor.ruleset_version
     with components.project_lock(project), timed(report):
         products = {key[1]: value for key, value in catalog.products(STAGE, project).items()}
-        held = {entry.session_id: entry for entry in catalog.quarantined(project)}
+        held = {
+            entry.session_id: entry
+            for entry in catalog.quarantined(project)
+            if entry.stage == STAGE
+        }
         for session in session_files(components, project):
             wanted = session.input_hash(version)
             product, blocked = products.get(session.session_id), held.get(session.session_id)
             if product is not None and (session.gone or product.input_hash == wanted):
+                if blocked is not None and product.input_hash == wanted:
+                    catalog.release(project, session.session_id, STAGE)
                 continue
             if session.gone or (blocked is not None and blocked.input_hash == wanted):
                 continue
@@ -186,6 +192,7 @@ def _redacted_rows(
     root = next((str(row.facts.get("project_root") or "") for row in session.rows), "")
     for row in session.rows:
         if row.gone_at is not None:
+            yield from _rows_on_record(components, project, session, row, counts)
             continue
         source = _source(row)
         report = ReadReport()
@@ -199,6 +206,32 @@ def _redacted_rows(
             counts.prompts += redacted.kind == "prompt"
             yield redacted
         counts.add(report)
+
+
+def _rows_on_record(
+    components: Components, project: str, session: SessionFiles, row: SourceRow, counts: _Counts
+) -> Iterator[RedactedRecord]:
+    """Yield what the lake has of a file that is gone, while others of its session go on."""
+    try:
+        old: list[RedactedRecord] = components.lake.read_rows(
+            REDACTED_RECORDS, project, session.session_id
+        )
+    except NotFound:
+        return
+    others = {file.agent_id for file in session.rows} - {row.agent_id}
+    kept = [record for record in old if (record.agent_id or "") not in others]
+    prompts = sum(record.kind == "prompt" for record in kept)
+    dropped = Counter[str](row.facts["dropped"])
+    counts.dropped.update(dropped)
+    counts.records += row.facts["records"]
+    counts.kept += row.facts["records"] - dropped.total()
+    counts.bad_lines += row.facts["bad_lines"]
+    counts.blocks += row.facts["blocks"]
+    counts.copied_blocks += row.facts["blocks"] - len(kept)
+    counts.copied_prompts += row.facts["prompts"] - prompts if len(session.copied) else 0
+    counts.prompts += prompts
+    counts.redactions += sum(record.redactions for record in kept)
+    yield from kept
 
 
 def _source(row: SourceRow) -> Source:

@@ -89,6 +89,7 @@ def scan_project(components: Components, project: str, limit: int | None = None)
         ledger = catalog.sources(project)
         changed = out_of_date(ledger, found)
         changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
+        unread: dict[str, list[str]] = {}
         for source in changed[:limit]:
             try:
                 row = _read_facts(components, source)
@@ -96,18 +97,33 @@ def scan_project(components: Components, project: str, limit: int | None = None)
                 raise
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
                 reason = safe_reason(error)
+                states = unread.setdefault(source.session_id, [])
+                states.append(str(source.mtime_ns))
                 catalog.quarantine(
-                    Quarantined(project, source.session_id, STAGE, str(source.mtime_ns), reason)
+                    Quarantined(project, source.session_id, STAGE, " ".join(states), reason)
                 )
                 continue
             catalog.put_source(row)
             report.changed += 1
         report.details["newly_gone"] = catalog.mark_gone(project, vanished(ledger, found))
-        _add_totals(report, catalog.sources(project))
-        report.quarantined = len(
-            [entry for entry in catalog.quarantined(project) if entry.stage == STAGE]
-        )
+        ledger = catalog.sources(project)
+        _add_totals(report, ledger)
+        behind = {source.session_id for source in out_of_date(ledger, found)}
+        for entry in catalog.quarantined(project):
+            if entry.stage == STAGE and entry.session_id not in behind:
+                catalog.release(project, entry.session_id, STAGE)
+        report.quarantined = len({session for session, _ in unread_files(components, project)})
     return report
+
+
+def unread_files(components: Components, project: str) -> set[tuple[str, str]]:
+    """Return (session, mtime_ns) of the files that could not be read as they were then."""
+    return {
+        (entry.session_id, mtime_ns)
+        for entry in components.catalog.quarantined(project)
+        if entry.stage == STAGE
+        for mtime_ns in entry.input_hash.split()
+    }
 
 
 def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:

@@ -22,6 +22,7 @@ from memory_assets.stores.schemas import (
     TURN_EMBEDDINGS,
     Table,
 )
+from memory_assets.stores.vectors import Collection
 
 _LISTED = 10
 
@@ -148,17 +149,15 @@ def prompts_in_one_chunk(components: Components, project: str) -> Verdict:
 
 
 def collection_matches(components: Components, project: str, index: IndexedTable) -> Verdict:
-    """Whether the ids in the collection are exactly those of the table."""
-    lake, catalog = components.lake, components.catalog
-    agents = {row.session_id: row.agent for row in catalog.sources(project)}
-    wanted: dict[str, set[str]] = {}
-    for session_id in lake.sessions(index.table, project):
-        name = index.collection(agents[session_id])
-        rows_there = lake.read(index.table, project, session_id, ["id"]).to_pylist()
-        wanted.setdefault(name, set()).update(row["id"] for row in rows_there)
+    """Whether the ids in the collections are exactly those of the table."""
+    products = components.catalog.products(index.stage, project).values()
+    wanted: dict[str, set[str]] = {str(made.facts["collection"]): set() for made in products}
+    for row in components.lake.read_partition(index.table, project, ["id", "agent"]).to_pylist():
+        wanted.setdefault(index.collection(row["agent"]), set()).add(row["id"])
     missing = extra = rows = 0
     for name, ids in wanted.items():
-        indexed = components.vectors.get(name).ids({"project": project})
+        collection = _collection(components, name)
+        indexed = collection.ids({"project": project}) if collection else set()
         rows += len(indexed)
         missing += len(ids - indexed)
         extra += len(indexed - ids)
@@ -178,8 +177,9 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
     others.update(row["embedder_id"] for row in rows.to_pylist())
     products = components.catalog.products(index.stage, project).values()
     for name in sorted({str(product.facts["collection"]) for product in products}):
-        if components.vectors.get(name).embedder_id != wanted:
-            others[components.vectors.get(name).embedder_id] += 1
+        collection = _collection(components, name)
+        if collection is not None and collection.embedder_id != wanted:
+            others[collection.embedder_id] += 1
     vectors = others.pop(wanted, 0)
     return Verdict(
         not others,
@@ -201,6 +201,13 @@ def vectors_complete(components: Components, project: str) -> Verdict:
         {"vectors": len(vectors), "missing": missing, "extra": extra},
         f"Run `memory ingest --full --project={project}`.",
     )
+
+
+def _collection(components: Components, name: str) -> Collection | None:
+    try:
+        return components.vectors.get(name)
+    except NotFound:
+        return None
 
 
 def _rows_on_disk(components: Components, project: str, session_id: str) -> int:

@@ -1,0 +1,263 @@
+"""A memory of the sample sessions: made once by every stage, copied for each test that
+changes something."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline import chunk, embed, index, redact, scan, summarise
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.plan import ProjectPlan, plan
+from memory_assets.pipeline.report import StageReport
+from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
+from memory_assets.stores import chroma_server
+from memory_assets.stores.schemas import TABLES
+
+Stage = Callable[[Components, str], StageReport]
+INDEXES = index.INDEXES
+
+
+def _embedding(of: index.IndexedTable) -> Stage:
+    return lambda components, project: embed.embed_project(
+        components, project, source_table=of.table, table=of.embeddings
+    )
+
+
+def _indexing(of: index.IndexedTable) -> Stage:
+    return lambda components, project: index.index_project(components, project, of)
+
+
+STAGES: Mapping[str, Stage] = {
+    "raw_sessions": scan.scan_project,
+    "redacted_records": redact.redact_project,
+    "turn_chunks": chunk.chunk_project,
+    "user_prompts": chunk.extract_prompts,
+    "session_summaries": summarise.summarise_project,
+    **{of.embeddings.name: _embedding(of) for of in INDEXES},
+    **{of.stage: _indexing(of) for of in INDEXES},
+}
+
+
+@dataclass
+class SampleMemory:
+    """A copy of the sample's transcripts, and the memory that the stages make of it."""
+
+    root: Path
+    engines: Mapping[str, Any]
+    given: dict[str, Any] = field(default_factory=dict)
+    reports: dict[tuple[str, str], StageReport] = field(default_factory=dict)
+
+    flaky = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+    """Has a subagent; `fork` begins with copies of its first turn."""
+    fork = "9a6b1f04-27d5-4c38-b0e9-f14d2a7c5e60"
+    harbor = "-home-mara-code-harbor-api"
+    """The project of both, and of two more sessions."""
+
+    def __post_init__(self) -> None:
+        self.components = self._opened()
+
+    @property
+    def settings(self) -> Settings:
+        """Settings that read the copied transcripts, and nothing else."""
+        roots = {"projects_dir": "claude/projects", "codex_dir": "codex", "pi_dir": "pi"}
+        return load_settings(
+            data_dir=self.data_dir,
+            chroma_idle_seconds=60.0,
+            **{name: self.transcripts / place for name, place in roots.items()} | self.given,
+        )
+
+    @property
+    def data_dir(self) -> Path:
+        """Where the memory is."""
+        return self.root / "data"
+
+    @property
+    def transcripts(self) -> Path:
+        """Where the transcripts are."""
+        return self.root / "transcripts"
+
+    def _opened(self) -> Components:
+        components = Components(self.settings)
+        vars(components).update(self.engines)
+        return components
+
+    def reopen(self, **given: Any) -> Components:
+        """Start over as a new process would, with other settings or engines if given."""
+        self.close()
+        engines = {name: given.pop(name) for name in list(given) if name in self.engines}
+        self.given = given
+        self.components = self._opened()
+        vars(self.components).update(engines)
+        return self.components
+
+    def close(self) -> None:
+        """Close what is open in this process."""
+        if "catalog" in vars(self.components):
+            self.components.catalog.close()
+
+    def projects(self) -> list[str]:
+        """Every project on disk or on record."""
+        known = {row.project for row in self.components.catalog.sources()}
+        return sorted(known | scan.find_sources(self.components).keys())
+
+    def run(
+        self, stages: Sequence[str] = tuple(STAGES), projects: Sequence[str] | None = None
+    ) -> dict[tuple[str, str], StageReport]:
+        """Run stages over projects (all over all) and return their reports."""
+        self.reports = {
+            (stage, project): STAGES[stage](self.components, project)
+            for project in (projects or self.projects())
+            for stage in stages
+        }
+        return self.reports
+
+    def behind(self) -> list[ProjectPlan]:
+        """What a new process would find to do."""
+        return plan(self.components, scan.find_sources(self.components))
+
+    def path(self, session_id: str) -> Path:
+        """A session's main file."""
+        (found,) = self.transcripts.rglob(f"*{session_id}.jsonl")
+        return found
+
+    def append(self, session_id: str, *texts: str, at: str = "2026-04-01T10:00:00.000Z") -> None:
+        """Let a Claude Code session go on: prompt, answer, prompt, answer, ..."""
+        path = self.path(session_id)
+        last = [json.loads(line) for line in path.read_text().splitlines() if "uuid" in line][-1]
+        with path.open("a") as file:
+            for number, text in enumerate(texts):
+                said: Any = text if number % 2 == 0 else [{"type": "text", "text": text}]
+                role = "assistant" if number % 2 else "user"
+                record = {
+                    "type": role,
+                    "uuid": f"{abs(hash((session_id, text, number))):032x}",
+                    "parentUuid": None,
+                    "isSidechain": False,
+                    "sessionId": session_id,
+                    "timestamp": at,
+                    "cwd": last.get("cwd", ""),
+                    "version": "2.1.129",
+                    "message": {"role": role, "content": said, "id": f"msg_{number}_{len(text)}"},
+                }
+                file.write(json.dumps(record) + "\n")
+
+    def rows(self, table: str, project: str | None = None) -> list[dict[str, Any]]:
+        """The rows of a table, of one project or of all, without written columns."""
+        of = TABLES[table]
+        names = [name for name in of.schema.names if name not in of.written_columns]
+        lake = self.components.lake
+        projects = [project] if project else lake.projects(of)
+        return [
+            row for name in projects for row in lake.read_partition(of, name, names).to_pylist()
+        ]
+
+    def lake_state(self) -> dict[str, list[dict[str, Any]]]:
+        """All that the lake holds, but for when it was written."""
+        return {name: self.rows(name) for name in TABLES}
+
+    def lake_files(self) -> dict[str, int]:
+        """When each file of the lake was written."""
+        files = (path for path in self.settings.lake_dir.rglob("*") if path.is_file())
+        return {
+            str(path.relative_to(self.data_dir)): path.stat().st_mtime_ns
+            for path in files
+            if "locks" not in path.parts
+        }
+
+    def assert_collections_equal_the_lake(self) -> None:
+        """Same ids, texts, vectors and metadata in Chroma as in the tables."""
+        for of in INDEXES:
+            wanted: dict[str, dict[str, dict[str, Any]]] = {}
+            vectors = {row["id"]: row["vector"] for row in self.rows(of.embeddings.name)}
+            for row in self.rows(of.table.name):
+                wanted.setdefault(of.collection(row["agent"]), {})[row["id"]] = row
+            for name, rows in wanted.items():
+                collection = self.components.vectors.get(name)
+                everything = collection.ids({"project": {"$ne": ""}})
+                assert everything == rows.keys(), name
+                for row_id, row in rows.items():
+                    (found,) = collection.nearest_of(vectors[row_id], [row_id], 1)
+                    assert found.similarity == pytest.approx(1.0, abs=1e-4)
+                    assert found.text == row["text"]
+                    assert found.metadata["session_id"] == row["session_id"]
+                    assert found.metadata["content_hash"] == row["content_hash"]
+
+
+@pytest.fixture(scope="session")
+def expected() -> dict[str, Any]:
+    """What the sample's own generator says is in it."""
+    facts: dict[str, Any] = json.loads((SAMPLE_DIR / "expected.json").read_text())
+    return facts
+
+
+@pytest.fixture(scope="session")
+def engines() -> dict[str, Any]:
+    """The real redactor, embedder and summarizer, loaded once."""
+    names = ("redactor", "embedder", "summarizer")
+    loaded = Components(load_settings(data_dir=Path("nowhere")))
+    return {name: getattr(loaded, name) for name in names}
+
+
+@pytest.fixture(scope="session")
+def finished(
+    tmp_path_factory: pytest.TempPathFactory, engines: dict[str, Any]
+) -> Iterator[SampleMemory]:
+    """The sample after one run of every stage, with its reports. Not to be changed, and
+    its Chroma server is stopped: see `memory`."""
+    root = tmp_path_factory.mktemp("finished")
+    _copy_sample(root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(root / "home"))
+        for name in os.environ:
+            if name.startswith(("MEMORY_", "XDG_")):
+                patch.delenv(name)
+        made = SampleMemory(root, engines)
+        made.run()
+        chroma_server.stop(made.data_dir)
+        made.close()
+        made.components = made._opened()
+        yield made
+    made.close()
+
+
+@pytest.fixture
+def memory(tmp_path: Path, finished: SampleMemory) -> Iterator[SampleMemory]:
+    """A copy of `finished` at a place of its own, to be changed at will."""
+    root = tmp_path / "sample"
+    shutil.copytree(finished.root / "transcripts", root / "transcripts")
+    shutil.copytree(finished.root / "data", root / "data")
+    shutil.copytree(finished.root / "home", tmp_path / "home", dirs_exist_ok=True)
+    with sqlite3.connect(root / "data" / "catalog.db") as catalog:
+        catalog.execute(
+            "UPDATE sources SET path = replace(path, ?, ?)", (str(finished.root), str(root))
+        )
+    catalog.close()
+    copied = SampleMemory(root, finished.engines)
+    yield copied
+    chroma_server.stop(copied.data_dir)
+    copied.close()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, engines: dict[str, Any]) -> Iterator[SampleMemory]:
+    """The transcripts of the sample, and nothing made of them yet."""
+    root = tmp_path / "sample"
+    _copy_sample(root)
+    made = SampleMemory(root, engines)
+    yield made
+    chroma_server.stop(made.data_dir)
+    made.close()
+
+
+def _copy_sample(root: Path) -> None:
+    for name in ("claude", "codex", "pi"):
+        shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)

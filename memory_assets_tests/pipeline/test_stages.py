@@ -1,0 +1,415 @@
+"""Each stage takes in what changed and nothing else, and loses nothing on the way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline import index, scan
+from memory_assets.stores import chroma_server
+from memory_assets.stores.schemas import TURN_CHUNKS
+
+EMBEDDINGS = {
+    "turn_embeddings": "turn_chunks",
+    "prompt_embeddings": "user_prompts",
+    "summary_embeddings": "session_summaries",
+}
+COLLECTIONS = {
+    "session_collection": "turn_chunks",
+    "prompt_collection": "user_prompts",
+    "summary_collection": "session_summaries",
+}
+BEFORE_CHROMA = (
+    "raw_sessions",
+    "redacted_records",
+    "turn_chunks",
+    "user_prompts",
+    "session_summaries",
+    *EMBEDDINGS,
+)
+NEW_TURN = ("what about the zanzibar clock?", "The zanzibar clock has no summer time.")
+
+
+def _turns(memory: Any, session_id: str) -> list[int]:
+    rows = memory.rows("turn_chunks")
+    return sorted({row["turn_index"] for row in rows if row["session_id"] == session_id})
+
+
+def _ingested_at(memory: Any) -> dict[str, Any]:
+    table = memory.components.lake.read_partition(TURN_CHUNKS, memory.harbor, ["id", "ingested_at"])
+    return {row["id"]: row["ingested_at"] for row in table.to_pylist()}
+
+
+def test_the_ledger_counts_what_the_sample_holds(finished: Any, expected: Any) -> None:
+    """Files, prompts, bad, glued, unknown and half-written lines, project by project."""
+    assert {project for _, project in finished.reports} == expected["projects"].keys()
+    for project, facts in expected["projects"].items():
+        report = finished.reports["raw_sessions", project]
+        sessions = facts["sessions"]
+        assert report.sessions == len(sessions)
+        assert report.rows == report.changed == sum(1 + s["subagents"] for s in sessions)
+        assert report.details["prompts"] == sum(s["human_prompts"] for s in sessions)
+        assert report.details["bad_lines"] == facts["bad_lines"] + facts["glued_lines"]
+        assert report.details["unknown_records"] == facts["unknown_records"]
+        assert (report.details["pending_bytes"] > 0) == bool(facts["half_written_lines"])
+        assert report.details["gone"] == report.quarantined == 0
+
+
+def test_each_prompt_is_kept_once_and_each_copy_counted(finished: Any, expected: Any) -> None:
+    """Row conservation: records are kept or dropped for a reason, copies named apart."""
+    for project, facts in expected["projects"].items():
+        report = finished.reports["redacted_records", project]
+        details = report.details
+        dropped = sum(int(n) for name, n in details.items() if name.startswith("dropped_"))
+        assert details["records"] == details["kept"] + dropped
+        assert details["prompts"] == facts["human_prompts"]
+        assert details["redactions"] >= facts["planted"]
+        assert (details["copied_blocks"] > 0) == any(s["copied_prompts"] for s in facts["sessions"])
+        kinds = [row["kind"] for row in finished.rows("redacted_records", project)]
+        assert kinds.count("prompt") == facts["human_prompts"]
+        assert len(kinds) == report.rows
+
+
+def test_each_prompt_begins_one_turn_and_each_session_has_a_summary(
+    finished: Any, expected: Any
+) -> None:
+    """Turns, prompts and summaries are as many as the generator says."""
+    for project, facts in expected["projects"].items():
+        reports = finished.reports
+        assert reports["turn_chunks", project].details["turns"] == facts["human_prompts"]
+        prompts = finished.rows("user_prompts", project)
+        assert len({row["turn_id"] for row in prompts}) == facts["human_prompts"]
+        sessions = {session["session_id"] for session in facts["sessions"]}
+        assert {
+            row["session_id"] for row in finished.rows("session_summaries", project)
+        } == sessions
+        assert reports["session_summaries", project].rows == len(sessions)
+
+
+def test_each_row_has_a_vector_and_a_place_in_a_collection(finished: Any) -> None:
+    """The counts of the stages after chunking follow their tables."""
+    for (stage, project), report in finished.reports.items():
+        if table := {**EMBEDDINGS, **COLLECTIONS}.get(stage):
+            assert report.rows == report.rows_written == len(finished.rows(table, project))
+
+
+def test_a_fork_is_counted_from_where_it_left_the_original(finished: Any) -> None:
+    """The copied turn is indexed once, with the original; the fork's turn numbers go on
+    behind it, and none of its passages repeats one of the original's."""
+    rows = finished.rows("turn_chunks", finished.harbor)
+    texts = {
+        session: {row["text"] for row in rows if row["session_id"] == session}
+        for session in (finished.flaky, finished.fork)
+    }
+    assert _turns(finished, finished.flaky) == [0, 1, 2, 3]
+    assert _turns(finished, finished.fork) == [1, 2]
+    assert not texts[finished.flaky] & texts[finished.fork]
+    prompts = [row["text"] for row in finished.rows("user_prompts", finished.harbor)]
+    assert len(prompts) == len(set(prompts))
+
+
+def test_a_subagents_work_belongs_to_its_parents_turn(finished: Any) -> None:
+    """It is kept, as a side chain, and nobody takes its prompt for a human's."""
+    records = finished.rows("redacted_records", finished.harbor)
+    own = [row for row in records if row["agent_id"] == "b41c07e"]
+    assert own
+    assert {row["session_id"] for row in own} == {finished.flaky}
+    assert all(row["is_sidechain"] and row["kind"] != "prompt" for row in own)
+
+
+def test_two_agents_of_one_directory_share_a_project(finished: Any, expected: Any) -> None:
+    """Each session keeps its agent; each agent has its collection."""
+    for project, facts in expected["projects"].items():
+        rows = finished.rows("turn_chunks", project)
+        assert sorted({row["agent"] for row in rows}) == facts["agents"]
+        names = finished.reports["session_collection", project].details["collections"]
+        assert names == ", ".join(f"{agent}-sessions" for agent in facts["agents"])
+
+
+def test_repeating_every_stage_changes_nothing(memory: Any) -> None:
+    """No file is written again, nothing is embedded or upserted, and each report says so."""
+    before, first = memory.lake_files(), memory.components.catalog.totals()
+    for (stage, _), report in memory.run().items():
+        assert report.unchanged, stage
+        assert report.rows_written == 0
+        assert report.details.get("texts_embedded", 0) == 0
+    assert memory.lake_files() == before
+    assert memory.components.catalog.totals() == first
+
+
+def test_a_repeated_run_has_the_same_data_versions(memory: Any, finished: Any) -> None:
+    """The version of a partition is a function of its content."""
+    stages = [stage for stage in BEFORE_CHROMA if stage != "raw_sessions"]
+    for key, report in memory.run(stages).items():
+        assert report.data_version == finished.reports[key].data_version
+        assert report.rows == finished.reports[key].rows
+
+
+def test_one_appended_turn_changes_one_session_at_every_stage(memory: Any) -> None:
+    """Its new passages only are embedded and upserted; what was there keeps its time."""
+    before, files = _ingested_at(memory), memory.lake_files()
+    memory.append(memory.flaky, *NEW_TURN)
+    for (stage, project), report in memory.run().items():
+        assert report.changed == (1 if project == memory.harbor else 0), stage
+    after = _ingested_at(memory)
+    new = after.keys() - before.keys()
+    assert {row_id for row_id, when in after.items() if before.get(row_id) == when} == set(before)
+    assert {row_id.partition("::part")[0] for row_id in new} == {
+        f"session::{memory.flaky}::turn::4"
+    }
+    embedded = memory.reports["turn_embeddings", memory.harbor].details
+    assert embedded["texts_embedded"] == len(new)
+    assert memory.reports["session_collection", memory.harbor].rows_written == len(new)
+    written = {path for path, at in memory.lake_files().items() if files.get(path) != at}
+    assert len(written) == 7
+    assert all(memory.flaky in path for path in written)
+    memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []
+
+
+def test_a_half_written_line_waits_until_it_is_whole(memory: Any) -> None:
+    """It is not read, not lost and not a bad line."""
+    path = memory.path(memory.flaky)
+    whole = path.read_bytes()
+    memory.append(memory.flaky, *NEW_TURN)
+    grown = path.read_bytes()
+    path.write_bytes(grown[: len(whole) + 60])
+    memory.run(BEFORE_CHROMA, [memory.harbor])
+    assert memory.reports["raw_sessions", memory.harbor].details["pending_bytes"] == 60
+    assert memory.reports["raw_sessions", memory.harbor].changed == 1
+    assert memory.reports["redacted_records", memory.harbor].unchanged
+    path.write_bytes(grown)
+    memory.run(BEFORE_CHROMA, [memory.harbor])
+    assert _turns(memory, memory.flaky) == [0, 1, 2, 3, 4]
+
+
+def test_a_touched_file_costs_a_reading_and_nothing_else(memory: Any) -> None:
+    """Same bytes, new mtime: the fingerprint is the same, so no stage after the first works."""
+    memory.path(memory.flaky).touch()
+    memory.run(BEFORE_CHROMA)
+    assert memory.reports["raw_sessions", memory.harbor].changed == 1
+    assert all(
+        report.unchanged for (stage, _), report in memory.reports.items() if stage != "raw_sessions"
+    )
+
+
+def test_a_deleted_session_file_changes_nothing_downstream(memory: Any) -> None:
+    """It is marked as gone, once; all that was made of it stays."""
+    before, files = memory.lake_state(), memory.lake_files()
+    path = memory.path(memory.flaky)
+    path.unlink()
+    shutil.rmtree(path.with_suffix(""))
+    assert [work.reason for work in memory.behind()] == ["files vanished"]
+    memory.run()
+    assert memory.reports["raw_sessions", memory.harbor].details["newly_gone"] == 2
+    assert memory.reports["raw_sessions", memory.harbor].details["gone"] == 2
+    assert all(report.unchanged for report in memory.reports.values())
+    assert memory.lake_files() == files
+    assert memory.lake_state() == before
+    assert memory.behind() == []
+    memory.run(["raw_sessions"])
+    assert memory.reports["raw_sessions", memory.harbor].details["newly_gone"] == 0
+
+
+def test_a_deleted_session_survives_a_full_ingest(memory: Any) -> None:
+    """Doing all work again makes the vanished session's rows again from its records."""
+    before = memory.lake_state()
+    path = memory.path(memory.flaky)
+    path.unlink()
+    shutil.rmtree(path.with_suffix(""))
+    memory.run(["raw_sessions"])
+    memory.components.catalog.forget_project_products(memory.harbor)
+    memory.run(projects=[memory.harbor])
+    assert memory.reports["redacted_records", memory.harbor].sessions == 4
+    assert memory.lake_state() == before
+    memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []
+
+
+def test_a_deleted_subagents_file_loses_nothing_when_its_session_goes_on(memory: Any) -> None:
+    """The session is written again: with the new turn, and with what the subagent did."""
+    before = memory.rows("redacted_records", memory.harbor)
+    shutil.rmtree(memory.path(memory.flaky).with_suffix(""))
+    memory.append(memory.flaky, *NEW_TURN)
+    memory.run(BEFORE_CHROMA, [memory.harbor])
+    after = memory.rows("redacted_records", memory.harbor)
+    new = [row for row in after if "zanzibar" in row["text"]]
+    assert len(new) == 2
+    assert sorted(map(repr, before)) == sorted(repr(row) for row in after if row not in new)
+    facts = memory.components.catalog.products("redacted_records", memory.harbor)[
+        (memory.harbor, memory.flaky)
+    ].facts
+    assert facts["records"] == facts["kept"] + sum(facts["dropped"].values())
+    assert facts["blocks"] == sum(row["session_id"] == memory.flaky for row in after)
+
+
+def test_a_file_that_comes_back_is_read_again(memory: Any) -> None:
+    """It is no longer gone, and no work follows from it when it is the same."""
+    path = memory.path(memory.fork)
+    kept = path.read_bytes()
+    path.unlink()
+    memory.run(["raw_sessions"])
+    path.write_bytes(kept)
+    memory.run(BEFORE_CHROMA)
+    assert memory.reports["raw_sessions", memory.harbor].details["gone"] == 0
+    assert memory.reports["redacted_records", memory.harbor].unchanged
+    assert memory.behind() == []
+
+
+def test_files_outside_the_directories_read_today_are_not_gone(memory: Any, tmp_path: Any) -> None:
+    """Pointing the settings elsewhere for once forgets nothing and plans nothing."""
+    (tmp_path / "elsewhere").mkdir()
+    memory.reopen(projects_dir=tmp_path / "elsewhere", codex_dir=None, pi_dir=None)
+    assert memory.behind() == []
+    memory.run(["raw_sessions", "redacted_records", "turn_chunks"])
+    assert {report.details.get("gone", 0) for report in memory.reports.values()} == {0}
+    assert all(report.unchanged for report in memory.reports.values())
+
+
+def test_a_fork_that_is_met_before_its_original_ends_the_same(fresh: Any, finished: Any) -> None:
+    """The original comes later: the copied turn moves to it, and the fork's own turns keep
+    the ids that they had from the beginning."""
+    original = fresh.path(fresh.flaky)
+    kept = original.read_bytes()
+    original.unlink()
+    fresh.run(BEFORE_CHROMA, [fresh.harbor])
+    assert _turns(fresh, fresh.fork) == [0, 1, 2]
+    before = {row["id"]: row["text"] for row in fresh.rows("turn_chunks", fresh.harbor)}
+    original.write_bytes(kept)
+    fresh.run(BEFORE_CHROMA)
+    assert fresh.lake_state() == finished.lake_state()
+    after = {row["id"]: row["text"] for row in fresh.rows("turn_chunks", fresh.harbor)}
+    lost = before.keys() - after.keys()
+    assert {row_id.partition("::part")[0] for row_id in lost} == {f"session::{fresh.fork}::turn::0"}
+    assert all(after[row_id] == text for row_id, text in before.items() if row_id not in lost)
+
+
+def test_an_original_that_grows_after_its_fork_keeps_its_turns(memory: Any) -> None:
+    """Though the fork wrote its own first prompt earlier than the original went on."""
+    original, fork = memory.path(memory.flaky), memory.path(memory.fork)
+    copied = {json.loads(line)["uuid"] for line in fork.read_text().splitlines() if "uuid" in line}
+    shared = [
+        line
+        for line in original.read_text().splitlines()
+        if not json.loads(line).get("uuid") or json.loads(line)["uuid"] in copied
+    ]
+    original.write_text("\n".join(shared) + "\n")
+    memory.run(BEFORE_CHROMA, [memory.harbor])
+    assert (_turns(memory, memory.flaky), _turns(memory, memory.fork)) == ([0], [1, 2])
+    memory.append(memory.flaky, *NEW_TURN, at="2026-05-01T10:00:00.000Z")
+    memory.run(BEFORE_CHROMA, [memory.harbor])
+    assert (_turns(memory, memory.flaky), _turns(memory, memory.fork)) == ([0, 1], [1, 2])
+
+
+def test_a_project_directory_that_moved_loses_and_repeats_nothing(memory: Any) -> None:
+    """All its files vanish and appear under another name: each turn stays on record once."""
+    before = sorted(row["id"] for row in memory.rows("turn_chunks"))
+    place = memory.transcripts / "claude" / "projects"
+    (place / memory.harbor).rename(place / "-home-mara-code-renamed")
+    memory.run(BEFORE_CHROMA)
+    memory.run(BEFORE_CHROMA)
+    assert sorted(row["id"] for row in memory.rows("turn_chunks")) == before
+    assert memory.behind() == []
+
+
+def test_a_session_in_two_projects_is_kept_in_one(memory: Any) -> None:
+    """A copy of a whole file under another project adds nothing and takes nothing away."""
+    before = sorted(row["id"] for row in memory.rows("turn_chunks"))
+    place = memory.transcripts / "claude" / "projects" / "-home-mara-code-backup"
+    place.mkdir()
+    shutil.copy(memory.path(memory.fork), place)
+    for _ in range(2):
+        memory.run(BEFORE_CHROMA)
+    assert sorted(row["id"] for row in memory.rows("turn_chunks")) == before
+    assert memory.behind() == []
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_a_limit_takes_the_newest_files_first_and_goes_on_later(fresh: Any, limit: int) -> None:
+    """Each scan takes that many in, until all are."""
+    taken = []
+    for _ in range(5 // limit + 1):
+        taken.append(scan.scan_project(fresh.components, fresh.harbor, limit=limit).changed)
+    assert taken == [limit] * (5 // limit) + [5 % limit]
+    newest = max(fresh.transcripts.rglob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    assert newest.exists()
+
+
+def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: Any) -> None:
+    """Chroma's directory was removed: the plan says so, no text is embedded again, and the
+    collections are what they were."""
+    shutil.rmtree(memory.settings.chroma_dir)
+    assert {work.project for work in memory.behind()} == set(memory.projects())
+    files = memory.lake_files()
+    reports = memory.run()
+    for (stage, _), report in reports.items():
+        assert report.details.get("texts_embedded", 0) == 0
+        assert report.unchanged == (stage not in COLLECTIONS)
+    assert memory.lake_files() == files
+    memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []
+
+
+def test_collections_removed_under_a_running_server_are_rebuilt(memory: Any) -> None:
+    """The server that still has the files open does not get the new rows."""
+    memory.run(["session_collection"])
+    lost = memory.components.vectors
+    shutil.rmtree(memory.settings.chroma_dir)
+    assert index.forget_lost_store(memory.components) is True
+    assert chroma_server.running(memory.data_dir) is None
+    memory.reopen()
+    assert memory.components is not None and lost is not None
+    memory.run()
+    memory.assert_collections_equal_the_lake()
+
+
+def test_one_collection_that_was_dropped_comes_back_whole(memory: Any) -> None:
+    """The next change in a project brings all its sessions back, not just the changed one;
+    the other projects show as behind until they are run."""
+    memory.components.vectors.drop("claude-code-sessions")
+    memory.append(memory.flaky, *NEW_TURN)
+    report = memory.run(projects=[memory.harbor])["session_collection", memory.harbor]
+    assert report.changed == 4
+    behind = [work.project for work in memory.behind()]
+    assert behind == ["-Users-jonas-work-tidepool-web"]
+    memory.run()
+    memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []
+
+
+def test_rows_that_do_not_belong_are_removed_when_their_session_changes(memory: Any) -> None:
+    """By set difference with the lake, not by remembering what was written."""
+    collection = memory.components.vectors.get("claude-code-sessions")
+    (vector, *_) = memory.rows("turn_embeddings", memory.harbor)
+    planted = f"session::{memory.flaky}::turn::99"
+    from memory_assets.redacted_text import seal
+
+    metadata = {"project": memory.harbor, "session_id": memory.flaky, "row_hash": "planted"}
+    import numpy as np
+
+    collection.upsert(
+        [planted], np.array([vector["vector"]], np.float32), [seal("planted")], [metadata]
+    )
+    memory.append(memory.flaky, *NEW_TURN)
+    memory.run(projects=[memory.harbor])
+    assert planted not in collection.ids({"session_id": memory.flaky})
+    memory.assert_collections_equal_the_lake()
+
+
+def test_a_session_that_lost_its_rows_leaves_every_stage(memory: Any) -> None:
+    """A file rewritten to nothing but sidecar records: no turn, no summary, no vector and
+    no row in Chroma of it is left, and the other sessions stay."""
+    path = memory.path(memory.flaky)
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    shutil.rmtree(path.with_suffix(""))
+    memory.run(["raw_sessions"])
+    memory.components.catalog.forget_project_products(memory.harbor)
+    memory.run(projects=[memory.harbor])
+    for table in ("turn_chunks", "user_prompts", "session_summaries", *EMBEDDINGS):
+        ids = {row["id"] for row in memory.rows(table)}
+        assert not [row_id for row_id in ids if memory.flaky in row_id]
+    memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []
