@@ -30,7 +30,7 @@ bench: $(READY)
 # Pin what was tested: every platform's wheels, with their hashes.
 lock: $(READY)
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-header --no-annotate --quiet \
+	  --generate-hashes --no-strip-extras --no-emit-index-url --no-header --no-annotate --quiet \
 	  --upgrade --output-file requirements.lock
 
 # The environment and caches; never the memory in data/.
