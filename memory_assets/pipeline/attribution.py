@@ -30,15 +30,16 @@ class SessionRecords:
     """The records of one session's main file, in file order, as `RECORD_DTYPE` rows.
 
     `named` is the session that most of its records name, which for an old-style fork is
-    the one they were copied from. `gave_way`: some of its records counted as copies
-    before. It goes on giving way, so that an original that grows after it was forked
-    keeps its turns.
+    the one they were copied from. `on_record`: its records were taken in before.
+    `gave_way`: some of them counted as copies then. It goes on giving way, so that an
+    original that grows after it was forked keeps its turns.
     """
 
     project: str
     session_id: str
     records: npt.NDArray[np.void]
     named: str | None = None
+    on_record: bool = False
     gave_way: bool = False
 
     @property
@@ -90,6 +91,8 @@ def _by_age(one: SessionRecords, other: SessionRecords) -> int:
             return 1 if names else -1
     if one.gave_way != other.gave_way:
         return 1 if one.gave_way else -1
+    if one.session_id == other.session_id and one.on_record != other.on_record:
+        return -1 if one.on_record else 1  # the same file under another project: it moved
     first, second = _first_apart(one, other), _first_apart(other, one)
     return (first > second) - (first < second)
 

@@ -141,6 +141,7 @@ def _copied(components: Components, project: str) -> Mapping[SessionKey, RecordI
             row.session_id,
             np.frombuffer(row.record_ids, dtype=RECORD_DTYPE),
             named=row.facts.get("named_session"),
+            on_record=(row.project, row.session_id) in made,
             gave_way=_gave_way(made.get((row.project, row.session_id))),
         )
         for row in rows

@@ -261,3 +261,10 @@ def fresh(tmp_path: Path, engines: dict[str, Any]) -> Iterator[SampleMemory]:
 def _copy_sample(root: Path) -> None:
     for name in ("claude", "codex", "pi"):
         shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
+
+
+@pytest.fixture(scope="session")
+def fake_token() -> str:
+    """A token in GitHub's form, which is nobody's; put together here so that no scanner
+    of this repository takes it for a real one."""
+    return "ghp_" + "Zq4xW7" * 6

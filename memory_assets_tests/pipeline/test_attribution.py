@@ -24,12 +24,18 @@ def _session(
     *,
     project: str = "p",
     named: str | None = None,
+    on_record: bool = False,
     gave_way: bool = False,
 ) -> SessionRecords:
     """A file with these records: name and time, in file order."""
     rows = [(hash_record_id(name), time) for name, time in records.items()]
     return SessionRecords(
-        project, session_id, np.array(rows, dtype=RECORD_DTYPE), named or session_id, gave_way
+        project,
+        session_id,
+        np.array(rows, dtype=RECORD_DTYPE),
+        named or session_id,
+        on_record,
+        gave_way,
     )
 
 
@@ -116,6 +122,8 @@ def test_one_session_in_two_projects_is_counted_in_one_of_them() -> None:
     assert _copied(here, there) == {"q/s": {"r1", "r2"}}
     same = _session("s", {"r1": 1, "r2": 2}, project="q")
     assert _copied(here, same) == _copied(same, here) == {"q/s": {"r1", "r2"}}
+    known = _session("s", {"r1": 1, "r2": 2}, project="q", on_record=True)
+    assert _copied(here, known) == {"s": {"r1", "r2"}}
     settled = _session("s", {"r1": 1, "r2": 2}, project="p", gave_way=True)
     assert _copied(settled, same) == {"s": {"r1", "r2"}}
 
@@ -165,6 +173,7 @@ _ANY_SESSION = st.builds(
     st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 5)),
     project=st.sampled_from(["p", "q"]),
     named=st.sampled_from([None, "s1", "s2", "s3"]),
+    on_record=st.booleans(),
     gave_way=st.booleans(),
 )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import Any
 
 import numpy as np
-import pytest
 
 from memory_assets.pipeline import index, scan
 from memory_assets.redacted_text import seal
@@ -274,13 +274,15 @@ def test_files_outside_the_directories_read_today_are_not_gone(memory: Any, tmp_
 def test_a_fork_that_is_met_before_its_original_ends_the_same(fresh: Any, finished: Any) -> None:
     """The original comes later: the copied turn moves to it, and the fork's own turns keep
     the ids that they had from the beginning."""
-    original = fresh.path(fresh.flaky)
-    kept = original.read_bytes()
-    original.unlink()
+    original, aside = fresh.path(fresh.flaky), fresh.root / "aside"
+    aside.mkdir()
+    for path in (original, original.with_suffix("")):
+        path.rename(aside / path.name)
     fresh.run(BEFORE_CHROMA, [fresh.harbor])
     assert _turns(fresh, fresh.fork) == [0, 1, 2]
     before = {row["id"]: row["text"] for row in fresh.rows("turn_chunks", fresh.harbor)}
-    original.write_bytes(kept)
+    for path in (original, original.with_suffix("")):
+        (aside / path.name).rename(path)
     fresh.run(BEFORE_CHROMA)
     assert fresh.lake_state() == finished.lake_state()
     after = {row["id"]: row["text"] for row in fresh.rows("turn_chunks", fresh.harbor)}
@@ -331,15 +333,18 @@ def test_a_session_in_two_projects_is_kept_in_one(memory: Any) -> None:
     assert memory.behind() == []
 
 
-@pytest.mark.parametrize("limit", [1, 2])
-def test_a_limit_takes_the_newest_files_first_and_goes_on_later(fresh: Any, limit: int) -> None:
+def test_a_limit_takes_the_newest_files_first_and_goes_on_later(fresh: Any) -> None:
     """Each scan takes that many in, until all are."""
-    taken = []
-    for _ in range(5 // limit + 1):
-        taken.append(scan.scan_project(fresh.components, fresh.harbor, limit=limit).changed)
-    assert taken == [limit] * (5 // limit) + [5 % limit]
-    newest = max(fresh.transcripts.rglob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
-    assert newest.exists()
+    by_age = sorted(fresh.transcripts.rglob("*harbor-api/**/*.jsonl"))
+    for age, path in enumerate(by_age):
+        os.utime(path, (1_700_000_000 - age, 1_700_000_000 - age))
+    (codex,) = fresh.transcripts.rglob("*019dd3a0*.jsonl")
+    os.utime(codex, (1_600_000_000, 1_600_000_000))
+    oldest_last = [str(path) for path in (*by_age, codex)]
+    for taken in (2, 4, 5, 5):
+        scan.scan_project(fresh.components, fresh.harbor, limit=2)
+        known = {row.path for row in fresh.components.catalog.sources(fresh.harbor)}
+        assert known == set(oldest_last[:taken])
 
 
 def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: Any) -> None:
@@ -359,14 +364,13 @@ def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: Any) ->
 
 def test_collections_removed_under_a_running_server_are_rebuilt(memory: Any) -> None:
     """The server that still has the files open does not get the new rows."""
-    memory.run(["session_collection"])
-    lost = memory.components.vectors
+    server = chroma_server.ensure_running(memory.data_dir, 60.0)
     shutil.rmtree(memory.settings.chroma_dir)
     assert index.forget_lost_store(memory.components) is True
+    assert index.forget_lost_store(memory.components) is False
     assert chroma_server.running(memory.data_dir) is None
-    memory.reopen()
-    assert memory.components is not None and lost is not None
     memory.run()
+    assert chroma_server.ensure_running(memory.data_dir, 60.0).pid != server.pid
     memory.assert_collections_equal_the_lake()
 
 

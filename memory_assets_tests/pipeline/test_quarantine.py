@@ -1,0 +1,215 @@
+"""What cannot be read or redacted is held back, alone, and comes in when it can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets.errors import RedactionFailed, TranscriptError
+from memory_assets.models import Record, RedactedRecord
+from memory_assets.pipeline import scan
+from memory_assets.redaction import Redactor
+
+LAKE_STAGES = (
+    "raw_sessions",
+    "redacted_records",
+    "turn_chunks",
+    "user_prompts",
+    "session_summaries",
+    "turn_embeddings",
+)
+MARK = "xylophone"
+NEW_TURN = (f"the {MARK} is out of tune", f"I tuned the {MARK}.")
+
+
+class FailingRedactor:
+    """The real redactor, but for one session: there it raises on what holds the mark."""
+
+    def __init__(self, inner: Redactor, session_id: str, error: type[Exception]) -> None:
+        self._inner = inner
+        self._session_id = session_id
+        self._error = error
+        self.ruleset_version = inner.ruleset_version
+        self.failures = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def redact_record(self, record: Record, **where: Any) -> RedactedRecord:
+        """Redact, or raise an error that quotes the text."""
+        if record.session_id == self._session_id and MARK in record.text:
+            self.failures += 1
+            raise self._error(f"cannot redact {record.text}")
+        return self._inner.redact_record(record, **where)
+
+
+@pytest.fixture
+def failing(memory: Any) -> FailingRedactor:
+    """A redactor that fails on the flaky session's next turn, and the turn."""
+    redactor = FailingRedactor(memory.components.redactor, memory.flaky, ValueError)
+    memory.append(memory.flaky, *NEW_TURN)
+    memory.reopen(redactor=redactor)
+    return redactor
+
+
+def _written_words(directory: Path) -> str:
+    """Every byte of every file, and every string in every Parquet file."""
+    words = []
+    for path in directory.rglob("*"):
+        if path.suffix == ".parquet":
+            words.append(repr(pq.ParquetFile(path).read().to_pydict()))
+        elif path.is_file():
+            words.append(path.read_bytes().decode("latin-1"))
+    return "\n".join(words)
+
+
+def test_a_session_that_cannot_be_redacted_is_held_back_alone(
+    memory: Any, failing: FailingRedactor
+) -> None:
+    """What it had stays, byte for byte; the other changed session goes on."""
+    memory.append(memory.fork, "an unrelated question", "an unrelated answer")
+    files = memory.lake_files()
+    report = memory.run(LAKE_STAGES)["redacted_records", memory.harbor]
+    assert (report.changed, report.quarantined) == (1, 1)
+    changed = {path for path, at in memory.lake_files().items() if files.get(path) != at}
+    assert changed
+    assert all(memory.fork in path for path in changed)
+    assert "unrelated question" in repr(memory.rows("user_prompts", memory.harbor))
+
+
+def test_nothing_of_a_session_that_failed_is_written(
+    memory: Any, failing: FailingRedactor
+) -> None:
+    """Not in the lake, the catalogue or a temporary file; the reason quotes nothing."""
+    memory.run(LAKE_STAGES)
+    assert failing.failures == 1
+    (held,) = memory.components.catalog.quarantined()
+    assert (held.session_id, held.stage, held.reason) == (
+        memory.flaky,
+        "redacted_records",
+        "ValueError",
+    )
+    memory.close()
+    assert MARK not in _written_words(memory.data_dir)
+    assert not list(memory.data_dir.rglob("*.staging"))
+
+
+def test_our_own_errors_keep_their_message(memory: Any) -> None:
+    """The redactor's own errors name ids and rules only, and are shown."""
+    memory.append(memory.flaky, *NEW_TURN)
+    memory.reopen(
+        redactor=FailingRedactor(memory.components.redactor, memory.flaky, RedactionFailed)
+    )
+    memory.run(LAKE_STAGES[:2])
+    assert memory.components.catalog.quarantined()[0].reason.startswith("cannot redact")
+
+
+def test_a_new_session_that_fails_leaves_no_trace(memory: Any) -> None:
+    """It has no file at any stage, and its project still gets its summary of the others."""
+    new = memory.path(memory.flaky).with_name("aaaaaaaa-0000-4000-8000-000000000001.jsonl")
+    new.touch()
+    new.write_text(memory.path(memory.fork).read_text().splitlines()[1] + "\n")
+    memory.append(new.stem, *NEW_TURN)
+    memory.reopen(redactor=FailingRedactor(memory.components.redactor, new.stem, KeyError))
+    memory.run(LAKE_STAGES)
+    assert not [path for path in memory.lake_files() if new.stem in path]
+    assert memory.reports["session_summaries", memory.harbor].sessions == 4
+    assert memory.components.catalog.quarantined()[0].session_id == new.stem
+
+
+def test_a_session_held_back_is_not_tried_again_until_something_changes(
+    memory: Any, failing: FailingRedactor
+) -> None:
+    """Neither by the plan nor by a run: the same file and rules would fail the same way."""
+    memory.run(LAKE_STAGES)
+    assert "to redact" not in repr(memory.behind())
+    memory.run(LAKE_STAGES)
+    assert failing.failures == 1
+    assert memory.reports["redacted_records", memory.harbor].quarantined == 1
+
+
+def test_a_session_leaves_quarantine_when_its_file_changes(
+    memory: Any, failing: FailingRedactor
+) -> None:
+    """The new content is tried; when it works, all of it is there."""
+    memory.run(LAKE_STAGES)
+    path = memory.path(memory.flaky)
+    path.write_text(path.read_text().replace(MARK, "piano"))
+    assert memory.behind()
+    memory.run(LAKE_STAGES)
+    assert memory.components.catalog.quarantined() == []
+    assert "the piano is out of tune" in repr(memory.rows("user_prompts", memory.harbor))
+
+
+def test_a_session_leaves_quarantine_when_the_rules_change(
+    memory: Any, failing: FailingRedactor
+) -> None:
+    """A newer redactor tries again, though the file is the same."""
+    memory.run(LAKE_STAGES)
+    repaired = FailingRedactor(memory.components.redactor, "nobody", ValueError)
+    repaired.ruleset_version = "newer"
+    memory.reopen(redactor=repaired)
+    assert memory.behind()
+    memory.run(LAKE_STAGES)
+    assert memory.components.catalog.quarantined() == []
+    assert MARK in repr(memory.rows("user_prompts", memory.harbor))
+
+
+def test_a_session_that_is_as_it_was_leaves_quarantine(
+    memory: Any, failing: FailingRedactor
+) -> None:
+    """The file goes back to what is on record: there is nothing left to hold back."""
+    path = memory.path(memory.flaky)
+    grown = path.read_text()
+    memory.run(LAKE_STAGES)
+    assert len(memory.components.catalog.quarantined()) == 1
+    path.write_text("".join(line + "\n" for line in grown.splitlines() if MARK not in line))
+    memory.run(LAKE_STAGES)
+    assert memory.components.catalog.quarantined() == []
+    assert memory.reports["redacted_records", memory.harbor].changed == 0
+
+
+def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its subagent's file: both wait, the plan does not ask again, and both come in."""
+    real = scan.read_session
+
+    def unreadable(path: Path, **rest: Any) -> Any:
+        if memory.flaky in str(path):
+            raise TranscriptError(f"cannot read {path.name}: Permission denied")
+        return real(path, **rest)
+
+    memory.append(memory.flaky, *NEW_TURN)
+    for path in memory.transcripts.rglob("agent-*.jsonl"):
+        path.touch()
+    monkeypatch.setattr(scan, "read_session", unreadable)
+    memory.run()
+    (held,) = memory.components.catalog.quarantined()
+    assert (held.session_id, held.stage) == (memory.flaky, "raw_sessions")
+    assert held.reason.endswith("Permission denied")
+    assert memory.reports["raw_sessions", memory.harbor].quarantined == 1
+    assert memory.reports["redacted_records", memory.harbor].unchanged
+    assert memory.behind() == []
+
+    monkeypatch.setattr(scan, "read_session", real)
+    memory.run()
+    assert memory.components.catalog.quarantined() == []
+    assert memory.reports["raw_sessions", memory.harbor].changed == 2
+    assert MARK in repr(memory.rows("user_prompts", memory.harbor))
+
+
+def test_a_secret_in_a_name_is_not_written_either(memory: Any, fake_token: str) -> None:
+    """The agent's version, or a directory, may hold one: the ledger redacts it too."""
+    path = memory.path(memory.flaky)
+    path.write_text(
+        path.read_text()
+        .replace('"version":"2.1.129"', f'"version":"{fake_token}"')
+        .replace("/home/mara/code/harbor-api", f"/home/mara/{fake_token}")
+    )
+    memory.run(LAKE_STAGES)
+    memory.close()
+    assert fake_token not in _written_words(memory.data_dir)
