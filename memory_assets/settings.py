@@ -96,21 +96,6 @@ class Settings(BaseSettings):
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
     @property
-    def lake_dir(self) -> Path:
-        """Where the Parquet tables are."""
-        return self.data_dir / "lake"
-
-    @property
-    def chroma_dir(self) -> Path:
-        """Where the local Chroma server keeps its files."""
-        return self.data_dir / "chroma"
-
-    @property
-    def catalog_path(self) -> Path:
-        """The SQLite catalogue."""
-        return self.data_dir / "catalog.db"
-
-    @property
     def dagster_dir(self) -> Path:
         """`DAGSTER_HOME`: the Dagster instance's configuration and storage."""
         return self.data_dir / "dagster"

@@ -57,46 +57,43 @@ def session_collection(
     )
 
 
-@dg.asset(
-    deps=[user_prompts],
-    partitions_def=projects,
-    group_name="collections",
-    kinds={"chroma", "onnx"},
-    owners=OWNERS,
-    code_version=DEFAULT_EMBEDDER,
-    pool=CHROMA_POOL,
-    retry_policy=_RETRY,
+def _embedded_collection(
+    table: dg.AssetsDefinition, index: IndexedTable, description: str
+) -> dg.AssetsDefinition:
+    @dg.asset(
+        name=index.stage,
+        deps=[table],
+        partitions_def=projects,
+        group_name="collections",
+        kinds={"chroma", "onnx"},
+        owners=OWNERS,
+        code_version=DEFAULT_EMBEDDER,
+        pool=CHROMA_POOL,
+        retry_policy=_RETRY,
+        description=description,
+    )
+    def collection(
+        context: dg.AssetExecutionContext, memory: MemoryResource
+    ) -> dg.MaterializeResult[None]:
+        components, project = memory.components(), context.partition_key
+        embedded = embed_project(
+            components, project, source_table=index.table, table=index.embeddings
+        )
+        report = index_project(components, project, index)
+        report.details.update(embedded.details)
+        report.seconds += embedded.seconds
+        return materialized(components, report)
+
+    return collection
+
+
+prompt_collection = _embedded_collection(
+    user_prompts,
+    PROMPTS_INDEX,
+    "What humans typed in Chroma, in `user-prompts`. Embedded here; the vectors are kept.",
 )
-def prompt_collection(
-    context: dg.AssetExecutionContext, memory: MemoryResource
-) -> dg.MaterializeResult[None]:
-    """What humans typed in Chroma, in `user-prompts`; embedded here, vectors kept."""
-    return _embedded_and_indexed(context, memory, PROMPTS_INDEX)
-
-
-@dg.asset(
-    deps=[session_summaries],
-    partitions_def=projects,
-    group_name="collections",
-    kinds={"chroma", "onnx"},
-    owners=OWNERS,
-    code_version=DEFAULT_EMBEDDER,
-    pool=CHROMA_POOL,
-    retry_policy=_RETRY,
+summary_collection = _embedded_collection(
+    session_summaries,
+    SUMMARIES_INDEX,
+    "The session summaries in Chroma, in `session-summaries`. Embedded here; the vectors are kept.",
 )
-def summary_collection(
-    context: dg.AssetExecutionContext, memory: MemoryResource
-) -> dg.MaterializeResult[None]:
-    """The session summaries in Chroma, in `session-summaries`; embedded here, vectors kept."""
-    return _embedded_and_indexed(context, memory, SUMMARIES_INDEX)
-
-
-def _embedded_and_indexed(
-    context: dg.AssetExecutionContext, memory: MemoryResource, index: IndexedTable
-) -> dg.MaterializeResult[None]:
-    components, project = memory.components(), context.partition_key
-    embedded = embed_project(components, project, source_table=index.table, table=index.embeddings)
-    report = index_project(components, project, index)
-    report.details.update(embedded.details)
-    report.seconds += embedded.seconds
-    return materialized(components, report)

@@ -1,5 +1,7 @@
 """matches_schema: columns, keys, ranges and closed sets of each table."""
 
+from typing import get_args
+
 import dagster as dg
 
 from memory_assets.assets.redacted_records import redacted_records
@@ -9,6 +11,7 @@ from memory_assets.assets.turn_embeddings import turn_embeddings
 from memory_assets.assets.user_prompts import user_prompts
 from memory_assets.checks.expectations import TableExpectations, validate
 from memory_assets.metadata import checked
+from memory_assets.models import Kind, Role
 from memory_assets.partitions import projects
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import KNOWN_AGENTS
@@ -24,18 +27,8 @@ EXPECTATIONS = (
         bounds={"seq": _AT_LEAST_0, "byte_start": _AT_LEAST_0, "redactions": _AT_LEAST_0},
         one_of={
             "agent": KNOWN_AGENTS,
-            "role": ("user", "assistant", "tool", "system"),
-            "kind": (
-                "prompt",
-                "assistant_text",
-                "thinking",
-                "tool_use",
-                "tool_result",
-                "system",
-                "title",
-                "summary",
-                "attachment",
-            ),
+            "role": get_args(Role),
+            "kind": get_args(Kind),
         },
         ordered=(("byte_start", "byte_end"),),
     ),

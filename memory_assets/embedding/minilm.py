@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -38,17 +39,18 @@ class MiniLM:
 
     def __init__(
         self,
-        session: InferenceSession,
+        start_session: Callable[[], InferenceSession],
         word_pieces: WordPieces,
         embedder_id: str,
         threads: int,
     ) -> None:
-        """Run `session`, itself of one thread, from up to `threads` Python threads."""
+        """Start a session, itself of one thread, with the first text, and run it from up
+        to `threads` Python threads."""
         self.embedder_id = embedder_id
         self.max_tokens = word_pieces.max_tokens
         self.count_tokens = word_pieces.count_tokens
         self.token_offsets = word_pieces.token_offsets
-        self._session = session
+        self._start_session = start_session
         self._word_pieces = word_pieces
         self._threads = threads
 
@@ -61,16 +63,22 @@ class MiniLM:
         if isinstance(texts, str):
             raise TypeError("embed takes a sequence of texts, not one text")
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        if len(texts):
+            vectors[0] = self._embed_one(texts[0])  # starts the session in this thread
         if len(texts) < 2 or self._threads < 2:
-            for row, text in enumerate(texts):
+            for row, text in enumerate(texts[1:], start=1):
                 vectors[row] = self._embed_one(text)
             return vectors
         # Runs release the GIL. Two threads on one session: 1.95 times one thread;
         # two intra-op threads: 1.6 times, and less than 1 on a busy machine.
         with ThreadPoolExecutor(self._threads) as pool:
-            for row, vector in enumerate(pool.map(self._embed_one, texts)):
+            for row, vector in enumerate(pool.map(self._embed_one, texts[1:]), start=1):
                 vectors[row] = vector
         return vectors
+
+    @cached_property
+    def _session(self) -> InferenceSession:
+        return self._start_session()
 
     def _embed_one(self, text: str) -> NDArray[np.float32]:
         ids = np.array([self._word_pieces.model_input(text)], dtype=np.int64)
@@ -89,7 +97,8 @@ def load_embedder(name: str | None = None, *, threads: int | None = None) -> Emb
     """Return the embedder `name` (default and so far only: all-MiniLM-L6-v2).
 
     `threads` is how many texts are embedded at once; default: the CPUs this process
-    may use, at most 4. Vectors do not depend on it.
+    may use, at most 4. Vectors do not depend on it. The files are checked now; the model
+    itself starts with the first text.
 
     Raises:
         EmbedderUnavailable: unknown name, or files missing or not the expected ones;
@@ -99,9 +108,10 @@ def load_embedder(name: str | None = None, *, threads: int | None = None) -> Emb
         raise EmbedderUnavailable(f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}")
     weights = read_packaged(MINILM_INT8_WEIGHTS)
     word_pieces = load_word_pieces()
-    session = _start_session(weights)
     embedder_id = f"{DEFAULT_EMBEDDER}/int8-weights/onnxruntime/{MINILM_INT8_WEIGHTS.sha256[:8]}"
-    return MiniLM(session, word_pieces, embedder_id, threads or _usable_cpus())
+    return MiniLM(
+        partial(_start_session, weights), word_pieces, embedder_id, threads or _usable_cpus()
+    )
 
 
 def _start_session(weights: bytes) -> InferenceSession:

@@ -104,7 +104,7 @@ def _run(
 def _print_report(
     components: Components, report: dict[str, Any], console: Console, as_json: bool
 ) -> None:
-    current = status(components.settings, components.catalog)
+    current = status(components)
     if as_json:
         rendering.print_json({**report, "status": current})
         return

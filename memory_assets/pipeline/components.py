@@ -13,24 +13,22 @@ from memory_assets.embedding import Embedder, load_embedder
 from memory_assets.errors import StoreBusy
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
 from memory_assets.settings import Settings
-from memory_assets.stores.catalog import Catalog
 from memory_assets.stores.install_key import load_install_key
-from memory_assets.stores.lake import Lake
-from memory_assets.stores.vectors import CollectionVersions, VectorStore, open_vectors
+from memory_assets.stores.opened import Stores
+from memory_assets.stores.vectors import CollectionVersions
 from memory_assets.summaries import Summarizer, load_summarizer
 
 
-class Components:
+class Components(Stores):
     """What a stage needs, made from the settings; heavy parts load on first use."""
 
     def __init__(self, settings: Settings) -> None:
+        super().__init__(
+            settings.data_dir,
+            chroma_url=settings.chroma_url,
+            chroma_idle_seconds=settings.chroma_idle_seconds,
+        )
         self.settings = settings
-        self.lake = Lake(settings.lake_dir)
-
-    @cached_property
-    def catalog(self) -> Catalog:
-        """The ledger."""
-        return Catalog(self.settings.catalog_path)
 
     @cached_property
     def install_key(self) -> bytes:
@@ -55,15 +53,6 @@ class Components:
     def summarizer(self) -> Summarizer:
         """The summarizer."""
         return load_summarizer(self.settings.summarizer)
-
-    @cached_property
-    def vectors(self) -> VectorStore:
-        """The connection to Chroma."""
-        return open_vectors(
-            self.settings.data_dir,
-            url=self.settings.chroma_url,
-            idle_seconds=self.settings.chroma_idle_seconds,
-        )
 
     @cached_property
     def collection_versions(self) -> CollectionVersions:

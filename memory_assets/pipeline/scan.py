@@ -168,6 +168,9 @@ def _read_facts(components: Components, source: Source) -> SourceRow:
 
 
 def _facts(components: Components, report: ReadReport) -> dict[str, Any]:
+    def redacted(value: str) -> str:
+        return str(components.redactor.redact(value).text)
+
     first, last = report.first_timestamp, report.last_timestamp
     named = report.own_session_ids.most_common(1)
     return {
@@ -185,10 +188,10 @@ def _facts(components: Components, report: ReadReport) -> dict[str, Any]:
         "pending_bytes": report.pending_bytes,
         "first_timestamp": first.isoformat() if first else None,
         "last_timestamp": last.isoformat() if last else None,
-        "project_root": str(components.redactor.redact(project_root(report.first_cwd)).text),
-        "named_session": named[0][0] if named else None,
-        "parent_session": report.parent_session,
-        "agent_versions": sorted(report.agent_versions),
+        "project_root": redacted(project_root(report.first_cwd)),
+        "named_session": redacted(named[0][0]) if named else None,
+        "parent_session": redacted(report.parent_session) if report.parent_session else None,
+        "agent_versions": sorted(map(redacted, report.agent_versions)),
     }
 
 

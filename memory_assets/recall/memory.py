@@ -17,43 +17,29 @@ from memory_assets.recall.search import nearest_hits
 from memory_assets.recall.status import coverage, status
 from memory_assets.redacted_text import RedactedText
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores.catalog import Catalog
-from memory_assets.stores.lake import Lake, rows_from_arrow
+from memory_assets.stores.lake import rows_from_arrow
+from memory_assets.stores.opened import Stores
 from memory_assets.stores.schemas import SESSION_SUMMARIES, TURN_CHUNKS
-from memory_assets.stores.vectors import CollectionVersions, VectorStore, open_vectors
+from memory_assets.stores.vectors import CollectionVersions
 
 _SEMANTIC_ONLY = "semantic-only"
 
 
-class Memory:
+class Memory(Stores):
     """Reads one memory. Heavy parts (the model, Chroma) load with the first search."""
 
     def __init__(self, settings: Settings) -> None:
+        super().__init__(
+            settings.data_dir,
+            chroma_url=settings.chroma_url,
+            chroma_idle_seconds=settings.chroma_idle_seconds,
+        )
         self.settings = settings
-        self.lake = Lake(settings.lake_dir)
-
-    @cached_property
-    def catalog(self) -> Catalog:
-        """The ledger."""
-        if not self.settings.catalog_path.exists():
-            raise NotFound(
-                f"there is no memory in {self.settings.data_dir} yet; run `memory ingest` first"
-            )
-        return Catalog(self.settings.catalog_path)
 
     @cached_property
     def embedder(self) -> Embedder:
         """The embedding model."""
         return load_embedder(self.settings.embedder)
-
-    @cached_property
-    def vectors(self) -> VectorStore:
-        """The connection to Chroma."""
-        return open_vectors(
-            self.settings.data_dir,
-            url=self.settings.chroma_url,
-            idle_seconds=self.settings.chroma_idle_seconds,
-        )
 
     def search(
         self,
@@ -94,7 +80,7 @@ class Memory:
 
     def status(self) -> dict[str, Any]:
         """Return sizes, counts, versions and what is held back; quick, opens no Chroma."""
-        return status(self.settings, self.catalog)
+        return status(self)
 
     def show(self, any_id: str, around: int = 0) -> list[dict[str, Any]]:
         """Return the whole turn (or summary) behind an id, as rows with their full text.
@@ -131,8 +117,12 @@ def open_memory(settings: Settings | None = None) -> Memory:
 
     Raises:
         ConfigurationError: a setting is wrong.
+        NotFound: nothing was ever ingested there.
     """
-    return Memory(settings or load_settings())
+    memory = Memory(settings or load_settings())
+    if not memory.exists:
+        raise NotFound(f"there is no memory in {memory.data_dir} yet; run `memory ingest` first")
+    return memory
 
 
 def _turn_row(chunk: Any) -> dict[str, Any]:

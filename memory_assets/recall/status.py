@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.recall.answer import Coverage
-from memory_assets.settings import Settings
 from memory_assets.stores import chroma_server
 from memory_assets.stores.catalog import Catalog
+from memory_assets.stores.opened import Stores
 
 _TABLE_AND_COLLECTION = {
     "sessions": ("turn_chunks", "session_collection"),
@@ -37,15 +37,15 @@ def coverage(catalog: Catalog, kinds: Sequence[str]) -> Coverage:
     )
 
 
-def status(settings: Settings, catalog: Catalog) -> dict[str, Any]:
+def status(stores: Stores) -> dict[str, Any]:
     """Return counts by agent and project, sizes, coverage, and what is held back."""
-    totals = catalog.totals()
-    endpoint = None if settings.chroma_url else chroma_server.running(settings.data_dir)
+    catalog = stores.catalog
+    endpoint = None if stores.chroma_url else chroma_server.running(stores.data_dir)
     return {
-        "data_dir": str(settings.data_dir),
+        "data_dir": str(stores.data_dir),
         "agents": catalog.counts_by("agent"),
         "projects": catalog.counts_by("project"),
-        "stages": totals,
+        "stages": catalog.totals(),
         "coverage": {
             kind: {**asdict(covered), "complete": covered.complete}
             for kind, covered in (
@@ -54,11 +54,11 @@ def status(settings: Settings, catalog: Catalog) -> dict[str, Any]:
         },
         "quarantined": [asdict(entry) for entry in catalog.quarantined()],
         "chroma": {
-            "url": settings.chroma_url or (endpoint.url if endpoint else None),
-            "state": "remote" if settings.chroma_url else "running" if endpoint else "stopped",
-            "bytes": _size(settings.chroma_dir),
+            "url": stores.chroma_url or (endpoint.url if endpoint else None),
+            "state": "remote" if stores.chroma_url else "running" if endpoint else "stopped",
+            "bytes": _size(stores.chroma_dir),
         },
-        "lake_bytes": _size(settings.lake_dir),
+        "lake_bytes": _size(stores.lake.root),
     }
 
 

@@ -166,7 +166,7 @@ class SampleMemory:
 
     def lake_files(self) -> dict[str, int]:
         """When each file of the lake was written."""
-        files = (path for path in self.settings.lake_dir.rglob("*") if path.is_file())
+        files = (path for path in (self.settings.data_dir / "lake").rglob("*") if path.is_file())
         return {
             str(path.relative_to(self.data_dir)): path.stat().st_mtime_ns
             for path in files

@@ -149,7 +149,7 @@ def test_a_session_leaves_quarantine_when_the_rules_change(
 ) -> None:
     """A newer redactor tries again, though the file is the same."""
     memory.run(LAKE_STAGES)
-    repaired = FailingRedactor(memory.components.redactor, "nobody", ValueError)
+    repaired = FailingRedactor(failing._inner, "nobody", ValueError)
     repaired.ruleset_version = "newer"
     memory.reopen(redactor=repaired)
     assert memory.behind()
@@ -208,6 +208,7 @@ def test_a_secret_in_a_name_is_not_written_either(memory: Any, fake_token: str) 
     path.write_text(
         path.read_text()
         .replace('"version":"2.1.129"', f'"version":"{fake_token}"')
+        .replace(f'"sessionId":"{memory.flaky}"', f'"sessionId":"{fake_token}"')
         .replace("/home/mara/code/harbor-api", f"/home/mara/{fake_token}")
     )
     memory.run(LAKE_STAGES)

@@ -350,7 +350,7 @@ def test_a_limit_takes_the_newest_files_first_and_goes_on_later(fresh: Any) -> N
 def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: Any) -> None:
     """Chroma's directory was removed: the plan says so, no text is embedded again, and the
     collections are what they were."""
-    shutil.rmtree(memory.settings.chroma_dir)
+    shutil.rmtree(memory.data_dir / "chroma")
     assert {work.project for work in memory.behind()} == set(memory.projects())
     files = memory.lake_files()
     reports = memory.run()
@@ -365,7 +365,7 @@ def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: Any) ->
 def test_collections_removed_under_a_running_server_are_rebuilt(memory: Any) -> None:
     """The server that still has the files open does not get the new rows."""
     server = chroma_server.ensure_running(memory.data_dir, 60.0)
-    shutil.rmtree(memory.settings.chroma_dir)
+    shutil.rmtree(memory.data_dir / "chroma")
     assert index.forget_lost_store(memory.components) is True
     assert index.forget_lost_store(memory.components) is False
     assert chroma_server.running(memory.data_dir) is None

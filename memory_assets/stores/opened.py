@@ -1,0 +1,41 @@
+"""The stores of one data directory, each opened when it is first used."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from memory_assets.stores.catalog import Catalog
+from memory_assets.stores.lake import Lake
+from memory_assets.stores.vectors import VectorStore, open_vectors
+
+
+class Stores:
+    """Lake, catalogue and Chroma of a data directory; `chroma_url` None: its own server."""
+
+    def __init__(
+        self, data_dir: Path, *, chroma_url: str | None, chroma_idle_seconds: float
+    ) -> None:
+        self.data_dir = data_dir
+        self.lake = Lake(data_dir / "lake")
+        self._catalog_path = data_dir / "catalog.db"
+        self.chroma_dir = data_dir / "chroma"
+        self.chroma_url = chroma_url
+        self._chroma_idle_seconds = chroma_idle_seconds
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever stored here."""
+        return self._catalog_path.exists()
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The ledger, made when it is not there."""
+        return Catalog(self._catalog_path)
+
+    @cached_property
+    def vectors(self) -> VectorStore:
+        """The connection to Chroma."""
+        return open_vectors(
+            self.data_dir, url=self.chroma_url, idle_seconds=self._chroma_idle_seconds
+        )

@@ -1,0 +1,115 @@
+"""A run may end anywhere: the next one completes it, and nothing shows that it happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+STAGES = (
+    "raw_sessions",
+    "redacted_records",
+    "turn_chunks",
+    "user_prompts",
+    "session_summaries",
+    "turn_embeddings",
+    "prompt_embeddings",
+    "summary_embeddings",
+    "session_collection",
+    "prompt_collection",
+    "summary_collection",
+)
+
+
+class Crash(BaseException):
+    """What ends a process; no handler of ours catches it."""
+
+
+def _assert_same_as_made_at_once(memory: Any, fresh: Any) -> None:
+    for path in memory.transcripts.rglob("*.jsonl"):
+        target = fresh.transcripts / path.relative_to(memory.transcripts)
+        target.write_bytes(path.read_bytes())
+    fresh.run(STAGES[:8])
+    assert memory.lake_state() == fresh.lake_state()
+    memory.assert_collections_equal_the_lake()
+
+
+def test_a_run_that_ends_between_two_stages_is_completed_by_the_next(
+    memory: Any, fresh: Any
+) -> None:
+    """After each stage in turn: the plan names the project until all stages are done, and
+    the result is what one run would have made."""
+    for done in range(len(STAGES)):
+        memory.append(memory.flaky, f"question number {done}", f"answer number {done}")
+        memory.run(STAGES[:done], [memory.harbor])
+        memory.reopen()
+        assert [work.project for work in memory.behind()] == [memory.harbor], done
+        memory.run(STAGES, [memory.harbor])
+        assert memory.behind() == [], done
+    _assert_same_as_made_at_once(memory, fresh)
+
+
+def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
+    memory: Any, fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In each stage in turn, after its rows were written and before that was noted."""
+    for number, stage in enumerate(STAGES):
+        memory.append(memory.flaky, f"question number {number}", f"answer number {number}")
+        memory.append(memory.fork, f"other question {number}", f"other answer {number}")
+        memory.run(STAGES[:number], [memory.harbor])
+
+        def crash(*_: object) -> None:
+            raise Crash
+
+        with monkeypatch.context() as patch:
+            patch.setattr(memory.components.catalog, "put_product", crash)
+            patch.setattr(memory.components.catalog, "put_source", crash)
+            with pytest.raises(Crash):
+                memory.run([stage], [memory.harbor])
+        memory.reopen()
+        assert [work.project for work in memory.behind()] == [memory.harbor], stage
+        memory.run(STAGES, [memory.harbor])
+        assert memory.behind() == [], stage
+    _assert_same_as_made_at_once(memory, fresh)
+
+
+def test_the_time_of_first_writing_survives_an_interruption(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A passage that was written, but not noted, keeps the moment it was written at."""
+    from memory_assets.stores.schemas import TURN_CHUNKS
+
+    def when() -> dict[str, Any]:
+        table = memory.components.lake.read(
+            TURN_CHUNKS, memory.harbor, memory.flaky, ["id", "ingested_at"]
+        )
+        return {row["id"]: row["ingested_at"] for row in table.to_pylist()}
+
+    def crash(*_: object) -> None:
+        raise Crash
+
+    memory.append(memory.flaky, "a new question", "a new answer")
+    memory.run(STAGES[:2], [memory.harbor])
+    with monkeypatch.context() as patch:
+        patch.setattr(memory.components.catalog, "put_product", crash)
+        with pytest.raises(Crash):
+            memory.run(["turn_chunks"], [memory.harbor])
+    written = when()
+    memory.reopen()
+    memory.run(STAGES[:3], [memory.harbor])
+    assert when() == written
+
+
+def test_without_the_catalogue_everything_is_read_again(memory: Any) -> None:
+    """It is disposable: the lake ends the same, vectors and times are taken from it, and
+    nothing is embedded twice."""
+    before = memory.lake_state()
+    memory.close()
+    for path in memory.data_dir.glob("catalog.db*"):
+        path.unlink()
+    memory.reopen()
+    reports = memory.run()
+    assert memory.lake_state() == before
+    assert {report.details.get("texts_embedded", 0) for report in reports.values()} == {0}
+    memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []

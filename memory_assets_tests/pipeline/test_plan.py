@@ -1,0 +1,150 @@
+"""The plan names exactly the projects that have work to do, and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline import plan as planning
+from memory_assets.pipeline.plan import plan, project_fingerprint
+from memory_assets.pipeline.scan import find_sources
+
+UNTIL_EMBEDDED = (
+    "raw_sessions",
+    "redacted_records",
+    "turn_chunks",
+    "user_prompts",
+    "session_summaries",
+    "turn_embeddings",
+    "prompt_embeddings",
+    "summary_embeddings",
+)
+
+
+class Renamed:
+    """An engine under another name: same work, another version."""
+
+    def __init__(self, inner: Any, **names: str) -> None:
+        self._inner = inner
+        vars(self).update(names)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+def _fingerprint(memory: Any) -> str:
+    sources = find_sources(memory.components)[memory.harbor]
+    return project_fingerprint(memory.components, sources)
+
+
+def test_a_new_memory_has_everything_to_do(fresh: Any, expected: Any) -> None:
+    """Every project, sorted, with the number of its files."""
+    works = fresh.behind()
+    assert [work.project for work in works] == sorted(expected["projects"])
+    assert [work.reason for work in works] == [
+        "3 new or changed files",
+        "5 new or changed files",
+        "2 new or changed files",
+    ]
+
+
+def test_a_finished_memory_has_nothing_to_do(memory: Any) -> None:
+    """And finding that out opens no model and no Chroma, and starts no server."""
+    assert memory.behind() == []
+    assert "vectors" not in vars(memory.components)
+    assert not list(memory.data_dir.glob("chroma.endpoint*"))
+
+
+def test_a_changed_file_names_its_project_alone(memory: Any) -> None:
+    """With what changed about it."""
+    memory.append(memory.flaky, "one more thing", "done")
+    (work,) = memory.behind()
+    assert (work.project, work.reason) == (memory.harbor, "1 new or changed file")
+
+
+def test_each_stage_that_is_behind_is_named_until_it_is_done(memory: Any) -> None:
+    """The reason moves down the stages."""
+    memory.append(memory.flaky, "one more thing", "done")
+    reasons = []
+    for stage in UNTIL_EMBEDDED:
+        memory.run([stage], [memory.harbor])
+        reasons.append([work.reason for work in memory.behind()])
+    assert reasons == [
+        ["1 session to redact"],
+        ["turn_chunks behind redacted_records"],
+        ["user_prompts behind redacted_records"],
+        ["session_summaries behind redacted_records"],
+        ["turn_embeddings behind turn_chunks"],
+        ["prompt_embeddings behind user_prompts"],
+        ["summary_embeddings behind session_summaries"],
+        ["session_collection behind turn_chunks"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "reason"),
+    [
+        ("redactor", "ruleset_version", "{} sessions to redact"),
+        ("embedder", "embedder_id", "turn_embeddings behind turn_chunks"),
+        ("summarizer", "summarizer_id", "session_summaries behind redacted_records"),
+    ],
+)
+def test_a_new_version_of_an_engine_is_work_for_every_project(
+    memory: Any, expected: Any, engine: str, name: str, reason: str
+) -> None:
+    """What it made is behind, in all projects, though no file changed."""
+    before = _fingerprint(memory)
+    memory.reopen(**{engine: Renamed(memory.engines[engine], **{name: "another"})})
+    assert {work.project: work.reason for work in memory.behind()} == {
+        project: reason.format(len(facts["sessions"]))
+        for project, facts in expected["projects"].items()
+    }
+    assert _fingerprint(memory) != before
+
+
+def test_a_new_chunker_is_work_for_every_project(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its version counts like an engine's."""
+    before = _fingerprint(memory)
+    monkeypatch.setattr(planning, "CHUNKER_VERSION", "another")
+    assert {work.reason for work in memory.behind()} == {"turn_chunks behind redacted_records"}
+    assert _fingerprint(memory) != before
+
+
+def test_the_fingerprint_names_the_work(memory: Any) -> None:
+    """Same files, same fingerprint; one more line in one of them, another."""
+    before = _fingerprint(memory)
+    assert _fingerprint(memory) == before
+    memory.append(memory.flaky, "one more thing", "done")
+    assert memory.behind()[0].fingerprint == _fingerprint(memory) != before
+
+
+def test_a_search_for_work_ends_in_time_and_goes_on_later(fresh: Any) -> None:
+    """What it did not get to is found once the rest is done."""
+    sources = find_sources(fresh.components)
+    assert plan(fresh.components, sources, until=time.monotonic() - 1) == []
+    assert len(plan(fresh.components, sources, until=time.monotonic() + 60)) == 3
+
+
+@pytest.mark.parametrize("lose", ["directory", "files"])
+def test_a_chroma_directory_that_is_gone_is_work(memory: Any, lose: str) -> None:
+    """Seen by the plan itself, so that sensor and command line both rebuild it."""
+    remove: dict[str, Callable[[], Any]] = {
+        "directory": lambda: memory.settings.chroma_dir.rename(memory.root / "aside"),
+        "files": (memory.settings.chroma_dir / "chroma.sqlite3").unlink,
+    }
+    remove[lose]()
+    assert {work.reason for work in memory.behind()} == {"session_collection behind turn_chunks"}
+    assert len(memory.behind()) == 3
+
+
+def test_another_chroma_server_is_work(memory: Any) -> None:
+    """What was indexed here is not there; the local one loses nothing by it."""
+    memory.reopen(chroma_url="http://127.0.0.1:9")
+    assert {work.reason for work in memory.behind()} == {"session_collection behind turn_chunks"}
+    memory.reopen()
+    assert memory.behind() == []
