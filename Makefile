@@ -11,7 +11,7 @@ ingest: $(READY)
 	@$(BIN)/memory ingest
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 dev: $(READY)
 	@$(BIN)/memory dev
@@ -29,6 +29,7 @@ bench: $(READY)
 
 # Pin what was tested: every platform's wheels, with their hashes.
 lock: $(READY)
+	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 	  --generate-hashes --no-strip-extras --no-emit-index-url --no-header --no-annotate --quiet \
 	  --upgrade --output-file requirements.lock

@@ -8,6 +8,7 @@ Values come from, in this order: explicit arguments, `MEMORY_*` environment vari
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,7 +32,11 @@ class Settings(BaseSettings):
     """The project's options; see docs/settings.md for the same list in prose."""
 
     model_config = SettingsConfigDict(
-        env_prefix="MEMORY_", toml_file=PROJECT_ROOT / "memory.toml", extra="ignore", frozen=True
+        env_prefix="MEMORY_",
+        env_ignore_empty=True,
+        toml_file=PROJECT_ROOT / "memory.toml",
+        extra="ignore",
+        frozen=True,
     )
 
     data_dir: Path = Field(
@@ -148,3 +153,6 @@ def load_settings(**overrides: Any) -> Settings:
             f"setting MEMORY_{name} is wrong: {first['msg']}. Correct it in the environment "
             "or in memory.toml."
         ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        path = Settings.model_config.get("toml_file")
+        raise ConfigurationError(f"{path} cannot be read as TOML: {error}") from None

@@ -80,7 +80,7 @@ def run_plans(
 def _add_run(result: IngestResult, project: str, run: dg.ExecuteInProcessResult) -> None:
     result.projects += 1
     for event in run.all_events:
-        if event.is_step_failure:
+        if event.is_step_failure and not _is_check_failure(event):
             result.failed.setdefault(project, f"{event.step_key}: {_reason(event)}")
         elif event.is_step_success:
             seconds = event.step_success_data.duration_ms / 1000.0
@@ -91,6 +91,12 @@ def _add_run(result: IngestResult, project: str, run: dg.ExecuteInProcessResult)
             name = f"{project}: {check.asset_key.to_user_string()}.{check.check_name}"
             warn = check.severity == dg.AssetCheckSeverity.WARN
             (result.warnings if warn else result.checks_failed).append(name)
+
+
+def _is_check_failure(event: dg.DagsterEvent) -> bool:
+    """Whether a step failed because its blocking check did, which is told as such."""
+    error = event.step_failure_data.error
+    return error is not None and error.cls_name == "DagsterAssetCheckFailedError"
 
 
 def _reason(event: dg.DagsterEvent) -> str:

@@ -15,6 +15,7 @@ from memory_assets.models import Chunk, Prompt, RedactedRecord, Turn
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.derive import Made, derive_table
 from memory_assets.pipeline.report import StageReport
+from memory_assets.pipeline.settle import settled
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.lake import rows_from_arrow
 from memory_assets.stores.schemas import REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS
@@ -31,7 +32,11 @@ def chunk_project(components: Components, project: str) -> StageReport:
 
     def make(source: Product) -> Made:
         turns = list(session_turns(components, source))
-        chunks = [chunk for turn in turns for chunk in chunk_turn(turn, components.embedder)]
+        chunks = [
+            settled(components.redactor, chunk)
+            for turn in turns
+            for chunk in chunk_turn(turn, components.tokens)
+        ]
         return chunks, {"turns": len(turns)}
 
     def ingested_at(session_id: str, chunks: list[Chunk]) -> Mapping[str, list[object]]:
@@ -90,7 +95,8 @@ def session_records(components: Components, source: Product) -> list[RedactedRec
 
 def _prompts(components: Components, source: Product) -> Iterator[Prompt]:
     for turn in session_turns(components, source):
-        yield from prompt_passages(turn, components.embedder)
+        for prompt in prompt_passages(turn, components.tokens):
+            yield settled(components.redactor, prompt)
 
 
 def _ingested_at(

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from filelock import FileLock, Timeout
 
-from memory_assets.chunking import CHUNKER_VERSION
-from memory_assets.embedding import Embedder, load_embedder
+from memory_assets.chunking import CHUNKER_VERSION, Tokens
+from memory_assets.embedding import Embedder, load_embedder, load_word_pieces
 from memory_assets.errors import StoreBusy
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
 from memory_assets.settings import Settings
@@ -48,6 +48,11 @@ class Components(Stores):
     def embedder(self) -> Embedder:
         """The embedding model."""
         return load_embedder(self.settings.embedder)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The embedding model's word pieces, without the model."""
+        return load_word_pieces()
 
     @cached_property
     def summarizer(self) -> Summarizer:

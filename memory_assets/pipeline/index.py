@@ -19,6 +19,7 @@ from memory_assets.stores import chroma_server
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.schemas import (
     PROMPT_EMBEDDINGS,
+    REDACTED_RECORDS,
     SESSION_SUMMARIES,
     SUMMARY_EMBEDDINGS,
     TURN_CHUNKS,
@@ -118,18 +119,17 @@ def indexed_sessions(
 ) -> list[IndexedSession]:
     """Return the sessions of a project that have vectors of this table, sorted."""
     catalog = components.catalog
-    agents = {row.session_id: row.agent for row in catalog.sources(project)}
+    archive = catalog.products(REDACTED_RECORDS.name, project)
     rows = catalog.products(index.table.name, project)
     vectors = catalog.products(index.embeddings.name, project)
     return [
         IndexedSession(
             key[1],
-            index.collection(agents[key[1]]),
+            index.collection(str(archive[key].facts["agent"])),
             rows[key].output_hash,
             vectors[key].output_hash,
         )
-        for key in sorted(vectors.keys() & rows.keys())
-        if key[1] in agents
+        for key in sorted(vectors.keys() & rows.keys() & archive.keys())
     ]
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.pipeline import redact, scan
+from memory_assets.pipeline.adopt import adopt_archive
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.derive import expected_input
 from memory_assets.pipeline.index import (
@@ -53,8 +54,9 @@ def plan(
     `until` (of `time.monotonic`) ends the search early; it goes on where it stopped,
     because what was found before is no longer behind.
     """
+    adopt_archive(components)
     forget_lost_store(components)
-    known = {row.project for row in components.catalog.sources()}
+    known = components.catalog.projects()
     plans = []
     for project in sorted(known | sources.keys()):
         if until is not None and time.monotonic() > until:

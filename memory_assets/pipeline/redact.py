@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from memory_assets.pipeline.attribution import (
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog import Product, Quarantined, SourceRow
+from memory_assets.stores.lake import FileFacts
 from memory_assets.stores.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import ReadReport, Source, read_session
 
@@ -157,31 +159,31 @@ def _gave_way(product: Product | None) -> bool:
 def _redact_session(
     components: Components, project: str, session: SessionFiles, wanted: str
 ) -> Product:
-    counts = _Counts()
-    rows = _redacted_rows(components, project, session, counts)
-    facts = components.lake.write(
-        REDACTED_RECORDS, project, session.session_id, rows, footer={"input_hash": wanted}
+    counts, footer = _Counts(), {"input_hash": wanted}
+
+    def rows() -> Iterator[RedactedRecord]:
+        yield from _redacted_rows(components, project, session, counts)
+        footer["facts"] = json.dumps({"agent": session.rows[0].agent, **vars(counts)})
+
+    written = components.lake.write(
+        REDACTED_RECORDS, project, session.session_id, rows(), footer=footer
     )
+    return product_of(project, session.session_id, written, footer)
+
+
+def product_of(
+    project: str, session_id: str, written: FileFacts, footer: Mapping[str, str]
+) -> Product:
+    """Return the product that a session's file and its footer describe."""
     return Product(
         STAGE,
         project,
-        session.session_id,
-        input_hash=wanted,
-        output_hash=facts.output_hash,
-        rows=facts.rows,
-        bytes=facts.bytes if facts.rows else 0,
-        facts={
-            "agent": session.rows[0].agent,
-            "records": counts.records,
-            "kept": counts.kept,
-            "dropped": dict(counts.dropped),
-            "bad_lines": counts.bad_lines,
-            "blocks": counts.blocks,
-            "copied_blocks": counts.copied_blocks,
-            "copied_prompts": counts.copied_prompts,
-            "prompts": counts.prompts,
-            "redactions": counts.redactions,
-        },
+        session_id,
+        input_hash=footer["input_hash"],
+        output_hash=written.output_hash,
+        rows=written.rows,
+        bytes=written.bytes if written.rows else 0,
+        facts=json.loads(footer["facts"]),
     )
 
 

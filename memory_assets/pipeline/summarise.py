@@ -6,6 +6,7 @@ from memory_assets.pipeline.chunk import session_records, session_turns
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.derive import Made, derive_table
 from memory_assets.pipeline.report import StageReport
+from memory_assets.pipeline.settle import settled
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
 from memory_assets.summaries import session_turns as to_summarise
@@ -14,7 +15,7 @@ from memory_assets.summaries import session_turns as to_summarise
 def summarise_project(components: Components, project: str) -> StageReport:
     """Summarise again the sessions whose records or summarizer changed.
 
-    A session without any turn (only titles, say) gives no summary.
+    A session that says nothing (only titles, or tool calls without a word) gives none.
     """
 
     def make(source: Product) -> Made:
@@ -22,7 +23,8 @@ def summarise_project(components: Components, project: str) -> StageReport:
         turns = list(session_turns(components, source))
         if not turns:
             return [], {}
-        return [components.summarizer.summarize(to_summarise(records, turns))], {}
+        summary = components.summarizer.summarize(to_summarise(records, turns))
+        return [settled(components.redactor, summary)] if summary.text else [], {}
 
     return derive_table(
         components,

@@ -17,10 +17,11 @@ from memory_assets.recall.search import nearest_hits
 from memory_assets.recall.status import coverage, status
 from memory_assets.redacted_text import RedactedText
 from memory_assets.settings import Settings, load_settings
+from memory_assets.stores import chroma_server
 from memory_assets.stores.lake import rows_from_arrow
 from memory_assets.stores.opened import Stores
 from memory_assets.stores.schemas import SESSION_SUMMARIES, TURN_CHUNKS
-from memory_assets.stores.vectors import CollectionVersions
+from memory_assets.stores.vectors import CollectionVersions, VectorStore
 
 _SEMANTIC_ONLY = "semantic-only"
 
@@ -40,6 +41,17 @@ class Memory(Stores):
     def embedder(self) -> Embedder:
         """The embedding model."""
         return load_embedder(self.settings.embedder)
+
+    @property
+    def vectors(self) -> VectorStore:
+        """The connection to Chroma. A reader makes no empty store in the place of a lost
+        one: `memory ingest` could not see any more that it has to be rebuilt."""
+        if self.chroma_url is None and not chroma_server.has_files(self.data_dir):
+            raise NotFound(
+                f"the collections are not in {self.chroma_dir}; run `memory ingest`, which "
+                "makes them from the lake"
+            )
+        return super().vectors
 
     def search(
         self,

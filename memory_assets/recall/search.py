@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from memory_assets.chunking import file_matches
 from memory_assets.recall.answer import Hit
 from memory_assets.recall.request import SearchRequest, all_of
 from memory_assets.stores.lake import Lake
@@ -20,14 +21,16 @@ from memory_assets.stores.schemas import TURN_CHUNKS
 from memory_assets.stores.vectors import (
     PROMPTS,
     SUMMARIES,
+    Collection,
     CollectionVersions,
     Neighbour,
     VectorStore,
+    Where,
     sessions_collection,
 )
 
 _PASSAGES_PER_HIT = 5
-"""Passages fetched for each hit wanted, because several may be of one turn."""
+"""Passages fetched at first for each hit wanted, because several may be of one turn."""
 
 
 def collections_to_search(request: SearchRequest, names: Sequence[str]) -> list[str]:
@@ -57,16 +60,27 @@ def nearest_hits(
         for name in names:
             wanted = ids.get(name, [])
             collection = vectors.get(name, versions)
-            found += collection.nearest_of(vector, wanted, request.n * _PASSAGES_PER_HIT)
+            found += collection.nearest_of(vector, wanted, len(wanted))
     else:
         where = _where(request)
         for name in names:
-            collection = vectors.get(name, versions)
-            found += collection.nearest(vector, request.n * _PASSAGES_PER_HIT, where)
+            found += _nearest(vectors.get(name, versions), vector, request.n, where)
     return _collapse(found)[: request.n]
 
 
-def _where(request: SearchRequest) -> dict[str, Any] | None:
+def _nearest(
+    collection: Collection, vector: npt.NDArray[np.float32], n: int, where: Where | None
+) -> list[Neighbour]:
+    """Return enough of the nearest rows for `n` hits, if there are that many at all."""
+    rows = n * _PASSAGES_PER_HIT
+    while True:
+        found = collection.nearest(vector, rows, where)
+        if len(found) < rows or len(_collapse(found)) >= n:
+            return found
+        rows *= 4
+
+
+def _where(request: SearchRequest) -> Where | None:
     conditions: list[dict[str, object]] = []
     if request.project is not None:
         conditions.append({"project": request.project})
@@ -76,6 +90,7 @@ def _where(request: SearchRequest) -> dict[str, Any] | None:
         conditions.append({"ts_epoch": {"$gte": request.since.timestamp()}})
     if request.until is not None:
         conditions.append({"ts_epoch": {"$lt": request.until.timestamp()}})
+        conditions.append({"ts_epoch": {"$gt": 0.0}})  # 0 stands for a time that is not known
     return all_of(conditions)
 
 
@@ -101,12 +116,7 @@ def _passes(request: SearchRequest, row: dict[str, Any]) -> bool:
         return False
     if request.tool and request.tool.lower() not in (tool.lower() for tool in row["tools_used"]):
         return False
-    return not request.file or any(_ends_with(path, request.file) for path in row["files"])
-
-
-def _ends_with(path: str, wanted: str) -> bool:
-    path, wanted = path.replace("\\", "/"), wanted.replace("\\", "/").removeprefix("./")
-    return path == wanted or path.endswith(f"/{wanted.lstrip('/')}")
+    return not request.file or any(file_matches(path, request.file) for path in row["files"])
 
 
 def _collapse(found: Iterable[Neighbour]) -> list[Hit]:

@@ -157,6 +157,9 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
 """Tried in order at every place where the anchor stands; all that match are reported."""
 
 PASSWORD_COMMANDS = re.compile(
-    r"\b(?:sshpass|login|psexec(?:\.exe)?|plink|pscp|mysql\w*|mariadb)\b", re.IGNORECASE
+    r"(?<![^\s;&|(/`$])(?:sshpass|login|psexec(?:\.exe)?|plink|pscp|mysql\w*|mariadb)\s",
+    re.IGNORECASE,
 )
-"""Programs whose `-p` is a password (that of mkdir and docker run is not)."""
+"""Programs, as words of a command, whose `-p` is a password (that of mkdir is not)."""
+
+COMMAND_ENDS = ("\n", ";", "&&", "|", ", ")

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from memory_assets.redaction import blocks
-from memory_assets.redaction.anchored import PASSWORD_COMMANDS, AnchoredRule
+from memory_assets.redaction.anchored import COMMAND_ENDS, PASSWORD_COMMANDS, AnchoredRule
 from memory_assets.redaction.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.assignments import find_assignment
 from memory_assets.redaction.names import KEYWORDS
@@ -158,8 +158,9 @@ def _repeated(text: str, found: list[Span]) -> list[Span]:
 
 
 def _is_password_command(text: str, position: int) -> bool:
-    line = text[max(text.rfind("\n", 0, position), position - 200, 0) : position]
-    return PASSWORD_COMMANDS.search(line) is not None
+    """Whether the same simple command names, before the position, a program of these."""
+    start = max(text.rfind(end, 0, position) for end in COMMAND_ENDS)
+    return PASSWORD_COMMANDS.search(text, max(start + 1, position - 200), position + 1) is not None
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:

@@ -11,111 +11,23 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from memory_assets.errors import StoreBusy, StoreError
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS sources (
-    agent TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
-    agent_id TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL,
-    mtime_ns INTEGER NOT NULL, fingerprint TEXT NOT NULL, reader_version TEXT NOT NULL,
-    family INTEGER, facts TEXT NOT NULL, record_ids BLOB NOT NULL, gone_at TEXT,
-    PRIMARY KEY (agent, project, session_id, agent_id)
-);
-CREATE INDEX IF NOT EXISTS sources_by_path ON sources (path);
-CREATE INDEX IF NOT EXISTS sources_by_project ON sources (project);
-CREATE INDEX IF NOT EXISTS sources_by_session ON sources (session_id);
-CREATE INDEX IF NOT EXISTS sources_by_family ON sources (family);
-CREATE TABLE IF NOT EXISTS products (
-    stage TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
-    input_hash TEXT NOT NULL, output_hash TEXT NOT NULL, rows INTEGER NOT NULL,
-    bytes INTEGER NOT NULL, facts TEXT NOT NULL, made_at TEXT NOT NULL,
-    PRIMARY KEY (stage, project, session_id)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS quarantine (
-    project TEXT NOT NULL, session_id TEXT NOT NULL, stage TEXT NOT NULL,
-    input_hash TEXT NOT NULL, reason TEXT NOT NULL, since TEXT NOT NULL,
-    PRIMARY KEY (project, session_id, stage)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS collections (
-    name TEXT PRIMARY KEY, incarnation TEXT NOT NULL
-) WITHOUT ROWID;
-"""
-
-_SOURCE_FACTS = (
-    "agent, project, session_id, agent_id, path, size, mtime_ns, fingerprint,"
-    " reader_version, family, facts, gone_at"
+from memory_assets.stores.catalog_schema import (
+    SCHEMA,
+    SOURCE_COLUMNS,
+    SOURCE_FACTS,
+    Product,
+    Quarantined,
+    SourceRow,
 )
 
-
-@dataclass(frozen=True)
-class SourceRow:
-    """What is known of one source file. `agent_id` is "" for a session's main file;
-    `record_ids` are 64-bit hashes of its record uuids, in file order."""
-
-    agent: str
-    project: str
-    session_id: str
-    agent_id: str
-    path: str
-    size: int
-    mtime_ns: int
-    fingerprint: str
-    reader_version: str
-    family: int | None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    record_ids: bytes = b""
-    gone_at: str | None = None
-
-
-SOURCE_COLUMNS = {
-    "agent": "Agent that wrote the transcript.",
-    "project": "Partition key: the project's directory name.",
-    "session_id": "Session, from the file's name.",
-    "agent_id": "Subagent that the file belongs to; empty for the main file.",
-    "path": "Where the file lies; it is never moved or copied.",
-    "size": "Bytes when it was read.",
-    "mtime_ns": "When it was last written, nanoseconds since 1970.",
-    "fingerprint": "Keyed hash of its complete lines.",
-    "reader_version": "Reader that read it.",
-    "family": "Hash of its first record, which forks share.",
-    "facts": "Counts of lines, records by type, prompts, bad lines by number and reason.",
-    "gone_at": "When its agent was found to have deleted it.",
-}
-"""Columns of `sources`, as the UI shows them."""
-
-
-@dataclass(frozen=True)
-class Product:
-    """One session at one stage: what it was made from and what came out."""
-
-    stage: str
-    project: str
-    session_id: str
-    input_hash: str
-    output_hash: str
-    rows: int = 0
-    bytes: int = 0
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    made_at: str = ""
-
-
-@dataclass(frozen=True)
-class Quarantined:
-    """A session that was held back, and why; the reason never quotes text."""
-
-    project: str
-    session_id: str
-    stage: str
-    input_hash: str
-    reason: str
-    since: str = ""
+__all__ = ["SOURCE_COLUMNS", "Catalog", "Product", "Quarantined", "SourceRow"]
 
 
 class Catalog:
@@ -132,7 +44,7 @@ class Catalog:
             self._connection.row_factory = sqlite3.Row
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.executescript(_SCHEMA)
+            self._connection.executescript(SCHEMA)
         except (OSError, sqlite3.Error) as error:
             raise _store_error(path, error) from error
 
@@ -166,7 +78,7 @@ class Catalog:
         without their `record_ids`."""
         where, parameters = ("WHERE project = ?", (project,)) if project is not None else ("", ())
         rows = self._rows(
-            f"SELECT {_SOURCE_FACTS} FROM sources {where}"
+            f"SELECT {SOURCE_FACTS} FROM sources {where}"
             " ORDER BY project, agent, session_id, agent_id",
             *parameters,
         )
@@ -176,7 +88,7 @@ class Catalog:
         """Return the main files of a project, and those of any other project that start
         with the same record; with their `record_ids`."""
         rows = self._rows(
-            f"SELECT {_SOURCE_FACTS}, record_ids FROM sources WHERE agent_id = '' AND"
+            f"SELECT {SOURCE_FACTS}, record_ids FROM sources WHERE agent_id = '' AND"
             " (project = ? OR family IN (SELECT family FROM sources WHERE project = ?))"
             " ORDER BY project, agent, session_id",
             project,
@@ -188,7 +100,7 @@ class Catalog:
         """Insert or replace what is known of one source file."""
         with self._transaction() as connection:
             connection.execute(
-                f"INSERT OR REPLACE INTO sources ({_SOURCE_FACTS}, record_ids)"
+                f"INSERT OR REPLACE INTO sources ({SOURCE_FACTS}, record_ids)"
                 " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
                     source.agent,
@@ -290,13 +202,20 @@ class Catalog:
         """Return the project that a session belongs to, or None; of several projects that
         hold a copy of its file, the one whose copy counts."""
         rows = self._rows(
-            "SELECT sources.project AS project FROM sources LEFT JOIN products"
-            " ON stage = 'turn_chunks' AND products.project = sources.project"
-            " AND products.session_id = sources.session_id"
-            " WHERE sources.session_id = ? ORDER BY rows DESC, sources.project LIMIT 1",
+            "SELECT project FROM products WHERE session_id = ? AND stage IN"
+            " ('turn_chunks', 'redacted_records') ORDER BY rows DESC, project LIMIT 1",
             session_id,
         )
         return str(rows[0]["project"]) if rows else None
+
+    def projects(self) -> set[str]:
+        """Return every project that has a source file or a product."""
+        rows = self._rows("SELECT project FROM sources UNION SELECT project FROM products")
+        return {str(row["project"]) for row in rows}
+
+    def knows_products_of(self, stage: str) -> bool:
+        """Whether any session was ever done at a stage."""
+        return bool(self._rows("SELECT 1 FROM products WHERE stage = ? LIMIT 1", stage))
 
     def forget_project_products(self, project: str) -> None:
         """Forget that any stage was done for a project, and what is held back of it.

@@ -101,7 +101,8 @@ class Lake:
         """Replace a session's file by `rows` (instances of the table's model).
 
         Rows are consumed and written a batch at a time, so memory stays flat however
-        long the session. `extra` fills the table's written columns; `footer` is kept as
+        long the session. `extra` fills the table's written columns; `footer`, looked at
+        after the last row, is kept as
         Parquet metadata. The new file is complete before it takes the old one's place;
         without any rows the old one is removed.
 
@@ -143,10 +144,24 @@ class Lake:
         except FileNotFoundError:
             raise NotFound(f"no {table.name} of session {session_id} in {project}") from None
         except (pa.ArrowInvalid, OSError) as error:
-            raise StoreError(
-                f"{path} is damaged ({type(error).__name__}). Move it away and run "
-                f"`memory ingest --full --project={project}`."
-            ) from None
+            raise _damaged(path, project, error) from None
+
+    def read_footer(
+        self, table: Table, project: str, session_id: str
+    ) -> tuple[FileFacts, dict[str, str]]:
+        """Return what a session's file says of itself, without reading its rows."""
+        path = self.path(table, project, session_id)
+        try:
+            metadata = pq.read_metadata(path)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise _damaged(path, project, error) from None
+        footer = {
+            name.decode(): value.decode()
+            for name, value in (metadata.metadata or {}).items()
+            if name != b"ARROW:schema"
+        }
+        facts = FileFacts(metadata.num_rows, path.stat().st_size, footer.get("output_hash", ""))
+        return facts, footer
 
     def read_rows(self, table: Table, project: str, session_id: str) -> list[Any]:
         """Return a session's rows as instances of the table's model, in file order."""
@@ -215,6 +230,13 @@ def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
     ]
     model = table.model
     return [model(*values) for values in zip(*columns, strict=True)]
+
+
+def _damaged(path: Path, project: str, error: Exception) -> StoreError:
+    return StoreError(
+        f"{path} is damaged ({type(error).__name__}). Move it away and run "
+        f"`memory ingest --full --project={project}`."
+    )
 
 
 def _encoded(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
+from memory_assets.stores import chroma_server
 from memory_assets.stores.catalog import Catalog
 from memory_assets.stores.lake import Lake
 from memory_assets.stores.vectors import VectorStore, open_vectors
@@ -22,6 +23,7 @@ class Stores:
         self.chroma_dir = data_dir / "chroma"
         self.chroma_url = chroma_url
         self._chroma_idle_seconds = chroma_idle_seconds
+        self._vectors: VectorStore | None = None
 
     @property
     def exists(self) -> bool:
@@ -33,9 +35,15 @@ class Stores:
         """The ledger, made when it is not there."""
         return Catalog(self._catalog_path)
 
-    @cached_property
+    @property
     def vectors(self) -> VectorStore:
-        """The connection to Chroma."""
-        return open_vectors(
-            self.data_dir, url=self.chroma_url, idle_seconds=self._chroma_idle_seconds
-        )
+        """The connection to Chroma. A local server that stopped meanwhile (idle, killed)
+        is started again."""
+        url = self.chroma_url
+        if url is None:
+            url = chroma_server.ensure_running(self.data_dir, self._chroma_idle_seconds).url
+        if self._vectors is None or self._vectors.url != url:
+            self._vectors = open_vectors(
+                self.data_dir, url=url, idle_seconds=self._chroma_idle_seconds
+            )
+        return self._vectors

@@ -250,7 +250,7 @@ def memory(tmp_path: Path, finished: SampleMemory) -> Iterator[SampleMemory]:
 @pytest.fixture
 def fresh(tmp_path: Path, engines: dict[str, Any]) -> Iterator[SampleMemory]:
     """The transcripts of the sample, and nothing made of them yet."""
-    root = tmp_path / "sample"
+    root = tmp_path / "fresh"
     _copy_sample(root)
     made = SampleMemory(root, engines)
     yield made

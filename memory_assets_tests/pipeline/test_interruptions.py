@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
@@ -100,16 +101,46 @@ def test_the_time_of_first_writing_survives_an_interruption(
     assert when() == written
 
 
-def test_without_the_catalogue_everything_is_read_again(memory: Any) -> None:
-    """It is disposable: the lake ends the same, vectors and times are taken from it, and
-    nothing is embedded twice."""
-    before = memory.lake_state()
+def _lose_the_catalogue(memory: Any) -> None:
     memory.close()
     for path in memory.data_dir.glob("catalog.db*"):
         path.unlink()
     memory.reopen()
+
+
+@pytest.mark.parametrize("planned", [True, False], ids=["by the plan", "by a run alone"])
+def test_without_the_catalogue_everything_is_read_again(memory: Any, planned: bool) -> None:
+    """It is disposable: the lake ends the same, vectors and times are taken from it, and
+    nothing is embedded twice."""
+    before = memory.lake_state()
+    _lose_the_catalogue(memory)
+    if planned:
+        assert len(memory.behind()) == 3
     reports = memory.run()
     assert memory.lake_state() == before
     assert {report.details.get("texts_embedded", 0) for report in reports.values()} == {0}
     memory.assert_collections_equal_the_lake()
     assert memory.behind() == []
+
+
+def test_without_the_catalogue_vanished_sessions_are_still_there(memory: Any) -> None:
+    """What the lake holds of files that were deleted long ago is taken from it, down to
+    the rows in Chroma, which is lost as well; the first turn of the fork stays with the
+    original, though only the fork can still be read."""
+    before = memory.lake_state()
+    for path in (memory.path(memory.flaky), *memory.transcripts.rglob("*019d8c14*.jsonl")):
+        path.unlink()
+    shutil.rmtree(memory.transcripts / "claude" / "projects" / memory.harbor / memory.flaky)
+    memory.run(["raw_sessions"])
+    _lose_the_catalogue(memory)
+    shutil.rmtree(memory.components.chroma_dir)
+    assert {work.project for work in memory.behind()} == set(before_projects(before))
+    memory.run()
+    assert memory.lake_state() == before
+    memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []
+
+
+def before_projects(state: dict[str, list[dict[str, Any]]]) -> set[str]:
+    """The projects of a state of the lake."""
+    return {row["project"] for row in state["turn_chunks"]}

@@ -134,8 +134,8 @@ def test_a_search_for_work_ends_in_time_and_goes_on_later(fresh: Any) -> None:
 def test_a_chroma_directory_that_is_gone_is_work(memory: Any, lose: str) -> None:
     """Seen by the plan itself, so that sensor and command line both rebuild it."""
     remove: dict[str, Callable[[], Any]] = {
-        "directory": lambda: memory.settings.chroma_dir.rename(memory.root / "aside"),
-        "files": (memory.settings.chroma_dir / "chroma.sqlite3").unlink,
+        "directory": lambda: memory.components.chroma_dir.rename(memory.root / "aside"),
+        "files": (memory.components.chroma_dir / "chroma.sqlite3").unlink,
     }
     remove[lose]()
     assert {work.reason for work in memory.behind()} == {"session_collection behind turn_chunks"}

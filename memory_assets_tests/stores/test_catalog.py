@@ -236,16 +236,31 @@ def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
 
 
 def test_the_project_of_a_session_is_known(catalog: Catalog) -> None:
-    """None for a session that was never seen."""
-    catalog.put_source(SOURCE)
+    """None for a session of which nothing was made."""
+    catalog.put_product(PRODUCT)
     assert catalog.project_of("s") == "p"
     assert catalog.project_of("t") is None
+
+
+def test_projects_are_those_with_a_file_or_a_product(catalog: Catalog) -> None:
+    """Either is enough."""
+    assert catalog.projects() == set()
+    catalog.put_source(SOURCE)
+    catalog.put_product(replace(PRODUCT, project="q"))
+    assert catalog.projects() == {"p", "q"}
+
+
+def test_it_is_known_whether_a_stage_was_ever_done(catalog: Catalog) -> None:
+    """For any session of any project."""
+    assert not catalog.knows_products_of("redacted_records")
+    catalog.put_product(PRODUCT)
+    assert catalog.knows_products_of("redacted_records")
+    assert not catalog.knows_products_of("turn_chunks")
 
 
 def test_the_project_of_a_session_that_moved_is_where_its_turns_are(catalog: Catalog) -> None:
     """Of two projects with a file of that name, the one whose copy was counted."""
     for project, turns in (("a", 0), ("b", 3), ("c", 0)):
-        catalog.put_source(replace(SOURCE, project=project))
         catalog.put_product(replace(PRODUCT, stage="turn_chunks", project=project, rows=turns))
     assert catalog.project_of("s") == "b"
 

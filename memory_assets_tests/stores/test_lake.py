@@ -225,15 +225,27 @@ def test_the_hash_covers_the_content_and_not_when_it_was_written(lake: Lake, row
     assert written(chunks[::-1], now) != first
 
 
-def test_the_footer_keeps_what_a_file_was_made_from(lake: Lake, rows: Any) -> None:
-    """Without the catalogue, a file still says its input and output hashes."""
-    facts = lake.write(
-        USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS)], footer={"input_hash": "abc"}
+def test_a_file_says_what_it_was_made_from(lake: Lake, rows: Any) -> None:
+    """Without the catalogue: size, hashes, and what was found out while it was written."""
+    footer = {"input_hash": "abc"}
+
+    def written() -> Iterator[Any]:
+        yield rows.row(USER_PROMPTS)
+        footer["counted"] = "1"
+
+    facts = lake.write(USER_PROMPTS, "p", "s", written(), footer=footer)
+    assert lake.read_footer(USER_PROMPTS, "p", "s") == (
+        facts,
+        {"input_hash": "abc", "counted": "1", "output_hash": facts.output_hash},
     )
-    footer = pq.read_metadata(lake.path(USER_PROMPTS, "p", "s")).metadata
-    assert footer is not None
-    assert footer[b"input_hash"] == b"abc"
-    assert footer[b"output_hash"].decode() == facts.output_hash
+
+
+def test_the_footer_of_a_damaged_file_names_the_remedy(lake: Lake, rows: Any) -> None:
+    """As its rows do."""
+    lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS)])
+    lake.path(USER_PROMPTS, "p", "s").write_bytes(b"x" * 100)
+    with pytest.raises(StoreError, match="memory ingest --full --project=p"):
+        lake.read_footer(USER_PROMPTS, "p", "s")
 
 
 def test_long_sessions_are_written_in_batches(lake: Lake, rows: Any) -> None:

@@ -1,0 +1,105 @@
+"""The catalogue's tables, and their rows as dataclasses. No text of a transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS sources (
+    agent TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL, fingerprint TEXT NOT NULL, reader_version TEXT NOT NULL,
+    family INTEGER, facts TEXT NOT NULL, record_ids BLOB NOT NULL, gone_at TEXT,
+    PRIMARY KEY (agent, project, session_id, agent_id)
+);
+CREATE INDEX IF NOT EXISTS sources_by_path ON sources (path);
+CREATE INDEX IF NOT EXISTS sources_by_project ON sources (project);
+CREATE INDEX IF NOT EXISTS sources_by_session ON sources (session_id);
+CREATE INDEX IF NOT EXISTS sources_by_family ON sources (family);
+CREATE TABLE IF NOT EXISTS products (
+    stage TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
+    input_hash TEXT NOT NULL, output_hash TEXT NOT NULL, rows INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, facts TEXT NOT NULL, made_at TEXT NOT NULL,
+    PRIMARY KEY (stage, project, session_id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS products_by_session ON products (session_id);
+CREATE TABLE IF NOT EXISTS quarantine (
+    project TEXT NOT NULL, session_id TEXT NOT NULL, stage TEXT NOT NULL,
+    input_hash TEXT NOT NULL, reason TEXT NOT NULL, since TEXT NOT NULL,
+    PRIMARY KEY (project, session_id, stage)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS collections (
+    name TEXT PRIMARY KEY, incarnation TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
+SOURCE_FACTS = (
+    "agent, project, session_id, agent_id, path, size, mtime_ns, fingerprint,"
+    " reader_version, family, facts, gone_at"
+)
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """What is known of one source file. `agent_id` is "" for a session's main file;
+    `record_ids` are 64-bit hashes of its record uuids, in file order."""
+
+    agent: str
+    project: str
+    session_id: str
+    agent_id: str
+    path: str
+    size: int
+    mtime_ns: int
+    fingerprint: str
+    reader_version: str
+    family: int | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    record_ids: bytes = b""
+    gone_at: str | None = None
+
+
+SOURCE_COLUMNS = {
+    "agent": "Agent that wrote the transcript.",
+    "project": "Partition key: the project's directory name.",
+    "session_id": "Session, from the file's name.",
+    "agent_id": "Subagent that the file belongs to; empty for the main file.",
+    "path": "Where the file lies; it is never moved or copied.",
+    "size": "Bytes when it was read.",
+    "mtime_ns": "When it was last written, nanoseconds since 1970.",
+    "fingerprint": "Keyed hash of its complete lines.",
+    "reader_version": "Reader that read it.",
+    "family": "Hash of its first record, which forks share.",
+    "facts": "Counts of lines, records by type, prompts, bad lines by number and reason.",
+    "gone_at": "When its agent was found to have deleted it.",
+}
+"""Columns of `sources`, as the UI shows them."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """One session at one stage: what it was made from and what came out."""
+
+    stage: str
+    project: str
+    session_id: str
+    input_hash: str
+    output_hash: str
+    rows: int = 0
+    bytes: int = 0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    made_at: str = ""
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """A session that was held back, and why; the reason never quotes text."""
+
+    project: str
+    session_id: str
+    stage: str
+    input_hash: str
+    reason: str
+    since: str = ""

@@ -1,0 +1,284 @@
+"""Each verdict holds for a sound memory and fails for one that is broken in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets.pipeline import verify
+from memory_assets.pipeline.index import INDEXES, PROMPTS_INDEX, SESSIONS_INDEX, SUMMARIES_INDEX
+from memory_assets.redacted_text import seal
+from memory_assets.stores.catalog import Quarantined
+from memory_assets.stores.schemas import (
+    REDACTED_RECORDS,
+    SESSION_SUMMARIES,
+    TURN_CHUNKS,
+    TURN_EMBEDDINGS,
+    USER_PROMPTS,
+    Table,
+)
+
+Edit = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+TEXT_TABLES = (REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, SESSION_SUMMARIES)
+
+
+def _path(memory: Any, table: Table, session_id: str) -> Path:
+    path: Path = memory.components.lake.path(table, memory.harbor, session_id)
+    return path
+
+
+def _rewrite(path: Path, edit: Edit) -> None:
+    """Change a file of the lake behind its back."""
+    table = pq.ParquetFile(path).read()
+    rows = edit(table.to_pylist())
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+
+
+def _verdicts(memory: Any, project: str) -> dict[str, verify.Verdict]:
+    components = memory.components
+    return {
+        **{
+            f"no_secrets_remain {table.name}": verify.no_secrets_remain(components, project, table)
+            for table in TEXT_TABLES
+        },
+        "rows_conserved": verify.rows_conserved(components, project),
+        "nothing_quarantined": verify.nothing_quarantined(components, project),
+        "prompts_in_one_chunk": verify.prompts_in_one_chunk(components, project),
+        "vectors_complete": verify.vectors_complete(components, project),
+        **{
+            f"collection_matches {of.stage}": verify.collection_matches(components, project, of)
+            for of in INDEXES
+        },
+        **{
+            f"embedder_consistent {of.stage}": verify.embedder_consistent(components, project, of)
+            for of in INDEXES
+        },
+    }
+
+
+def test_a_sound_memory_passes_every_verdict(memory: Any, expected: Any) -> None:
+    """In each project, with counts that agree with the sample, and a remedy at hand."""
+    for project, facts in expected["projects"].items():
+        verdicts = _verdicts(memory, project)
+        assert [name for name, verdict in verdicts.items() if not verdict.passed] == []
+        assert all(verdict.remedy for verdict in verdicts.values())
+        assert verdicts["prompts_in_one_chunk"].counts["prompts"] == facts["human_prompts"]
+        rows = len(memory.rows("redacted_records", project))
+        assert verdicts["rows_conserved"].counts["rows"] == rows
+        chunks = len(memory.rows("turn_chunks", project))
+        assert verdicts["vectors_complete"].counts["vectors"] == chunks
+        assert verdicts["collection_matches session_collection"].counts["rows"] == chunks
+
+
+def test_an_empty_project_passes_every_verdict(memory: Any) -> None:
+    """Nothing is wrong where nothing is."""
+    assert all(verdict.passed for verdict in _verdicts(memory, "-nobody").values())
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        (REDACTED_RECORDS, "text"),
+        (REDACTED_RECORDS, "command"),
+        (REDACTED_RECORDS, "paths"),
+        (TURN_CHUNKS, "text"),
+        (TURN_CHUNKS, "commands"),
+        (USER_PROMPTS, "text"),
+        (SESSION_SUMMARIES, "next_steps"),
+        (SESSION_SUMMARIES, "errors"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+def test_a_secret_at_rest_is_found_in_any_column(
+    memory: Any, fake_token: str, table: Table, column: str
+) -> None:
+    """The verdict names the rule and the session, never the secret; the clean files that
+    were scanned before are not read again."""
+    clean = verify.no_secrets_remain(memory.components, memory.harbor, table)
+    assert clean.passed and clean.counts["files_scanned"] == 4
+    leaked = f"export GITHUB_TOKEN={fake_token}"
+
+    def plant(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        error = {"turn_id": "t", "text": leaked, "outcome": "unresolved"}
+        values = {"paths": [leaked], "commands": [leaked], "errors": [error]}
+        return [{**rows[0], column: values.get(column, leaked)}, *rows[1:]]
+
+    _rewrite(_path(memory, table, memory.flaky), plant)
+    for _ in range(2):
+        verdict = verify.no_secrets_remain(memory.components, memory.harbor, table)
+        assert not verdict.passed
+        assert verdict.counts["files_scanned"] == verdict.counts["files_with_secrets"] == 1
+        assert verdict.counts["sessions"] == memory.flaky
+        assert any(name.startswith("rule_") for name in verdict.counts)
+        assert fake_token not in repr(verdict)
+        assert "memory ingest --full" in verdict.remedy
+
+
+def test_clean_files_are_scanned_again_when_the_rules_change(memory: Any) -> None:
+    """What older rules found clean says nothing about newer ones."""
+
+    class Newer:
+        ruleset_version = "newer"
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(memory.engines["redactor"], name)
+
+    for version, scanned in (("same", 4), ("same", 0), ("newer", 4)):
+        if version == "newer":
+            memory.reopen(redactor=Newer())
+        verdict = verify.no_secrets_remain(memory.components, memory.harbor, TURN_CHUNKS)
+        assert (verdict.passed, verdict.counts["files_scanned"]) == (True, scanned)
+
+
+@pytest.mark.parametrize("break_it", ["row lost", "file lost", "row added"])
+def test_records_that_are_unaccounted_for_are_found(memory: Any, break_it: str) -> None:
+    """A block kept is a row on disk, or a copy; neither fewer nor more."""
+    path = _path(memory, REDACTED_RECORDS, memory.flaky)
+    edits: dict[str, Callable[[], object]] = {
+        "row lost": lambda: _rewrite(path, lambda rows: rows[1:]),
+        "file lost": path.unlink,
+        "row added": lambda: _rewrite(path, lambda rows: [*rows, rows[0]]),
+    }
+    edits[break_it]()
+    verdict = verify.rows_conserved(memory.components, memory.harbor)
+    assert not verdict.passed
+    assert (verdict.counts["unbalanced"], verdict.counts["sessions"]) == (1, memory.flaky)
+
+
+def test_a_session_held_back_is_told_with_its_reason(memory: Any) -> None:
+    """Since when, and why; other projects pass."""
+    entry = Quarantined(memory.harbor, memory.flaky, "redacted_records", "h", "ValueError")
+    memory.components.catalog.quarantine(entry)
+    verdict = verify.nothing_quarantined(memory.components, memory.harbor)
+    assert not verdict.passed
+    assert verdict.counts["quarantined"] == 1
+    assert str(verdict.counts[memory.flaky]).startswith("ValueError (since 20")
+    assert verify.nothing_quarantined(memory.components, "-home-mara-code-lantern").passed
+
+
+@pytest.mark.parametrize(
+    ("edit", "count"),
+    [
+        (lambda rows: [row for row in rows if row["turn_index"] != 1], "missing"),
+        (lambda rows: [*rows, {**rows[0], "id": "again"}], "repeated"),
+        (lambda rows: [{**rows[0], "prompt_uuid": "of nobody"}, *rows[1:]], "unknown"),
+    ],
+    ids=["missing", "repeated", "unknown"],
+)
+def test_a_prompt_that_is_not_in_exactly_one_chunk_is_found(
+    memory: Any, edit: Edit, count: str
+) -> None:
+    """Missing, in two chunks, or a chunk that names a prompt that is none."""
+    _rewrite(_path(memory, TURN_CHUNKS, memory.flaky), edit)
+    verdict = verify.prompts_in_one_chunk(memory.components, memory.harbor)
+    assert not verdict.passed
+    assert verdict.counts[count] == 1
+
+
+def test_a_chunk_file_that_is_gone_fails_all_that_rest_on_it(memory: Any) -> None:
+    """Its prompts are in no chunk, its vectors have no text, its rows in Chroma no source."""
+    path = _path(memory, TURN_CHUNKS, memory.flaky)
+    lost = pq.read_metadata(path).num_rows
+    path.unlink()
+    components, project = memory.components, memory.harbor
+    assert verify.prompts_in_one_chunk(components, project).counts["missing"] == 4
+    vectors = verify.vectors_complete(components, project)
+    assert (vectors.passed, vectors.counts["extra"]) == (False, lost)
+    rows = verify.collection_matches(components, project, SESSIONS_INDEX)
+    assert (rows.passed, rows.counts["extra"]) == (False, lost)
+    assert verify.collection_matches(components, project, PROMPTS_INDEX).passed
+
+
+@pytest.mark.parametrize(
+    ("edit", "count"),
+    [
+        (lambda rows: rows[1:], "missing"),
+        (lambda rows: [*rows, {**rows[0], "id": "of no chunk"}], "extra"),
+        (lambda rows: [{**rows[0], "content_hash": "of other text"}, *rows[1:]], "missing"),
+        (lambda rows: [*rows, rows[0]], None),
+    ],
+    ids=["missing", "extra", "stale", "twice"],
+)
+def test_vectors_that_do_not_fit_the_chunks_are_found(
+    memory: Any, edit: Edit, count: str | None
+) -> None:
+    """Missing, extra, of an older text, or twice."""
+    _rewrite(_path(memory, TURN_EMBEDDINGS, memory.flaky), edit)
+    verdict = verify.vectors_complete(memory.components, memory.harbor)
+    assert not verdict.passed
+    assert count is None or verdict.counts[count] == 1
+
+
+@pytest.mark.parametrize("of", INDEXES, ids=lambda of: of.stage)
+def test_rows_missing_or_planted_in_chroma_are_found(memory: Any, of: Any) -> None:
+    """In each collection; only rows of the project asked for count."""
+    project = memory.harbor
+    rows = memory.rows(of.table.name, project)
+    collection = memory.components.vectors.get(of.collection("claude-code"))
+    mine = sorted(row["id"] for row in rows if row["agent"] == "claude-code")
+    collection.delete(mine[:1])
+    missing = verify.collection_matches(memory.components, project, of)
+    assert (missing.passed, missing.counts["missing"], missing.counts["extra"]) == (False, 1, 0)
+    vector = np.zeros((1, 384), np.float32)
+    vector[0, 0] = 1.0
+    for name, owner in (("planted", project), ("elsewhere", "-another")):
+        collection.upsert([name], vector, [seal(name)], [{"project": owner}])
+    both = verify.collection_matches(memory.components, project, of)
+    assert (both.passed, both.counts["missing"], both.counts["extra"]) == (False, 1, 1)
+
+
+def test_a_collection_that_is_gone_is_a_failure_not_a_crash(memory: Any) -> None:
+    """All its rows are missing, and the remedy makes it again."""
+    memory.components.vectors.drop("session-summaries")
+    verdict = verify.collection_matches(memory.components, memory.harbor, SUMMARIES_INDEX)
+    assert (verdict.passed, verdict.counts["missing"]) == (False, 4)
+    assert "--full" in verdict.remedy
+    assert verify.embedder_consistent(memory.components, memory.harbor, SUMMARIES_INDEX).passed
+    memory.components.catalog.forget_project_products(memory.harbor)
+    memory.run(projects=[memory.harbor])
+    assert verify.collection_matches(memory.components, memory.harbor, SUMMARIES_INDEX).passed
+
+
+def test_rows_of_a_project_that_has_none_left_are_found(memory: Any) -> None:
+    """The table is empty, the collection is not."""
+    chunks = len(memory.rows("turn_chunks", memory.harbor))
+    for session in memory.components.lake.sessions(TURN_CHUNKS, memory.harbor):
+        _path(memory, TURN_CHUNKS, session).unlink()
+    verdict = verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX)
+    assert not verdict.passed
+    assert verdict.counts["extra"] == verdict.counts["rows"] == chunks
+
+
+def test_vectors_of_another_embedder_are_found(memory: Any) -> None:
+    """In the lake, row by row, and in the record that the collection keeps."""
+    _rewrite(
+        _path(memory, TURN_EMBEDDINGS, memory.flaky),
+        lambda rows: [{**row, "embedder_id": "another"} for row in rows],
+    )
+    verdict = verify.embedder_consistent(memory.components, memory.harbor, SESSIONS_INDEX)
+    changed = len(memory.components.lake.read(TURN_EMBEDDINGS, memory.harbor, memory.flaky))
+    assert (verdict.passed, verdict.counts["of_other_embedders"]) == (False, changed)
+
+
+def test_a_collection_of_another_embedder_is_found(memory: Any) -> None:
+    """The settings ask for another model than the rows were made with."""
+
+    class Other:
+        embedder_id = "another"
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(memory.engines["embedder"], name)
+
+    memory.reopen(embedder=Other())
+    verdict = verify.embedder_consistent(memory.components, memory.harbor, SESSIONS_INDEX)
+    assert not verdict.passed
+    assert verdict.counts["vectors"] == 0
+    collections = 2
+    vectors = len(memory.rows("turn_embeddings", memory.harbor))
+    assert verdict.counts["of_other_embedders"] == vectors + collections

@@ -1,0 +1,130 @@
+"""A finished memory of the sample sessions and of one more, to be asked and not changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline import chunk, embed, index, redact, scan, summarise
+from memory_assets.pipeline.components import Components
+from memory_assets.recall import Memory, open_memory
+from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
+from memory_assets.stores import chroma_server
+from memory_assets.stores.schemas import TABLES
+
+HARBOR = "-home-mara-code-harbor-api"
+LONG = "aaaaaaaa-0000-4000-8000-000000000001"
+_PARAGRAPHS = 70
+
+
+@dataclass
+class Asked:
+    """The memory, how it was made, and its tables to compare answers with."""
+
+    memory: Memory
+    components: Components
+    settings: Settings
+    harbor = HARBOR
+    long_session = LONG
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """All rows of a table."""
+        lake, of = self.components.lake, TABLES[table]
+        return [
+            row for name in lake.projects(of) for row in lake.read_partition(of, name).to_pylist()
+        ]
+
+
+def _long_session() -> list[dict[str, Any]]:
+    """One turn of many passages, one of a line on the same thing, one without any time."""
+    answer = "\n\n".join(
+        f"Lighthouse keeping, part {number}. " + f"Step {number} of tending the lamp. " * 12
+        for number in range(_PARAGRAPHS)
+    )
+    said = [
+        ("user", "how does one keep a lighthouse?", "2026-02-01T08:00:00.000Z"),
+        ("assistant", answer, "2026-02-01T08:01:00.000Z"),
+        ("user", "and who paints the lighthouse door?", "2026-02-02T08:00:00.000Z"),
+        ("assistant", "The keeper's cousin paints it.", "2026-02-02T08:01:00.000Z"),
+        ("user", "is a lighthouse timeless?", None),
+        ("assistant", "This one has no clock.", None),
+    ]
+    return [
+        {
+            "type": role,
+            "uuid": f"00000000-0000-4000-8000-{number:012}",
+            "sessionId": LONG,
+            "cwd": "/home/mara/code/harbor-api",
+            "message": {
+                "id": f"msg_{number}",
+                "role": role,
+                "content": text if role == "user" else [{"type": "text", "text": text}],
+            },
+            **({"timestamp": moment} if moment else {}),
+        }
+        for number, (role, text, moment) in enumerate(said)
+    ]
+
+
+def _settings(root: Path, **given: Any) -> Settings:
+    return load_settings(
+        data_dir=root / "data",
+        projects_dir=root / "transcripts" / "claude" / "projects",
+        codex_dir=root / "transcripts" / "codex",
+        pi_dir=root / "transcripts" / "pi",
+        chroma_idle_seconds=60.0,
+        **given,
+    )
+
+
+def ingest(components: Components) -> None:
+    """Run every stage over every project."""
+    for project in scan.find_sources(components):
+        scan.scan_project(components, project)
+        redact.redact_project(components, project)
+        chunk.chunk_project(components, project)
+        chunk.extract_prompts(components, project)
+        summarise.summarise_project(components, project)
+        for of in index.INDEXES:
+            embed.embed_project(components, project, source_table=of.table, table=of.embeddings)
+            index.index_project(components, project, of)
+
+
+@pytest.fixture(scope="session")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    """The memory that all tests of this package ask; its Chroma server runs."""
+    root = tmp_path_factory.mktemp("asked")
+    for name in ("claude", "codex", "pi"):
+        shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
+    lines = "".join(json.dumps(record) + "\n" for record in _long_session())
+    (root / "transcripts" / "claude" / "projects" / HARBOR / f"{LONG}.jsonl").write_text(lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(root / "home"))
+        for name in os.environ:
+            if name.startswith(("MEMORY_", "XDG_")):
+                patch.delenv(name)
+        settings = _settings(root)
+        components = Components(settings)
+        ingest(components)
+        yield Asked(open_memory(settings), components, settings)
+        chroma_server.stop(settings.data_dir)
+
+
+@pytest.fixture
+def copied(asked: Asked, tmp_path: Path) -> Iterator[Callable[..., Memory]]:
+    """What opens a copy of the memory, for tests that break something."""
+    chroma_server.stop(asked.settings.data_dir)
+    shutil.copytree(asked.settings.data_dir, tmp_path / "copy" / "data")
+
+    def opened(**given: Any) -> Memory:
+        return open_memory(_settings(tmp_path / "copy", **given))
+
+    yield opened
+    chroma_server.stop(tmp_path / "copy" / "data")

@@ -1,0 +1,117 @@
+"""What can be asked, and what is refused with a word on how to ask it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from memory_assets.errors import ConfigurationError
+from memory_assets.recall import KINDS, SearchRequest
+from memory_assets.recall.ids import MemoryId, parse_id
+from memory_assets.recall.request import all_of, parse_kinds, parse_time
+
+NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"query": ""}, "query is empty"),
+        ({"query": " \n\t"}, "query is empty"),
+        ({"kinds": ()}, "cannot search in nothing; choose from sessions, prompts, summaries"),
+        ({"kinds": ("sessions", "dreams")}, "cannot search in dreams"),
+        ({"mode": "psychic"}, "unknown mode psychic; choose from hybrid, semantic, keyword"),
+        ({"mode": "keyword"}, "use --mode semantic"),
+        ({"n": 0}, "1 to 200 hits, not 0"),
+        ({"n": 201}, "1 to 200 hits, not 201"),
+        ({"n": -1}, "not -1"),
+        ({"tool": "Bash", "kinds": ("prompts",)}, "filter sessions only"),
+        ({"file": "a.py", "kinds": ("sessions", "summaries")}, "filter sessions only"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
+    """The error says what would be right."""
+    with pytest.raises(ConfigurationError, match=message):
+        SearchRequest(**{"query": "why", **given})
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"n": 1}, {"n": 200}, {"mode": "semantic"}, {"kinds": KINDS}, {"tool": "Bash"}]
+)
+def test_a_request_at_the_limits_is_accepted(given: dict[str, Any]) -> None:
+    """The bounds themselves are allowed."""
+    assert SearchRequest(**{"query": "why", **given}).query == "why"
+
+
+def test_all_stands_for_every_kind() -> None:
+    """Any other name for itself."""
+    assert parse_kinds("all") == KINDS
+    assert parse_kinds("prompts") == ("prompts",)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("7d", NOW - timedelta(days=7)),
+        ("12h", NOW - timedelta(hours=12)),
+        (" 2w ", NOW - timedelta(weeks=2)),
+        ("0d", NOW),
+        ("2026-05-01", datetime(2026, 5, 1, tzinfo=UTC)),
+        ("2026-05-01T09:30", datetime(2026, 5, 1, 9, 30, tzinfo=UTC)),
+        ("2026-05-01T09:30:00Z", datetime(2026, 5, 1, 9, 30, tzinfo=UTC)),
+        ("2026-05-01T09:30+02:00", datetime(2026, 5, 1, 7, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_time_is_ago_or_iso(text: str, moment: datetime) -> None:
+    """Always in UTC; a time without zone is UTC."""
+    parsed = parse_time(text, NOW)
+    assert parsed == moment
+    assert parsed.utcoffset() == timedelta(0)
+
+
+def test_now_may_be_in_any_zone() -> None:
+    """Only the difference counts."""
+    there = NOW.astimezone(timezone(timedelta(hours=5)))
+    assert parse_time("1h", there) == parse_time("1h", NOW)
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "7", "d", "7m", "-7d", "2026-13-01"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    """The error shows the forms that are understood."""
+    with pytest.raises(ConfigurationError, match="write 7d, 12h, 2w, 2026-11-01"):
+        parse_time(text, NOW)
+
+
+def test_conditions_are_joined_the_way_chroma_wants_them() -> None:
+    """None for none, one as it is, several under $and."""
+    assert all_of([]) is None
+    assert all_of([{"a": 1}]) == {"a": 1}
+    assert all_of([{"a": 1}, {"b": 2}]) == {"$and": [{"a": 1}, {"b": 2}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "session", "turn"),
+    [
+        ("session::abc-1::turn::0", "abc-1", 0),
+        ("session::abc-1::turn::12::part::3", "abc-1", 12),
+        ("prompt::abc-1::4", "abc-1", 4),
+        ("prompt::abc-1::4::2", "abc-1", 4),
+        ("summary::abc-1", "abc-1", None),
+        ("abc-1", "abc-1", None),
+        ("rollout-2026.01_x", "rollout-2026.01_x", None),
+    ],
+)
+def test_every_id_leads_to_its_turn_or_session(text: str, session: str, turn: int | None) -> None:
+    """Turns, passages, prompts, summaries, and a session by its bare id."""
+    assert parse_id(text) == MemoryId(session, turn)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "session::abc", "session::abc::turn::x", "prompt::abc", "turn::1", "a::b"]
+)
+def test_what_is_no_id_is_refused(text: str) -> None:
+    """The error shows what ids look like."""
+    with pytest.raises(ConfigurationError, match="ids look like session::ID::turn::N"):
+        parse_id(text)

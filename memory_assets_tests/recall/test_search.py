@@ -1,0 +1,309 @@
+"""A search returns all that matches and nothing else, best first, one hit a turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
+from memory_assets.recall import Answer, Memory, open_memory
+from memory_assets.settings import load_settings
+from memory_assets.stores import chroma_server
+
+ANYTHING = "what did we change"
+QUESTIONS = {
+    "why did the daily report test fail": "3d0f6a52",
+    "what blocked the migration": "c27e5d90",
+    "why was the email worker killed": "019dd3a0",
+    "why does login loop in Safari": "5c8e7a13",
+    "which lock file is stale": "71b3e8c6",
+}
+
+
+def _turns(answer: Answer) -> set[str]:
+    return {hit.turn_id for hit in answer.hits}
+
+
+def _matching(asked: Any, passes: Callable[[dict[str, Any]], bool]) -> set[str]:
+    """By brute force over the lake: the turns with a passage that passes."""
+    return {row["turn_id"] for row in asked.rows("turn_chunks") if passes(row)}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_about_the_sample_finds_its_session(asked: Any, question: str) -> None:
+    """Among the first three hits."""
+    hits = asked.memory.search(question, n=3).hits
+    assert any(QUESTIONS[question] in hit.id for hit in hits)
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS, "lighthouse lamp", "git push"])
+def test_the_order_is_that_of_the_best_passage_of_each_turn(asked: Any, question: str) -> None:
+    """Ids, scores and texts equal a brute-force ranking over the lake's own vectors."""
+    query = asked.components.embedder.embed([question])[0]
+    turn_of = {row["id"]: row for row in asked.rows("turn_chunks")}
+    best: dict[str, tuple[float, str]] = {}
+    for row in asked.rows("turn_embeddings"):
+        score = float(np.asarray(row["vector"], np.float32) @ query)
+        turn = turn_of[row["id"]]["turn_id"]
+        best[turn] = max(best.get(turn, (-1.0, "")), (score, row["id"]))
+    wanted = sorted(best.values(), reverse=True)[:10]
+    hits = asked.memory.search(question, n=10).hits
+    assert np.allclose([hit.score for hit in hits], [score for score, _ in wanted], atol=1e-4)
+    assert {hit.id for hit in hits[:9]} <= {row_id for _, row_id in wanted}
+    for hit in hits:
+        assert hit.text == turn_of[hit.id]["text"]
+        assert hit.turn_id == turn_of[hit.id]["turn_id"]
+
+
+def test_without_a_filter_every_turn_can_be_found(asked: Any) -> None:
+    """Each once, however many passages it has."""
+    hits = asked.memory.search(ANYTHING, n=200).hits
+    everything = _matching(asked, lambda row: True)
+    assert len(hits) == len(everything)
+    assert {hit.turn_id for hit in hits} == everything
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 10])
+def test_a_turn_of_many_passages_does_not_crowd_out_the_others(asked: Any, n: int) -> None:
+    """Seventy of the nearest passages are of one turn: the answer still has `n` turns."""
+    for filters in ({}, {"project": asked.harbor}, {"until": datetime(2026, 12, 1, tzinfo=UTC)}):
+        hits = asked.memory.search("tending the lamp of the lighthouse", n=n, **filters).hits
+        assert len(_turns_of(hits)) == len(hits) == n
+        assert hits[0].turn_id == f"session::{asked.long_session}::turn::0"
+
+
+def _turns_of(hits: Any) -> set[str]:
+    return {hit.turn_id for hit in hits}
+
+
+@pytest.mark.parametrize("name", ["project", "agent"])
+def test_a_filter_by_project_or_agent_returns_all_of_it_and_nothing_else(
+    asked: Any, name: str
+) -> None:
+    """For every value on record."""
+    values = {row[name] for row in asked.rows("turn_chunks")}
+    assert len(values) == 3
+    for value in values:
+        found = asked.memory.search(ANYTHING, n=200, **{name: value})
+        assert _turns(found) == _matching(asked, lambda row, value=value: row[name] == value)
+        assert {hit.metadata[name] for hit in found.hits} == {value}
+
+
+def test_since_is_inclusive_and_until_is_not(asked: Any) -> None:
+    """At the very moments at which turns began; turns of unknown time match neither."""
+    moments = {row["timestamp"] for row in asked.rows("turn_chunks")} - {None}
+    for moment in sorted(moments)[::3]:
+        since = asked.memory.search(ANYTHING, n=200, since=moment)
+        until = asked.memory.search(ANYTHING, n=200, until=moment)
+
+        def known(row: dict[str, Any]) -> bool:
+            return row["timestamp"] is not None
+
+        assert _turns(since) == _matching(
+            asked, lambda row, at=moment: known(row) and row["timestamp"] >= at
+        )
+        assert _turns(until) == _matching(
+            asked, lambda row, at=moment: known(row) and row["timestamp"] < at
+        )
+
+
+def test_a_filter_by_tool_sees_each_of_several_tools(asked: Any) -> None:
+    """In any case of letters; a part of a name is not the name."""
+    tools = {tool for row in asked.rows("turn_chunks") for tool in row["tools_used"]}
+    assert {"Bash", "Edit"} <= tools
+    for tool in tools:
+        found = asked.memory.search(ANYTHING, n=200, tool=tool.upper())
+        assert _turns(found) == _matching(
+            asked, lambda row, tool=tool: tool.lower() in map(str.lower, row["tools_used"])
+        )
+    assert asked.memory.search(ANYTHING, tool="Bas").hits == ()
+
+
+def test_a_filter_by_file_takes_a_path_or_the_end_of_one(asked: Any) -> None:
+    """Whole parts of the path only: `b.py` is not the end of `ab.py`."""
+    paths = {path for row in asked.rows("turn_chunks") for path in row["files"] if path[-1] != "/"}
+    assert len(paths) > 5
+    for path in paths:
+        wanted = _matching(asked, lambda row, path=path: path in row["files"])
+        assert _turns(asked.memory.search(ANYTHING, n=200, file=path)) >= wanted
+        name = path.rpartition("/")[2]
+        by_name = _matching(
+            asked,
+            lambda row, name=name: any(
+                other == name or other.endswith(f"/{name}") for other in row["files"]
+            ),
+        )
+        assert _turns(asked.memory.search(ANYTHING, n=200, file=name)) == by_name
+        assert _turns(asked.memory.search(ANYTHING, n=200, file=f"./{name}")) == by_name
+        assert asked.memory.search(ANYTHING, n=200, file=f"no-such-{name}").hits == ()
+
+
+def test_filters_hold_together(asked: Any) -> None:
+    """Project, agent, time, tool and file at once: only what passes all of them."""
+    middle = datetime(2026, 4, 15, tzinfo=UTC)
+    given: list[dict[str, Any]] = [
+        {"project": asked.harbor, "agent": "codex"},
+        {"project": asked.harbor, "tool": "Bash"},
+        {"agent": "claude-code", "tool": "Edit", "since": middle},
+        {"agent": "claude-code", "tool": "Edit", "until": middle},
+        {"project": asked.harbor, "until": middle, "file": "reports.py"},
+        {"project": "-Users-jonas-work-tidepool-web", "since": middle, "agent": "claude-code"},
+    ]
+    passes: dict[str, Callable[[dict[str, Any], Any], bool]] = {
+        "project": lambda row, value: row["project"] == value,
+        "agent": lambda row, value: row["agent"] == value,
+        "tool": lambda row, value: value in row["tools_used"],
+        "file": lambda row, value: any(path.endswith(f"/{value}") for path in row["files"]),
+        "since": lambda row, value: row["timestamp"] is not None and row["timestamp"] >= value,
+        "until": lambda row, value: row["timestamp"] is not None and row["timestamp"] < value,
+    }
+    sizes = []
+    for filters in given:
+        found = asked.memory.search(ANYTHING, n=200, **filters)
+        wanted = _matching(
+            asked,
+            lambda row, filters=filters: all(
+                passes[name](row, value) for name, value in filters.items()
+            ),
+        )
+        assert _turns(found) == wanted, filters
+        sizes.append(len(wanted))
+    assert sum(size > 0 for size in sizes) >= 4
+
+
+@pytest.mark.parametrize(
+    "filters", [{"project": "-nobody"}, {"agent": "nobody"}, {"file": "nowhere.py"}]
+)
+def test_a_filter_that_nothing_passes_finds_nothing(asked: Any, filters: Any) -> None:
+    """No hits, and no error."""
+    assert asked.memory.search(ANYTHING, **filters).hits == ()
+
+
+def test_prompts_and_summaries_are_found_by_their_kind(asked: Any) -> None:
+    """Ids, texts and turns as in their tables; one hit a prompt, however long."""
+    prompts = asked.memory.search(ANYTHING, kinds=("prompts",), n=200).hits
+    rows = {row["id"]: row for row in asked.rows("user_prompts")}
+    assert {hit.turn_id for hit in prompts} == {row["turn_id"] for row in rows.values()}
+    assert all(hit.text == rows[hit.id]["text"] for hit in prompts)
+    summaries = asked.memory.search(ANYTHING, kinds=("summaries",), n=200).hits
+    wanted = {row["id"]: row["title"] for row in asked.rows("session_summaries")}
+    assert {hit.id: hit.metadata["title"] for hit in summaries} == wanted
+
+
+def test_all_kinds_together_are_ranked_together(asked: Any) -> None:
+    """A turn, its prompt and its session's summary are three hits, in order of score."""
+    kinds = ("sessions", "prompts", "summaries")
+    together = asked.memory.search("why does login loop in Safari", kinds=kinds, n=200).hits
+    apart = [
+        hit
+        for kind in kinds
+        for hit in asked.memory.search("why does login loop in Safari", kinds=(kind,), n=200).hits
+    ]
+    assert sorted(hit.id for hit in together) == sorted(hit.id for hit in apart)
+    scores = [hit.score for hit in together]
+    assert scores == sorted(scores, reverse=True)
+    assert {hit.id.partition("::")[0] for hit in together[:5]} >= {"session", "prompt"}
+
+
+def test_the_answer_is_the_contract_in_json(asked: Any) -> None:
+    """The keys that scripts rely on, with scalar metadata, and nothing JSON cannot hold."""
+    answer = asked.memory.search("why does login loop in Safari", n=2).to_dict()
+    assert json.loads(json.dumps(answer)) == answer
+    assert list(answer) == ["query", "mode", "coverage", "degraded", "hits"]
+    assert answer["query"] == "why does login loop in Safari"
+    assert answer["coverage"].keys() == {
+        "sessions",
+        "turns",
+        "rows",
+        "indexed",
+        "quarantined",
+        "as_of",
+        "complete",
+    }
+    for hit in answer["hits"]:
+        assert list(hit) == ["id", "turn_id", "score", "text", "metadata"]
+        assert type(hit["text"]) is str
+        assert {
+            "session_id",
+            "turn_index",
+            "part",
+            "role",
+            "timestamp",
+            "ts_epoch",
+            "project",
+            "project_root",
+            "agent",
+            "tools_used",
+            "files",
+            "git_branch",
+            "ingested_at",
+        } <= hit["metadata"].keys()
+        assert all(isinstance(value, str | int | float) for value in hit["metadata"].values())
+        assert hit["metadata"]["timestamp"].endswith("Z")
+
+
+def test_hybrid_says_that_it_is_semantic_only_for_now(asked: Any) -> None:
+    """Asking for semantic search is not degraded."""
+    assert asked.memory.search(ANYTHING, mode="hybrid", n=1).degraded == "semantic-only"
+    assert asked.memory.search(ANYTHING, mode="semantic", n=1).degraded is None
+
+
+def test_a_request_that_makes_no_sense_costs_nothing(asked: Any) -> None:
+    """It is refused before the model or Chroma is opened."""
+    memory = open_memory(asked.settings)
+    with pytest.raises(ConfigurationError):
+        memory.search("", n=1)
+    assert "embedder" not in vars(memory)
+
+
+def test_nothing_ingested_is_not_found(tmp_path: Any) -> None:
+    """The error names the directory and the command; nothing is made there."""
+    with pytest.raises(NotFound, match="run `memory ingest` first"):
+        open_memory(load_settings(data_dir=tmp_path / "empty"))
+    assert not (tmp_path / "empty").exists()
+
+
+def test_a_server_that_died_is_started_again(copied: Callable[..., Memory]) -> None:
+    """A memory that stays open for long finds the same before and after."""
+    memory = copied()
+    before = memory.search(ANYTHING, n=5).to_dict()
+    endpoint = chroma_server.running(memory.data_dir)
+    assert endpoint is not None
+    os.kill(endpoint.pid, signal.SIGKILL)
+    assert memory.search(ANYTHING, n=5).to_dict() == before
+
+
+def test_lost_collections_are_told_and_not_taken_for_empty_ones(
+    copied: Callable[..., Memory],
+) -> None:
+    """Chroma's directory is gone: the error names the command that rebuilds it, and no
+    empty one takes its place, which would hide the loss from that command."""
+    memory = copied()
+    shutil.rmtree(memory.chroma_dir)
+    with pytest.raises(NotFound, match="memory ingest"):
+        memory.search(ANYTHING)
+    assert not memory.chroma_dir.exists()
+    assert chroma_server.running(memory.data_dir) is None
+
+
+def test_vectors_of_another_model_are_not_compared(copied: Callable[..., Memory]) -> None:
+    """The error names the setting and the command."""
+    memory = copied()
+
+    class Other:
+        embedder_id = "another"
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(Memory(memory.settings).embedder, name)
+
+    vars(memory)["embedder"] = Other()
+    with pytest.raises(StoreMismatch, match=r"MEMORY_EMBEDDER.*memory ingest --full"):
+        memory.search(ANYTHING)

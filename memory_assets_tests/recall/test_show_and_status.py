@@ -1,0 +1,185 @@
+"""What lies behind an id, how much of it can be found, and what is in memory at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.pipeline import chunk, redact, scan
+from memory_assets.pipeline.components import Components
+from memory_assets.recall import Memory
+from memory_assets.stores import chroma_server
+from memory_assets.stores.catalog import Quarantined
+
+FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+FORK = "9a6b1f04-27d5-4c38-b0e9-f14d2a7c5e60"
+
+
+def _numbers(turns: list[dict[str, Any]]) -> list[int]:
+    return [turn["turn_index"] for turn in turns]
+
+
+def test_every_id_of_a_turn_shows_the_whole_turn(asked: Any) -> None:
+    """The turn's, a passage's and the prompt's; all passages, in order."""
+    turn_id = f"session::{asked.long_session}::turn::0"
+    passages = [row["text"] for row in asked.rows("turn_chunks") if row["turn_id"] == turn_id]
+    assert len(passages) > 20
+    for any_id in (turn_id, f"{turn_id}::part::7", f"prompt::{asked.long_session}::0"):
+        (turn,) = asked.memory.show(any_id)
+        assert turn["id"] == turn_id
+        assert turn["passages"] == passages
+
+
+def test_a_turn_is_shown_with_what_was_done_in_it(asked: Any) -> None:
+    """Where and when, and the tools, files, commands and errors; fit for JSON."""
+    (turn,) = asked.memory.show(f"session::{FLAKY}::turn::0")
+    assert json.loads(json.dumps(turn)) == turn
+    assert turn["project"] == asked.harbor
+    assert turn["agent"] == "claude-code"
+    assert turn["timestamp"].startswith("2026-03-30T07:52:56")
+    assert "Bash" in turn["tools_used"]
+    assert turn["commands"]
+    (timeless,) = asked.memory.show(f"session::{asked.long_session}::turn::2")
+    assert timeless["timestamp"] is None
+
+
+@pytest.mark.parametrize(
+    ("turn", "around", "shown"),
+    [(0, 0, [0]), (0, 1, [0, 1]), (2, 1, [1, 2, 3]), (3, 2, [1, 2, 3]), (1, 9, [0, 1, 2, 3])],
+)
+def test_around_adds_the_turns_before_and_after(
+    asked: Any, turn: int, around: int, shown: list[int]
+) -> None:
+    """As far as there are any."""
+    assert _numbers(asked.memory.show(f"session::{FLAKY}::turn::{turn}", around)) == shown
+
+
+def test_a_forks_turns_keep_their_numbers(asked: Any) -> None:
+    """Turn 0 is the original's; the fork has its own from 1 on."""
+    assert _numbers(asked.memory.show(f"session::{FORK}::turn::1", 5)) == [1, 2]
+    with pytest.raises(NotFound, match="no turn 0"):
+        asked.memory.show(f"session::{FORK}::turn::0")
+
+
+def test_a_summary_or_a_session_shows_the_summary(asked: Any) -> None:
+    """The same row of session_summaries by either id."""
+    (row,) = [row for row in asked.rows("session_summaries") if row["session_id"] == FLAKY]
+    assert asked.memory.show(f"summary::{FLAKY}") == [row] == asked.memory.show(FLAKY)
+
+
+@pytest.mark.parametrize(
+    "any_id", ["session::nobody::turn::0", "nobody", "summary::nobody", f"prompt::{FLAKY}::99"]
+)
+def test_an_id_of_nothing_is_not_found(asked: Any, any_id: str) -> None:
+    """Unknown session or turn."""
+    with pytest.raises(NotFound):
+        asked.memory.show(any_id)
+
+
+def test_what_is_no_id_is_refused(asked: Any) -> None:
+    """As a mistake of the asker, not as something missing."""
+    with pytest.raises(ConfigurationError):
+        asked.memory.show("session::nobody")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "tables"),
+    [
+        (("sessions",), ["turn_chunks"]),
+        (("prompts", "summaries"), ["user_prompts", "session_summaries"]),
+    ],
+)
+def test_coverage_of_a_finished_memory_is_complete(
+    asked: Any, kinds: tuple[str, ...], tables: list[str]
+) -> None:
+    """Every row of the tables asked for is in the collections."""
+    covered = asked.memory.coverage(kinds)
+    assert covered.complete
+    assert covered.rows == covered.indexed == sum(len(asked.rows(table)) for table in tables)
+    assert covered.sessions == 10
+    assert covered.turns == 31
+    assert covered.quarantined == 0
+    assert covered.as_of.startswith("20")
+
+
+def test_coverage_is_incomplete_while_a_row_is_missing(copied: Callable[..., Memory]) -> None:
+    """A turn was chunked and not yet indexed: the answer says so, and still comes."""
+    memory = copied()
+    components = Components(memory.settings)
+    (product,) = [
+        made
+        for made in components.catalog.products("session_collection").values()
+        if made.session_id == FLAKY
+    ]
+    components.catalog.drop_product("session_collection", product.project, FLAKY)
+    answer = memory.search("why did the report fail", n=3)
+    assert len(answer.hits) == 3
+    assert not answer.coverage.complete
+    assert answer.coverage.rows - answer.coverage.indexed == product.rows
+    assert answer.to_dict()["coverage"]["complete"] is False
+    assert memory.coverage(("prompts",)).complete
+
+
+def test_coverage_counts_sessions_held_back(copied: Callable[..., Memory]) -> None:
+    """They are on record as held back, not as forgotten."""
+    memory = copied()
+    memory.catalog.quarantine(Quarantined("p", "s", "redacted_records", "h", "ValueError"))
+    assert memory.coverage().quarantined == 1
+    assert memory.status()["quarantined"][0]["reason"] == "ValueError"
+
+
+def test_a_new_turn_makes_coverage_incomplete_until_it_is_indexed(
+    copied: Callable[..., Memory], asked: Any
+) -> None:
+    """Whichever stages have run, rows of the lake are what is compared."""
+    memory = copied()
+    components = Components(asked.settings.model_copy(update={"data_dir": memory.data_dir}))
+    path = asked.settings.projects_dir / asked.harbor / f"{FORK}.jsonl"
+    before = path.read_text()
+    line = json.loads(before.splitlines()[1])
+    line |= {"uuid": "f" * 32, "message": {"role": "user", "content": "and one thing more"}}
+    try:
+        path.write_text(before + json.dumps(line) + "\n")
+        for stage in (scan.scan_project, redact.redact_project, chunk.chunk_project):
+            stage(components, asked.harbor)
+    finally:
+        path.write_text(before)
+    covered = memory.coverage()
+    assert covered.turns == 32
+    assert (covered.rows - covered.indexed, covered.complete) == (1, False)
+
+
+def test_status_tells_what_is_in_memory_without_opening_chroma(
+    copied: Callable[..., Memory],
+) -> None:
+    """Sessions and files by agent and project, sizes, coverage by kind, Chroma's state."""
+    memory = copied()
+    status = memory.status()
+    assert json.loads(json.dumps(status)) == status
+    assert {name: facts["sessions"] for name, facts in status["agents"].items()} == {
+        "claude-code": 7,
+        "codex": 2,
+        "pi": 1,
+    }
+    assert sum(facts["files"] for facts in status["projects"].values()) == 11
+    assert status["coverage"].keys() == {"sessions", "prompts", "summaries"}
+    assert all(covered["complete"] for covered in status["coverage"].values())
+    assert status["chroma"]["state"] == "stopped"
+    assert status["chroma"]["bytes"] > 0
+    assert status["lake_bytes"] > 0
+    assert chroma_server.running(memory.data_dir) is None
+    memory.search("anything", n=1)
+    running = memory.status()["chroma"]
+    endpoint = chroma_server.running(memory.data_dir)
+    assert endpoint is not None
+    assert (running["state"], running["url"]) == ("running", endpoint.url)
+
+
+def test_status_names_a_remote_chroma(copied: Callable[..., Memory]) -> None:
+    """Without asking it."""
+    status = copied(chroma_url="http://127.0.0.1:9").status()
+    assert (status["chroma"]["state"], status["chroma"]["url"]) == ("remote", "http://127.0.0.1:9")

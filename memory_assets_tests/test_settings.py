@@ -1,0 +1,216 @@
+"""Settings come from arguments, environment, memory.toml and defaults, in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.errors import ConfigurationError
+from memory_assets.settings import (
+    KNOWN_AGENTS,
+    PROJECT_ROOT,
+    SAMPLE_DIR,
+    Settings,
+    load_settings,
+    sample_roots,
+)
+from memory_assets.transcripts import READERS
+
+DEFAULT_ROOTS = {"claude-code": ".claude/projects", "codex": ".codex", "pi": ".pi"}
+
+
+@pytest.fixture(autouse=True)
+def toml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """What writes the memory.toml that is read; without it there is none."""
+    path = tmp_path / "memory.toml"
+    monkeypatch.setitem(Settings.model_config, "toml_file", path)
+
+    def write(text: str) -> None:
+        path.write_text(text)
+
+    return write
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Callable[..., Path]:
+    """What puts agents' directories into the (empty) home."""
+
+    def with_agents(*agents: str) -> Path:
+        for agent in agents:
+            (tmp_path / "home" / DEFAULT_ROOTS[agent]).mkdir(parents=True)
+        return tmp_path / "home"
+
+    return with_agents
+
+
+def test_without_any_setting_everything_is_local() -> None:
+    """The data beside the project, our own Chroma server, the local model."""
+    settings = load_settings()
+    assert settings.data_dir == PROJECT_ROOT / "data"
+    assert settings.chroma_url is None
+    assert settings.embedder == "all-MiniLM-L6-v2"
+    assert settings.summarizer == "extractive"
+    assert settings.max_file_bytes == 8_192
+    assert settings.allowlist == ()
+    assert settings.agents == KNOWN_AGENTS
+
+
+def test_the_known_agents_are_those_that_have_a_reader() -> None:
+    """A reader that is added must be made known."""
+    assert set(KNOWN_AGENTS) == {reader.agent for reader in READERS}
+
+
+def test_the_environment_sets_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each as MEMORY_<NAME>, converted to its type; others' variables are ignored."""
+    monkeypatch.setenv("MEMORY_DATA_DIR", "/somewhere/memory")
+    monkeypatch.setenv("MEMORY_AGENTS", "codex, pi")
+    monkeypatch.setenv("MEMORY_ALLOWLIST", "docs/**, *.md ,")
+    monkeypatch.setenv("MEMORY_CHROMA_URL", "http://chroma:8000")
+    monkeypatch.setenv("MEMORY_CHROMA_IDLE_SECONDS", "7.5")
+    monkeypatch.setenv("MEMORY_MAX_FILE_BYTES", "100")
+    monkeypatch.setenv("MEMORY_NO_SUCH_OPTION", "x")
+    settings = load_settings()
+    assert settings.data_dir == Path("/somewhere/memory")
+    assert settings.agents == ("codex", "pi")
+    assert settings.allowlist == ("docs/**", "*.md")
+    assert settings.chroma_url == "http://chroma:8000"
+    assert (settings.chroma_idle_seconds, settings.max_file_bytes) == (7.5, 100)
+
+
+def test_an_empty_variable_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above all, an empty directory does not mean the current one."""
+    for name in ("PROJECTS_DIR", "DATA_DIR", "CHROMA_URL", "AGENTS", "MAX_FILE_BYTES"):
+        monkeypatch.setenv(f"MEMORY_{name}", "")
+    assert load_settings() == load_settings(data_dir=PROJECT_ROOT / "data")
+    assert load_settings().projects_dir is None
+
+
+def test_arguments_beat_the_environment_which_beats_the_file(
+    monkeypatch: pytest.MonkeyPatch, toml: Callable[[str], None]
+) -> None:
+    """An argument of None is one that was not given."""
+    toml('data_dir = "/from/file"\nembedder = "from-file"\nsummarizer = "from-file"\n')
+    monkeypatch.setenv("MEMORY_EMBEDDER", "from-environment")
+    monkeypatch.setenv("MEMORY_SUMMARIZER", "from-environment")
+    settings = load_settings(summarizer="from-argument", embedder=None)
+    assert settings.data_dir == Path("/from/file")
+    assert settings.embedder == "from-environment"
+    assert settings.summarizer == "from-argument"
+
+
+def test_paths_become_absolute(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: Callable[..., Path]
+) -> None:
+    """Relative ones from where the command runs, ~ from the home directory: a process
+    started elsewhere with these settings means the same places."""
+    monkeypatch.chdir(tmp_path)
+    settings = load_settings(data_dir="here", projects_dir="~/transcripts")
+    assert settings.data_dir == tmp_path / "here"
+    assert settings.projects_dir == home() / "transcripts"
+
+
+def test_settings_do_not_change() -> None:
+    """They are read once and handed on."""
+    settings = load_settings()
+    with pytest.raises(ValueError, match="frozen"):
+        settings.embedder = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("MEMORY_AGENTS", "claude-code,clippy", "unknown agent 'clippy'; known: claude-code"),
+        ("MEMORY_MAX_FILE_BYTES", "many", "integer"),
+        ("MEMORY_MAX_FILE_BYTES", "0", "greater than 0"),
+        ("MEMORY_CHROMA_IDLE_SECONDS", "-1", "greater than 0"),
+        ("MEMORY_LOCK_TIMEOUT_SECONDS", "soon", "number"),
+        ("MEMORY_SENSOR_RUNS_PER_TICK", "0", "greater than 0"),
+    ],
+)
+def test_a_wrong_value_is_an_error_that_names_its_variable(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
+) -> None:
+    """And says what is wrong with it and where to correct it."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError) as raised:
+        load_settings()
+    assert name in str(raised.value)
+    assert message in str(raised.value)
+    assert "memory.toml" in str(raised.value)
+
+
+def test_a_wrong_argument_is_named_like_its_variable() -> None:
+    """The same message whichever way the value came."""
+    with pytest.raises(ConfigurationError, match="MEMORY_MAX_FILE_BYTES"):
+        load_settings(max_file_bytes=-5)
+
+
+@pytest.mark.parametrize("text", ["data_dir = ", "agents = 7", "\x00"])
+def test_a_settings_file_that_cannot_be_read_is_an_error(
+    toml: Callable[[str], None], text: str
+) -> None:
+    """Not a stack trace."""
+    toml(text)
+    with pytest.raises(ConfigurationError, match=r"memory\.toml"):
+        load_settings()
+
+
+def test_agents_are_read_where_they_live(home: Callable[..., Path]) -> None:
+    """Of the agents' default directories, those that are there."""
+    at = home("claude-code", "pi")
+    assert load_settings().transcript_roots() == {
+        "claude-code": at / ".claude/projects",
+        "pi": at / ".pi",
+    }
+
+
+def test_the_agents_own_variables_move_their_directories(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """CLAUDE_CONFIG_DIR and CODEX_HOME, as the agents themselves understand them."""
+    (tmp_path / "moved" / "projects").mkdir(parents=True)
+    (tmp_path / "codex").mkdir()
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "moved"))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    assert load_settings().transcript_roots() == {
+        "claude-code": tmp_path / "moved" / "projects",
+        "codex": tmp_path / "codex",
+    }
+
+
+def test_where_no_agent_lives_the_sample_is_read() -> None:
+    """All three agents of it, and all their directories are there."""
+    roots = load_settings().transcript_roots()
+    assert roots == sample_roots()
+    assert roots.keys() == set(KNOWN_AGENTS)
+    assert all(path.is_dir() and path.is_relative_to(SAMPLE_DIR) for path in roots.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "agent"), [("projects_dir", "claude-code"), ("codex_dir", "codex"), ("pi_dir", "pi")]
+)
+def test_a_directory_that_is_given_replaces_all_defaults(
+    home: Callable[..., Path], tmp_path: Path, name: str, agent: str
+) -> None:
+    """Nobody's own sessions get in beside it, nor the sample when it does not exist."""
+    home(*KNOWN_AGENTS)
+    given: dict[str, Any] = {name: tmp_path / "not-there"}
+    assert load_settings(**given).transcript_roots() == {agent: tmp_path / "not-there"}
+
+
+def test_several_directories_can_be_given(tmp_path: Path) -> None:
+    """In the environment, say, as data/sample/README.md shows."""
+    settings = load_settings(projects_dir=tmp_path / "c", pi_dir=tmp_path / "p")
+    assert settings.transcript_roots() == {"claude-code": tmp_path / "c", "pi": tmp_path / "p"}
+
+
+def test_agents_that_are_not_wanted_are_not_read(home: Callable[..., Path]) -> None:
+    """Neither where they live nor in the sample; and the sample does not stand in for an
+    agent that is not there."""
+    assert load_settings(agents=("pi",)).transcript_roots().keys() == {"pi"}
+    home("claude-code", "codex")
+    assert load_settings(agents=("codex",)).transcript_roots().keys() == {"codex"}
+    assert load_settings(agents=("pi",)).transcript_roots() == {}
