@@ -7,9 +7,11 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from memory_assets.stores import chroma_server
@@ -224,3 +226,24 @@ def test_asking_loads_no_dagster(ingested: tuple[Cli, str]) -> None:
         [sys.executable, "-c", code], env=cli.environment, capture_output=True, text=True
     )
     assert done.stdout.strip().endswith("[]"), done.stderr
+
+
+def test_a_killed_ingest_is_completed_by_the_next_one(empty: Cli) -> None:
+    """kill -9 in the middle: the next ingest ends with everything, and the killed run does
+    not stay "started" in the Dagster instance, where it would hold back its project."""
+    process = subprocess.Popen([MEMORY, "ingest"], env=empty.environment, stdout=subprocess.PIPE)
+    lake = empty.data_dir / "lake" / "turn_chunks"
+    deadline = time.monotonic() + 120
+    while not lake.is_dir() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    assert lake.is_dir()
+    again = json.loads(empty.run("ingest", "--json").stdout)
+    assert again["failed"] == {} and again["checks_failed"] == []
+    assert again["status"]["coverage"]["sessions"]["complete"] is True
+    assert again["status"]["coverage"]["sessions"]["turns"] == 28
+    with dg.DagsterInstance.from_config(str(empty.data_dir / "dagster")) as instance:
+        statuses = [run.status for run in instance.get_runs()]
+    assert sorted(status.value for status in statuses) == ["FAILURE", *["SUCCESS"] * 3]
+    chroma_server.stop(empty.data_dir)

@@ -1,7 +1,8 @@
 """The Chroma collections: disposable mirrors of the lake's tables.
 
-All of them go through the pool `chroma`: one step writes at a time. (The local server
-would serve several writers; the pool keeps its memory and the order of writes in hand.)
+They need no concurrency pool: Chroma's server takes several writers, and a project has one
+at a time by its lock. (A pool would harm: a step that waits for a slot spins at full CPU,
+and the slot of a killed process is freed only by the daemon. Measured at Dagster 1.13.27.)
 """
 
 import dagster as dg
@@ -23,7 +24,6 @@ from memory_assets.pipeline.index import (
 )
 from memory_assets.resources import MemoryResource
 
-CHROMA_POOL = "chroma"
 _LINEAGE = {
     name: ("turn_embeddings" if name == "embedding" else "turn_chunks", column)
     for name, column in CHUNK_COLUMNS.items()
@@ -38,7 +38,6 @@ _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
     kinds={"chroma"},
     owners=OWNERS,
     code_version=DEFAULT_EMBEDDER,
-    pool=CHROMA_POOL,
     retry_policy=_RETRY,
     metadata={
         "dagster/column_schema": plain_schema(
@@ -68,7 +67,6 @@ def _embedded_collection(
         kinds={"chroma", "onnx"},
         owners=OWNERS,
         code_version=DEFAULT_EMBEDDER,
-        pool=CHROMA_POOL,
         retry_policy=_RETRY,
         description=description,
     )

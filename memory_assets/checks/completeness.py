@@ -29,12 +29,9 @@ def _check(
     verify_project: Verify,
     description: str,
     *,
-    pool: str | None = None,
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
 ) -> dg.AssetChecksDefinition:
-    @dg.asset_check(
-        asset=asset, name=name, description=description, partitions_def=projects, pool=pool
-    )
+    @dg.asset_check(asset=asset, name=name, description=description, partitions_def=projects)
     def check(
         context: dg.AssetCheckExecutionContext, memory: MemoryResource
     ) -> dg.AssetCheckResult:
@@ -82,7 +79,6 @@ CHECKS = [
             "ids_match_table",
             _of(verify.collection_matches, index),
             f"The ids in Chroma are exactly those of {index.table.name}.",
-            pool=collections.CHROMA_POOL,
         )
         for asset, index in (
             (collections.session_collection, SESSIONS_INDEX),
@@ -95,6 +91,5 @@ CHECKS = [
         "embedder_consistent",
         _of(verify.embedder_consistent, SESSIONS_INDEX),
         "All vectors, in the lake and in Chroma, were made by the embedder of the settings.",
-        pool=collections.CHROMA_POOL,
     ),
 ]

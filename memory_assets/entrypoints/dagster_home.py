@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.settings import PROJECT_ROOT, Settings
 
 _DATA_DIR_IN_TEMPLATE = "data/dagster"
+PROCESS_TAG = "memory/process"
 
 
 def prepare(settings: Settings) -> Path:
@@ -48,9 +50,44 @@ def open_instance(settings: Settings) -> dg.DagsterInstance:
     return dg.DagsterInstance.get()
 
 
+def fail_dead_runs(instance: dg.DagsterInstance) -> int:
+    """Mark as failed the command line's runs whose process is gone, and return how many.
+
+    Dagster does not notice a killed `memory ingest`; its run would count as started, and
+    the daemon would hold back the next run of its project for an hour.
+    """
+    dead = [
+        run
+        for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
+        if PROCESS_TAG in run.tags and not _is_alive(run.tags[PROCESS_TAG])
+    ]
+    for run in dead:
+        instance.report_run_failed(run, "the process of this run is gone; run `memory ingest`")
+    return len(dead)
+
+
+def this_process() -> str:
+    """Return the tag value that says which process a run is in: host and process id."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _is_alive(process: str) -> bool:
+    host, _, pid = process.rpartition(":")
+    if host != socket.gethostname():
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def run_dev(settings: Settings, host: str, port: int) -> None:
     """Become `dagster dev` (webserver, daemon, code server) on this data directory."""
-    prepare(settings)
+    with open_instance(settings) as instance:
+        fail_dead_runs(instance)
     workspace = str(PROJECT_ROOT / "workspace.yaml")
     os.chdir(PROJECT_ROOT)
     arguments = ["dagster", "dev", "-w", workspace, "-h", host, "-p", str(port)]

@@ -14,7 +14,12 @@ import dagster as dg
 
 from memory_assets import errors
 from memory_assets.definitions import build_defs
-from memory_assets.entrypoints.dagster_home import open_instance
+from memory_assets.entrypoints.dagster_home import (
+    PROCESS_TAG,
+    fail_dead_runs,
+    open_instance,
+    this_process,
+)
 from memory_assets.jobs import INGEST_JOB
 from memory_assets.partitions import add_keys, is_valid_key
 from memory_assets.pipeline.plan import ProjectPlan
@@ -54,6 +59,7 @@ def run_plans(
     defs = build_defs({"memory": MemoryResource.of(settings)}, {"console": _step_logger(progress)})
     job = defs.resolve_job_def(INGEST_JOB)
     with open_instance(settings) as instance:
+        fail_dead_runs(instance)
         add_keys(instance, [work.project for work in plans])
         for work in plans:
             if left is not None and left <= 0:
@@ -68,7 +74,7 @@ def run_plans(
                     "ops": {"raw_sessions": {"config": {"limit": left}}},
                     "loggers": {"console": {}},
                 },
-                tags={"memory/reason": work.reason},
+                tags={"memory/reason": work.reason, PROCESS_TAG: this_process()},
                 raise_on_error=False,
             )
             _add_run(result, work.project, run)

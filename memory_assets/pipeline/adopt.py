@@ -6,22 +6,75 @@ ledger; with it, those that are still on disk are not even redacted again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from memory_assets.pipeline.attribution import RECORD_DTYPE, hash_record_id
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.redact import STAGE, product_of
+from memory_assets.stores.catalog import Product, SourceRow
 from memory_assets.stores.schemas import REDACTED_RECORDS
+
+_COLUMNS = ["agent_id", "record_uuid", "timestamp", "kind"]
 
 
 def adopt_archive(components: Components) -> int:
     """Register every session that the lake holds, if the catalogue knows of none; return
-    how many. Costs one query when there is nothing to do."""
+    how many. Costs one query when there is nothing to do.
+
+    Their files count as gone until a scan finds them.
+    """
     catalog, lake = components.catalog, components.lake
     if catalog.knows_products_of(STAGE):
         return 0
-    adopted = 0
+    products: list[Product] = []
+    sources: list[SourceRow] = []
     for project in lake.projects(REDACTED_RECORDS):
         for session_id in lake.sessions(REDACTED_RECORDS, project):
             written, footer = lake.read_footer(REDACTED_RECORDS, project, session_id)
             if {"facts", "input_hash", "output_hash"} <= footer.keys():
-                catalog.put_product(product_of(project, session_id, written, footer))
-                adopted += 1
-    return adopted
+                product = product_of(project, session_id, written, footer)
+                rows = lake.read(REDACTED_RECORDS, project, session_id, _COLUMNS).to_pylist()
+                products.append(product)
+                sources += _files(product, rows)
+    catalog.adopt(sources, products)
+    return len(products)
+
+
+def _files(product: Product, rows: list[dict[str, Any]]) -> Iterator[SourceRow]:
+    """Yield what is known of a session's files: the main one has all that was counted but
+    not kept."""
+    by_file: dict[str, list[dict[str, Any]]] = {"": []}
+    for row in rows:
+        by_file.setdefault(row["agent_id"] or "", []).append(row)
+    for agent_id, own in by_file.items():
+        counted = product.facts if not agent_id else {}
+        ids = [
+            (hash_record_id(row["record_uuid"]), int(row["timestamp"].timestamp() * 1000))
+            if row["timestamp"]
+            else (hash_record_id(row["record_uuid"]), 0)
+            for row in own
+        ]
+        yield SourceRow(
+            agent=str(product.facts["agent"]),
+            project=product.project,
+            session_id=product.session_id,
+            agent_id=agent_id,
+            path="",
+            size=0,
+            mtime_ns=0,
+            fingerprint="",
+            reader_version="",
+            family=int(np.uint64(ids[0][0]).astype(np.int64)) if ids else None,
+            facts={
+                "records": counted.get("records", 0),
+                "dropped": counted.get("dropped", {}),
+                "bad_lines": counted.get("bad_lines", 0),
+                "blocks": len(own) + counted.get("copied_blocks", 0),
+                "prompts": sum(row["kind"] == "prompt" for row in own)
+                + counted.get("copied_prompts", 0),
+            },
+            record_ids=np.array(ids, dtype=RECORD_DTYPE).tobytes(),
+        )

@@ -13,6 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -99,25 +100,7 @@ class Catalog:
     def put_source(self, source: SourceRow) -> None:
         """Insert or replace what is known of one source file."""
         with self._transaction() as connection:
-            connection.execute(
-                f"INSERT OR REPLACE INTO sources ({SOURCE_FACTS}, record_ids)"
-                " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                (
-                    source.agent,
-                    source.project,
-                    source.session_id,
-                    source.agent_id,
-                    source.path,
-                    source.size,
-                    source.mtime_ns,
-                    source.fingerprint,
-                    source.reader_version,
-                    source.family,
-                    json.dumps(source.facts, sort_keys=True),
-                    source.gone_at,
-                    source.record_ids,
-                ),
-            )
+            _insert_source(connection, source)
 
     def mark_gone(self, project: str, paths: Iterable[str]) -> int:
         """Note that these files of a project are gone; return how many are newly so."""
@@ -145,24 +128,20 @@ class Catalog:
     def put_product(self, product: Product) -> None:
         """Insert or replace a product; its session leaves quarantine at that stage."""
         with self._transaction() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO products VALUES (?,?,?,?,?,?,?,?,?)",
-                (
-                    product.stage,
-                    product.project,
-                    product.session_id,
-                    product.input_hash,
-                    product.output_hash,
-                    product.rows,
-                    product.bytes,
-                    json.dumps(product.facts, sort_keys=True),
-                    product.made_at or _now(),
-                ),
-            )
+            _insert_product(connection, product)
             connection.execute(
                 "DELETE FROM quarantine WHERE project = ? AND session_id = ? AND stage = ?",
                 (product.project, product.session_id, product.stage),
             )
+
+    def adopt(self, sources: Iterable[SourceRow], products: Iterable[Product]) -> None:
+        """Insert all of these, or none: files that were not known, counted as gone until
+        they are found, and what was made of them."""
+        with self._transaction() as connection:
+            for source in sources:
+                _insert_source(connection, replace(source, gone_at=_now()))
+            for product in products:
+                _insert_product(connection, product)
 
     def drop_product(self, stage: str, project: str, session_id: str) -> None:
         """Forget one product."""
@@ -279,6 +258,45 @@ class Catalog:
             connection.execute(
                 "INSERT OR REPLACE INTO collections VALUES (?,?)", (collection, incarnation)
             )
+
+
+def _insert_source(connection: sqlite3.Connection, source: SourceRow) -> None:
+    connection.execute(
+        f"INSERT OR REPLACE INTO sources ({SOURCE_FACTS}, record_ids)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            source.agent,
+            source.project,
+            source.session_id,
+            source.agent_id,
+            source.path,
+            source.size,
+            source.mtime_ns,
+            source.fingerprint,
+            source.reader_version,
+            source.family,
+            json.dumps(source.facts, sort_keys=True),
+            source.gone_at,
+            source.record_ids,
+        ),
+    )
+
+
+def _insert_product(connection: sqlite3.Connection, product: Product) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO products VALUES (?,?,?,?,?,?,?,?,?)",
+        (
+            product.stage,
+            product.project,
+            product.session_id,
+            product.input_hash,
+            product.output_hash,
+            product.rows,
+            product.bytes,
+            json.dumps(product.facts, sort_keys=True),
+            product.made_at or _now(),
+        ),
+    )
 
 
 def _without(row: sqlite3.Row, name: str) -> dict[str, Any]:

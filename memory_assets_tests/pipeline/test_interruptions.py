@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from memory_assets.pipeline import verify
+from memory_assets.stores.schemas import TURN_CHUNKS
+
 STAGES = (
     "raw_sessions",
     "redacted_records",
@@ -56,7 +59,6 @@ def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
     """In each stage in turn, after its rows were written and before that was noted."""
     for number, stage in enumerate(STAGES):
         memory.append(memory.flaky, f"question number {number}", f"answer number {number}")
-        memory.append(memory.fork, f"other question {number}", f"other answer {number}")
         memory.run(STAGES[:number], [memory.harbor])
 
         def crash(*_: object) -> None:
@@ -78,7 +80,6 @@ def test_the_time_of_first_writing_survives_an_interruption(
     memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A passage that was written, but not noted, keeps the moment it was written at."""
-    from memory_assets.stores.schemas import TURN_CHUNKS
 
     def when() -> dict[str, Any]:
         table = memory.components.lake.read(
@@ -134,13 +135,29 @@ def test_without_the_catalogue_vanished_sessions_are_still_there(memory: Any) ->
     memory.run(["raw_sessions"])
     _lose_the_catalogue(memory)
     shutil.rmtree(memory.components.chroma_dir)
-    assert {work.project for work in memory.behind()} == set(before_projects(before))
+    projects = {row["project"] for row in before["turn_chunks"]}
+    assert {work.project for work in memory.behind()} == projects
     memory.run()
     assert memory.lake_state() == before
     memory.assert_collections_equal_the_lake()
     assert memory.behind() == []
+    agents = memory.components.catalog.counts_by("agent")
+    assert {name: facts["sessions"] for name, facts in agents.items()} == {
+        "claude-code": 6,
+        "codex": 2,
+        "pi": 1,
+    }
 
 
-def before_projects(state: dict[str, list[dict[str, Any]]]) -> set[str]:
-    """The projects of a state of the lake."""
-    return {row["project"] for row in state["turn_chunks"]}
+def test_without_the_catalogue_a_vanished_subagent_is_still_there(memory: Any) -> None:
+    """Its session is on disk and goes on; what the subagent did is only in the lake."""
+    before = memory.rows("redacted_records", memory.harbor)
+    shutil.rmtree(memory.path(memory.flaky).with_suffix(""))
+    _lose_the_catalogue(memory)
+    memory.behind()
+    memory.append(memory.flaky, "a new question", "a new answer")
+    memory.run(STAGES[:3], [memory.harbor])
+    after = memory.rows("redacted_records", memory.harbor)
+    assert len(after) == len(before) + 2
+    assert {repr(row) for row in before} <= {repr(row) for row in after}
+    assert verify.rows_conserved(memory.components, memory.harbor).passed

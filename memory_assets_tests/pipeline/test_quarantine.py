@@ -80,9 +80,7 @@ def test_a_session_that_cannot_be_redacted_is_held_back_alone(
     assert "unrelated question" in repr(memory.rows("user_prompts", memory.harbor))
 
 
-def test_nothing_of_a_session_that_failed_is_written(
-    memory: Any, failing: FailingRedactor
-) -> None:
+def test_nothing_of_a_session_that_failed_is_written(memory: Any, failing: FailingRedactor) -> None:
     """Not in the lake, the catalogue or a temporary file; the reason quotes nothing."""
     memory.run(LAKE_STAGES)
     assert failing.failures == 1

@@ -296,9 +296,7 @@ def test_an_original_that_grows_after_its_fork_keeps_its_turns(memory: Any) -> N
     original, fork = memory.path(memory.flaky), memory.path(memory.fork)
     copied = {json.loads(line)["uuid"] for line in fork.read_text().splitlines() if "uuid" in line}
     shared = [
-        line
-        for line in original.read_text().splitlines()
-        if json.loads(line).get("uuid") in copied
+        line for line in original.read_text().splitlines() if json.loads(line).get("uuid") in copied
     ]
     original.write_text("\n".join(shared) + "\n")
     memory.run(BEFORE_CHROMA, [memory.harbor])

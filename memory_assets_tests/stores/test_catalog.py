@@ -142,6 +142,16 @@ def test_a_session_leaves_quarantine_at_the_stage_that_made_it(catalog: Catalog)
     assert catalog.quarantined("q") == []
 
 
+def test_what_is_adopted_counts_as_gone_until_it_is_found(catalog: Catalog) -> None:
+    """Files and products, all or none."""
+    catalog.adopt([SOURCE], [PRODUCT])
+    assert catalog.sources()[0].gone_at is not None
+    assert len(catalog.products("redacted_records")) == 1
+    with pytest.raises(StoreError):
+        catalog.adopt([replace(SOURCE, project="q")], [replace(PRODUCT, rows=object())])  # type: ignore[arg-type]
+    assert catalog.projects() == {"p"}
+
+
 def test_a_session_can_be_released_from_quarantine(catalog: Catalog) -> None:
     """At one stage; releasing what is not held is fine."""
     catalog.quarantine(HELD)
