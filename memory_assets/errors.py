@@ -7,6 +7,7 @@
     ├── RedactionFailed         the redactor raised on a record: quarantine the session
     ├── EmbedderUnavailable     model weights are missing or not the expected ones
     ├── StoreError              the lake, the catalogue or Chroma cannot be used
+    │   ├── DamagedFile         one file of the lake cannot be read; names it
     │   ├── StoreBusy           another process holds it; says which and how long we waited
     │   └── StoreMismatch       it was built with other versions; names the command to run
     └── NotFound                an id or a project is not in memory
@@ -43,6 +44,10 @@ class EmbedderUnavailable(MemoryAssetsError):
 
 class StoreError(MemoryAssetsError):
     """A store cannot be used."""
+
+
+class DamagedFile(StoreError):
+    """One file of the lake cannot be read."""
 
 
 class StoreBusy(StoreError):

@@ -2,14 +2,13 @@
 
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 import dagster as dg
 
-from memory_assets.jobs import ingest_project
+from memory_assets.jobs import INGEST_JOB, ingest_project
 from memory_assets.partitions import is_valid_key, new_keys, projects
-from memory_assets.pipeline.plan import ProjectPlan, plan
+from memory_assets.pipeline.plan import ProjectPlan, plan_each
 from memory_assets.pipeline.scan import find_sources
 from memory_assets.resources import MemoryResource
 
@@ -17,6 +16,14 @@ _MAX_ATTEMPTS = 5
 _RETRY_SECONDS = 120.0
 """Wait before work that was requested and is still undone is requested again; doubled
 each time. A run key counts for ever, even after a failure (dagster#15982)."""
+
+
+_UNDER_WAY = (
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+)
 
 
 @dataclass
@@ -49,58 +56,91 @@ def projects_directory_sensor(
     """
     settings = memory.settings()
     components = memory.components()
+    state = _State.from_cursor(context.cursor)
     deadline = time.monotonic() + settings.sensor_seconds_per_tick
-    requested = _from_cursor(context.cursor)
-    works = plan(components, find_sources(components), until=deadline)
-    skipped = [work.project for work in works if not is_valid_key(work.project)]
-    if skipped:
-        context.log.warning("%d projects have names that cannot be partitions", len(skipped))
-    now = time.time()
+    works: dict[str, ProjectPlan] = {}
+    examined: set[str] = set()
+    for project, work in plan_each(components, find_sources(components), after=state.after):
+        examined.add(project)
+        if work is not None and is_valid_key(project):
+            works[project] = work
+        state.after = project
+        if time.monotonic() > deadline:
+            break
+    else:
+        state.after = ""
+    state.forget(examined - works.keys())
+    now, busy = time.time(), _busy_projects(context.instance)
     due = [
-        work
-        for work in works
-        if is_valid_key(work.project)
-        and (work.project not in requested or requested[work.project].is_due(work, now))
+        work for project, work in works.items() if project not in busy and state.is_due(work, now)
     ]
-    due.sort(key=lambda work: requested[work.project].at if work.project in requested else 0.0)
+    due.sort(key=lambda work: (state.requested_at(work.project), work.project))
     due = due[: settings.sensor_runs_per_tick]
-    behind = {work.project for work in works}
-    requested = {project: last for project, last in requested.items() if project in behind}
-    if not due:
-        context.update_cursor(_to_cursor(requested))
+    runs = [state.request(work, now) for work in due]
+    if not runs:
+        context.update_cursor(state.to_cursor())
         return dg.SkipReason(
-            f"{len(works)} projects have work that was requested already"
+            f"{len(works)} projects have work that is under way or was tried"
             if works
             else "every project is up to date"
         )
-    runs = list(_run_requests(due, requested, now))
+    added = new_keys(context.instance, [work.project for work in due])
     return dg.SensorResult(
         run_requests=runs,
-        dynamic_partitions_requests=[
-            projects.build_add_request(new_keys(context.instance, [work.project for work in due]))
-        ],
-        cursor=_to_cursor(requested),
+        dynamic_partitions_requests=[projects.build_add_request(added)] if added else [],
+        cursor=state.to_cursor(),
     )
 
 
-def _run_requests(
-    due: list[ProjectPlan], requested: dict[str, _Requested], now: float
-) -> Iterator[dg.RunRequest]:
-    for work in due:
-        before = requested.get(work.project)
-        repeated = before is not None and before.fingerprint == work.fingerprint
-        attempt = before.attempt + 1 if before is not None and repeated else 1
-        requested[work.project] = _Requested(work.fingerprint, attempt, now)
-        yield dg.RunRequest(
+def _busy_projects(instance: dg.DagsterInstance) -> set[str]:
+    """Return the projects that have a run waiting or under way: it will see the change, or
+    the next tick will."""
+    under_way = dg.RunsFilter(job_name=INGEST_JOB, statuses=list(_UNDER_WAY))
+    return {
+        run.tags["dagster/partition"]
+        for run in instance.get_runs(under_way)
+        if "dagster/partition" in run.tags
+    }
+
+
+@dataclass
+class _State:
+    """The cursor: what was last requested for each project that is behind, and the project
+    after which the next tick goes on when this one ran out of time."""
+
+    requested: dict[str, _Requested]
+    after: str = ""
+
+    @classmethod
+    def from_cursor(cls, cursor: str | None) -> "_State":
+        values = json.loads(cursor or "{}")
+        requested = {name: _Requested(**last) for name, last in values.get("requested", {}).items()}
+        return cls(requested, values.get("after", ""))
+
+    def to_cursor(self) -> str:
+        requested = {name: asdict(last) for name, last in sorted(self.requested.items())}
+        return json.dumps({"requested": requested, "after": self.after})
+
+    def forget(self, projects_up_to_date: set[str]) -> None:
+        for project in projects_up_to_date:
+            self.requested.pop(project, None)
+
+    def requested_at(self, project: str) -> float:
+        last = self.requested.get(project)
+        return last.at if last is not None else 0.0
+
+    def is_due(self, work: ProjectPlan, now: float) -> bool:
+        last = self.requested.get(work.project)
+        return last is None or last.is_due(work, now)
+
+    def request(self, work: ProjectPlan, now: float) -> dg.RunRequest:
+        """Note the request, and return it under a run key of its own."""
+        last = self.requested.get(work.project)
+        repeated = last is not None and last.fingerprint == work.fingerprint
+        attempt = last.attempt + 1 if last is not None and repeated else 1
+        self.requested[work.project] = _Requested(work.fingerprint, attempt, now)
+        return dg.RunRequest(
             run_key=f"{work.project}:{work.fingerprint}:{attempt}",
             partition_key=work.project,
             tags={"memory/reason": work.reason},
         )
-
-
-def _from_cursor(cursor: str | None) -> dict[str, _Requested]:
-    return {project: _Requested(**last) for project, last in json.loads(cursor or "{}").items()}
-
-
-def _to_cursor(requested: dict[str, _Requested]) -> str:
-    return json.dumps({project: asdict(last) for project, last in sorted(requested.items())})

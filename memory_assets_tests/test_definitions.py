@@ -33,9 +33,9 @@ CHECKS = {
     "turn_chunks": {"no_secrets_remain", "prompts_in_one_chunk", "matches_schema"},
     "turn_embeddings": {"vectors_complete", "matches_schema"},
     "session_collection": {"ids_match_table", "embedder_consistent"},
-    "user_prompts": {"matches_schema"},
+    "user_prompts": {"no_secrets_remain", "matches_schema"},
     "prompt_collection": {"ids_match_table"},
-    "session_summaries": {"matches_schema"},
+    "session_summaries": {"no_secrets_remain", "matches_schema"},
     "summary_collection": {"ids_match_table"},
 }
 SPECS = {asset.key.to_user_string(): next(iter(asset.specs)) for asset in ASSETS}
@@ -68,6 +68,8 @@ def test_the_checks_are_the_designed_ones() -> None:
     assert blocking == {
         ("redacted_records", "no_secrets_remain"),
         ("turn_chunks", "no_secrets_remain"),
+        ("user_prompts", "no_secrets_remain"),
+        ("session_summaries", "no_secrets_remain"),
     }
 
 

@@ -52,7 +52,7 @@ def test_the_whole_graph_materializes_and_every_check_passes(
     made = {event.asset_key.to_user_string() for event in run.get_asset_materialization_events()}
     assert made == {asset.key.to_user_string() for asset in ASSETS}
     checks = run.get_asset_check_evaluations()
-    assert len(checks) == 15
+    assert len(checks) == 17
     assert [check.check_name for check in checks if not check.passed] == []
     assert _metadata(run, "raw_sessions")["dagster/partition_row_count"] == 5
     assert _metadata(run, "redacted_records")["redactions"] > 0  # type: ignore[operator]

@@ -203,4 +203,4 @@ def test_every_check_shows_as_passed(watched: Dagster) -> None:
         ]
 
     wait_for("end of the runs", lambda: "IN_PROGRESS" not in statuses())
-    assert statuses() == ["SUCCEEDED"] * 15
+    assert statuses() == ["SUCCEEDED"] * 17

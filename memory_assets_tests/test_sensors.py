@@ -99,11 +99,10 @@ def test_work_that_stays_undone_is_asked_for_again_under_a_new_key(
     first, _, cursor = _tick(sample_settings, instance)
     keys = {str(request.run_key) for request in first}
     for _ in range(10):
-        waited = {
-            project: {**last, "at": time.time() - 1e6}
-            for project, last in json.loads(cursor or "").items()
-        }
-        requests, _, cursor = _tick(sample_settings, instance, json.dumps(waited))
+        state = json.loads(cursor or "")
+        for last in state["requested"].values():
+            last["at"] = time.time() - 1e6
+        requests, _, cursor = _tick(sample_settings, instance, json.dumps(state))
         keys |= {str(request.run_key) for request in requests}
     assert len(keys) == 3 * 5
 

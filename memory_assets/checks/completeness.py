@@ -35,7 +35,10 @@ def _check(
     def check(
         context: dg.AssetCheckExecutionContext, memory: MemoryResource
     ) -> dg.AssetCheckResult:
-        return checked(verify_project(memory.components(), context.partition_key), severity)
+        components, project = memory.components(), context.partition_key
+        with components.project_lock(project):
+            verdict = verify_project(components, project)
+        return checked(verdict, severity)
 
     return check
 

@@ -84,7 +84,9 @@ def _check(wanted: TableExpectations) -> dg.AssetChecksDefinition:
     def matches_schema(
         context: dg.AssetCheckExecutionContext, memory: MemoryResource
     ) -> dg.AssetCheckResult:
-        return checked(validate(memory.components(), context.partition_key, wanted))
+        components, project = memory.components(), context.partition_key
+        with components.project_lock(project):
+            return checked(validate(components, project, wanted))
 
     return matches_schema
 

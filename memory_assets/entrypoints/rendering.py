@@ -15,7 +15,9 @@ from rich.text import Text
 from memory_assets.recall.answer import Answer, Coverage
 
 _SHOWN_CHARACTERS = 600
-_CONTROL = {code: None for code in range(32) if chr(code) not in "\n\t"} | {127: None}
+_CONTROL = {code: None for code in range(32) if chr(code) not in "\n\t"} | dict.fromkeys(
+    range(127, 160)
+)
 
 
 def print_json(value: object) -> None:

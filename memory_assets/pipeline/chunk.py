@@ -74,8 +74,10 @@ def extract_prompts(components: Components, project: str) -> StageReport:
 
 def session_turns(components: Components, source: Product) -> Iterator[Turn]:
     """Yield the turns of the session that `source` (a redacted_records product) holds."""
-    first = int(source.facts.get("copied_prompts", 0))
-    return build_turns(session_records(components, source), first_index=first)
+    records = session_records(components, source)
+    if source.facts.get("copied_blocks") and all(record.agent_id for record in records):
+        return iter(())  # a mere copy: what its subagents said belongs to another's turns
+    return build_turns(records, first_index=int(source.facts.get("copied_prompts", 0)))
 
 
 def session_records(components: Components, source: Product) -> list[RedactedRecord]:

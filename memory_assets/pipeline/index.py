@@ -6,6 +6,7 @@ incarnation, and every session counts as not yet indexed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -85,19 +86,18 @@ class IndexedSession:
 def index_project(components: Components, project: str, index: IndexedTable) -> StageReport:
     """Make the collections hold exactly this project's rows of `index.table`.
 
-    Only sessions whose rows, vectors or collection changed are compared with Chroma, row
-    by row, and only differing rows are written. Rows of vanished sessions are removed.
+    Sessions whose rows, vectors or collection changed are compared with Chroma, row by
+    row, and only differing rows are written. So are all sessions of a collection that does
+    not hold as many rows as it should. Rows of vanished sessions are removed.
     """
     report = StageReport(index.stage, project)
     catalog = components.catalog
     with components.project_lock(project), timed(report):
         sessions = indexed_sessions(components, project, index)
         products = {key[1]: value for key, value in catalog.products(index.stage, project).items()}
-        if any(not _is_current(components, products, session) for session in sessions):
-            for name in sorted({session.collection for session in sessions}):
-                _open(components, name)  # one that was made anew outdates its sessions now
+        incomplete = _incomplete_collections(components, project, sessions, products)
         for session in sessions:
-            if _is_current(components, products, session):
+            if session.collection not in incomplete and _is_current(components, products, session):
                 continue
             products[session.session_id] = _index_session(
                 components, project, index, session, report
@@ -112,6 +112,25 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
     names = sorted({session.collection for session in sessions})
     report.details["collections"] = ", ".join(names)
     return report
+
+
+def _incomplete_collections(
+    components: Components,
+    project: str,
+    sessions: Sequence[IndexedSession],
+    products: Mapping[str, Product],
+) -> set[str]:
+    """Return the collections whose rows of this project are not as many as were written.
+    One that was made anew gets its new incarnation noted here."""
+    written: Counter[str] = Counter()
+    for product in products.values():
+        written[str(product.facts["collection"])] += product.rows
+    names = {session.collection for session in sessions}
+    return {
+        name
+        for name in sorted(names)
+        if len(_open(components, name).ids({"project": project})) != written[name]
+    }
 
 
 def indexed_sessions(

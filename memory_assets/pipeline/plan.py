@@ -8,8 +8,8 @@ up.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from memory_assets.chunking import CHUNKER_VERSION
@@ -46,26 +46,28 @@ class ProjectPlan:
     fingerprint: str
 
 
-def plan(
-    components: Components, sources: Mapping[str, list[Source]], until: float | None = None
-) -> list[ProjectPlan]:
-    """Return the projects whose products are behind their files or the code, sorted.
+def plan(components: Components, sources: Mapping[str, list[Source]]) -> list[ProjectPlan]:
+    """Return the projects whose products are behind their files or the code, sorted."""
+    return [work for _, work in plan_each(components, sources) if work is not None]
 
-    `until` (of `time.monotonic`) ends the search early; it goes on where it stopped,
-    because what was found before is no longer behind.
-    """
+
+def plan_each(
+    components: Components, sources: Mapping[str, list[Source]], after: str = ""
+) -> Iterator[tuple[str, ProjectPlan | None]]:
+    """Yield each project with its work, or None; sorted, beginning behind `after` and ending
+    with it, so that a caller who stops early can go on there."""
     adopt_archive(components)
     forget_lost_store(components)
-    known = components.catalog.projects()
-    plans = []
-    for project in sorted(known | sources.keys()):
-        if until is not None and time.monotonic() > until:
-            break
-        reason = _behind(components, project, sources.get(project, []))
+    names = sorted(components.catalog.projects() | sources.keys())
+    start = bisect_right(names, after)
+    for project in (*names[start:], *names[:start]):
+        files = sources.get(project, [])
+        reason = _behind(components, project, files)
         if reason:
-            fingerprint = project_fingerprint(components, sources.get(project, []))
-            plans.append(ProjectPlan(project, reason, fingerprint))
-    return plans
+            fingerprint = project_fingerprint(components, files)
+            yield project, ProjectPlan(project, reason, fingerprint)
+        else:
+            yield project, None
 
 
 def project_fingerprint(components: Components, sources: list[Source]) -> str:
@@ -102,13 +104,18 @@ def _behind(components: Components, project: str, sources: list[Source]) -> str:
 def _redaction_behind(components: Components, project: str) -> str:
     catalog, version = components.catalog, components.redactor.ruleset_version
     products = catalog.products(redact.STAGE, project)
-    held = {entry.session_id: entry.input_hash for entry in catalog.quarantined(project)}
+    held = {
+        entry.session_id: entry.input_hash
+        for entry in catalog.quarantined(project)
+        if entry.stage == redact.STAGE
+    }
     behind = 0
     for session in redact.session_files(components, project):
         wanted = session.input_hash(version)
         product = products.get((project, session.session_id))
         done = product is not None and product.input_hash == wanted
-        behind += not (done or session.gone or held.get(session.session_id) == wanted)
+        lost = session.gone and product is None
+        behind += not (done or lost or held.get(session.session_id) == wanted)
     return f"{behind} session{'s' * (behind != 1)} to redact" if behind else ""
 
 
@@ -129,6 +136,10 @@ def _derived_behind(components: Components, project: str) -> str:
             for key, product in catalog.products(upstream.name, project).items()
         }
         made = {key: item.input_hash for key, item in catalog.products(table.name, project).items()}
+        for entry in catalog.quarantined(project):
+            key = (project, entry.session_id)
+            if entry.stage == table.name and wanted.get(key) == entry.input_hash:
+                made[key] = entry.input_hash
         if wanted != made:
             return f"{table.name} behind {upstream.name}"
     for index in INDEXES:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory_assets.errors import NotFound, StoreError, safe_reason
+from memory_assets.errors import NotFound
 from memory_assets.models import RedactedRecord
 from memory_assets.pipeline.attribution import (
     RECORD_DTYPE,
@@ -23,8 +23,10 @@ from memory_assets.pipeline.attribution import (
     hash_record_id,
 )
 from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.quarantine import hold_back
 from memory_assets.pipeline.report import StageReport, input_hash, timed
-from memory_assets.stores.catalog import Product, Quarantined, SourceRow
+from memory_assets.pipeline.settle import settled_record
+from memory_assets.stores.catalog import Product, SourceRow
 from memory_assets.stores.lake import FileFacts
 from memory_assets.stores.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import ReadReport, Source, read_session
@@ -93,7 +95,7 @@ def redact_project(components: Components, project: str) -> StageReport:
 
     A session whose redaction or reading fails is quarantined: nothing of its new content
     is written, what was written before stays, and the others go on. A session whose
-    files are gone keeps what it has.
+    files are gone keeps what it has, redacted again when the rules change.
     """
     report = StageReport(STAGE, project)
     catalog, version = components.catalog, components.redactor.ruleset_version
@@ -107,19 +109,18 @@ def redact_project(components: Components, project: str) -> StageReport:
         for session in session_files(components, project):
             wanted = session.input_hash(version)
             product, blocked = products.get(session.session_id), held.get(session.session_id)
-            if product is not None and (session.gone or product.input_hash == wanted):
-                if blocked is not None and product.input_hash == wanted:
+            if product is not None and product.input_hash == wanted:
+                if blocked is not None:
                     catalog.release(project, session.session_id, STAGE)
                 continue
-            if session.gone or (blocked is not None and blocked.input_hash == wanted):
+            if session.gone and product is None:
+                continue
+            if blocked is not None and blocked.input_hash == wanted:
                 continue
             try:
                 made = _redact_session(components, project, session, wanted)
-            except StoreError:
-                raise
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
-                reason = safe_reason(error)
-                catalog.quarantine(Quarantined(project, session.session_id, STAGE, wanted, reason))
+                hold_back(catalog, project, session.session_id, STAGE, wanted, error)
                 continue
             catalog.put_product(made)
             products[session.session_id] = made
@@ -220,9 +221,17 @@ def _rows_on_record(
             REDACTED_RECORDS, project, session.session_id
         )
     except NotFound:
+        if session.gone and row.facts["blocks"]:
+            raise
         return
     others = {file.agent_id for file in session.rows} - {row.agent_id}
-    kept = [record for record in old if (record.agent_id or "") not in others]
+    copied = frozenset(int(record_id) for record_id in session.copied)
+    kept = [
+        settled_record(components.redactor, record)
+        for record in old
+        if (record.agent_id or "") not in others
+        and not (copied and hash_record_id(record.record_uuid) in copied)
+    ]
     prompts = sum(record.kind == "prompt" for record in kept)
     dropped = Counter[str](row.facts["dropped"])
     counts.dropped.update(dropped)

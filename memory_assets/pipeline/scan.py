@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,12 @@ def find_sources(components: Components) -> dict[str, list[Source]]:
         return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
 
     by_project: dict[str, list[Source]] = {}
+    taken: Counter[tuple[str, str, str, str | None]] = Counter()
     for source in discover(components.settings.transcript_roots(), remembered):
+        key = (source.agent, source.project, source.session_id, source.agent_id)
+        if taken[key]:  # the same subagent's id in two folders of its session
+            source = replace(source, agent_id=f"{source.agent_id or 'main'}~{taken[key]}")
+        taken[key] += 1
         by_project.setdefault(source.project, []).append(source)
     return by_project
 

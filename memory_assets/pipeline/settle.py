@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from memory_assets.chunking import content_hash
-from memory_assets.models import Chunk, Prompt, Summary
+from memory_assets.models import Chunk, Prompt, RedactedRecord, Summary
 from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction import Redactor
 
@@ -50,6 +50,21 @@ def settled(redactor: Redactor, row: Row) -> Row:
     if "text" in changed:
         changed["content_hash"] = content_hash(changed["text"])
     return replace(row, **changed) if changed else row
+
+
+def settled_record(redactor: Redactor, record: RedactedRecord) -> RedactedRecord:
+    """Return a record of the lake under the rules of today, when its source is gone."""
+    if record.ruleset_version == redactor.ruleset_version:
+        return record
+    names = ("project_root", "text", "tool_name", "paths", "command", "cwd", "git_branch")
+    values = {name: _settled_value(redactor, getattr(record, name)) for name in names}
+    found = sum(values[name] != getattr(record, name) for name in names)
+    return replace(
+        record,
+        **values,
+        redactions=record.redactions + found,
+        ruleset_version=redactor.ruleset_version,
+    )
 
 
 def _settled_value(redactor: Redactor, value: Any) -> Any:

@@ -9,14 +9,14 @@ from typing import Any
 
 from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.embedding import Embedder, load_embedder
-from memory_assets.errors import NotFound
+from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.answer import Answer, Coverage
 from memory_assets.recall.ids import parse_id
 from memory_assets.recall.request import SearchRequest
 from memory_assets.recall.search import nearest_hits
 from memory_assets.recall.status import coverage, status
 from memory_assets.redacted_text import RedactedText
-from memory_assets.settings import Settings, load_settings
+from memory_assets.settings import KNOWN_AGENTS, Settings, load_settings
 from memory_assets.stores import chroma_server
 from memory_assets.stores.lake import rows_from_arrow
 from memory_assets.stores.opened import Stores
@@ -77,6 +77,7 @@ class Memory(Stores):
         request = SearchRequest(
             query, tuple(kinds), mode, project, agent, since, until, tool, file, n
         )
+        self._require_known(request)
         covered = coverage(self.catalog, request.kinds)
         versions = CollectionVersions(
             self.embedder.embedder_id, self.embedder.dimension, CHUNKER_VERSION, ""
@@ -85,6 +86,15 @@ class Memory(Stores):
         hits = nearest_hits(request, vector, self.vectors, versions, self.lake)
         degraded = _SEMANTIC_ONLY if mode == "hybrid" else None
         return Answer(query, mode, covered, tuple(hits), degraded)
+
+    def _require_known(self, request: SearchRequest) -> None:
+        known = {"agent": KNOWN_AGENTS, "project": sorted(self.catalog.projects())}
+        for name, values in known.items():
+            asked = getattr(request, name)
+            if asked is not None and asked not in values:
+                raise ConfigurationError(
+                    f"no {name} {asked!r} in memory; known are: {', '.join(values)}"
+                )
 
     def coverage(self, kinds: Sequence[str] = ("sessions",)) -> Coverage:
         """Return how much of what is on record a search can see."""

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from memory_assets.chunking import file_matches
 from memory_assets.recall.answer import Hit
 from memory_assets.recall.request import SearchRequest, all_of
+from memory_assets.settings import KNOWN_AGENTS
 from memory_assets.stores.lake import Lake
 from memory_assets.stores.schemas import TURN_CHUNKS
 from memory_assets.stores.vectors import (
@@ -41,7 +42,7 @@ def collections_to_search(request: SearchRequest, names: Sequence[str]) -> list[
         if request.agent is not None:
             wanted.append(sessions_collection(request.agent))
         else:
-            wanted += [name for name in names if name.endswith(sessions_collection(""))]
+            wanted += [sessions_collection(agent) for agent in KNOWN_AGENTS]
     return [name for name in names if name in wanted]
 
 

@@ -197,19 +197,18 @@ class Catalog:
         return bool(self._rows("SELECT 1 FROM products WHERE stage = ? LIMIT 1", stage))
 
     def forget_project_products(self, project: str) -> None:
-        """Forget that any stage was done for a project, and what is held back of it.
+        """Make every stage of a project count as not done, and release what is held back.
 
-        Only the records of sessions whose files are gone stay: there is nothing to read
-        them from again, and all else is made from them.
+        The products of redacted_records stay, with an input that nothing equals: where a
+        session's files are gone, they are all there is to make the rest from.
         """
         with self._transaction() as connection:
-            connection.execute("DELETE FROM quarantine WHERE project = ?", (project,))
-            connection.execute(
-                "DELETE FROM products WHERE project = ? AND NOT (stage = 'redacted_records'"
-                " AND session_id NOT IN (SELECT session_id FROM sources"
-                " WHERE project = products.project AND gone_at IS NULL))",
-                (project,),
-            )
+            for sql in (
+                "DELETE FROM quarantine WHERE project = ?",
+                "DELETE FROM products WHERE project = ? AND stage != 'redacted_records'",
+                "UPDATE products SET input_hash = '' WHERE project = ?",
+            ):
+                connection.execute(sql, (project,))
 
     def quarantine(self, entry: Quarantined) -> None:
         """Hold a session back at a stage until its input changes."""

@@ -14,6 +14,7 @@ It is one process without children (Chroma's Rust server runs inside it), so tha
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -22,7 +23,6 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -148,12 +148,15 @@ def _lock_is_held(data_dir: Path) -> bool:
 
 
 def _answers(endpoint: Endpoint) -> bool:
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    """http.client, because urllib would ask the environment's proxy."""
+    connection = http.client.HTTPConnection(_HOST, endpoint.port, timeout=2)
     try:
-        with direct.open(f"{endpoint.url}/api/v2/heartbeat", timeout=2) as response:
-            return bool(response.status == 200)
-    except OSError:
+        connection.request("GET", "/api/v2/heartbeat")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
         return False
+    finally:
+        connection.close()
 
 
 def _free_port() -> int:

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from memory_assets.errors import NotFound, StoreError
+from memory_assets.errors import DamagedFile, NotFound, StoreError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.schemas import Table
 
@@ -232,8 +232,8 @@ def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
     return [model(*values) for values in zip(*columns, strict=True)]
 
 
-def _damaged(path: Path, project: str, error: Exception) -> StoreError:
-    return StoreError(
+def _damaged(path: Path, project: str, error: Exception) -> DamagedFile:
+    return DamagedFile(
         f"{path} is damaged ({type(error).__name__}). Move it away and run "
         f"`memory ingest --full --project={project}`."
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from memory_assets.pipeline import plan as planning
-from memory_assets.pipeline.plan import plan, project_fingerprint
+from memory_assets.pipeline.plan import plan_each, project_fingerprint
 from memory_assets.pipeline.scan import find_sources
 
 UNTIL_EMBEDDED = (
@@ -123,11 +122,13 @@ def test_the_fingerprint_names_the_work(memory: Any) -> None:
     assert memory.behind()[0].fingerprint == _fingerprint(memory) != before
 
 
-def test_a_search_for_work_ends_in_time_and_goes_on_later(fresh: Any) -> None:
-    """What it did not get to is found once the rest is done."""
+def test_a_search_that_stops_early_goes_on_where_it_stopped(fresh: Any) -> None:
+    """`plan_each` begins behind the project it is given, and comes round to it again."""
     sources = find_sources(fresh.components)
-    assert plan(fresh.components, sources, until=time.monotonic() - 1) == []
-    assert len(plan(fresh.components, sources, until=time.monotonic() + 60)) == 3
+    names = [name for name, _ in plan_each(fresh.components, sources)]
+    assert names == sorted(names) and len(names) == 3
+    again = [name for name, _ in plan_each(fresh.components, sources, after=names[0])]
+    assert again == [names[1], names[2], names[0]]
 
 
 @pytest.mark.parametrize("lose", ["directory", "files"])

@@ -17,6 +17,7 @@ from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
 from memory_assets.recall import Answer, Memory, open_memory
 from memory_assets.settings import load_settings
 from memory_assets.stores import chroma_server
+from memory_assets.stores.vectors import CollectionVersions
 
 ANYTHING = "what did we change"
 QUESTIONS = {
@@ -179,12 +180,28 @@ def test_filters_hold_together(asked: Any) -> None:
     assert sum(size > 0 for size in sizes) >= 4
 
 
-@pytest.mark.parametrize(
-    "filters", [{"project": "-nobody"}, {"agent": "nobody"}, {"file": "nowhere.py"}]
-)
-def test_a_filter_that_nothing_passes_finds_nothing(asked: Any, filters: Any) -> None:
+def test_a_filter_that_nothing_passes_finds_nothing(asked: Any) -> None:
     """No hits, and no error."""
-    assert asked.memory.search(ANYTHING, **filters).hits == ()
+    assert asked.memory.search(ANYTHING, file="nowhere.py").hits == ()
+
+
+@pytest.mark.parametrize("filters", [{"project": "-nobody"}, {"agent": "nobody"}])
+def test_a_filter_by_an_unknown_name_is_refused_with_the_known_ones(
+    asked: Any, filters: Any
+) -> None:
+    """A misspelt project or agent is not taken for one without memories."""
+    with pytest.raises(ConfigurationError, match=r"known are: .*(claude-code|harbor)"):
+        asked.memory.search(ANYTHING, **filters)
+
+
+def test_other_collections_of_a_shared_chroma_are_left_alone(
+    copied: Callable[..., Memory],
+) -> None:
+    """Though one is named like ours, and its vectors are of another model."""
+    memory = copied()
+    before = memory.search(ANYTHING, n=5).to_dict()
+    memory.vectors.open("their-sessions", CollectionVersions("other-model", 384, "", ""))
+    assert memory.search(ANYTHING, n=5).to_dict() == before
 
 
 def test_prompts_and_summaries_are_found_by_their_kind(asked: Any) -> None:

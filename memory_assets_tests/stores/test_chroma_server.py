@@ -6,14 +6,17 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from memory_assets.errors import StoreError
 from memory_assets.redacted_text import seal
@@ -58,6 +61,17 @@ def _in_processes(count: int, data_dir: Path) -> list[subprocess.Popen[str]]:
         )
         for _ in range(count)
     ]
+
+
+def _seen_by_another_process(data_dir: Path) -> str:
+    code = (
+        "import sys; from pathlib import Path; from memory_assets.stores import chroma_server;"
+        "print(chroma_server.running(Path(sys.argv[1])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(data_dir)], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
 
 
 def _released(processes: list[subprocess.Popen[str]]) -> list[str]:
@@ -171,6 +185,25 @@ def test_what_a_dead_server_left_behind_is_not_believed(servers: Any) -> None:
     left.write_text(json.dumps(vars(other)))
     assert servers.start(data_dir).port != other.port
     assert chroma_server.running(data_dir.parent / "other") == other
+
+
+def test_another_program_on_its_port_is_no_server(servers: Any) -> None:
+    """The lock is held, but what answers there does not speak HTTP."""
+    data_dir = servers.data_dir()
+    with socket.create_server(("127.0.0.1", 0)) as other, FileLock(data_dir / "chroma.lock"):
+        endpoint = {"pid": os.getpid(), "port": other.getsockname()[1]}
+        (data_dir / "chroma.endpoint.json").write_text(json.dumps(endpoint))
+
+        def answer() -> None:
+            connection, _ = other.accept()
+            with connection:
+                connection.recv(1_000)
+                connection.sendall(b"220 mail.example.org ready\r\n")
+
+        with ThreadPoolExecutor(1) as pool:
+            answered = pool.submit(answer)
+            assert _seen_by_another_process(data_dir) == "None"
+            answered.result()
 
 
 def test_a_server_that_is_still_starting_never_points_at_another(servers: Any) -> None:
