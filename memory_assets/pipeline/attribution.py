@@ -31,8 +31,8 @@ class SessionRecords:
 
     `named` is the session that most of its records name, which for an old-style fork is
     the one they were copied from. `on_record`: its records were taken in before.
-    `gave_way`: some of them counted as copies then. It goes on giving way, so that an
-    original that grows after it was forked keeps its turns.
+    `gave_way_to`: the sessions that owned its copies then. It goes on giving way to them,
+    so that an original that grows after it was forked keeps its turns.
     """
 
     project: str
@@ -40,7 +40,7 @@ class SessionRecords:
     records: npt.NDArray[np.void]
     named: str | None = None
     on_record: bool = False
-    gave_way: bool = False
+    gave_way_to: frozenset[SessionKey] = frozenset()
 
     @property
     def key(self) -> SessionKey:
@@ -83,14 +83,32 @@ def copied_records(sessions: Sequence[SessionRecords]) -> Mapping[SessionKey, Re
     return copied
 
 
+def owners(
+    sessions: Sequence[SessionRecords], copied: Mapping[SessionKey, RecordIds]
+) -> Mapping[SessionKey, list[SessionKey]]:
+    """Return, per session that holds copies, the sessions that own them, sorted."""
+    nothing = np.empty(0, dtype=np.uint64)
+    own = {
+        session.key: np.setdiff1d(session.records["id"], copied.get(session.key, nothing))
+        for session in sessions
+    }
+    return {
+        key: sorted(
+            other for other, kept in own.items() if other != key and np.isin(ids, kept).any()
+        )
+        for key, ids in copied.items()
+    }
+
+
 def _by_age(one: SessionRecords, other: SessionRecords) -> int:
     """Return -1 if `one` is older than `other`, 1 if it is younger, 0 if nothing tells."""
     if one.session_id != other.session_id:
         names, is_named = one.named == other.session_id, other.named == one.session_id
         if names != is_named:
             return 1 if names else -1
-    if one.gave_way != other.gave_way:
-        return 1 if one.gave_way else -1
+    gave_way, was_given_way = other.key in one.gave_way_to, one.key in other.gave_way_to
+    if gave_way != was_given_way:
+        return 1 if gave_way else -1
     if one.session_id == other.session_id and one.on_record != other.on_record:
         return -1 if one.on_record else 1  # the same file under another project: it moved
     first, second = _first_apart(one, other), _first_apart(other, one)

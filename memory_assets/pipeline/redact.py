@@ -21,6 +21,7 @@ from memory_assets.pipeline.attribution import (
     SessionRecords,
     copied_records,
     hash_record_id,
+    owners,
 )
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.quarantine import hold_back
@@ -37,12 +38,13 @@ _NOTHING_COPIED: RecordIds = np.empty(0, dtype=np.uint64)
 
 @dataclass(frozen=True)
 class SessionFiles:
-    """The files of one session, main file first, and the records it shares with an
-    older session."""
+    """The files of one session, main file first, and the records that it only copied, with
+    the sessions that own them."""
 
     session_id: str
     rows: tuple[SourceRow, ...]
     copied: RecordIds
+    copied_from: tuple[SessionKey, ...] = ()
 
     @property
     def gone(self) -> bool:
@@ -80,12 +82,19 @@ class _Counts:
 
 def session_files(components: Components, project: str) -> list[SessionFiles]:
     """Return the sessions of a project, as the ledger knows them, sorted by id."""
-    copied = _copied(components, project)
+    holders = _holders(components, project)
+    copied = copied_records(holders)
+    owned_by = owners(holders, copied)
     rows = sorted(
         components.catalog.sources(project), key=lambda row: (row.session_id, row.agent_id)
     )
     return [
-        SessionFiles(session_id, tuple(files), copied.get((project, session_id), _NOTHING_COPIED))
+        SessionFiles(
+            session_id,
+            tuple(files),
+            copied.get((project, session_id), _NOTHING_COPIED),
+            tuple(owned_by.get((project, session_id), ())),
+        )
         for session_id, files in groupby(rows, key=lambda row: row.session_id)
     ]
 
@@ -132,29 +141,30 @@ def redact_project(components: Components, project: str) -> StageReport:
     return report
 
 
-def _copied(components: Components, project: str) -> Mapping[SessionKey, RecordIds]:
+def _holders(components: Components, project: str) -> list[SessionRecords]:
+    """Return the sessions of a project, and those elsewhere that may share its records."""
     catalog = components.catalog
     rows = catalog.families_of(project)
     made: dict[SessionKey, Product] = {}
     for name in {row.project for row in rows}:
         made.update(catalog.products(STAGE, name))
-    holders = [
+    return [
         SessionRecords(
             row.project,
             row.session_id,
             np.frombuffer(row.record_ids, dtype=RECORD_DTYPE),
             named=row.facts.get("named_session"),
             on_record=(row.project, row.session_id) in made,
-            gave_way=_gave_way(made.get((row.project, row.session_id))),
+            gave_way_to=_gave_way_to(made.get((row.project, row.session_id))),
         )
         for row in rows
         if row.gone_at is None or (row.project, row.session_id) in made
     ]
-    return copied_records(holders)
 
 
-def _gave_way(product: Product | None) -> bool:
-    return product is not None and int(product.facts.get("copied_blocks", 0)) > 0
+def _gave_way_to(product: Product | None) -> frozenset[SessionKey]:
+    owned_by = product.facts.get("copied_from", []) if product is not None else []
+    return frozenset((project, session_id) for project, session_id in owned_by)
 
 
 def _redact_session(
@@ -164,7 +174,8 @@ def _redact_session(
 
     def rows() -> Iterator[RedactedRecord]:
         yield from _redacted_rows(components, project, session, counts)
-        footer["facts"] = json.dumps({"agent": session.rows[0].agent, **vars(counts)})
+        about = {"agent": session.rows[0].agent, "copied_from": session.copied_from}
+        footer["facts"] = json.dumps({**about, **vars(counts)})
 
     written = components.lake.write(
         REDACTED_RECORDS, project, session.session_id, rows(), footer=footer

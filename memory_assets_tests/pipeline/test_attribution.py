@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from hypothesis import given, settings
@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from memory_assets.pipeline.attribution import (
     RECORD_DTYPE,
+    SessionKey,
     SessionRecords,
     copied_records,
     hash_record_id,
+    owners,
 )
 
 PREFIX = {"r1": 1, "r2": 2, "r3": 3}
@@ -25,7 +27,7 @@ def _session(
     project: str = "p",
     named: str | None = None,
     on_record: bool = False,
-    gave_way: bool = False,
+    gave_way_to: Collection[SessionKey] = (),
 ) -> SessionRecords:
     """A file with these records: name and time, in file order."""
     rows = [(hash_record_id(name), time) for name, time in records.items()]
@@ -35,7 +37,7 @@ def _session(
         np.array(rows, dtype=RECORD_DTYPE),
         named or session_id,
         on_record,
-        gave_way,
+        frozenset(gave_way_to),
     )
 
 
@@ -84,7 +86,7 @@ def test_an_original_that_ended_at_the_fork_is_older() -> None:
 def test_an_original_that_grows_after_the_fork_keeps_its_records() -> None:
     """Once the fork counted as a fork it stays one, so no turn changes its session."""
     original = _session("original", {**PREFIX, "o1": 90})
-    fork = _session("fork", {**PREFIX, "f1": 20}, gave_way=True)
+    fork = _session("fork", {**PREFIX, "f1": 20}, gave_way_to=[("p", "original")])
     assert _copied(original, fork) == {"fork": {"r1", "r2", "r3"}}
 
 
@@ -107,6 +109,28 @@ def test_a_fork_of_a_fork_copies_from_both() -> None:
     }
 
 
+def test_a_new_fork_of_a_known_fork_takes_nothing_from_it() -> None:
+    """The first fork gave way to the original, which says nothing of the second fork."""
+    original = _session("original", {**PREFIX, "o1": 4}, on_record=True)
+    fork = _session("fork", {**PREFIX, "f1": 10}, on_record=True, gave_way_to=[("p", "original")])
+    second = _session("a-second", {**PREFIX, "f1": 10, "g1": 20})
+    copied = _copied(original, fork, second)
+    assert copied == {"fork": {"r1", "r2", "r3"}, "a-second": {"r1", "r2", "r3", "f1"}}
+
+
+def test_the_owners_of_copies_are_named() -> None:
+    """The original owns what it wrote, the first fork what it added."""
+    sessions = [
+        _session("original", {"r1": 1, "o1": 3}),
+        _session("fork", {"r1": 1, "f1": 10}),
+        _session("second", {"r1": 1, "f1": 10, "g1": 20}),
+    ]
+    assert owners(sessions, copied_records(sessions)) == {
+        ("p", "fork"): [("p", "original")],
+        ("p", "second"): [("p", "fork"), ("p", "original")],
+    }
+
+
 def test_two_forks_of_one_original_copy_from_it_alone() -> None:
     """What the two forks wrote themselves is not shared."""
     original = _session("original", {**PREFIX, "o1": 4})
@@ -124,7 +148,7 @@ def test_one_session_in_two_projects_is_counted_in_one_of_them() -> None:
     assert _copied(here, same) == _copied(same, here) == {"q/s": {"r1", "r2"}}
     known = _session("s", {"r1": 1, "r2": 2}, project="q", on_record=True)
     assert _copied(here, known) == {"s": {"r1", "r2"}}
-    settled = _session("s", {"r1": 1, "r2": 2}, project="p", gave_way=True)
+    settled = _session("s", {"r1": 1, "r2": 2}, project="p", gave_way_to=[("q", "s")])
     assert _copied(settled, same) == {"s": {"r1", "r2"}}
 
 
@@ -174,7 +198,7 @@ _ANY_SESSION = st.builds(
     project=st.sampled_from(["p", "q"]),
     named=st.sampled_from([None, "s1", "s2", "s3"]),
     on_record=st.booleans(),
-    gave_way=st.booleans(),
+    gave_way_to=st.lists(st.tuples(st.sampled_from(["p", "q"]), st.sampled_from(["s1", "s2"]))),
 )
 
 
