@@ -204,7 +204,8 @@ def _redacted_rows(
 ) -> Iterator[RedactedRecord]:
     redactor = components.redactor
     copied = frozenset(int(record_id) for record_id in session.copied)
-    root = next((str(row.facts.get("project_root") or "") for row in session.rows), "")
+    roots = (str(row.facts.get("project_root") or "") for row in session.rows)
+    root = next((root for root in roots if root), "")
     for row in session.rows:
         if row.gone_at is not None:
             yield from _rows_on_record(components, project, session, row, counts)

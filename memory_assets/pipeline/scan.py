@@ -66,7 +66,9 @@ def vanished(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[str]:
     return [
         row.path
         for row in ledger
-        if row.gone_at is None and row.path not in present and not Path(row.path).exists()
+        if row.gone_at is None
+        and row.path not in present
+        and not (row.path and Path(row.path).exists())
     ]
 
 

@@ -132,7 +132,7 @@ def test_a_filter_by_file_takes_a_path_or_the_end_of_one(asked: Any) -> None:
     """Whole parts of the path only: `b.py` is not the end of `ab.py`."""
     paths = {path for row in asked.rows("turn_chunks") for path in row["files"] if path[-1] != "/"}
     assert len(paths) > 5
-    for path in paths:
+    for path in sorted(paths)[::2]:
         wanted = _matching(asked, lambda row, path=path: path in row["files"])
         assert _turns(asked.memory.search(ANYTHING, n=200, file=path)) >= wanted
         name = path.rpartition("/")[2]

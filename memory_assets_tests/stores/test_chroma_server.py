@@ -122,9 +122,9 @@ def test_each_data_directory_has_its_own_server(servers: Any) -> None:
 def test_a_server_stops_when_nobody_uses_it_and_not_before(servers: Any) -> None:
     """Every use puts it off; a second after the last one it is gone, file and process."""
     data_dir = servers.data_dir()
-    endpoint = servers.start(data_dir, idle_seconds=1.5)
+    endpoint = servers.start(data_dir, idle_seconds=1.0)
     for _ in range(6):
-        time.sleep(0.5)
+        time.sleep(0.3)
         chroma_server.touch(data_dir)
     assert chroma_server.running(data_dir) == endpoint
     assert servers.ends(endpoint.pid, within=8.0)

@@ -1,0 +1,97 @@
+"""What went wrong stays small, and is made good by a later run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline import chunk, verify
+from memory_assets.pipeline.index import SESSIONS_INDEX
+from memory_assets.redaction import RedactionSettings, load_redactor
+from memory_assets.stores.schemas import REDACTED_RECORDS
+from memory_assets.stores.vectors import sessions_collection
+
+
+def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is held back at that stage, with the kind of error and not its text; the others
+    go on, and it comes in when the code is mended."""
+    real = chunk.chunk_turn
+
+    def fails_for_one(turn: Any, tokens: Any) -> Any:
+        if turn.session_id == memory.flaky:
+            raise KeyError("text of the transcript")
+        return real(turn, tokens)
+
+    monkeypatch.setattr(chunk, "chunk_turn", fails_for_one)
+    for session in (memory.flaky, memory.fork):
+        memory.append(session, "one more thing", "done")
+    memory.run()
+    held = memory.components.catalog.quarantined()
+    assert {(entry.session_id, entry.stage) for entry in held} == {(memory.flaky, "turn_chunks")}
+    assert held[0].reason == "KeyError"
+    assert memory.behind() == []
+    memory.components.catalog.forget_project_products(memory.harbor)
+    monkeypatch.undo()
+    memory.run()
+    assert memory.components.catalog.quarantined() == []
+    memory.assert_collections_equal_the_lake()
+
+
+def test_rows_that_vanished_from_a_collection_come_back_with_the_next_run(memory: Any) -> None:
+    """The stage counts what the collection holds; nothing is embedded again."""
+    collection = memory.components.vectors.get(sessions_collection("claude-code"))
+    lost = sorted(collection.ids({"project": memory.harbor}))[:3]
+    collection.delete(lost)
+    assert not verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX).passed
+    reports = memory.run(projects=[memory.harbor]).values()
+    assert verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX).passed
+    assert sum(report.details.get("texts_embedded", 0) for report in reports) == 0
+
+
+def test_sessions_whose_files_are_gone_follow_new_rules(memory: Any) -> None:
+    """Their records are redacted again where they lie, and nothing else of them changes."""
+    path = memory.path(memory.flaky)
+    before = len(memory.rows("redacted_records", memory.harbor))
+    path.unlink()
+    memory.run()
+    stricter = load_redactor(RedactionSettings(max_file_bytes=64))
+    memory.reopen(redactor=stricter)
+    memory.run()
+    rows = memory.rows("redacted_records", memory.harbor)
+    assert {row["ruleset_version"] for row in rows} == {stricter.ruleset_version}
+    assert len(rows) == before
+    assert memory.behind() == []
+    assert verify.rows_conserved(memory.components, memory.harbor).passed
+
+
+def test_forgetting_all_work_keeps_a_session_whose_file_has_just_vanished(memory: Any) -> None:
+    """`--full` between the deletion and the next ingest loses nothing."""
+    before = memory.lake_state()
+    memory.path(memory.flaky).unlink()
+    for project in memory.projects():
+        memory.components.catalog.forget_project_products(project)
+    memory.run()
+    assert memory.lake_state() == before
+    memory.assert_collections_equal_the_lake()
+
+
+def test_a_lost_catalogue_is_adopted_from_the_lake(memory: Any) -> None:
+    """Sessions whose files are gone are in memory as before, and nothing is embedded."""
+    before = memory.lake_state()
+    memory.path(memory.flaky).unlink()
+    memory.run()
+    memory.components.catalog.close()
+    for name in ("catalog.db", "catalog.db-wal", "catalog.db-shm"):
+        (memory.data_dir / name).unlink(missing_ok=True)
+    memory.reopen()
+    assert memory.behind()
+    reports = memory.run().values()
+    assert memory.behind() == []
+    assert memory.lake_state() == before
+    assert sum(report.details.get("texts_embedded", 0) for report in reports) == 0
+    held = memory.components.catalog.products(REDACTED_RECORDS.name)
+    assert (memory.harbor, memory.flaky) in held
+    memory.assert_collections_equal_the_lake()
