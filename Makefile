@@ -11,7 +11,7 @@ ingest: $(READY)
 	@$(BIN)/memory ingest
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 dev: $(READY)
 	@$(BIN)/memory dev

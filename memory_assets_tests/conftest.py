@@ -16,6 +16,12 @@ from memory_assets.stores import chroma_server
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the live tests first: they wait for minutes while other workers go on."""
+    items.sort(key=lambda item: "test_live_dagster" not in item.nodeid)
+
+
 def bench_data_dir() -> Path:
     """Where the third-party evaluation data would be."""
     return Path(os.environ.get("MEMORY_BENCH_DATA", REPOSITORY.parent / "shared" / "data"))
