@@ -218,7 +218,7 @@ def finished(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(root / "home"))
         for name in os.environ:
-            if name.startswith(("MEMORY_", "XDG_")):
+            if name.startswith(("MEMORY_", "XDG_")) and name != "MEMORY_BENCH_DATA":
                 patch.delenv(name)
         made = SampleMemory(root, engines)
         made.run()

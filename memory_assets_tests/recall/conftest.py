@@ -108,7 +108,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(root / "home"))
         for name in os.environ:
-            if name.startswith(("MEMORY_", "XDG_")):
+            if name.startswith(("MEMORY_", "XDG_")) and name != "MEMORY_BENCH_DATA":
                 patch.delenv(name)
         settings = _settings(root)
         components = Components(settings)
