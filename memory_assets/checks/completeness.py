@@ -8,8 +8,7 @@ from memory_assets.assets import collections
 from memory_assets.assets.redacted_records import redacted_records
 from memory_assets.assets.turn_chunks import turn_chunks
 from memory_assets.assets.turn_embeddings import turn_embeddings
-from memory_assets.metadata import checked
-from memory_assets.partitions import projects
+from memory_assets.checks.verdicts import Verify, verdict_check
 from memory_assets.pipeline import verify
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.index import (
@@ -18,29 +17,6 @@ from memory_assets.pipeline.index import (
     SUMMARIES_INDEX,
     IndexedTable,
 )
-from memory_assets.resources import MemoryResource
-
-Verify = Callable[[Components, str], verify.Verdict]
-
-
-def _check(
-    asset: dg.AssetsDefinition,
-    name: str,
-    verify_project: Verify,
-    description: str,
-    *,
-    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-) -> dg.AssetChecksDefinition:
-    @dg.asset_check(asset=asset, name=name, description=description, partitions_def=projects)
-    def check(
-        context: dg.AssetCheckExecutionContext, memory: MemoryResource
-    ) -> dg.AssetCheckResult:
-        components, project = memory.components(), context.partition_key
-        with components.project_lock(project):
-            verdict = verify_project(components, project)
-        return checked(verdict, severity)
-
-    return check
 
 
 def _of(
@@ -50,34 +26,34 @@ def _of(
 
 
 CHECKS = [
-    _check(
+    verdict_check(
         redacted_records,
         "rows_conserved",
         verify.rows_conserved,
         "Every record read is kept, dropped for a stated reason, or a bad line; every block "
         "kept is a row, or a copy of one that an older session has.",
     ),
-    _check(
+    verdict_check(
         redacted_records,
         "no_sessions_quarantined",
         verify.nothing_quarantined,
         "No session is held back. A warning: the other sessions go on.",
         severity=dg.AssetCheckSeverity.WARN,
     ),
-    _check(
+    verdict_check(
         turn_chunks,
         "prompts_in_one_chunk",
         verify.prompts_in_one_chunk,
         "Each human prompt begins in exactly one chunk.",
     ),
-    _check(
+    verdict_check(
         turn_embeddings,
         "vectors_complete",
         verify.vectors_complete,
         "There is exactly one vector for each chunk.",
     ),
     *(
-        _check(
+        verdict_check(
             asset,
             "ids_match_table",
             _of(verify.collection_matches, index),
@@ -89,7 +65,7 @@ CHECKS = [
             (collections.summary_collection, SUMMARIES_INDEX),
         )
     ),
-    _check(
+    verdict_check(
         collections.session_collection,
         "embedder_consistent",
         _of(verify.embedder_consistent, SESSIONS_INDEX),

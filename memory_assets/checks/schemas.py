@@ -1,5 +1,6 @@
 """matches_schema: columns, keys, ranges and closed sets of each table."""
 
+from functools import partial
 from typing import get_args
 
 import dagster as dg
@@ -10,10 +11,8 @@ from memory_assets.assets.turn_chunks import turn_chunks
 from memory_assets.assets.turn_embeddings import turn_embeddings
 from memory_assets.assets.user_prompts import user_prompts
 from memory_assets.checks.expectations import TableExpectations, validate
-from memory_assets.metadata import checked
+from memory_assets.checks.verdicts import verdict_check
 from memory_assets.models import Kind, Role
-from memory_assets.partitions import projects
-from memory_assets.resources import MemoryResource
 from memory_assets.settings import KNOWN_AGENTS
 from memory_assets.stores import schemas
 
@@ -72,23 +71,13 @@ _ASSETS = {
 
 
 def _check(wanted: TableExpectations) -> dg.AssetChecksDefinition:
-    @dg.asset_check(
-        asset=_ASSETS[wanted.table.name],
-        name="matches_schema",
-        description=(
-            "Great Expectations: columns, keys, ranges and closed sets, over the lengths of "
-            "texts and never the texts."
-        ),
-        partitions_def=projects,
+    return verdict_check(
+        _ASSETS[wanted.table.name],
+        "matches_schema",
+        partial(validate, wanted=wanted),
+        "Great Expectations: columns, keys, ranges and closed sets, over the lengths of texts "
+        "and never the texts.",
     )
-    def matches_schema(
-        context: dg.AssetCheckExecutionContext, memory: MemoryResource
-    ) -> dg.AssetCheckResult:
-        components, project = memory.components(), context.partition_key
-        with components.project_lock(project):
-            return checked(validate(components, project, wanted))
-
-    return matches_schema
 
 
 CHECKS = [_check(wanted) for wanted in EXPECTATIONS]

@@ -15,11 +15,9 @@ import typer
 from rich.console import Console
 
 from memory_assets import __version__
-from memory_assets.entrypoints import rendering
+from memory_assets.entrypoints import exit_codes, rendering
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound
 from memory_assets.settings import load_settings
-
-EXIT_ERROR, EXIT_USAGE, EXIT_NOTHING_FOUND, EXIT_CHECK_FAILED = 1, 2, 3, 4
 
 app = typer.Typer(
     name="memory",
@@ -37,14 +35,14 @@ def main() -> None:
     try:
         app()
     except ConfigurationError as error:
-        _fail(str(error), EXIT_USAGE)
+        _fail(str(error), exit_codes.USAGE)
     except NotFound as error:
-        _fail(str(error), EXIT_NOTHING_FOUND)
+        _fail(str(error), exit_codes.NOTHING_FOUND)
     except MemoryAssetsError as error:
-        _fail(str(error), EXIT_ERROR)
+        _fail(str(error), exit_codes.ERROR)
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(EXIT_ERROR)
+        sys.exit(exit_codes.ERROR)
 
 
 def _fail(message: str, code: int) -> None:
@@ -124,7 +122,7 @@ def search(
     else:
         rendering.print_answer(answer)
     if not answer.hits:
-        raise typer.Exit(EXIT_NOTHING_FOUND)
+        raise typer.Exit(exit_codes.NOTHING_FOUND)
 
 
 @app.command()

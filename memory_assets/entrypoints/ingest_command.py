@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from memory_assets.entrypoints import rendering
+from memory_assets.entrypoints import exit_codes, rendering
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline import index, plan, scan
 from memory_assets.pipeline.components import Components
@@ -20,7 +20,6 @@ from memory_assets.settings import SAMPLE_DIR, Settings
 from memory_assets.stores.schemas import SESSION_SUMMARIES
 
 _STEPS_PER_PROJECT = 24
-_EXIT_FINE, _EXIT_ERROR, _EXIT_CHECK_FAILED = 0, 1, 4
 
 
 def ingest_once(
@@ -36,7 +35,8 @@ def ingest_once(
     started = time.perf_counter()
     roots = settings.transcript_roots()
     _require_roots(roots)
-    console.print(f"Reading {', '.join(f'{agent}: {path}' for agent, path in roots.items())}")
+    reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
+    console.print(f"Reading {rendering.escaped(reading)}")
     if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
         console.print("No agent's transcripts found here: taking the sample sessions instead.")
     components = Components(settings)
@@ -58,8 +58,8 @@ def ingest_once(
     report["work"] = [vars(work) for work in works]
     _print_report(components, report, console, as_json)
     if report["failed"]:
-        return _EXIT_ERROR
-    return _EXIT_CHECK_FAILED if report["checks_failed"] else _EXIT_FINE
+        return exit_codes.ERROR
+    return exit_codes.CHECK_FAILED if report["checks_failed"] else exit_codes.FINE
 
 
 def _require_roots(roots: dict[str, Path]) -> None:

@@ -151,19 +151,14 @@ class Catalog:
                 (stage, project, session_id),
             )
 
-    def drop_products(self, stage: str, project: str | None = None) -> None:
-        """Forget that a stage was done, for one project or for all."""
-        where, parameters = (" AND project = ?", (project,)) if project is not None else ("", ())
-        with self._transaction() as connection:
-            connection.execute(f"DELETE FROM products WHERE stage = ?{where}", (stage, *parameters))
-
     def totals(self) -> dict[str, dict[str, Any]]:
-        """Return, per stage: sessions, rows, bytes, turns (where counted), newest made_at."""
+        """Return, per stage of the pipeline (the checks' own notes left out): sessions,
+        rows, bytes, turns and redactions (where counted), newest made_at."""
         rows = self._rows(
             "SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows, SUM(bytes) AS bytes,"
             " SUM(json_extract(facts, '$.turns')) AS turns,"
             " SUM(json_extract(facts, '$.redactions')) AS redactions, MAX(made_at) AS made_at"
-            " FROM products GROUP BY stage ORDER BY stage"
+            " FROM products WHERE stage NOT LIKE '%/%' GROUP BY stage ORDER BY stage"
         )
         return {str(row["stage"]): _without(row, "stage") for row in rows}
 
