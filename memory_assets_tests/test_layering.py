@@ -16,7 +16,7 @@ import memory_assets
 PACKAGE = Path(memory_assets.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-FOUNDATION = {"models", "errors", "redacted_text", "settings"}
+FOUNDATION = {"models", "errors", "redacted_text", "settings", "install_key"}
 DOMAIN = {"transcripts", "redaction", "chunking", "embedding", "summaries"}
 DAGSTER_LAYER = {
     "assets",
@@ -30,7 +30,8 @@ DAGSTER_LAYER = {
 }
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
-    "stores": FOUNDATION - {"settings"},
+    "redaction": {"models", "errors", "redacted_text", "install_key"},
+    "stores": FOUNDATION - {"settings", "install_key"},
     "pipeline": FOUNDATION | DOMAIN | {"stores"},
     "recall": FOUNDATION | DOMAIN | {"stores"},
     **{

@@ -11,9 +11,9 @@ from filelock import FileLock, Timeout
 from memory_assets.chunking import CHUNKER_VERSION, Tokens
 from memory_assets.embedding import Embedder, load_embedder, load_word_pieces
 from memory_assets.errors import StoreBusy
+from memory_assets.install_key import load_install_key
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
 from memory_assets.settings import Settings
-from memory_assets.stores.install_key import load_install_key
 from memory_assets.stores.opened import Stores
 from memory_assets.stores.vectors import CollectionVersions
 from memory_assets.summaries import Summarizer, load_summarizer

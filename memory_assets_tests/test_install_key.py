@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import StoreError
-from memory_assets.stores.install_key import load_install_key
+from memory_assets.install_key import load_install_key
 
 
 def test_the_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_processes_that_ask_first_at_once_get_one_key(tmp_path: Path) -> None:
     """Eight of them, released together."""
     code = (
         "import sys; from pathlib import Path;"
-        "from memory_assets.stores.install_key import load_install_key;"
+        "from memory_assets.install_key import load_install_key;"
         "sys.stdin.read(); print(load_install_key(Path(sys.argv[1])).hex())"
     )
     processes = [
