@@ -1,149 +1,140 @@
-"""Recall, false alarms and speed of the redactor, on labelled text and real transcripts.
+"""Recall, false alarms and speed of the redactor and of its peers, in one run.
 
-    python benchmarks/redaction.py [--missed SOURCE]
+    python benchmarks/redaction.py [--peers-python PYTHON] [--write docs/redaction.md]
+    python benchmarks/redaction.py --quick
+    python benchmarks/redaction.py --review 200 --seed 7
+    python benchmarks/redaction.py --missed SOURCE
 
 Reads `redaction.jsonl.xz` and `transcripts.tar.xz` from MEMORY_BENCH_DATA, or from
-`../shared/data` beside the checkout. A positive item is caught when every labelled span
-is at least 80 % covered; a negative one is hit when anything in it is touched. Speed is
-UTF-8 bytes of decoded record text per second of CPU time, on one core.
+`../shared/data` beside the checkout. Speed is UTF-8 bytes of decoded record text per
+second of CPU time. Peers are run by the Python of `--peers-python` (this one by default);
+those it does not have are left out, with the command that installs them.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import lzma
-import os
+import contextlib
+import io
 import sys
-import tarfile
 import tempfile
-import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
-from typing import Any
 
-from memory_assets.errors import TranscriptError
-from memory_assets.redaction import Finding, Redactor, load_redactor
+from dev_data import data_dir, unpack
+from peer_scanners import PEERS
+from redaction_engines import engines, print_steps
+from redaction_scores import Item, Score, peer_score, print_table, read_items, score
+from redaction_transcripts import print_stages, read_sessions, redacted_share, review
 
-CHECKOUT = Path(__file__).resolve().parent.parent
-COVERED = 0.8
-ROUNDS = 3
-Item = dict[str, Any]
-Tally = dict[tuple[str, str], list[int]]
+from memory_assets.models import Record
+from memory_assets.redaction import Redactor
 
-
-def data_dir() -> Path:
-    """Return where the evaluation data is, or would be."""
-    return Path(os.environ.get("MEMORY_BENCH_DATA", CHECKOUT.parent / "shared" / "data"))
-
-
-def read_items(archive: Path) -> list[Item]:
-    """Return the labelled items."""
-    with lzma.open(archive, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+ROUNDS = 2
+MARKS = ("<!-- figures -->", "<!-- end of figures -->")
+"""Between these, `--write` puts the tables."""
+SPEED_SAMPLE = 12
+"""Peers are timed on every so many records: the slowest do 0.2 MB/s."""
+TABLES = ("recall", "touched")
+DETAILS = ("recall by source", "recall by context", "touched by source")
 
 
-def is_caught(item: Item, findings: Iterable[Finding]) -> bool:
-    """Return whether every labelled span is covered well enough."""
-    found = tuple(findings)
-    return all(
-        sum(max(0, min(end, f.end) - max(start, f.start)) for f in found) >= COVERED * (end - start)
-        for start, end in item["spans"]
-    )
+def our_score(name: str, redactor: Redactor, items: Sequence[Item]) -> Score:
+    """Return how our redactor did."""
+    found = [
+        [(finding.start, finding.end, finding.rule) for finding in redactor.find(item["text"])]
+        for item in items
+    ]
+    return score(name, items, found)
 
 
-def score(redactor: Redactor, items: Iterable[Item]) -> tuple[Tally, list[Item]]:
-    """Return [caught or hit, all] by (table, row), and the positive items missed."""
-    tally: Tally = defaultdict(lambda: [0, 0])
-    missed = []
-    for item in items:
-        findings = redactor.find(item["text"])
-        if item["label"] == "positive":
-            caught = is_caught(item, findings)
-            in_transcript = item["source"] == "transcript"
-            rows = [("recall", "in transcripts" if in_transcript else "third-party")]
-            rows.append(("recall by source", item["source"]))
-            if in_transcript:
-                rows.append(("recall by case", str(item.get("case"))))
-            if not caught:
-                missed.append(item)
+def peer_scores(python: str, items: Sequence[Item], sample: Sequence[str]) -> list[Score]:
+    """Return how each installed peer did; say how to install the others."""
+    scores = []
+    for name, (distribution, _) in PEERS.items():
+        print(f"{name} ...", file=sys.stderr)
+        result = peer_score(name, python, items, sample)
+        if result is None:
+            print(f"{name} is left out; {python} -m pip install {distribution}", file=sys.stderr)
         else:
-            caught = bool(findings)
-            kind = str(item.get("neg_kind"))
-            rows = [("touched", kind), ("touched by source", f"{kind}, {item['source']}")]
-        for row in rows:
-            tally[row][0] += caught
-            tally[row][1] += 1
-    return tally, missed
+            scores.append(result)
+    return scores
 
 
-def record_texts(transcripts: Path) -> Iterator[str]:
-    """Yield the text of every record of every session that a reader knows."""
-    from memory_assets.transcripts import read_session
-
-    for path in sorted(transcripts.rglob("*.jsonl")):
-        try:
-            for record in read_session(path):
-                yield record.text
-        except TranscriptError:
-            continue
-
-
-def measure_speed(redactor: Redactor, texts: Iterable[str]) -> str:
-    """Return one line: bytes, MB/s, share of characters redacted, findings by rule."""
-    held = list(texts)
-    total = sum(len(text.encode("utf-8", "surrogatepass")) for text in held)
-    characters = sum(map(len, held))
-    seconds = min(_seconds(redactor, held) for _ in range(ROUNDS))
-    rules: Counter[str] = Counter()
-    redacted = 0
-    for text in held:
-        for finding in redactor.find(text):
-            rules[finding.rule] += 1
-            redacted += finding.end - finding.start
-    return (
-        f"{total / 1e6:.1f} MB of record text, {total / 1e6 / seconds:.1f} MB/s,"
-        f" {redacted / characters:.3%} of it redacted: "
-        + ", ".join(f"{rule} {count}" for rule, count in rules.most_common())
-    )
-
-
-def _seconds(redactor: Redactor, texts: list[str]) -> float:
-    begin = time.process_time()
-    for text in texts:
-        redactor.redact(text)
-    return time.process_time() - begin
+def parse() -> argparse.Namespace:
+    """Return the command's options."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--peers-python", default=sys.executable, help="which Python has peers")
+    options.add_argument("--quick", action="store_true", help="labelled items only, no peers")
+    options.add_argument("--missed", metavar="SOURCE", help="list the ids missed of one source")
+    options.add_argument("--review", metavar="N", type=int, help="show N random redactions")
+    options.add_argument("--write", metavar="FILE", type=Path, help="put the tables there, too")
+    options.add_argument("--seed", type=int, default=7)
+    options.add_argument("--context", type=int, default=60, help="characters around each")
+    return options.parse_args()
 
 
 def main() -> int:
-    """Print the tables; 1 where the data is absent."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--missed", metavar="SOURCE", help="list the ids missed of one source")
-    options = arguments.parse_args()
-    labelled = data_dir() / "redaction.jsonl.xz"
-    if not labelled.is_file():
-        print(f"no {labelled.name} in {data_dir()}: set MEMORY_BENCH_DATA", file=sys.stderr)
-        return 1
-    redactor = load_redactor()
-    print(f"ruleset {redactor.ruleset_version}")
-    tally, missed = score(redactor, read_items(labelled))
-    table = ""
-    for (name, row), (count, whole) in sorted(tally.items()):
-        if name != table:
-            print(f"\n{name}")
-            table = name
-        print(f"  {row:32} {count:5} of {whole:5}  {count / whole:8.2%}")
+    """Print the tables."""
+    options = parse()
+    redactors = engines()
+    first = next(iter(redactors.values()))
+    print(f"ruleset {first.ruleset_version}; engines: {', '.join(redactors)}")
+    if options.review:
+        review(first, _sessions(), options.review, options.seed, options.context)
+        return 0
+    items = read_items(data_dir() / "redaction.jsonl.xz")
+    scores = [our_score(f"ours, {name}", redactor, items) for name, redactor in redactors.items()]
     if options.missed:
-        print(
-            *(f"{m['id']} {m['rule']}" for m in missed if m["source"] == options.missed), sep="\n"
-        )
-    archive = data_dir() / "transcripts.tar.xz"
-    if archive.is_file():
-        with tempfile.TemporaryDirectory() as folder, tarfile.open(archive, "r:xz") as tar:
-            tar.extractall(folder, filter="data")
-            print("\n" + measure_speed(redactor, record_texts(Path(folder))))
+        for missed in scores[0].missed:
+            if missed["source"] == options.missed:
+                print(missed["id"], missed["rule"])
+        return 0
+    if options.quick:
+        print_table(scores, (*TABLES, *DETAILS))
+        return 0
+    tables = io.StringIO()
+    with contextlib.redirect_stdout(tables):
+        print(f"Ruleset `{first.ruleset_version}`, {date.today()}.")
+        print_all(options.peers_python, items, redactors, scores)
+    print(tables.getvalue())
+    if options.write:
+        write_between_marks(options.write, tables.getvalue())
     return 0
+
+
+def print_all(
+    python: str, items: Sequence[Item], redactors: dict[str, Redactor], scores: list[Score]
+) -> None:
+    """Print every table: ours beside the peers, real transcripts, time by stage."""
+    first = next(iter(redactors.values()))
+    sessions = _sessions()
+    texts = [record.text for records in sessions for record in records if record.text]
+    stages = io.StringIO()
+    with contextlib.redirect_stdout(stages):
+        for one, (name, redactor) in zip(scores, redactors.items(), strict=True):
+            rounds = ROUNDS if redactor is first else 1
+            print_steps(name, texts, rounds)
+            one.megabytes_a_second = print_stages(redactor, sessions, rounds)
+    scores += peer_scores(python, items, texts[::SPEED_SAMPLE])
+    print_table(scores, (*TABLES, *DETAILS))
+    redacted_share(first, sessions).print()
+    print(stages.getvalue())
+
+
+def write_between_marks(file: Path, tables: str) -> None:
+    """Replace what stands between the marks of a document by the tables."""
+    text = file.read_text(encoding="utf-8")
+    before, _, rest = text.partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    filled = "\n\n".join((before + MARKS[0], tables.strip(), MARKS[1] + after))
+    file.write_text(filled, encoding="utf-8")
+
+
+def _sessions() -> list[list[Record]]:
+    with tempfile.TemporaryDirectory() as folder:
+        return list(read_sessions(unpack("transcripts.tar.xz", Path(folder))))
 
 
 if __name__ == "__main__":

@@ -11,20 +11,23 @@ from memory_assets.assets.collections import (
     session_collection,
     summary_collection,
 )
+from memory_assets.assets.known_secrets import known_secrets
 from memory_assets.assets.raw_sessions import raw_sessions
 from memory_assets.assets.redacted_records import redacted_records
+from memory_assets.assets.redaction_audit import redaction_audit
 from memory_assets.assets.session_summaries import session_summaries
 from memory_assets.assets.turn_chunks import turn_chunks
 from memory_assets.assets.turn_embeddings import turn_embeddings
 from memory_assets.assets.user_prompts import user_prompts
 from memory_assets.checks import completeness, redaction, schemas
-from memory_assets.jobs import ingest_project
+from memory_assets.jobs import ingest_project, recheck_known_secrets
 from memory_assets.resources import MemoryResource
 from memory_assets.sensors import projects_directory_sensor
 
 ASSETS = (
     raw_sessions,
     redacted_records,
+    redaction_audit,
     turn_chunks,
     turn_embeddings,
     session_collection,
@@ -33,6 +36,7 @@ ASSETS = (
     session_summaries,
     summary_collection,
 )
+"""The assets of one project."""
 
 
 def build_defs(
@@ -41,9 +45,9 @@ def build_defs(
 ) -> dg.Definitions:
     """Return the whole graph; `resources` and `loggers` replace the default ones by name."""
     return dg.Definitions(
-        assets=ASSETS,
+        assets=[*ASSETS, known_secrets],
         asset_checks=[*redaction.CHECKS, *completeness.CHECKS, *schemas.CHECKS],
-        jobs=[ingest_project],
+        jobs=[ingest_project, recheck_known_secrets],
         sensors=[projects_directory_sensor],
         resources={"memory": MemoryResource(), **(resources or {})},
         executor=dg.in_process_executor,

@@ -10,12 +10,21 @@
     │   ├── DamagedFile         one file of the lake cannot be read; names it
     │   ├── StoreBusy           another process holds it; says which and how long we waited
     │   └── StoreMismatch       it was built with other versions; names the command to run
-    └── NotFound                an id or a project is not in memory
+    ├── NotFound                an id or a project is not in memory
+    └── UnexpectedFailure       something that was not foreseen; says what and where alone
 
 Messages never contain transcript text: ids, paths of files, counts and names only.
 """
 
 from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_HERE = Path(__file__)
+_PACKAGE = _HERE.parent
 
 
 class MemoryAssetsError(Exception):
@@ -60,6 +69,43 @@ class StoreMismatch(StoreError):
 
 class NotFound(MemoryAssetsError):
     """What was asked for is not in memory."""
+
+
+class UnexpectedFailure(MemoryAssetsError):
+    """An error that we did not raise, reduced to its type and the place in our code."""
+
+
+@contextmanager
+def no_text_in_errors() -> Iterator[None]:
+    """Let no error leave this block, or the function it decorates, with text of a record.
+
+    The message of an error that we did not raise may quote anything, and so may the errors
+    behind one of ours: whoever logs errors (Dagster keeps them for good) gets ours without
+    their causes, and an `UnexpectedFailure` with the same traceback for any other.
+    """
+    try:
+        yield
+    except MemoryAssetsError as error:
+        error.__cause__ = error.__context__ = None
+        raise
+    except Exception as error:  # noqa: BLE001 - every error but ours, so that none gets by
+        raise unexpected(error).with_traceback(error.__traceback__) from None
+
+
+def unexpected(error: Exception) -> UnexpectedFailure:
+    """Return what may be told of an error that was not foreseen."""
+    frames = [
+        (Path(frame.f_code.co_filename), line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    ours = [place for place in frames if _PACKAGE in place[0].parents and place[0] != _HERE]
+    where = ""
+    if ours:
+        path, line = ours[-1]
+        where = f" in {path.relative_to(_PACKAGE)}, line {line}"
+    return UnexpectedFailure(
+        f"{type(error).__name__}{where} (its message is not shown: it may quote a transcript)"
+    )
 
 
 def safe_reason(error: Exception) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from memory_assets.errors import StoreError
 
+KEY_FILE = "install.key"
 _KEY_BYTES = 32
 
 
@@ -23,7 +24,7 @@ def load_install_key(config_dir: Path | None = None) -> bytes:
     Raises:
         StoreError: it cannot be read or written, or is not a key.
     """
-    path = (config_dir or _config_dir()) / "install.key"
+    path = (config_dir or user_config_dir()) / KEY_FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -54,6 +55,13 @@ def _create(path: Path) -> None:
         Path(staging).unlink()
 
 
-def _config_dir() -> Path:
+def user_config_dir() -> Path:
+    """Return the directory of what belongs to the user and not to a data directory."""
     base = os.environ.get("XDG_CONFIG_HOME")
     return (Path(base) if base else Path.home() / ".config") / "memory_assets"
+
+
+def user_cache_dir() -> Path:
+    """Return the directory of what can be made again at any time."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "memory_assets"

@@ -12,8 +12,8 @@ import dagster as dg
 import pyarrow as pa
 
 from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.proof.verify import Verdict
 from memory_assets.pipeline.report import StageReport
-from memory_assets.pipeline.verify import Verdict
 from memory_assets.stores.schemas import Table
 
 OWNERS = ["team:memory"]
@@ -115,7 +115,7 @@ def checked(
     """Return the check result that a verdict describes; the remedy shows on failure."""
     return dg.AssetCheckResult(
         passed=verdict.passed,
-        severity=severity,
+        severity=dg.AssetCheckSeverity.WARN if verdict.warning else severity,
         metadata=dict(verdict.counts),
         description=None if verdict.passed else verdict.remedy,
     )

@@ -109,6 +109,31 @@ class RedactedRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class AppliedRedaction:
+    """A row of `redaction_audit`: one thing that was taken out of one record.
+
+    `field` names the record's field ("text", "command", "paths[0]", ...), `tag` is what
+    stands there now. `start`/`end` are character offsets in the field as it was read, and
+    None where a tag was found in a record whose source is gone. No text of the record.
+    """
+
+    project: str
+    agent: str
+    session_id: str
+    agent_id: str | None
+    seq: int
+    record_uuid: str
+    field: str
+    rule: str
+    start: int | None
+    end: int | None
+    length: int | None
+    tag: str
+    ruleset_version: str
+    engine_version: str
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One human prompt and all that followed it, in reading order.
 

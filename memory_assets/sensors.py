@@ -6,8 +6,11 @@ from dataclasses import asdict, dataclass
 
 import dagster as dg
 
-from memory_assets.jobs import INGEST_JOB, ingest_project
+from memory_assets.errors import no_text_in_errors
+from memory_assets.jobs import INGEST_JOB, RECHECK_JOB, ingest_project, recheck_known_secrets
 from memory_assets.partitions import is_valid_key, new_keys, projects
+from memory_assets.pipeline import recheck
+from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.plan import ProjectPlan, plan_each
 from memory_assets.pipeline.scan import find_sources
 from memory_assets.resources import MemoryResource
@@ -42,17 +45,19 @@ class _Requested:
 
 
 @dg.sensor(
-    job=ingest_project,
+    jobs=[ingest_project, recheck_known_secrets],
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
 )
+@no_text_in_errors()
 def projects_directory_sensor(
     context: dg.SensorEvaluationContext, memory: MemoryResource
 ) -> dg.SensorResult | dg.SkipReason:
     """Watch the agents' directories; ask for a run of each project that has work to do.
 
     A tick costs a stat a file. It asks for a bounded number of runs, least recently
-    requested first, and the next tick goes on. A vanished file only gets noted.
+    requested first, and the next tick goes on. A vanished file only gets noted. When the
+    projects are at rest, it asks for the search for secrets that became known meanwhile.
     """
     settings = memory.settings()
     components = memory.components()
@@ -77,6 +82,9 @@ def projects_directory_sensor(
     due.sort(key=lambda work: (state.requested_at(work.project), work.project))
     due = due[: settings.sensor_runs_per_tick]
     runs = [state.request(work, now) for work in due]
+    search = None if runs or busy else _search_for_secrets(components, context.instance)
+    if search is not None:
+        return dg.SensorResult(run_requests=[search], cursor=state.to_cursor())
     if not runs:
         context.update_cursor(state.to_cursor())
         return dg.SkipReason(
@@ -92,15 +100,29 @@ def projects_directory_sensor(
     )
 
 
+def _search_for_secrets(
+    components: Components, instance: dg.DagsterInstance
+) -> dg.RunRequest | None:
+    """Return the request for a search of the sessions that are behind the known values, if
+    any is; the run key names them, so that the same search is asked for once."""
+    fingerprint = recheck.due_fingerprint(components)
+    if fingerprint is None or instance.get_runs(_under_way(RECHECK_JOB), limit=1):
+        return None
+    return dg.RunRequest(run_key=f"{RECHECK_JOB}:{fingerprint}", job_name=RECHECK_JOB)
+
+
 def _busy_projects(instance: dg.DagsterInstance) -> set[str]:
     """Return the projects that have a run waiting or under way: it will see the change, or
     the next tick will."""
-    under_way = dg.RunsFilter(job_name=INGEST_JOB, statuses=list(_UNDER_WAY))
     return {
         run.tags["dagster/partition"]
-        for run in instance.get_runs(under_way)
+        for run in instance.get_runs(_under_way(INGEST_JOB))
         if "dagster/partition" in run.tags
     }
+
+
+def _under_way(job_name: str) -> dg.RunsFilter:
+    return dg.RunsFilter(job_name=job_name, statuses=list(_UNDER_WAY))
 
 
 @dataclass
@@ -142,5 +164,6 @@ class _State:
         return dg.RunRequest(
             run_key=f"{work.project}:{work.fingerprint}:{attempt}",
             partition_key=work.project,
+            job_name=INGEST_JOB,
             tags={"memory/reason": work.reason},
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
@@ -26,6 +26,7 @@ from memory_assets.errors import ConfigurationError
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 SAMPLE_DIR = PROJECT_ROOT / "data" / "sample"
 KNOWN_AGENTS = ("claude-code", "codex", "pi")
+PERSONAL_DATA = ("home-directory", "email", "phone", "ipv4")
 
 
 class Settings(BaseSettings):
@@ -65,10 +66,20 @@ class Settings(BaseSettings):
     allowlist: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="Globs of paths whose contents may be kept when large, comma-separated."
     )
+    scanner_ignored_rules: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Rules of the independent scanner that are not to count, comma-separated."
+    )
+    personal_data: Annotated[tuple[str, ...], NoDecode] = Field(
+        PERSONAL_DATA[:2],
+        description="Kinds of personal data to take out, comma-separated; `none` for none.",
+    )
+    redaction_engine: Literal["auto", "hyperscan", "re"] = Field(
+        "auto", description="What finds the places to look at; the findings are the same."
+    )
     sensor_runs_per_tick: int = Field(20, gt=0, description="Runs a sensor tick may request.")
     sensor_seconds_per_tick: float = Field(20.0, gt=0, description="Time a sensor tick may take.")
 
-    @field_validator("agents", "allowlist", mode="before")
+    @field_validator("agents", "allowlist", "scanner_ignored_rules", "personal_data", mode="before")
     @classmethod
     def _split_commas(cls, value: Any) -> Any:
         if isinstance(value, str):
@@ -81,6 +92,17 @@ class Settings(BaseSettings):
         unknown = sorted(set(value) - set(KNOWN_AGENTS))
         if unknown:
             raise ValueError(f"unknown agent {unknown[0]!r}; known: {', '.join(KNOWN_AGENTS)}")
+        return value
+
+    @field_validator("personal_data")
+    @classmethod
+    def _known_kinds(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if value == ("none",):
+            return ()
+        unknown = sorted(set(value) - set(PERSONAL_DATA))
+        if unknown:
+            known = ", ".join(PERSONAL_DATA)
+            raise ValueError(f"unknown kind {unknown[0]!r}; known: {known}, or none alone")
         return value
 
     @field_validator("data_dir", "projects_dir", "codex_dir", "pi_dir")

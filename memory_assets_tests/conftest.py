@@ -42,6 +42,16 @@ def dev_transcripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _unpacked("transcripts.tar.xz", tmp_path_factory.mktemp("transcripts"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One cache directory for the whole run, so that redaction patterns compile once."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(shared / "cache"))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the real home directory or this machine's own settings."""
@@ -51,7 +61,7 @@ def _isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("MEMORY_", "DAGSTER_")) and name != "MEMORY_BENCH_DATA":
             monkeypatch.delenv(name)
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
 
 

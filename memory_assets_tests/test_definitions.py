@@ -8,13 +8,16 @@ import sys
 import dagster as dg
 import pytest
 
+from memory_assets.assets.known_secrets import known_secrets
 from memory_assets.definitions import ASSETS, build_defs, defs
+from memory_assets.jobs import INGEST_JOB, RECHECK_JOB
 from memory_assets.partitions import is_valid_key
 from memory_assets.stores.schemas import TABLES
 
 GRAPH = {
     "raw_sessions": set(),
     "redacted_records": {"raw_sessions"},
+    "redaction_audit": {"redacted_records"},
     "turn_chunks": {"redacted_records"},
     "turn_embeddings": {"turn_chunks"},
     "session_collection": {"turn_embeddings"},
@@ -23,20 +26,23 @@ GRAPH = {
     "session_summaries": {"redacted_records"},
     "summary_collection": {"session_summaries"},
 }
+_INDEPENDENT = "independent_scanner_finds_nothing"
 CHECKS = {
     "redacted_records": {
         "no_secrets_remain",
+        _INDEPENDENT,
         "rows_conserved",
         "no_sessions_quarantined",
         "matches_schema",
     },
-    "turn_chunks": {"no_secrets_remain", "prompts_in_one_chunk", "matches_schema"},
-    "turn_embeddings": {"vectors_complete", "matches_schema"},
+    "redaction_audit": {_INDEPENDENT, "audit_matches_records", "matches_schema"},
+    "turn_chunks": {"no_secrets_remain", _INDEPENDENT, "prompts_in_one_chunk", "matches_schema"},
+    "turn_embeddings": {_INDEPENDENT, "vectors_complete", "matches_schema"},
     "session_collection": {"ids_match_table", "embedder_consistent"},
-    "user_prompts": {"no_secrets_remain", "matches_schema"},
-    "prompt_collection": {"ids_match_table"},
-    "session_summaries": {"no_secrets_remain", "matches_schema"},
-    "summary_collection": {"ids_match_table"},
+    "user_prompts": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
+    "prompt_collection": {_INDEPENDENT, "ids_match_table"},
+    "session_summaries": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
+    "summary_collection": {_INDEPENDENT, "ids_match_table"},
 }
 SPECS = {asset.key.to_user_string(): next(iter(asset.specs)) for asset in ASSETS}
 
@@ -66,10 +72,9 @@ def test_the_checks_are_the_designed_ones() -> None:
                 blocking.add((spec.asset_key.to_user_string(), spec.name))
     assert found == CHECKS
     assert blocking == {
-        ("redacted_records", "no_secrets_remain"),
-        ("turn_chunks", "no_secrets_remain"),
-        ("user_prompts", "no_secrets_remain"),
-        ("session_summaries", "no_secrets_remain"),
+        (asset, name)
+        for asset, names in CHECKS.items()
+        for name in names & {"no_secrets_remain", _INDEPENDENT}
     }
 
 
@@ -101,6 +106,20 @@ def test_column_lineage_points_at_columns_that_exist(name: str) -> None:
     for dep in deps:
         schema = SPECS[dep.asset_key.to_user_string()].metadata["dagster/column_schema"]
         assert dep.column_name in [column.name for column in schema.columns]
+
+
+def test_the_search_for_known_secrets_is_one_asset_for_all_projects() -> None:
+    """With a job of its own; the job of a project does not run it."""
+    (spec,) = known_secrets.specs
+    assert spec.partitions_def is None and spec.description and spec.code_version
+    assert {dep.asset_key.to_user_string() for dep in spec.deps} == {"redacted_records"}
+    nodes = {
+        name: {node.name for node in defs.resolve_job_def(name).all_node_defs}
+        for name in (INGEST_JOB, RECHECK_JOB)
+    }
+    assert nodes[RECHECK_JOB] == {"known_secrets"}
+    assert "known_secrets" not in nodes[INGEST_JOB]
+    assert nodes[INGEST_JOB] >= SPECS.keys()
 
 
 def test_loading_definitions_imports_neither_gx_nor_chroma_nor_onnx() -> None:

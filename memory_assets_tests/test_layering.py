@@ -38,7 +38,7 @@ MAY_IMPORT = {
         name: FOUNDATION | DOMAIN | DAGSTER_LAYER | {"stores", "pipeline"} for name in DAGSTER_LAYER
     },
 }
-DAGSTER_ENTRYPOINTS = {"ingest.py", "dagster_home.py"}
+DAGSTER_ENTRYPOINTS = {"ingest.py", "dagster_home.py", "dagster_traces.py"}
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 BANNED_NAMES = {"utils.py", "helpers.py", "common.py", "misc.py"}

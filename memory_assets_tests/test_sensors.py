@@ -12,7 +12,7 @@ import pytest
 
 from memory_assets import sensors
 from memory_assets.definitions import build_defs
-from memory_assets.jobs import INGEST_JOB
+from memory_assets.jobs import INGEST_JOB, RECHECK_JOB
 from memory_assets.partitions import add_keys
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings
@@ -57,6 +57,11 @@ def _ingest(settings: Settings, instance: dg.DagsterInstance, project: str) -> N
     ).success
 
 
+def _search(settings: Settings, instance: dg.DagsterInstance) -> None:
+    job = build_defs({"memory": MemoryResource.of(settings)}).resolve_job_def(RECHECK_JOB)
+    assert job.execute_in_process(instance=instance, run_config=QUIET).success
+
+
 def test_new_projects_become_partitions_and_get_a_run(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
@@ -81,6 +86,7 @@ def test_only_the_project_of_a_changed_file_gets_a_run(
     a vanished file wakes nobody twice."""
     for project in PROJECTS:
         _ingest(sample_settings, instance, project)
+    _search(sample_settings, instance)
     requests, _, cursor = _tick(sample_settings, instance)
     assert requests == []
     changed = sample_roots["claude"] / PROJECTS[0]
@@ -89,6 +95,24 @@ def test_only_the_project_of_a_changed_file_gets_a_run(
         file.write(b'{"type":"mode","mode":"plan"}\n')
     requests, _, cursor = _tick(sample_settings, instance, cursor)
     assert [request.partition_key for request in requests] == [PROJECTS[0]]
+
+
+def test_when_all_is_at_rest_the_search_for_new_secrets_is_asked_for_once(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """Not while a project has work: one search for all that was found in a batch of runs,
+    under a key that names it; none once it is made."""
+    for project in PROJECTS[:2]:
+        _ingest(sample_settings, instance, project)
+    requests, _, cursor = _tick(sample_settings, instance)
+    assert [request.partition_key for request in requests] == [PROJECTS[2]]
+    _ingest(sample_settings, instance, PROJECTS[2])
+    first, _, cursor = _tick(sample_settings, instance, cursor)
+    again, _, cursor = _tick(sample_settings, instance, cursor)
+    assert [request.job_name for request in first] == [RECHECK_JOB]
+    assert [request.run_key for request in again] == [first[0].run_key]
+    _search(sample_settings, instance)
+    assert _tick(sample_settings, instance, cursor)[0] == []
 
 
 def test_work_that_stays_undone_is_asked_for_again_under_a_new_key(

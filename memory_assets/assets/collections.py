@@ -11,6 +11,7 @@ from memory_assets.assets.session_summaries import session_summaries
 from memory_assets.assets.turn_embeddings import turn_embeddings
 from memory_assets.assets.user_prompts import user_prompts
 from memory_assets.embedding import DEFAULT_EMBEDDER
+from memory_assets.errors import no_text_in_errors
 from memory_assets.metadata import OWNERS, lineage_of, materialized, plain_schema
 from memory_assets.partitions import projects
 from memory_assets.pipeline.collection_rows import CHUNK_COLUMNS
@@ -46,6 +47,7 @@ _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
         "dagster/column_lineage": lineage_of(_LINEAGE),
     },
 )
+@no_text_in_errors()
 def session_collection(
     context: dg.AssetExecutionContext, memory: MemoryResource
 ) -> dg.MaterializeResult[None]:
@@ -70,6 +72,7 @@ def _embedded_collection(
         retry_policy=_RETRY,
         description=description,
     )
+    @no_text_in_errors()
     def collection(
         context: dg.AssetExecutionContext, memory: MemoryResource
     ) -> dg.MaterializeResult[None]:

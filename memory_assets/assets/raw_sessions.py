@@ -5,6 +5,7 @@
 
 import dagster as dg
 
+from memory_assets.errors import no_text_in_errors
 from memory_assets.metadata import OWNERS, materialized, plain_schema
 from memory_assets.partitions import projects
 from memory_assets.pipeline.scan import scan_project
@@ -31,6 +32,7 @@ class ScanConfig(dg.Config):
     },
     code_version="+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS)),
 )
+@no_text_in_errors()
 def raw_sessions(
     context: dg.AssetExecutionContext, config: ScanConfig, memory: MemoryResource
 ) -> dg.MaterializeResult[None]:

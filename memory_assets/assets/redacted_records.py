@@ -3,11 +3,11 @@
 import dagster as dg
 
 from memory_assets.assets.raw_sessions import raw_sessions
+from memory_assets.errors import no_text_in_errors
 from memory_assets.metadata import OWNERS, lineage_of, materialized, table_schema
 from memory_assets.partitions import projects
 from memory_assets.pipeline.redact import redact_project
-from memory_assets.redaction import load_redactor
-from memory_assets.resources import MemoryResource
+from memory_assets.resources import MemoryResource, present_ruleset_version
 from memory_assets.stores.schemas import REDACTED_RECORDS
 
 _LINEAGE = {
@@ -28,18 +28,20 @@ _LINEAGE = {
     group_name="transcripts",
     kinds={"parquet"},
     owners=OWNERS,
-    code_version=load_redactor().ruleset_version,
+    code_version=present_ruleset_version(),
     metadata={
         "dagster/column_schema": table_schema(REDACTED_RECORDS),
         "dagster/column_lineage": lineage_of(_LINEAGE),
         "dagster/table_name": REDACTED_RECORDS.name,
     },
 )
+@no_text_in_errors()
 def redacted_records(
     context: dg.AssetExecutionContext, memory: MemoryResource
 ) -> dg.MaterializeResult[None]:
     """Every content block of every record of a project, redacted: the archive.
 
+    Two passes: what any record of a session gives away is taken out of all of them.
     Records that a fork or a resume copied from another session are kept once, in the
     oldest. A session that cannot be redacted is quarantined: nothing of it is written.
     """

@@ -3,6 +3,7 @@
 import dagster as dg
 
 from memory_assets.assets.redacted_records import redacted_records
+from memory_assets.errors import no_text_in_errors
 from memory_assets.metadata import OWNERS, definition_metadata, materialized
 from memory_assets.partitions import projects
 from memory_assets.pipeline.summarise import summarise_project
@@ -41,6 +42,7 @@ _LINEAGE: dict[str, tuple[str, ...]] = {
     code_version=load_summarizer().summarizer_id,
     metadata=definition_metadata(SESSION_SUMMARIES, REDACTED_RECORDS.name, _LINEAGE),
 )
+@no_text_in_errors()
 def session_summaries(
     context: dg.AssetExecutionContext, memory: MemoryResource
 ) -> dg.MaterializeResult[None]:

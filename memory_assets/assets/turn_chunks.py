@@ -4,6 +4,7 @@ import dagster as dg
 
 from memory_assets.assets.redacted_records import redacted_records
 from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.errors import no_text_in_errors
 from memory_assets.metadata import OWNERS, definition_metadata, materialized
 from memory_assets.partitions import projects
 from memory_assets.pipeline.chunk import chunk_project
@@ -40,6 +41,7 @@ _LINEAGE = {
     code_version=CHUNKER_VERSION,
     metadata=definition_metadata(TURN_CHUNKS, REDACTED_RECORDS.name, _LINEAGE),
 )
+@no_text_in_errors()
 def turn_chunks(
     context: dg.AssetExecutionContext, memory: MemoryResource
 ) -> dg.MaterializeResult[None]:

@@ -9,6 +9,7 @@ import dagster as dg
 
 from memory_assets.assets.turn_chunks import turn_chunks
 from memory_assets.embedding import DEFAULT_EMBEDDER
+from memory_assets.errors import no_text_in_errors
 from memory_assets.metadata import OWNERS, definition_metadata, materialized
 from memory_assets.partitions import projects
 from memory_assets.pipeline.embed import embed_project
@@ -27,6 +28,7 @@ from memory_assets.stores.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
         TURN_EMBEDDINGS, TURN_CHUNKS.name, {"embedder_id": (), "vector": ("text",)}
     ),
 )
+@no_text_in_errors()
 def turn_embeddings(
     context: dg.AssetExecutionContext, memory: MemoryResource
 ) -> dg.MaterializeResult[None]:

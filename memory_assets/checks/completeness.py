@@ -6,10 +6,10 @@ import dagster as dg
 
 from memory_assets.assets import collections
 from memory_assets.assets.redacted_records import redacted_records
+from memory_assets.assets.redaction_audit import redaction_audit
 from memory_assets.assets.turn_chunks import turn_chunks
 from memory_assets.assets.turn_embeddings import turn_embeddings
 from memory_assets.checks.verdicts import Verify, verdict_check
-from memory_assets.pipeline import verify
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.index import (
     PROMPTS_INDEX,
@@ -17,6 +17,7 @@ from memory_assets.pipeline.index import (
     SUMMARIES_INDEX,
     IndexedTable,
 )
+from memory_assets.pipeline.proof import verify
 
 
 def _of(
@@ -39,6 +40,12 @@ CHECKS = [
         verify.nothing_quarantined,
         "No session is held back. A warning: the other sessions go on.",
         severity=dg.AssetCheckSeverity.WARN,
+    ),
+    verdict_check(
+        redaction_audit,
+        "audit_matches_records",
+        verify.audit_matches_records,
+        "There is an entry for each redaction that redacted_records counts, record by record.",
     ),
     verdict_check(
         turn_chunks,

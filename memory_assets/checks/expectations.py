@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.proof.verify import Verdict
 from memory_assets.pipeline.report import input_hash
-from memory_assets.pipeline.verify import Verdict
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.lake import redacted_columns
 from memory_assets.stores.schemas import Table

@@ -6,6 +6,7 @@ from typing import get_args
 import dagster as dg
 
 from memory_assets.assets.redacted_records import redacted_records
+from memory_assets.assets.redaction_audit import redaction_audit
 from memory_assets.assets.session_summaries import session_summaries
 from memory_assets.assets.turn_chunks import turn_chunks
 from memory_assets.assets.turn_embeddings import turn_embeddings
@@ -30,6 +31,13 @@ EXPECTATIONS = (
             "kind": get_args(Kind),
         },
         ordered=(("byte_start", "byte_end"),),
+    ),
+    TableExpectations(
+        schemas.REDACTION_AUDIT,
+        unique=("session_id", "agent_id", "seq", "field", "start", "tag"),
+        bounds={"seq": _AT_LEAST_0, "start": _AT_LEAST_0, "length": _AT_LEAST_0},
+        one_of={"agent": KNOWN_AGENTS},
+        ordered=(("start", "end"),),
     ),
     TableExpectations(
         schemas.TURN_CHUNKS,
@@ -62,6 +70,7 @@ _ASSETS = {
     asset.key.to_user_string(): asset
     for asset in (
         redacted_records,
+        redaction_audit,
         turn_chunks,
         turn_embeddings,
         user_prompts,

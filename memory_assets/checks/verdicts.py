@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import dagster as dg
 
+from memory_assets.errors import no_text_in_errors
 from memory_assets.metadata import checked
 from memory_assets.partitions import projects
 from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.verify import Verdict
+from memory_assets.pipeline.proof.verify import Verdict
 from memory_assets.resources import MemoryResource
 
 Verify = Callable[[Components, str], Verdict]
@@ -31,6 +32,7 @@ def verdict_check(
         blocking=blocking,
         partitions_def=projects,
     )
+    @no_text_in_errors()
     def check(
         context: dg.AssetCheckExecutionContext, memory: MemoryResource
     ) -> dg.AssetCheckResult:

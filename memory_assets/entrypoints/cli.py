@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from memory_assets import __version__
 from memory_assets.entrypoints import exit_codes, rendering
-from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound
+from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
 from memory_assets.settings import load_settings
+from memory_assets.stores import tombstones
 
 app = typer.Typer(
     name="memory",
@@ -43,10 +43,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(exit_codes.ERROR)
+    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
+        _fail(str(unexpected(error)), exit_codes.ERROR)
 
 
 def _fail(message: str, code: int) -> None:
-    Console(stderr=True, soft_wrap=True).print(f"[red]error[/red] {rendering.escaped(message)}")
+    rendering.open_console(stderr=True).print(f"[red]error[/red] {rendering.escaped(message)}")
     sys.exit(code)
 
 
@@ -57,6 +59,12 @@ def _root(
     if version:
         typer.echo(__version__)
         raise typer.Exit
+    rendering.show_notices()
+    settings = load_settings()
+    if tombstones.unfinished(settings.data_dir / tombstones.FILE_NAME):
+        from memory_assets.entrypoints.forget_command import complete_forgetting
+
+        complete_forgetting(settings)
 
 
 @app.command()
@@ -142,6 +150,18 @@ def show(
 
 
 @app.command()
+def audit(
+    id: Annotated[str, typer.Argument(help="An id, as `memory search` prints it, or a tag.")],
+    json: _Json = False,
+) -> None:
+    """Walk back from a hit to its source file, run and redactions; or list a tag's sessions."""
+    from memory_assets.entrypoints.audit_command import print_audit
+
+    if not print_audit(id, as_json=json):
+        raise typer.Exit(exit_codes.CHECK_FAILED)
+
+
+@app.command()
 def status(json: _Json = False) -> None:
     """Say what is in memory, how complete it is, and what is held back."""
     from memory_assets.recall import open_memory
@@ -151,6 +171,74 @@ def status(json: _Json = False) -> None:
         rendering.print_json(current)
     else:
         rendering.print_status(current)
+
+
+@app.command()
+def verify(
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Search every byte at rest for known secrets, too.")
+    ] = False,
+    project: Annotated[
+        list[str] | None, typer.Option(help="Only this project; repeatable.")
+    ] = None,
+    canary_file: Annotated[
+        Path | None, typer.Option(help="With --deep: values that must be nowhere, one a line.")
+    ] = None,
+    json: _Json = False,
+) -> None:
+    """Check that what is in memory is complete, whole and free of secrets."""
+    from memory_assets.entrypoints.verify_command import verify_memory
+
+    raise typer.Exit(
+        verify_memory(
+            load_settings(),
+            projects=project or [],
+            deep=deep,
+            canary_file=canary_file,
+            as_json=json,
+        )
+    )
+
+
+@app.command()
+def forget(
+    session: Annotated[
+        str | None, typer.Argument(help="A session id, its beginning, or any id of its rows.")
+    ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option(help="The sessions that this project has now; not those to come."),
+    ] = None,
+    containing_tag: Annotated[
+        str | None,
+        typer.Option(help="Sessions that hold this tag: <redacted:RULE:DIGEST> or its digest."),
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Sessions that ended before 90d, 12w ago or a date.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+    ] = False,
+    json: _Json = False,
+) -> None:
+    """Remove sessions from the memory for good; they are not taken in again.
+
+    What is given must all hold. The agents' own transcript files stay where they are.
+    """
+    from memory_assets.entrypoints.forget_command import forget_sessions
+
+    outcome = forget_sessions(
+        load_settings(),
+        session=session,
+        project=project,
+        containing_tag=containing_tag,
+        before=before,
+        confirmed=yes,
+        dry_run=dry_run,
+        as_json=json,
+    )
+    raise typer.Exit(outcome)
 
 
 @app.command()

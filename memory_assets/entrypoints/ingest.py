@@ -20,14 +20,14 @@ from memory_assets.entrypoints.dagster_home import (
     open_instance,
     this_process,
 )
-from memory_assets.jobs import INGEST_JOB
+from memory_assets.jobs import INGEST_JOB, RECHECK_JOB
 from memory_assets.partitions import add_keys, is_valid_key
 from memory_assets.pipeline.plan import ProjectPlan
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings
 
-Progress = Callable[[str, str], None]
-"""Called with the project and the step that has just ended."""
+Progress = Callable[[str, str, float], None]
+"""Called with the project, the step that has just ended, and its share of the run's steps."""
 
 
 @dataclass
@@ -47,12 +47,12 @@ def run_plans(
     plans: Sequence[ProjectPlan],
     *,
     limit: int | None = None,
-    progress: Progress = lambda project, step: None,
+    progress: Progress = lambda project, step, share: None,
 ) -> IngestResult:
     """Materialize the projects of `plans`, one run each, and say how it went.
 
-    `limit` bounds the new or changed files taken in, project after project. A failed
-    project does not stop the others.
+    `limit` bounds the new or changed files taken in, project after project; with 0 none is,
+    and what is on record is brought up to date. A failed project does not stop the others.
     """
     result = IngestResult()
     left = limit
@@ -62,7 +62,7 @@ def run_plans(
         fail_dead_runs(instance)
         add_keys(instance, [work.project for work in plans])
         for work in plans:
-            if left is not None and left <= 0:
+            if limit and left is not None and left <= 0:
                 break
             if not is_valid_key(work.project):
                 result.failed[work.project] = "its name cannot be a partition key (see README)"
@@ -81,6 +81,21 @@ def run_plans(
             if left is not None:
                 left -= _files_read(run)
     return result
+
+
+def search_for_known_secrets(settings: Settings) -> str | None:
+    """Search the sessions on record for secrets found since, in a run of its own; return
+    the reason if it failed."""
+    loggers = {"console": _step_logger(lambda project, step, share: None)}
+    defs = build_defs({"memory": MemoryResource.of(settings)}, loggers)
+    with open_instance(settings) as instance:
+        run = defs.resolve_job_def(RECHECK_JOB).execute_in_process(
+            instance=instance,
+            run_config={"loggers": {"console": {}}},
+            tags={PROCESS_TAG: this_process()},
+            raise_on_error=False,
+        )
+    return next((_reason(event) for event in run.all_events if event.is_step_failure), None)
 
 
 def _add_run(result: IngestResult, project: str, run: dg.ExecuteInProcessResult) -> None:
@@ -129,20 +144,23 @@ def _files_read(run: dg.ExecuteInProcessResult) -> int:
 class _StepHandler(logging.Handler):
     """Hands the end of each step to `progress`; prints nothing."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, steps: int) -> None:
         super().__init__()
         self._progress = progress
+        self._share = 1 / max(steps, 1)
 
     def emit(self, record: logging.LogRecord) -> None:
         event = getattr(record, "dagster_meta", {}).get("dagster_event")
         if event is not None and (event.is_step_success or event.is_step_failure):
-            self._progress(str(event.partition or ""), str(event.step_key))
+            self._progress(str(event.partition or ""), str(event.step_key), self._share)
 
 
 def _step_logger(progress: Progress) -> dg.LoggerDefinition:
     def start(context: dg.InitLoggerContext) -> logging.Logger:
         logger = logging.Logger("memory_assets.ingest", level=logging.DEBUG)
-        logger.addHandler(_StepHandler(progress))
+        job = context.job_def
+        steps = len(job.graph.node_dict) if isinstance(job, dg.JobDefinition) else 1
+        logger.addHandler(_StepHandler(progress, steps))
         return logger
 
     return dg.LoggerDefinition(

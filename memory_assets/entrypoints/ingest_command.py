@@ -13,13 +13,13 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from memory_assets.entrypoints import exit_codes, rendering
 from memory_assets.errors import ConfigurationError
-from memory_assets.pipeline import index, plan, scan
+from memory_assets.pipeline import index, plan, recheck, scan
 from memory_assets.pipeline.components import Components
 from memory_assets.recall.status import status
 from memory_assets.settings import SAMPLE_DIR, Settings
 from memory_assets.stores.schemas import SESSION_SUMMARIES
 
-_STEPS_PER_PROJECT = 24
+_MOST_SEARCHES = 3
 
 
 def ingest_once(
@@ -31,7 +31,7 @@ def ingest_once(
     as_json: bool,
 ) -> int:
     """Bring the memory up to date, report, and return the exit code."""
-    console = Console(stderr=as_json, soft_wrap=True)
+    console = rendering.open_console(stderr=as_json)
     started = time.perf_counter()
     roots = settings.transcript_roots()
     _require_roots(roots)
@@ -40,7 +40,11 @@ def ingest_once(
     if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
         console.print("No agent's transcripts found here: taking the sample sessions instead.")
     components = Components(settings)
-    sources = scan.find_sources(components)
+    found = scan.look_for_sources(components)
+    sources = found.sources
+    if found.forgotten:
+        count = found.forgotten.total()
+        console.print(f"{count} forgotten session{'s' * (count != 1)} left out.")
     if full:
         _forget_work(components, projects)
     if index.forget_lost_store(components):
@@ -54,6 +58,7 @@ def ingest_once(
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
     if works:
         report = _run(settings, works, limit, console)
+    works += _redact_holders_again(settings, components, report, console)
     report["seconds"] = round(time.perf_counter() - started, 2)
     report["work"] = [vars(work) for work in works]
     _print_report(components, report, console, as_json)
@@ -81,6 +86,46 @@ def _forget_work(components: Components, projects: Sequence[str]) -> None:
         components.catalog.forget_project_products(project)
 
 
+def _redact_holders_again(
+    settings: Settings, components: Components, report: dict[str, Any], console: Console
+) -> list[plan.ProjectPlan]:
+    """Search the sessions on record for secrets found since they were redacted, and redact
+    again those that hold one; what the report says of their projects is replaced. Doing so
+    may bring further ones to light, hence more than once."""
+    redone: list[plan.ProjectPlan] = []
+    for number in range(_MOST_SEARCHES):
+        due = recheck.is_due(components)
+        if due:
+            from memory_assets.entrypoints.ingest import search_for_known_secrets
+
+            failure = search_for_known_secrets(settings)
+            if failure is not None:
+                report["failed"]["known_secrets"] = failure
+                break
+        works = plan.plan_holders(components)
+        if not works or (number and not due):
+            break
+        redone += works
+        _replace(report, _run(settings, works, 0, console), works)
+    return redone
+
+
+def _replace(
+    report: dict[str, Any], later: dict[str, Any], works: Sequence[plan.ProjectPlan]
+) -> None:
+    """Put what a later run says of some projects in the place of what an earlier one said."""
+    for work in works:
+        report["failed"].pop(work.project, None)
+        for name in ("checks_failed", "warnings"):
+            report[name] = [
+                entry for entry in report[name] if not entry.startswith(f"{work.project}: ")
+            ]
+    report["failed"].update(later["failed"])
+    for name in ("checks_failed", "warnings"):
+        report[name] += later[name]
+    report["projects"] += later["projects"]
+
+
 def _run(
     settings: Settings, works: Sequence[plan.ProjectPlan], limit: int | None, console: Console
 ) -> dict[str, Any]:
@@ -93,10 +138,11 @@ def _run(
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("starting", total=len(works) * _STEPS_PER_PROJECT)
+        task = bar.add_task("starting", total=len(works))
 
-        def show(project: str, step: str) -> None:
-            bar.update(task, advance=1, description=rendering.escaped(f"{project[-40:]} {step}"))
+        def show(project: str, step: str, share: float) -> None:
+            about = rendering.escaped(f"{project[-40:]} {step}")
+            bar.update(task, advance=share, description=about)
 
         return dict(vars(run_plans(settings, works, limit=limit, progress=show)))
 

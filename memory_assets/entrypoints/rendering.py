@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,9 +16,16 @@ from rich.text import Text
 from memory_assets.recall.answer import Answer, Coverage
 
 _SHOWN_CHARACTERS = 600
+_PIPED_WIDTH = 240
 _CONTROL = {code: None for code in range(32) if chr(code) not in "\n\t"} | dict.fromkeys(
     range(127, 160)
 )
+
+
+def open_console(*, stderr: bool = False) -> Console:
+    """Return a console that wraps on a terminal only; what is piped keeps its lines whole."""
+    made = Console(stderr=stderr, soft_wrap=True)
+    return made if made.is_terminal else Console(stderr=stderr, soft_wrap=True, width=_PIPED_WIDTH)
 
 
 def print_json(value: object) -> None:
@@ -35,7 +43,7 @@ def escaped(text: str) -> str:
 
 def print_answer(answer: Answer) -> None:
     """Print the hits of a search, best first, each with the id that `memory show` takes."""
-    console = Console(soft_wrap=True)
+    console = open_console()
     for rank, hit in enumerate(answer.hits, start=1):
         about = hit.metadata
         when = str(about.get("timestamp", ""))[:16].replace("T", " ")
@@ -47,12 +55,12 @@ def print_answer(answer: Answer) -> None:
         console.print()
     if not answer.hits:
         console.print("Nothing found.")
-    _print_coverage(answer.coverage, Console(stderr=True, soft_wrap=True))
+    _print_coverage(answer.coverage, open_console(stderr=True))
 
 
 def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
     """Print turns with their passages, or a summary field by field."""
-    console = Console(soft_wrap=True)
+    console = open_console()
     for row in rows:
         mark = "[bold]>[/bold] " if row["id"] == wanted and len(rows) > 1 else ""
         console.print(f"{mark}[cyan]{escaped(row['id'])}[/cyan]  {escaped(row['project'])}")
@@ -67,7 +75,7 @@ def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
 
 def print_status(current: dict[str, Any]) -> None:
     """Print what is in memory."""
-    console = Console(soft_wrap=True)
+    console = open_console()
     console.print(f"Memory in {escaped(current['data_dir'])}")
     print_totals(current, console)
     table = Table("project", "sessions", "files", "prompts", "MB", "gone", box=None)
@@ -145,3 +153,12 @@ def _plain(value: object) -> object:
     if isinstance(value, str):
         return str(value)
     raise TypeError(f"cannot print {type(value).__name__} as JSON")
+
+
+def show_notices() -> None:
+    """Print what takes long and happens once (compiling patterns) to a terminal's stderr."""
+    if not sys.stderr.isatty():
+        return
+    notices = logging.getLogger("memory_assets")
+    notices.setLevel(logging.INFO)
+    notices.addHandler(logging.StreamHandler())

@@ -1,21 +1,26 @@
 """A lost catalogue: what the lake says of itself is believed again.
 
 Without this, sessions whose files their agents have deleted would be lost with the
-ledger; with it, those that are still on disk are not even redacted again.
+ledger; with it, those that are still on disk are not even redacted again. What the audit
+knows of secrets, by keyed hash, is known again too.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from memory_assets.errors import DamagedFile
 from memory_assets.pipeline.attribution import RECORD_DTYPE, hash_record_id
 from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.redact import STAGE, product_of
+from memory_assets.pipeline.redact import STAGE
+from memory_assets.pipeline.two_passes import product_of
 from memory_assets.stores.catalog import Product, SourceRow
-from memory_assets.stores.schemas import REDACTED_RECORDS
+from memory_assets.stores.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 _COLUMNS = ["agent_id", "record_uuid", "timestamp", "kind"]
 
@@ -31,16 +36,45 @@ def adopt_archive(components: Components) -> int:
         return 0
     products: list[Product] = []
     sources: list[SourceRow] = []
+    known: list[tuple[str, dict[bytes, str]]] = []
     for project in lake.projects(REDACTED_RECORDS):
         for session_id in lake.sessions(REDACTED_RECORDS, project):
             written, footer = lake.read_footer(REDACTED_RECORDS, project, session_id)
             if {"facts", "input_hash", "output_hash"} <= footer.keys():
                 product = product_of(project, session_id, written, footer)
+                audit, found = _audit_of(components, product)
+                products.append(audit)
+                known.append((session_id, found))
                 rows = lake.read(REDACTED_RECORDS, project, session_id, _COLUMNS).to_pylist()
                 products.append(product)
                 sources += _files(product, rows)
     catalog.adopt(sources, products)
-    return len(products)
+    for session_id, found in known:
+        catalog.add_known_values(session_id, found)
+    return len(known)
+
+
+def _audit_of(components: Components, records: Product) -> tuple[Product, dict[bytes, str]]:
+    """Return the audit's product of a session, and the known values it tells of. Where its
+    file is missing or of other records, the product is of an input that nothing equals, so
+    that the session is redacted again."""
+    lake, project, session_id = components.lake, records.project, records.session_id
+    unusable = Product(REDACTION_AUDIT.name, project, session_id, "", "")
+    if not lake.path(REDACTION_AUDIT, project, session_id).exists():
+        if records.facts.get("redactions") == 0:  # nothing was taken out, so there is no file
+            return replace(unusable, input_hash=records.input_hash), {}
+        return unusable, {}
+    try:
+        written, footer = lake.read_footer(REDACTION_AUDIT, project, session_id)
+    except DamagedFile:
+        return unusable, {}
+    found = {
+        bytes.fromhex(value): rule
+        for value, rule in json.loads(footer.get("known_values", "{}")).items()
+    }
+    if footer.get("records_hash") != records.output_hash:
+        return unusable, found
+    return product_of(project, session_id, written, footer, "audit"), found
 
 
 def _files(product: Product, rows: list[dict[str, Any]]) -> Iterator[SourceRow]:

@@ -19,6 +19,16 @@ from memory_assets.stores.vectors import CollectionVersions
 from memory_assets.summaries import Summarizer, load_summarizer
 
 
+def redaction_settings(settings: Settings) -> RedactionSettings:
+    """Return what the settings say of redaction."""
+    return RedactionSettings(
+        max_file_bytes=settings.max_file_bytes,
+        allowlist=settings.allowlist,
+        personal=settings.personal_data,
+        engine=settings.redaction_engine,
+    )
+
+
 class Components(Stores):
     """What a stage needs, made from the settings; heavy parts load on first use."""
 
@@ -32,17 +42,13 @@ class Components(Stores):
 
     @cached_property
     def install_key(self) -> bytes:
-        """The key of the fingerprints."""
+        """The key of fingerprints, tags and known values."""
         return load_install_key()
 
     @cached_property
     def redactor(self) -> Redactor:
         """The redactor; raises `RedactionUnavailable` rather than degrade."""
-        return load_redactor(
-            RedactionSettings(
-                max_file_bytes=self.settings.max_file_bytes, allowlist=self.settings.allowlist
-            )
-        )
+        return load_redactor(redaction_settings(self.settings), self.install_key)
 
     @cached_property
     def embedder(self) -> Embedder:

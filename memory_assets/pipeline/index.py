@@ -216,7 +216,7 @@ def _index_session(
 ) -> Product:
     collection = _open(components, session.collection)
     before = collection.row_hashes(rows_of_session(project, session.session_id))
-    rows = _rows(components, project, index, session.session_id)
+    rows = session_rows(components, project, index, session.session_id)
     changed = [row for row in rows if before.get(row.id) != row.metadata["row_hash"]]
     if changed:
         collection.upsert(
@@ -246,9 +246,10 @@ def _remove_session(components: Components, project: str, product: Product) -> N
     components.catalog.drop_product(product.stage, project, product.session_id)
 
 
-def _rows(
+def session_rows(
     components: Components, project: str, index: IndexedTable, session_id: str
 ) -> Sequence[collection_rows.CollectionRow]:
+    """Return the rows of a session as a collection should hold them, from the lake."""
     rows = components.catalog.products(index.table.name, project)[(project, session_id)].rows
     if not rows:
         return []

@@ -9,6 +9,7 @@ up.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -64,16 +65,29 @@ def plan_each(
         files = sources.get(project, [])
         reason = _behind(components, project, files)
         if reason:
-            fingerprint = project_fingerprint(components, files)
+            fingerprint = project_fingerprint(components, project, files)
             yield project, ProjectPlan(project, reason, fingerprint)
         else:
             yield project, None
 
 
-def project_fingerprint(components: Components, sources: list[Source]) -> str:
-    """Return a hash of a project's files (path, size, mtime) and of the code's versions."""
+def plan_holders(components: Components) -> list[ProjectPlan]:
+    """Return the projects with sessions that hold a secret found since they were redacted,
+    whatever else is to do there; sorted."""
+    counts = Counter(project for project, _ in components.catalog.holders())
+    return [
+        ProjectPlan(project, _holding(count), project_fingerprint(components, project, []))
+        for project, count in sorted(counts.items())
+    ]
+
+
+def project_fingerprint(components: Components, project: str, sources: list[Source]) -> str:
+    """Return a hash of a project's files (path, size, mtime), of the code's versions, and of
+    its sessions that hold a secret found since."""
     files = sorted(f"{source.path}:{source.size}:{source.mtime_ns}" for source in sources)
-    return input_hash(*_versions(components), *files)
+    holders = components.catalog.holders(project).items()
+    holding = sorted(f"{session_id}:{through}" for (_, session_id), through in holders)
+    return input_hash(*_versions(components), *files, *holding)
 
 
 def _versions(components: Components) -> tuple[str, ...]:
@@ -102,21 +116,25 @@ def _behind(components: Components, project: str, sources: list[Source]) -> str:
 
 
 def _redaction_behind(components: Components, project: str) -> str:
-    catalog, version = components.catalog, components.redactor.ruleset_version
-    products = catalog.products(redact.STAGE, project)
-    held = {
-        entry.session_id: entry.input_hash
-        for entry in catalog.quarantined(project)
-        if entry.stage == redact.STAGE
-    }
-    behind = 0
-    for session in redact.session_files(components, project):
-        wanted = session.input_hash(version)
-        product = products.get((project, session.session_id))
-        done = product is not None and product.input_hash == wanted
-        lost = session.gone and product is None
-        behind += not (done or lost or held.get(session.session_id) == wanted)
-    return f"{behind} session{'s' * (behind != 1)} to redact" if behind else ""
+    version = components.redactor.ruleset_version
+    state = redact.RedactionState.of(components, project)
+    due = [
+        session.session_id
+        for session in redact.session_files(components, project)
+        if state.is_due(session, session.input_hash(version))
+    ]
+    holders = len(state.holders.intersection(due))
+    others = len(due) - holders
+    reasons = []
+    if holders:
+        reasons.append(_holding(holders))
+    if others:
+        reasons.append(f"{others} session{'s' * (others != 1)} to redact")
+    return ", ".join(reasons)
+
+
+def _holding(count: int) -> str:
+    return f"{count} session{'s hold' if count != 1 else ' holds'} a secret found since"
 
 
 def _derived_behind(components: Components, project: str) -> str:

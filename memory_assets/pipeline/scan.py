@@ -3,28 +3,64 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import replace
-from hashlib import blake2b
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from memory_assets.errors import StoreError, TranscriptError, safe_reason
+from memory_assets.errors import StoreError, safe_reason
 from memory_assets.pipeline.attribution import RECORD_DTYPE, hash_record_id
 from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.forgetting.forgotten import tombstones
 from memory_assets.pipeline.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog import Quarantined, SourceRow
-from memory_assets.transcripts import READER_VERSIONS, ReadReport, Source, discover, read_session
+from memory_assets.transcripts import (
+    READER_VERSIONS,
+    ReadReport,
+    Source,
+    discover,
+    file_fingerprint,
+    read_session,
+)
 
 STAGE = "raw_sessions"
-_BLOCK = 1024 * 1024
 _LISTED_BAD_LINES = 20
 
 
+@dataclass
+class Found:
+    """The transcripts on disk by project, and how many sessions of each project are left
+    out because they were forgotten."""
+
+    sources: dict[str, list[Source]] = field(default_factory=dict)
+    forgotten: Counter[str] = field(default_factory=Counter)
+
+
 def find_sources(components: Components) -> dict[str, list[Source]]:
-    """Return every transcript on disk by project; a stat a file, no reading of known ones."""
+    """Return every transcript on disk by project, but for forgotten sessions; a stat a
+    file, no reading of known ones."""
+    return look_for_sources(components).sources
+
+
+def look_for_sources(components: Components) -> Found:
+    """Return the same, and how many sessions were left out."""
+    forgotten = tombstones(components).forgotten()
+    found = Found()
+    left_out: set[tuple[str, str]] = set()
+    for source in transcripts_on_disk(components):
+        session = (source.project, source.session_id)
+        if session in forgotten:
+            left_out.add(session)
+        else:
+            found.sources.setdefault(source.project, []).append(source)
+    found.forgotten.update(project for project, _ in left_out)
+    return found
+
+
+def transcripts_on_disk(components: Components) -> Iterator[Source]:
+    """Yield every transcript on disk, those of forgotten sessions too."""
     known = {row.path: row for row in components.catalog.sources()}
 
     def remembered(path: Path, size: int, mtime_ns: int) -> Source | None:
@@ -34,15 +70,13 @@ def find_sources(components: Components) -> dict[str, list[Source]]:
         agent_id = row.agent_id or None
         return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
 
-    by_project: dict[str, list[Source]] = {}
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
     for source in discover(components.settings.transcript_roots(), remembered):
         key = (source.agent, source.project, source.session_id, source.agent_id)
         if taken[key]:  # the same subagent's id in two folders of its session
             source = replace(source, agent_id=f"{source.agent_id or 'main'}~{taken[key]}")
         taken[key] += 1
-        by_project.setdefault(source.project, []).append(source)
-    return by_project
+        yield source
 
 
 def out_of_date(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[Source]:
@@ -93,7 +127,9 @@ def scan_project(components: Components, project: str, limit: int | None = None)
     catalog = components.catalog
     report = StageReport(STAGE, project)
     with components.project_lock(project), timed(report):
-        found = find_sources(components).get(project, [])
+        on_disk = look_for_sources(components)
+        found = on_disk.sources.get(project, [])
+        report.details["forgotten"] = on_disk.forgotten[project]
         ledger = catalog.sources(project)
         changed = out_of_date(ledger, found)
         changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
@@ -167,17 +203,23 @@ def _read_facts(components: Components, source: Source) -> SourceRow:
         path=str(source.path),
         size=source.size,
         mtime_ns=source.mtime_ns,
-        fingerprint=_fingerprint(source.path, report.complete_offset, components.install_key),
+        fingerprint=file_fingerprint(source.path, report.complete_offset, components.install_key),
         reader_version=READER_VERSIONS[source.agent],
         family=int(records["id"][0].astype(np.int64)) if len(records) else None,
-        facts=_facts(components, report),
+        facts=_facts(components, source.project, report),
         record_ids=records.tobytes(),
     )
 
 
-def _facts(components: Components, report: ReadReport) -> dict[str, Any]:
+def _facts(components: Components, project: str, report: ReadReport) -> dict[str, Any]:
+    forgotten = tombstones(components).forgotten()
+
     def redacted(value: str) -> str:
         return str(components.redactor.redact(value).text)
+
+    def still_known(session_id: str | None) -> str | None:
+        known = session_id and (project, session_id) not in forgotten
+        return redacted(session_id) if session_id and known else None
 
     first, last = report.first_timestamp, report.last_timestamp
     named = report.own_session_ids.most_common(1)
@@ -197,8 +239,8 @@ def _facts(components: Components, report: ReadReport) -> dict[str, Any]:
         "first_timestamp": first.isoformat() if first else None,
         "last_timestamp": last.isoformat() if last else None,
         "project_root": redacted(project_root(report.first_cwd)),
-        "named_session": redacted(named[0][0]) if named else None,
-        "parent_session": redacted(report.parent_session) if report.parent_session else None,
+        "named_session": still_known(named[0][0] if named else None),
+        "parent_session": still_known(report.parent_session),
         "agent_versions": sorted(map(redacted, report.agent_versions)),
     }
 
@@ -230,17 +272,3 @@ def _main_repository(marker: Path) -> str | None:
         return None
     head, found, _ = pointed.partition("/.git/worktrees/")
     return head if found else None
-
-
-def _fingerprint(path: Path, length: int, key: bytes) -> str:
-    """Return a keyed hash of the first `length` bytes: its complete lines."""
-    digest = blake2b(key=key, digest_size=16)
-    left = length
-    try:
-        with path.open("rb") as file:
-            while left > 0 and (block := file.read(min(_BLOCK, left))):
-                digest.update(block)
-                left -= len(block)
-    except OSError as error:
-        raise TranscriptError(f"cannot read {path}: {error.strerror}") from error
-    return digest.hexdigest()

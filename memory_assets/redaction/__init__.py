@@ -1,23 +1,38 @@
 """The only way from transcript text to text that may be written: `load_redactor()`.
 
-Belongs here: the rule table (as data), the engine that runs it, the self-test, and the
-policy for the contents of files. Does not belong here: reading transcripts, quarantine
-of a session, the stores, settings from the environment. There is no switch that turns
-redaction off: what cannot be redacted raises and must not be written.
+Belongs here: the rule table (as data), the engine that runs it, the readings of a text
+that show what its plain form hides, tags, personal data, what a session's records tell
+about each other, the self-test, and the policy for the contents of files. Does not belong
+here: reading transcripts, quarantine of a session, the stores, settings from the
+environment. There is no switch that turns redaction off: what cannot be redacted raises
+and must not be written.
 """
 
 from __future__ import annotations
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.redaction.findings import Finding, Redaction
+from memory_assets.redaction.findings import Finding, RecordFinding, RecordRedaction, Redaction
+from memory_assets.redaction.known import KnownValues, value_hash
 from memory_assets.redaction.redactor import Redactor, load_redactor
-from memory_assets.redaction.settings import RedactionSettings
+from memory_assets.redaction.sessions import SessionRedactor
+from memory_assets.redaction.settings import PERSONAL_KINDS, RedactionSettings
+from memory_assets.redaction.tags import TAG
+from memory_assets.redaction.version import ENGINE_VERSION, ruleset_version
 
 __all__ = [
+    "ENGINE_VERSION",
+    "PERSONAL_KINDS",
+    "TAG",
     "Finding",
+    "KnownValues",
+    "RecordFinding",
+    "RecordRedaction",
     "RedactedText",
     "Redaction",
     "RedactionSettings",
     "Redactor",
+    "SessionRedactor",
     "load_redactor",
+    "ruleset_version",
+    "value_hash",
 ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One secret: `start`/`end` are character offsets in the *input* text.
 
     `rule` names the row of the rule table, `tag` is what stands in its place.
@@ -20,9 +21,40 @@ class Finding:
     tag: str
 
 
-@dataclass(frozen=True, slots=True)
-class Redaction:
-    """The redacted text and, in order and without overlap, what was taken out of it."""
+class Redaction(NamedTuple):
+    """The redacted text and what was taken out of it.
 
-    text: RedactedText = field(repr=False)
+    `findings` are the secrets, `personal` is what tells who somebody is; each is in
+    order, and nothing overlaps, within one or between the two.
+    """
+
+    text: RedactedText
     findings: tuple[Finding, ...]
+    personal: tuple[Finding, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Redaction(findings={self.findings!r}, personal={self.personal!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFinding:
+    """A finding in one field of a record; the offsets are in that field's *input* text.
+
+    `field` is the attribute of `Record` ("text", "cwd", ..., "paths[0]"), or
+    "project_root".
+    """
+
+    field: str
+    rule: str
+    start: int
+    end: int
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRedaction:
+    """A redacted record and what was taken out of its fields, field by field in order."""
+
+    record: RedactedRecord = field(repr=False)
+    findings: tuple[RecordFinding, ...]
+    personal: tuple[RecordFinding, ...] = ()

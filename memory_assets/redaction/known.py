@@ -12,11 +12,39 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-_RUN = re.compile(r"[A-Za-z0-9_\-]{16,512}")
-_RUN_BYTES = re.compile(rb"[A-Za-z0-9_\-]{16,512}")
+from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.wordlist import words
+
+_RUN = re.compile(r"[A-Za-z0-9_\-]{16,}")
+_RUN_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")
+_MASK = bytes(1 if byte in _RUN_BYTES else 0 for byte in range(256))
 _DIGIT = re.compile(rb"[0-9]")
 _LETTER = re.compile(rb"[A-Za-z]")
-_HASH_BYTES = 16
+_ESCAPED = re.compile(
+    rb"(?<=\\)(?:[nrtbf]|u[0-9A-Fa-f]{4})|(?<=%)[0-9A-Fa-f]{2}|(?<=[\[;])\d{1,3}m"
+)
+"""What is left at the front of a run by an escape before it: `\\nVALUE`, `%3DVALUE`."""
+_LENGTH_BYTES = 2
+_MAC_BYTES = 14
+_LONGEST_RUN = 65_535
+
+_CHOSEN_BY_PEOPLE = frozenset(
+    words("assigned-password url-password command-password curl-user password-hash")
+)
+
+
+def is_guessable(rule: str, value: str) -> bool:
+    """Return whether `value`, found by `rule`, could be found by trying.
+
+    Such a value is tagged per session and kept out of the known hashes: what has no long
+    machine-made run, and whatever stood where people put passwords unless it is plainly
+    drawn by a machine.
+    """
+    runs = _RUN.findall(value)
+    run = max(runs, key=len, default="")
+    if not _is_machine_made(run.encode()):
+        return True
+    return rule in _CHOSEN_BY_PEOPLE and not (len(run) >= 20 and values.is_random(run))
 
 
 def value_hash(value: str, key: bytes) -> bytes | None:
@@ -33,7 +61,9 @@ def _is_machine_made(run: bytes) -> bool:
 
 
 def _keyed(run: bytes, key: bytes) -> bytes:
-    return blake2b(run, key=key, digest_size=_HASH_BYTES, person=b"known-values").digest()
+    """Return the run's length, by which most runs are told apart unhashed, and its MAC."""
+    mac = blake2b(run, key=key, digest_size=_MAC_BYTES, person=b"known-values").digest()
+    return min(len(run), _LONGEST_RUN).to_bytes(_LENGTH_BYTES, "big") + mac
 
 
 @dataclass(frozen=True)
@@ -42,25 +72,46 @@ class KnownValues:
 
     key: bytes = field(repr=False)
     hashes: frozenset[bytes] = frozenset()
+    _lengths: frozenset[int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        lengths = {int.from_bytes(known[:_LENGTH_BYTES], "big") for known in self.hashes}
+        object.__setattr__(self, "_lengths", frozenset(lengths))
 
     def __bool__(self) -> bool:
         return bool(self.hashes)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the stretches of `text` that are known secrets, in order."""
-        if not self.hashes:
-            return
-        for run in _RUN.finditer(text):
-            if self._is_known(run.group().encode()):
-                yield run.span()
+        if self.hashes:
+            yield from self._spans(text.encode("ascii", "replace"))
 
     def hits(self, data: bytes) -> Iterator[int]:
         """Yield the offsets in `data` at which known secrets stand."""
-        if not self.hashes:
-            return
-        for run in _RUN_BYTES.finditer(data):
-            if self._is_known(run.group()):
-                yield run.start()
+        if self.hashes:
+            yield from (start for start, _ in self._spans(data))
+
+    def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
+        mask = data.translate(_MASK)
+        least = b"\1" * min(self._lengths)
+        start = mask.find(least)
+        while start >= 0:
+            end = mask.find(b"\0", start + len(least))
+            end = len(data) if end < 0 else end
+            for begin in self._beginnings(data, start):
+                if min(end - begin, _LONGEST_RUN) in self._lengths and self._is_known(
+                    data[begin:end]
+                ):
+                    yield begin, end
+                    break
+            start = mask.find(least, end)
+
+    def _beginnings(self, data: bytes, start: int) -> Iterator[int]:
+        yield start
+        if start and data[start - 1] in b"\\%[;":
+            escaped = _ESCAPED.match(data, start)
+            if escaped is not None:
+                yield escaped.end()
 
     def _is_known(self, run: bytes) -> bool:
         return _is_machine_made(run) and _keyed(run, self.key) in self.hashes

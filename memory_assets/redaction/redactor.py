@@ -2,58 +2,57 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from memory_assets.errors import RedactionFailed, RedactionUnavailable
+from memory_assets.errors import RedactionFailed, RedactionUnavailable, StoreError
+from memory_assets.install_key import load_install_key
 from memory_assets.models import Record, RedactedRecord
 from memory_assets.redacted_text import seal
-from memory_assets.redaction import names, policy, values
-from memory_assets.redaction.anchored import ANCHORED_RULES, AnchoredRule
-from memory_assets.redaction.engine import Scanner, Span, merge
+from memory_assets.redaction.edits import FILE_CONTENTS, Edit, Rendered, merge_edits
+from memory_assets.redaction.engine.loading import load_scanner
+from memory_assets.redaction.engine.scanner import Scanner
+from memory_assets.redaction.engine.selftest import run_self_test
+from memory_assets.redaction.engine.token_runs import TokenFormat, compile_formats
+from memory_assets.redaction.engine.triggers import ADDRESSES, HOMES, HOMES_FIRST, NO_CLUES
 from memory_assets.redaction.findings import Finding, Redaction
-from memory_assets.redaction.selftest import run_self_test
-from memory_assets.redaction.settings import RedactionSettings
-from memory_assets.redaction.token_runs import TokenFormat, compile_formats
-from memory_assets.redaction.tokens import TOKEN_FORMATS
-from memory_assets.redaction.views import without_terminal_escapes
+from memory_assets.redaction.pii import PersonalData
+from memory_assets.redaction.policy import contents as policy
+from memory_assets.redaction.readings.sightings import find_secrets
+from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
+from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
+from memory_assets.redaction.sessions import SessionRedactor
+from memory_assets.redaction.settings import PERSONAL_KINDS, RedactionSettings
+from memory_assets.redaction.tags import Tagger
+from memory_assets.redaction.version import version_of
 
-ENGINE_VERSION = "re-1"
-"""Raised by hand whenever the engine's code changes what is found."""
-
-FILE_CONTENTS = "file-contents"
 _MOST_PASSES = 8
-_SHORT = 256
-_REMEMBERED = 8_192
-_PLAIN_ID = re.compile(
-    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:toolu_|msg_|call_|x-)[A-Za-z0-9]{8,48}"
-)
-"""Ids as agents make them: too short on structure to hide a secret, so not scanned."""
-_ID_FIELDS = (
-    "session_id",
-    "agent_id",
-    "record_uuid",
-    "parent_uuid",
-    "tool_use_id",
-    "message_id",
-    "spawned_agent_id",
-)
+_LONG = 2_000
 
 
-def load_redactor(settings: RedactionSettings | None = None) -> Redactor:
+def load_redactor(settings: RedactionSettings | None = None, key: bytes | None = None) -> Redactor:
     """Return a redactor whose every rule compiled and found its canary.
 
+    `key` keys the tags and the known hashes; None means the installation's own, made on
+    first use.
+
     Raises:
-        RedactionUnavailable: a rule failed; the message names it, never the text.
+        RedactionUnavailable: a rule failed, or there is no key; the message names it,
+            never the text.
     """
-    return build_redactor(settings or RedactionSettings(), TOKEN_FORMATS, ANCHORED_RULES)
+    if key is None:
+        try:
+            key = load_install_key()
+        except StoreError as error:
+            raise RedactionUnavailable(str(error)) from None
+    return build_redactor(settings or RedactionSettings(), TOKEN_FORMATS, ANCHORED_RULES, key)
 
 
 def build_redactor(
     settings: RedactionSettings,
     format_rows: Iterable[tuple[str, ...]],
     anchored: tuple[AnchoredRule, ...],
+    key: bytes,
 ) -> Redactor:
     """Return a redactor over the given rule table, after its self-test.
 
@@ -67,60 +66,65 @@ def build_redactor(
             formats += compile_formats([row])
         except (ValueError, KeyError, re.error, OverflowError):
             raise RedactionUnavailable(f"redaction rule {row[0]} does not compile") from None
-    scanner = Scanner(formats, anchored)
+    scanner = load_scanner(formats, anchored, settings.engine)
     run_self_test(scanner, formats, anchored)
-    return Redactor(scanner, settings, _version(rows, anchored, settings))
-
-
-def _version(
-    rows: tuple[tuple[str, ...], ...],
-    anchored: tuple[AnchoredRule, ...],
-    settings: RedactionSettings,
-) -> str:
-    table = (
-        ENGINE_VERSION,
-        rows,
-        [(rule.name, rule.anchor, rule.pattern.pattern) for rule in anchored],
-        names.word_lists(),
-        values.pattern_sources(),
-        sorted(policy.READ_TOOLS | policy.WRITE_TOOLS | policy.READ_PROGRAMS),
-        policy.SENSITIVE_NAMES,
-        settings.max_file_bytes,
-        settings.allowlist,
-    )
-    return f"{ENGINE_VERSION}-{hashlib.sha256(repr(table).encode()).hexdigest()[:12]}"
+    return Redactor(scanner, settings, version_of(settings, rows, anchored), key)
 
 
 class Redactor:
-    """Replaces secrets by `<redacted:RULE>`. Made by `load_redactor` only."""
+    """Replaces secrets by tags, and personal data likewise. Made by `load_redactor` only.
 
-    def __init__(self, scanner: Scanner, settings: RedactionSettings, ruleset_version: str) -> None:
+    It holds nothing of what it has read; `session` gives what remembers.
+    """
+
+    def __init__(
+        self, scanner: Scanner, settings: RedactionSettings, ruleset_version: str, key: bytes
+    ) -> None:
         self.ruleset_version = ruleset_version
+        self.key = key
+        self.policy = policy.ContentPolicy(settings)
         self._scanner = scanner
-        self._policy = policy.ContentPolicy(settings)
-        self._clean: dict[str, Redaction] = {}
+        self._personal = PersonalData(settings.personal)
+        self._tagger = Tagger(key)
 
     def __repr__(self) -> str:
         return f"Redactor({self.ruleset_version!r})"
 
-    def redact(self, text: str, path: str | None = None) -> Redaction:
-        """Return `text` without its secrets; `path` names the file it is the contents of.
+    def redact(self, text: str, path: str | None = None, *, session_id: str = "") -> Redaction:
+        """Return `text` without its secrets and personal data.
+
+        `path` names the file it is the contents of. Tags of guessable values are keyed to
+        `session_id`.
 
         Raises:
             RedactionFailed: the text does not come to rest; nothing of it may be kept.
         """
+        tagger = Tagger(self.key, session_id) if session_id else self._tagger
         if path is None:
-            return self._redact(text, ())
-        if not self._policy.cut_contents(text, (path,)):
-            scanned = self._redact(text, ())
+            return self.apply(text, tagger)
+        if not self.policy.cut_contents(text, (path,)):
+            scanned = self.apply(text, tagger)
             # tags may have made it larger than may stay
-            if not self._policy.cut_contents(scanned.text, (path,)):
+            if not self.policy.cut_contents(scanned.text, (path,)):
                 return scanned
-        return self._redact(text, ((0, len(text)),))
+        return self.apply(text, tagger, [Edit(0, len(text), FILE_CONTENTS, "")])
 
     def find(self, text: str) -> tuple[Finding, ...]:
-        """Return what `redact` would take out; empty on text that is already redacted."""
-        return self._redact(text, ()).findings
+        """Return the secrets that `redact` would take out; empty on text that is already
+        redacted."""
+        return self.redact(text).findings
+
+    def session(self, session_id: str, known: frozenset[bytes] = frozenset()) -> SessionRedactor:
+        """Return a redactor of one session's records, which remembers what it found.
+
+        `known` are hashes of `known.value_hash`: values found in other sessions, which go
+        wherever they stand.
+        """
+        return SessionRedactor(self, session_id, known)
+
+    def secrets(self, text: str) -> list[Edit]:
+        """Return the secrets of `text` as they stand, unmerged, with values in the clear."""
+        return find_secrets(self._scanner, text)
 
     def redact_record(self, record: Record, *, project: str, project_root: str) -> RedactedRecord:
         """Return `record` with every free string redacted and file contents cut by policy.
@@ -128,155 +132,76 @@ class Redactor:
         Raises:
             RedactionFailed: anything went wrong inside; the message holds ids only.
         """
-        try:
-            return self._redact_record(record, project, project_root)
-        except Exception as error:  # noqa: BLE001  the fail-closed boundary
-            reason = str(error) if isinstance(error, RedactionFailed) else type(error).__name__
-        raise RedactionFailed(f"record {record.seq} could not be redacted: {reason}")
+        session = self.session(record.session_id)
+        return session.redact_record(record, project=project, project_root=project_root).record
 
-    def _redact_record(self, record: Record, project: str, project_root: str) -> RedactedRecord:
-        for name in _ID_FIELDS:
-            value = getattr(record, name)
-            if value and not _PLAIN_ID.fullmatch(value) and not self._is_clean(value):
-                raise RedactionFailed(f"its {name} looks like a secret")
-        if not self._is_clean(project):
-            raise RedactionFailed("its project's name looks like a secret")
-        text = self._redact(record.text, self._policy.cuts(record, project_root))
-        command = self._redact(record.command, self._policy.heredocs(record.command))
-        paths = [self._short(path) for path in record.paths]
-        root, tool_name, cwd, git_branch, subtype, model, agent_version = fields = [
-            self._short(value)
-            for value in (
-                project_root,
-                record.tool_name,
-                record.cwd,
-                record.git_branch,
-                record.subtype,
-                record.model,
-                record.agent_version,
-            )
-        ]
-        count = sum(len(part.findings) for part in (text, command, *fields, *paths))
-        return RedactedRecord(
-            project=project,
-            project_root=root.text,
-            agent=record.agent,
-            session_id=record.session_id,
-            agent_id=record.agent_id,
-            seq=record.seq,
-            record_uuid=record.record_uuid,
-            parent_uuid=record.parent_uuid,
-            byte_start=record.byte_start,
-            byte_end=record.byte_end,
-            timestamp=record.timestamp,
-            role=record.role,
-            kind=record.kind,
-            text=text.text,
-            subtype=str(subtype.text),
-            tool_name=tool_name.text,
-            tool_use_id=record.tool_use_id,
-            is_error=record.is_error,
-            paths=tuple(path.text for path in paths),
-            command=command.text,
-            cwd=cwd.text,
-            git_branch=git_branch.text,
-            model=str(model.text),
-            agent_version=str(agent_version.text),
-            is_sidechain=record.is_sidechain,
-            message_id=record.message_id,
-            spawned_agent_id=record.spawned_agent_id,
-            redactions=count,
-            ruleset_version=self.ruleset_version,
-        )
-
-    def _short(self, text: str) -> Redaction:
-        """Return the redaction of a string that many records share; remembers clean ones."""
-        known = self._clean.get(text)
-        if known is None:
-            known = self._redact(text, ())
-            if not known.findings and len(text) <= _SHORT:
-                if len(self._clean) >= _REMEMBERED:
-                    self._clean.clear()
-                self._clean[text] = known
-        return known
-
-    def _is_clean(self, text: str) -> bool:
-        return not self._short(text).findings
-
-    def _redact(self, text: str, contents: Iterable[tuple[int, int]]) -> Redaction:
-        """Scan, replace and scan again until nothing more is found.
+    def apply(
+        self,
+        text: str,
+        tagger: Tagger,
+        given: Sequence[Edit] = (),
+        seen: list[Edit] | None = None,
+        also: Callable[[str], Iterable[Edit]] | None = None,
+    ) -> Redaction:
+        """Make the `given` edits, scan, replace and scan again until nothing more is found,
+        neither by the rules nor by `also`.
 
         Taking a secret out can bring a further one to light; going on until the text is
-        at rest makes redaction idempotent by construction.
+        at rest makes redaction idempotent by construction. What was found is appended to
+        `seen`, with values in the clear.
+
+        Raises:
+            RedactionFailed: the text does not come to rest.
         """
-        if not text:
+        if not isinstance(text, str):
+            raise TypeError("only text can be redacted")
+        # in a long text, to ask for home directories is cheaper than to look twice
+        if len(text) > _LONG and self._personal.may_hold_directories(text):
+            clues = HOMES_FIRST
+        else:
+            clues = self._scanner.look(text, True)
+        always = self._personal.always
+        if clues is NO_CLUES and not (always or given or also):
             return Redaction(seal(text), ())
-        spans = [Span(start, end, FILE_CONTENTS) for start, end in contents]
-        if not spans:
-            spans = self._spans(text)
-            if not spans:
-                return Redaction(seal(text), ())
+        homes: list[Edit] = []
+        if clues is HOMES_FIRST:
+            homes = self._personal.directories(text)
+            if not (given or homes):
+                clues = self._scanner.look(text)
+        edits = merge_edits(text, [*given, *homes]) if given or homes else []
         for _ in range(_MOST_PASSES):
-            rendered = _Rendered(text, spans)
-            more = self._spans(rendered.text)
+            rendered = Rendered(text, edits, tagger)
+            if edits:
+                clues = self._scanner.look(rendered.text)
+                if clues is NO_CLUES and not (always or also):
+                    return _redaction(rendered)
+            more = find_secrets(self._scanner, rendered.text, clues)
+            if also is not None:
+                more.extend(also(rendered.text))
+            if seen is not None:
+                seen.extend(more)
+            if (clues.asks | always) & ADDRESSES:
+                more += self._personal.others(rendered.text)
+            if edits and clues.asks & HOMES:
+                more += self._personal.directories(rendered.text)
             if not more:
-                return Redaction(seal(rendered.text), rendered.findings)
-            spans = _merged_under(spans, [rendered.original(span) for span in more])
+                return _redaction(rendered)
+            edits = merge_edits(text, [*edits, *(_moved(edit, rendered) for edit in more)])
         raise RedactionFailed("the text does not come to rest")
 
-    def _spans(self, text: str) -> list[Span]:
-        view = without_terminal_escapes(text)
-        if view is None:
-            return self._scanner.scan(text)
-        found = self._scanner.scan(view.text)
-        return [Span(*view.original_span(start, end), rule) for start, end, rule in found]
+
+def _moved(edit: Edit, rendered: Rendered) -> Edit:
+    if not rendered.findings:
+        return edit
+    start, end = rendered.way_back.original(edit.start, edit.end)
+    return edit._replace(start=start, end=end)
 
 
-def _merged_under(spans: list[Span], more: list[Span]) -> list[Span]:
-    """Return all spans merged; file contents keep their name whatever joins them."""
-    contents = [span for span in spans if span.rule == FILE_CONTENTS]
-    merged = merge([*spans, *more])
-    return [
-        span._replace(rule=FILE_CONTENTS)
-        if any(span.start <= c.start and c.end <= span.end for c in contents)
-        else span
-        for span in merged
-    ]
-
-
-class _Rendered:
-    """A text with spans replaced by their tags, and the way back to its positions."""
-
-    def __init__(self, text: str, spans: list[Span]) -> None:
-        pieces: list[str] = []
-        findings: list[Finding] = []
-        self._tags: list[tuple[int, int, Span]] = []
-        position = length = 0
-        for span in spans:
-            kept = text[position : span.start]
-            secret = text[span.start : span.end]
-            is_contents = span.rule == FILE_CONTENTS
-            tag = policy.contents_tag(secret) if is_contents else f"<redacted:{span.rule}>"
-            pieces += (kept, tag)
-            length += len(kept)
-            self._tags.append((length, length + len(tag), span))
-            length += len(tag)
-            position = span.end
-            findings.append(Finding(span.rule, span.start, span.end, tag))
-        pieces.append(text[position:])
-        self.text = "".join(pieces)
-        self.findings = tuple(findings)
-
-    def original(self, span: Span) -> Span:
-        """Return where a span of the rendered text stands in the original."""
-        return Span(self._position(span.start, False), self._position(span.end, True), span.rule)
-
-    def _position(self, position: int, is_end: bool) -> int:
-        shift = 0
-        for start, end, span in self._tags:
-            if position <= start:
-                break
-            if position < end:
-                return span.end if is_end else span.start
-            shift = span.end - end
-        return position + shift
+def _redaction(rendered: Rendered) -> Redaction:
+    if not rendered.findings:
+        return Redaction(seal(rendered.text), ())
+    secrets: list[Finding] = []
+    personal: list[Finding] = []
+    for finding in rendered.findings:
+        (personal if finding.rule in PERSONAL_KINDS else secrets).append(finding)
+    return Redaction(seal(rendered.text), tuple(secrets), tuple(personal))

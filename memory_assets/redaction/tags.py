@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import hmac
 import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cached_property
 
 DIGEST_HEX = 12
 """Hex digits of a tag's digest."""
@@ -23,13 +26,46 @@ class Tagger:
 
     def __init__(self, key: bytes, session_id: str = "") -> None:
         self._key = key
-        self._session_key = hmac.digest(key, b"session\0" + session_id.encode(), "sha256")
+        self._session_id = session_id
 
     def __repr__(self) -> str:
         return "Tagger()"
+
+    @cached_property
+    def _session_key(self) -> bytes:
+        name = self._session_id.encode("utf-8", "surrogatepass")
+        return hmac.digest(self._key, b"session\0" + name, "sha256")
 
     def tag(self, rule: str, secret: str, *, guessable: bool) -> str:
         """Return what stands in place of `secret`, which `rule` found."""
         key = self._session_key if guessable else self._key
         digest = hmac.digest(key, secret.encode("utf-8", "surrogatepass"), "sha256").hex()
         return f"<redacted:{rule}:{digest[:DIGEST_HEX]}>"
+
+
+_INERT = re.compile(f"{TAG.pattern}|<redacted-file-contents-of-[0-9]{{1,15}}-bytes>")
+
+
+class Inert:
+    """The stretches of a text that are tags already, and so are never touched again.
+
+    Only exact tags count: what merely begins like one is text like any other.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._tags = [tag.span() for tag in _INERT.finditer(text)] if "<redacted" in text else []
+
+    def without(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield what is left of a stretch when the tags are taken out of it, in order."""
+        place = max(bisect_right(self._tags, (start, start)) - 1, 0)
+        while place < len(self._tags) and start < end:
+            tag_start, tag_end = self._tags[place]
+            place += 1
+            if tag_start >= end:
+                break
+            if tag_end > start:
+                if start < tag_start:
+                    yield start, tag_start
+                start = tag_end
+        if start < end:
+            yield start, end

@@ -10,69 +10,33 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from memory_assets.errors import StoreBusy, StoreError
+from memory_assets.stores.catalog_connection import now
 from memory_assets.stores.catalog_schema import (
-    SCHEMA,
     SOURCE_COLUMNS,
     SOURCE_FACTS,
     Product,
     Quarantined,
     SourceRow,
 )
+from memory_assets.stores.known_ledger import KnownLedger
 
 __all__ = ["SOURCE_COLUMNS", "Catalog", "Product", "Quarantined", "SourceRow"]
 
 
-class Catalog:
-    """The ledger. Each call is one short transaction; threads of a process may share it."""
+class Catalog(KnownLedger):
+    """The ledger. Each call is one short transaction; threads of a process may share it.
+
+    `run_id` names the Dagster run that the products put from now on are made by.
+    """
 
     def __init__(self, path: Path, *, busy_seconds: float = 30.0) -> None:
-        self.path = path
-        self._lock = threading.RLock()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
-            )
-            self._connection.row_factory = sqlite3.Row
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.executescript(SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise _store_error(path, error) from error
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._connection
-                except BaseException:
-                    self._connection.execute("ROLLBACK")
-                    raise
-                self._connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                raise _store_error(self.path, error) from error
-
-    def _rows(self, sql: str, *parameters: object) -> list[sqlite3.Row]:
-        with self._lock:
-            try:
-                return self._connection.execute(sql, parameters).fetchall()
-            except sqlite3.Error as error:
-                raise _store_error(self.path, error) from error
+        super().__init__(path, busy_seconds=busy_seconds)
+        self.run_id = ""
 
     def sources(self, project: str | None = None) -> list[SourceRow]:
         """Return the known source files, of one project or of all, in a fixed order;
@@ -104,13 +68,13 @@ class Catalog:
 
     def mark_gone(self, project: str, paths: Iterable[str]) -> int:
         """Note that these files of a project are gone; return how many are newly so."""
-        now = _now()
+        at = now()
         with self._transaction() as connection:
             return sum(
                 connection.execute(
                     "UPDATE sources SET gone_at = ? WHERE project = ? AND path = ?"
                     " AND gone_at IS NULL",
-                    (now, project, path),
+                    (at, project, path),
                 ).rowcount
                 for path in paths
             )
@@ -125,21 +89,44 @@ class Catalog:
         )
         return {(row["project"], row["session_id"]): _product(row) for row in rows}
 
+    def products_of_session(self, project: str, session_id: str) -> dict[str, Product]:
+        """Return what each stage made of one session, by stage."""
+        rows = self._rows(
+            "SELECT * FROM products WHERE session_id = ? AND project = ? ORDER BY stage",
+            session_id,
+            project,
+        )
+        return {row["stage"]: _product(row) for row in rows}
+
     def put_product(self, product: Product) -> None:
         """Insert or replace a product; its session leaves quarantine at that stage."""
         with self._transaction() as connection:
-            _insert_product(connection, product)
-            connection.execute(
-                "DELETE FROM quarantine WHERE project = ? AND session_id = ? AND stage = ?",
-                (product.project, product.session_id, product.stage),
-            )
+            self._put(connection, product)
+
+    def put_redacted(
+        self, records: Product, audit: Product, through: int, found: Mapping[bytes, str]
+    ) -> None:
+        """Insert or replace what redaction made of a session: both products, the values it
+        found (rule by hash), and that it is free of the known values up to `through`, all
+        in one transaction."""
+        with self._transaction() as connection:
+            self._put(connection, records)
+            self._put(connection, audit)
+            self._note_found(connection, records.project, records.session_id, through, found)
+
+    def _put(self, connection: sqlite3.Connection, product: Product) -> None:
+        _insert_product(connection, replace(product, run_id=product.run_id or self.run_id))
+        connection.execute(
+            "DELETE FROM quarantine WHERE project = ? AND session_id = ? AND stage = ?",
+            (product.project, product.session_id, product.stage),
+        )
 
     def adopt(self, sources: Iterable[SourceRow], products: Iterable[Product]) -> None:
         """Insert all of these, or none: files that were not known, counted as gone until
         they are found, and what was made of them."""
         with self._transaction() as connection:
             for source in sources:
-                _insert_source(connection, replace(source, gone_at=_now()))
+                _insert_source(connection, replace(source, gone_at=now()))
             for product in products:
                 _insert_product(connection, product)
 
@@ -216,7 +203,7 @@ class Catalog:
                     entry.stage,
                     entry.input_hash,
                     entry.reason,
-                    entry.since or _now(),
+                    entry.since or now(),
                 ),
             )
 
@@ -278,7 +265,8 @@ def _insert_source(connection: sqlite3.Connection, source: SourceRow) -> None:
 
 def _insert_product(connection: sqlite3.Connection, product: Product) -> None:
     connection.execute(
-        "INSERT OR REPLACE INTO products VALUES (?,?,?,?,?,?,?,?,?)",
+        "INSERT OR REPLACE INTO products (stage, project, session_id, input_hash, output_hash,"
+        " rows, bytes, facts, made_at, run_id) VALUES (?,?,?,?,?,?,?,?,?,?)",
         (
             product.stage,
             product.project,
@@ -288,7 +276,8 @@ def _insert_product(connection: sqlite3.Connection, product: Product) -> None:
             product.rows,
             product.bytes,
             json.dumps(product.facts, sort_keys=True),
-            product.made_at or _now(),
+            product.made_at or now(),
+            product.run_id,
         ),
     )
 
@@ -309,15 +298,3 @@ def _product(row: sqlite3.Row) -> Product:
     values = dict(row)
     values["facts"] = json.loads(values["facts"])
     return Product(**values)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _store_error(path: Path, error: Exception) -> StoreError:
-    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-        return StoreBusy(f"{path} is locked by another process; wait for it or stop it")
-    if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
-        return StoreError(f"{path} is damaged. Move it away and run `memory ingest`.")
-    return StoreError(f"cannot use {path}: {type(error).__name__}: {error}")

@@ -33,7 +33,26 @@ CREATE TABLE IF NOT EXISTS quarantine (
 CREATE TABLE IF NOT EXISTS collections (
     name TEXT PRIMARY KEY, incarnation TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS known_values (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, hash BLOB NOT NULL UNIQUE, rule TEXT NOT NULL,
+    first_session TEXT, first_seen_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS known_checked (
+    project TEXT NOT NULL, session_id TEXT NOT NULL, through INTEGER NOT NULL,
+    holds INTEGER NOT NULL, PRIMARY KEY (project, session_id)
+) WITHOUT ROWID;
 """
+"""What a new catalogue has, version 0 of each table; `MIGRATIONS` come on top.
+
+`known_values`: keyed hashes of secrets, numbered as they were first found. They outlive
+the session that gave them away (`first_session` is blanked when that is forgotten): the
+same value may stand bare in others, which the hash alone keeps it out of.
+`known_checked`: through which number a session's records are free of them, and whether
+one was found in them since (`holds`), so that they are to be redacted again.
+"""
+
+MIGRATIONS = ("ALTER TABLE products ADD COLUMN run_id TEXT NOT NULL DEFAULT ''",)
+"""One statement a version, in order; `PRAGMA user_version` counts those applied."""
 
 SOURCE_FACTS = (
     "agent, project, session_id, agent_id, path, size, mtime_ns, fingerprint,"
@@ -80,7 +99,8 @@ SOURCE_COLUMNS = {
 
 @dataclass(frozen=True)
 class Product:
-    """One session at one stage: what it was made from and what came out."""
+    """One session at one stage: what it was made from and what came out. `run_id` is the
+    Dagster run that made it, "" outside Dagster."""
 
     stage: str
     project: str
@@ -91,6 +111,7 @@ class Product:
     bytes: int = 0
     facts: Mapping[str, Any] = field(default_factory=dict)
     made_at: str = ""
+    run_id: str = ""
 
 
 @dataclass(frozen=True)

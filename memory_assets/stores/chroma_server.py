@@ -23,20 +23,24 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from memory_assets.errors import StoreError
+from memory_assets.errors import StoreBusy, StoreError
 
 _HOST = "127.0.0.1"
 _LOCK = "chroma.lock"
 _ENDPOINT = "chroma.endpoint.json"
 _LAST_USE = "chroma.last-use"
 _LOG = "chroma.log"
+_CLOSED = "chroma.closed.lock"
 _DATABASE = Path("chroma") / "chroma.sqlite3"
 _START_SECONDS = 30.0
+_CLOSED_SECONDS = 600.0
 _POLL_SECONDS = 1.0
 _BUSY_CPU_FRACTION = 0.02
 """CPU use above which the server is taken to be serving somebody that does not go
@@ -75,9 +79,46 @@ def ensure_running(data_dir: Path, idle_seconds: float) -> Endpoint:
     """
     endpoint = running(data_dir)
     if endpoint is None:
-        endpoint = _start(data_dir, idle_seconds)
+        with _closed_files_lock(data_dir):
+            endpoint = running(data_dir) or _start(data_dir, idle_seconds)
     touch(data_dir)
     return endpoint
+
+
+@contextmanager
+def closed_files(data_dir: Path) -> Iterator[Path]:
+    """Stop this directory's server and yield the directory of its files, which no process
+    has open until the block ends; who needs a server meanwhile waits.
+
+    Raises:
+        StoreBusy: another process keeps them closed.
+        StoreError: the server does not stop.
+    """
+    with _closed_files_lock(data_dir):
+        stop(data_dir)
+        lock = FileLock(data_dir / _LOCK)
+        try:
+            lock.acquire(timeout=_START_SECONDS)
+        except Timeout:
+            raise StoreBusy(f"a process that does not answer owns {data_dir / 'chroma'}") from None
+        try:
+            (data_dir / _LOG).unlink(missing_ok=True)
+            yield data_dir / "chroma"
+        finally:
+            lock.release()
+
+
+@contextmanager
+def _closed_files_lock(data_dir: Path) -> Iterator[None]:
+    data_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(data_dir / _CLOSED, timeout=_CLOSED_SECONDS):
+            yield
+    except Timeout:
+        raise StoreBusy(
+            f"a process has been rewriting {data_dir / 'chroma'} for "
+            f"{_CLOSED_SECONDS:.0f} s; wait for it, then try again"
+        ) from None
 
 
 def touch(data_dir: Path) -> None:

@@ -9,7 +9,9 @@ that holds a plain `str` is refused before anything is written.
 from __future__ import annotations
 
 import dataclasses
+import glob
 import os
+import re
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -214,6 +216,48 @@ class Lake:
     def delete(self, table: Table, project: str, session_id: str) -> None:
         """Remove a session's file of one table, if it is there."""
         self.path(table, project, session_id).unlink(missing_ok=True)
+
+    def remove_session(self, project: str, session_id: str) -> int:
+        """Remove a session's files of every table that has a directory here, and what
+        killed writers left of them; return how many files there were."""
+        name = re.escape(f"{_encoded(session_id)}.parquet")
+        own = re.compile(rf"{name}(\.\d+{re.escape(_STAGING_SUFFIX)})?")
+        removed = 0
+        for directory in self._directories_of(project):
+            for path in list(directory.iterdir()):
+                if own.fullmatch(path.name):
+                    path.unlink()
+                    removed += 1
+        return removed
+
+    def remove_project(self, project: str) -> None:
+        """Remove a project's directories, which hold no session any more, and its lock."""
+        for directory in self._directories_of(project):
+            directory.rmdir()
+        self.lock_path(project).unlink(missing_ok=True)
+
+    def _directories_of(self, project: str) -> list[Path]:
+        return sorted(self.root.glob(f"*/{glob.escape(_PARTITION_PREFIX + _encoded(project))}"))
+
+    def amend_footer(
+        self, table: Table, project: str, session_id: str, footer: Mapping[str, str]
+    ) -> None:
+        """Replace what a session's file says of itself; its rows stay as they are."""
+        path = self.path(table, project, session_id)
+        rows = self.read(table, project, session_id)
+        kept = {
+            name: value
+            for name, value in (rows.schema.metadata or {}).items()
+            if name == b"ARROW:schema"
+        }
+        staging = path.with_name(f"{path.name}.{os.getpid()}{_STAGING_SUFFIX}")
+        try:
+            metadata = {**kept, **{name.encode(): text.encode() for name, text in footer.items()}}
+            amended = rows.replace_schema_metadata(metadata)
+            pq.write_table(amended, staging, compression="zstd", compression_level=3)
+            staging.replace(path)
+        finally:
+            staging.unlink(missing_ok=True)
 
     def size(self, table: Table, project: str) -> int:
         """Return the bytes on disk of a project's files of one table."""

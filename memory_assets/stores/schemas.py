@@ -83,6 +83,35 @@ REDACTED_RECORDS = Table(
     key="seq",
 )
 
+_UNTRACED = "null where only the tag is left of it."
+REDACTION_AUDIT = Table(
+    "redaction_audit",
+    pa.schema(
+        [
+            _WHERE[0],
+            *_WHERE[2:],
+            _field("agent_id", pa.string(), "Subagent that wrote the record.", nullable=True),
+            _field("seq", pa.int64(), "Record that it was in: its position in its source file."),
+            _field("record_uuid", pa.string(), "The agent's id of the record."),
+            _field("field", pa.string(), "Column of the record: text, command, paths[0], ..."),
+            _field("rule", pa.string(), "Rule that found it."),
+            _field(
+                "start",
+                pa.int64(),
+                f"Where it began in the field, in characters; {_UNTRACED}",
+                nullable=True,
+            ),
+            _field("end", pa.int64(), f"Where it ended; {_UNTRACED}", nullable=True),
+            _field("length", pa.int64(), f"Characters taken out; {_UNTRACED}", nullable=True),
+            _field("tag", pa.string(), "What stands in its place; keyed, so equal for equal keys."),
+            _field("ruleset_version", pa.string(), "Rules and settings that were applied."),
+            _field("engine_version", pa.string(), "Version of the engine that applied them."),
+        ]
+    ),
+    models.AppliedRedaction,
+    key="seq",
+)
+
 TURN_CHUNKS = Table(
     "turn_chunks",
     pa.schema(
@@ -205,6 +234,7 @@ TABLES = {
     table.name: table
     for table in (
         REDACTED_RECORDS,
+        REDACTION_AUDIT,
         TURN_CHUNKS,
         TURN_EMBEDDINGS,
         USER_PROMPTS,

@@ -24,6 +24,7 @@ from memory_assets.stores import chroma_server
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
+    from chromadb.api.collection_configuration import CreateCollectionConfiguration
     from chromadb.api.models.Collection import Collection as ChromaCollection
 
 Metadata = dict[str, str | int | float | bool]
@@ -32,6 +33,9 @@ Where = dict[str, Any]
 UPSERT_BATCH = 1_000
 """Rows a request: 2,400 rows/s, no gain beyond (performance.md, section 3)."""
 _READ_BATCH = 5_000
+
+_CONFIGURATION: CreateCollectionConfiguration = {"hnsw": {"space": "cosine"}}
+_REPLACEMENT, _REPLACED = ".replacement", ".replaced"
 
 SUMMARIES = "session-summaries"
 PROMPTS = "user-prompts"
@@ -84,7 +88,7 @@ class VectorStore:
             raw = self._client.get_or_create_collection(
                 name,
                 metadata={**vars(versions), "incarnation": uuid.uuid4().hex},
-                configuration={"hnsw": {"space": "cosine"}},
+                configuration=_CONFIGURATION,
                 embedding_function=None,
             )
             found = dict(raw.metadata or {})
@@ -116,6 +120,41 @@ class VectorStore:
         if name in self.names():
             with _chroma_errors(self.url):
                 self._client.delete_collection(name)
+
+    def begin_replacement(self, name: str) -> Collection:
+        """Return an empty collection that `replace` can put in the place of `name`: of the
+        same versions and incarnation, so that nothing has to be indexed again for it.
+
+        What an interrupted replacement left is taken up or dropped. Searches go on in the
+        old collection meanwhile.
+
+        Raises:
+            NotFound: there is no such collection, nor a replacement that was begun.
+        """
+        there = set(self.names())
+        beside = f"{name}{_REPLACEMENT}"
+        model = next((known for known in (name, beside) if known in there), None)
+        if model is None:
+            raise NotFound(f"no collection {name}")
+        with _chroma_errors(self.url):
+            raw = self._client.get_collection(model, embedding_function=None)
+            metadata = dict(raw.metadata or {})
+            for leftover in {beside, f"{name}{_REPLACED}"} & there:
+                self._client.delete_collection(leftover)
+            raw = self._client.create_collection(
+                beside, metadata=metadata, configuration=_CONFIGURATION, embedding_function=None
+            )
+        return Collection(raw, self.url)
+
+    def replace(self, name: str) -> None:
+        """Let the replacement of `name` take its place, and delete the old one. For some
+        milliseconds there is no collection of that name."""
+        old, new = f"{name}{_REPLACED}", f"{name}{_REPLACEMENT}"
+        with _chroma_errors(self.url):
+            if name in self.names():
+                self._client.get_collection(name, embedding_function=None).modify(name=old)
+            self._client.get_collection(new, embedding_function=None).modify(name=name)
+        self.drop(old)
 
 
 class Collection:
@@ -172,6 +211,13 @@ class Collection:
     def ids(self, where: Where) -> set[str]:
         """Return the ids of the rows that match."""
         return {row_id for row_id, _ in self._metadatas(where)}
+
+    def keys_of(self, where: Where) -> dict[str, tuple[str, str]]:
+        """Return (project, session id) of each row that matches, by id."""
+        return {
+            row_id: (str(meta.get("project", "")), str(meta.get("session_id", "")))
+            for row_id, meta in self._metadatas(where)
+        }
 
     def _metadatas(self, where: Where) -> Iterator[tuple[str, Mapping[str, Any]]]:
         offset = 0

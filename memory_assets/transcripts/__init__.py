@@ -7,6 +7,7 @@ error or report carries text of a transcript.
 """
 
 from memory_assets.transcripts.base import BadLine, Known, Reader, ReadReport, Source
+from memory_assets.transcripts.fingerprints import file_fingerprint
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,
     READERS,
@@ -25,6 +26,7 @@ __all__ = [
     "Reader",
     "Source",
     "discover",
+    "file_fingerprint",
     "read_session",
     "reader_by_agent",
     "reader_for",

@@ -201,9 +201,10 @@ def expected() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def engines() -> dict[str, Any]:
-    """The real redactor, embedder and summarizer, loaded once."""
-    names = ("redactor", "embedder", "summarizer")
+    """The real redactor, embedder and summarizer, loaded once, and the key of them all."""
+    names = ("install_key", "redactor", "embedder", "summarizer")
     loaded = Components(load_settings(data_dir=Path("nowhere")))
+    vars(loaded)["install_key"] = bytes(range(32))
     return {name: getattr(loaded, name) for name in names}
 
 
@@ -215,6 +216,7 @@ def finished(
     its Chroma server is stopped: see `memory`."""
     root = tmp_path_factory.mktemp("finished")
     _copy_sample(root)
+    (root / "home").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(root / "home"))
         for name in os.environ:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import verify
+from memory_assets.pipeline.proof import verify
 from memory_assets.stores.schemas import TURN_CHUNKS
 
 STAGES = (
@@ -66,6 +66,7 @@ def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
 
         with monkeypatch.context() as patch:
             patch.setattr(memory.components.catalog, "put_product", crash)
+            patch.setattr(memory.components.catalog, "put_redacted", crash)
             patch.setattr(memory.components.catalog, "put_source", crash)
             with pytest.raises(Crash):
                 memory.run([stage], [memory.harbor])

@@ -13,6 +13,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from memory_assets.pipeline.proof.deep_scan import deep_scan
+from memory_assets.pipeline.proof.deep_scan_forms import MIN_CANARY_BYTES
+from memory_assets.redaction.known import KnownValues
 from memory_assets.settings import SAMPLE_DIR
 
 _PIECE = 20
@@ -87,6 +90,21 @@ def test_no_planted_secret_is_in_anything_that_was_written(
     assert found == set()
 
 
+def test_no_planted_secret_is_there_in_any_form(finished: Any, secrets: dict[str, str]) -> None:
+    """Nor escaped, percent-encoded, in base64 or UTF-16, nor inside a database's pages: the
+    deep scan with the planted values as canaries."""
+    canaries = [
+        (name, piece)
+        for name, secret in secrets.items()
+        for piece in _pieces(secret)
+        if len(piece.encode()) >= MIN_CANARY_BYTES
+    ]
+    assert len({name for name, _ in canaries}) >= 8
+    roots = [finished.data_dir, finished.root / "home"]
+    scanned = deep_scan(roots, canaries, KnownValues(bytes(32)))
+    assert scanned.hits == [] and scanned.unreadable == [] and scanned.files > 50
+
+
 def test_the_search_for_secrets_would_find_them(finished: Any, secrets: dict[str, str]) -> None:
     """In the transcripts all of them are found this way, so the test above means something."""
     words = [
@@ -102,7 +120,7 @@ def test_the_search_for_secrets_would_find_them(finished: Any, secrets: dict[str
 def test_what_stood_beside_the_secrets_is_kept(finished: Any) -> None:
     """Redaction leaves a tag in the place of a secret and the words around it."""
     texts = "\n".join(row["text"] for row in finished.rows("redacted_records"))
-    assert len(set(re.findall("<redacted:([a-z0-9-]+)>", texts))) >= 8
+    assert len(set(re.findall("<redacted:([a-z0-9-]+):[0-9a-f]{12}>", texts))) >= 8
     assert "<redacted-file-contents-of-" in texts
 
 

@@ -36,7 +36,7 @@ class Renamed:
 
 def _fingerprint(memory: Any) -> str:
     sources = find_sources(memory.components)[memory.harbor]
-    return project_fingerprint(memory.components, sources)
+    return project_fingerprint(memory.components, memory.harbor, sources)
 
 
 def test_a_new_memory_has_everything_to_do(fresh: Any, expected: Any) -> None:

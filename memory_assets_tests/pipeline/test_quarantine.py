@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.errors import RedactionFailed, TranscriptError
-from memory_assets.models import Record, RedactedRecord
+from memory_assets.models import Record
 from memory_assets.pipeline import scan
-from memory_assets.redaction import Redactor
+from memory_assets.redaction import RecordRedaction, Redactor, SessionRedactor
 
 LAKE_STAGES = (
     "raw_sessions",
@@ -38,11 +38,31 @@ class FailingRedactor:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def redact_record(self, record: Record, **where: Any) -> RedactedRecord:
-        """Redact, or raise an error that quotes the text."""
-        if record.session_id == self._session_id and MARK in record.text:
-            self.failures += 1
-            raise self._error(f"cannot redact {record.text}")
+    def session(self, session_id: str, known: frozenset[bytes] = frozenset()) -> Any:
+        """The session's redactor; for the one session, one that raises."""
+        inner = self._inner.session(session_id, known)
+        return FailingSession(self, inner) if session_id == self._session_id else inner
+
+    def fail(self, record: Record) -> None:
+        """Raise an error that quotes the text."""
+        self.failures += 1
+        raise self._error(f"cannot redact {record.text}")
+
+
+class FailingSession:
+    """A session's redactor that raises on what holds the mark."""
+
+    def __init__(self, redactor: FailingRedactor, inner: SessionRedactor) -> None:
+        self._redactor = redactor
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def redact_record(self, record: Record, **where: Any) -> RecordRedaction:
+        """Redact, or raise."""
+        if MARK in record.text:
+            self._redactor.fail(record)
         return self._inner.redact_record(record, **where)
 
 

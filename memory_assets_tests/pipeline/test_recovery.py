@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import chunk, verify
+from memory_assets.pipeline import chunk
 from memory_assets.pipeline.index import SESSIONS_INDEX
+from memory_assets.pipeline.proof import verify
 from memory_assets.redaction import RedactionSettings, load_redactor
 from memory_assets.stores.schemas import REDACTED_RECORDS
 from memory_assets.stores.vectors import sessions_collection
@@ -57,7 +58,7 @@ def test_sessions_whose_files_are_gone_follow_new_rules(memory: Any) -> None:
     before = len(memory.rows("redacted_records", memory.harbor))
     path.unlink()
     memory.run()
-    stricter = load_redactor(RedactionSettings(max_file_bytes=64))
+    stricter = load_redactor(RedactionSettings(max_file_bytes=64), bytes(32))
     memory.reopen(redactor=stricter)
     memory.run()
     rows = memory.rows("redacted_records", memory.harbor)

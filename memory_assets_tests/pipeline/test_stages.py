@@ -166,7 +166,7 @@ def test_one_appended_turn_changes_one_session_at_every_stage(memory: Any) -> No
     assert embedded["texts_embedded"] == len(new)
     assert memory.reports["session_collection", memory.harbor].rows_written == len(new)
     written = {path for path, at in memory.lake_files().items() if files.get(path) != at}
-    assert len(written) == 7
+    assert len(written) == 8
     assert all(memory.flaky in path for path in written)
     memory.assert_collections_equal_the_lake()
     assert memory.behind() == []

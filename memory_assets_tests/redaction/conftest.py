@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_assets.redaction import Redactor, load_redactor
-from memory_assets.redaction.formats import ALPHABETS
+from memory_assets.redaction.rules.formats import ALPHABETS
 
 _RUN = re.compile(r"\{([a-zA-Z]):(\d+)(?:,(\d*))?\}")
 _UUID = "{h:8}-{h:4}-{h:4}-{h:4}-{h:12}"
@@ -19,8 +19,14 @@ Fake = Callable[..., str]
 
 @pytest.fixture(scope="session")
 def redactor() -> Redactor:
-    """A redactor with default settings."""
-    return load_redactor()
+    """A redactor with default settings, under a key of its own."""
+    return load_redactor(key=bytes(32))
+
+
+@pytest.fixture(scope="session")
+def named() -> Callable[[str], str]:
+    """Shows tags by their rule alone: `<redacted:github-token>`."""
+    return lambda text: re.sub(r"(<redacted:[a-z0-9-]+):[0-9a-f]{12}>", r"\1>", text)
 
 
 @pytest.fixture(scope="session")

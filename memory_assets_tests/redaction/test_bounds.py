@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 import time
 from pathlib import Path
 from types import ModuleType
@@ -48,6 +50,7 @@ HOSTILE = (
     "\x1b[",
     "\x1b]",
     "<redacted:x>",
+    "<redacted:x:0123456789ab>",
     "AA:",
     "7Q~",
     " -p x",
@@ -56,6 +59,24 @@ HOSTILE = (
     "{",
     "0123456789abcdef.",
     "abcdefghij123456789012345.",
+    "\\n",
+    "\\\\",
+    "\\u0041",
+    "a\\n\n",
+    "%41",
+    "a%41\n",
+    "QUJDREVGR0hJSktM",
+    "QUJDREVGR0hJSktM/",
+    "ab12cd34\n",
+    "abcdefgh12345678abcdefgh12345678abcdefgh12345678abcdefgh12345678\n",
+    "     1→ab12cd34\n",
+    "/home/alice",
+    "/home/alice/a ",
+    "\\Users\\a",
+    "C:\\Users\\a b",
+    "alice@corp-mail.io ",
+    "a@b.",
+    "@",
 )
 
 
@@ -68,26 +89,30 @@ def test_hostile_repetition_is_scanned_in_linear_time(unit: str, redactor: Redac
     assert time.process_time() - begin < SECONDS
 
 
-def _benchmark() -> ModuleType:
+def _scores() -> ModuleType:
     spec = importlib.util.spec_from_file_location(
-        "redaction_benchmark", CHECKOUT / "benchmarks" / "redaction.py"
+        "redaction_scores", CHECKOUT / "benchmarks" / "redaction_scores.py"
     )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
 def test_the_bars_hold_on_labelled_data(redactor: Redactor) -> None:
     """Recall and false alarms are what docs and README claim, by the benchmark's own scoring."""
-    benchmark = _benchmark()
-    archive = benchmark.data_dir() / "redaction.jsonl.xz"
+    beside = CHECKOUT.parent / "shared" / "data"
+    archive = Path(os.environ.get("MEMORY_BENCH_DATA", beside)) / "redaction.jsonl.xz"
     if not archive.is_file():
         pytest.skip("redaction.jsonl.xz is not beside the checkout (set MEMORY_BENCH_DATA)")
-    tally, _ = benchmark.score(redactor, benchmark.read_items(archive))
-    share = {row: count / whole for row, (count, whole) in tally.items()}
-    assert share["recall", "third-party"] >= 0.84
-    assert share["recall", "in transcripts"] >= 0.97
-    assert share["touched", "benign"] <= 0.003
-    assert share["touched", "benign_hard"] <= 0.06
+    scores = _scores()
+    items = scores.read_items(archive)
+    found = ([(f.start, f.end, f.rule) for f in redactor.find(item["text"])] for item in items)
+    result = scores.score("ours", items, found)
+    assert result.share("recall", "third-party items") >= 0.84
+    assert result.share("recall", "transcript contexts") >= 0.99
+    assert result.share("recall by context", "linewrap") >= 0.9
+    assert result.share("touched", "benign") <= 0.003
+    assert result.share("touched", "benign_hard") <= 0.06

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import memory_assets.redaction
 from memory_assets.errors import RedactionUnavailable
-from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
-from memory_assets.redaction.anchored import ANCHORED_RULES
+from memory_assets.redaction import (
+    RedactionSettings,
+    Redactor,
+    load_redactor,
+    ruleset_version,
+)
 from memory_assets.redaction.redactor import build_redactor
-from memory_assets.redaction.tokens import TOKEN_FORMATS
+from memory_assets.redaction.rules.anchored import ANCHORED_RULES
+from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
 
 PACKAGE = Path(memory_assets.redaction.__file__).parent
 TESTS = Path(__file__).parent
+KEY = bytes(32)
 
 
 def test_a_rule_that_does_not_compile_refuses_to_load() -> None:
     """A malformed row raises RedactionUnavailable that names the rule."""
     with pytest.raises(RedactionUnavailable, match="broken-rule") as caught:
-        build_redactor(RedactionSettings(), [("broken-rule", "xyz_{q:30}")], ANCHORED_RULES)
+        build_redactor(RedactionSettings(), [("broken-rule", "xyz_{q:30}")], ANCHORED_RULES, KEY)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
 
@@ -30,7 +39,7 @@ def test_a_rule_that_does_not_compile_refuses_to_load() -> None:
 def test_a_rule_that_misses_its_canary_refuses_to_load() -> None:
     """A row whose tokens the engine cannot find raises RedactionUnavailable."""
     with pytest.raises(RedactionUnavailable, match="too-short misses its canary") as caught:
-        build_redactor(RedactionSettings(), [("too-short", "zz_{a:4}")], ANCHORED_RULES)
+        build_redactor(RedactionSettings(), [("too-short", "zz_{a:4}")], ANCHORED_RULES, KEY)
     assert "zz_" not in str(caught.value)
 
 
@@ -38,46 +47,97 @@ def test_a_rule_that_touches_harmless_text_refuses_to_load() -> None:
     """A row that would take lockfile hashes for tokens raises RedactionUnavailable."""
     rows = [*TOKEN_FORMATS, ("greedy", "sha512-{b:30,}")]
     with pytest.raises(RedactionUnavailable, match="greedy touches harmless text"):
-        build_redactor(RedactionSettings(), rows, ANCHORED_RULES)
+        build_redactor(RedactionSettings(), rows, ANCHORED_RULES, KEY)
 
 
 def test_a_missing_anchored_rule_is_noticed() -> None:
     """An anchored rule whose pattern no longer finds its sample refuses to load."""
     broken = dataclasses.replace(ANCHORED_RULES[0], sample="nothing to see")
     with pytest.raises(RedactionUnavailable, match=ANCHORED_RULES[0].name):
-        build_redactor(RedactionSettings(), TOKEN_FORMATS, (broken,))
+        build_redactor(RedactionSettings(), TOKEN_FORMATS, (broken,), KEY)
 
 
 def test_settings_cannot_turn_redaction_off() -> None:
-    """The settings hold limits of the file-content policy and nothing else."""
+    """The settings hold limits of the file-content policy, kinds of personal data and
+    which engine looks (they find the same), no more."""
     names = {field.name for field in dataclasses.fields(RedactionSettings)}
-    assert names == {"max_file_bytes", "allowlist"}
+    assert names == {"max_file_bytes", "allowlist", "personal", "engine"}
 
 
 def test_the_package_reads_no_environment() -> None:
-    """No module of the package imports `os`, so no variable can reach it."""
-    for module in PACKAGE.glob("*.py"):
+    """No module of the package asks for a variable, so none can reach it."""
+    for module in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                assert "os" not in {alias.name.split(".")[0] for alias in node.names}, module.name
+            if isinstance(node, ast.Attribute):
+                assert node.attr not in ("environ", "environb", "getenv"), module.name
             elif isinstance(node, ast.ImportFrom):
-                assert (node.module or "").split(".")[0] != "os", module.name
+                assert node.module != "os" or not {n.name for n in node.names} & {
+                    "environ",
+                    "getenv",
+                }, module.name
 
 
 def test_the_version_follows_rules_and_settings(redactor: Redactor) -> None:
     """Equal tables and settings give one version; a changed row or limit another."""
-    assert load_redactor().ruleset_version == redactor.ruleset_version
-    other_limit = load_redactor(RedactionSettings(max_file_bytes=1))
-    other_rules = build_redactor(RedactionSettings(), TOKEN_FORMATS[1:], ANCHORED_RULES)
+    assert load_redactor(key=KEY).ruleset_version == redactor.ruleset_version
+    other_limit = load_redactor(RedactionSettings(max_file_bytes=1), KEY)
+    other_rules = build_redactor(RedactionSettings(), TOKEN_FORMATS[1:], ANCHORED_RULES, KEY)
     versions = {r.ruleset_version for r in (redactor, other_limit, other_rules)}
     assert len(versions) == 3
     assert all(len(version) < 24 for version in versions)
 
 
+def test_the_version_is_known_without_loading(redactor: Redactor) -> None:
+    """The version of the shipped rules is that of a loaded redactor, and costs next to nothing."""
+    assert ruleset_version() == redactor.ruleset_version
+    begin = time.process_time()
+    versions = {
+        ruleset_version(settings)
+        for settings in (
+            RedactionSettings(),
+            RedactionSettings(max_file_bytes=1),
+            RedactionSettings(allowlist=("a",)),
+            RedactionSettings(personal=()),
+            RedactionSettings(personal=("email",)),
+        )
+    }
+    assert time.process_time() - begin < 0.2
+    assert len(versions) == 5
+
+
+def test_the_version_is_the_same_in_every_process(redactor: Redactor) -> None:
+    """It depends on no hash seed, no order of imports and no key."""
+    code = "from memory_assets.redaction import ruleset_version; print(ruleset_version())"
+    for seed in ("1", "2"):
+        environment = {
+            "PYTHONHASHSEED": seed,
+            "PYTHONPATH": str(PACKAGE.parents[1]),
+            "HOME": "/nonexistent",
+        }
+        shown = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        )
+        assert shown.stdout.strip() == redactor.ruleset_version
+
+
+def test_without_a_key_it_refuses_to_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key, no tags, no redaction: the error says what to do."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "file"))
+    with pytest.raises(RedactionUnavailable, match=r"install\.key"):
+        load_redactor()
+
+
 def test_no_rule_name_stands_twice() -> None:
-    """Each rule is one row."""
-    rules = [row[0] for row in TOKEN_FORMATS] + [rule.name for rule in ANCHORED_RULES]
-    assert len(rules) == len(set(rules))
+    """Each format is one row; anchored rules of one name differ in where they look or how."""
+    formats = [row[0] for row in TOKEN_FORMATS]
+    assert len(formats) == len(set(formats))
+    anchored = [(rule.name, rule.anchor, rule.pattern) for rule in ANCHORED_RULES]
+    assert len(anchored) == len(set(anchored))
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from memory_assets.models import Record
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
-from memory_assets.redaction.policy import files_read, is_sensitive
+from memory_assets.redaction.policy.contents import files_read, is_sensitive
 
 LIMIT = 200
 LARGE = "x = 1  # nothing secret\n" * 20
@@ -18,7 +19,9 @@ SMALL = "x = 1\n"
 @pytest.fixture(scope="module")
 def strict() -> Redactor:
     """A redactor with a low limit that lets the documentation stay."""
-    return load_redactor(RedactionSettings(max_file_bytes=LIMIT, allowlist=("docs/**", "*.rst")))
+    return load_redactor(
+        RedactionSettings(max_file_bytes=LIMIT, allowlist=("docs/**", "*.rst")), bytes(32)
+    )
 
 
 def record(text: str, **fields: Any) -> Record:
@@ -88,12 +91,13 @@ def test_large_writes_keep_the_path(strict: Redactor) -> None:
 
 
 def test_large_edits_and_patches_go(strict: Redactor) -> None:
-    """Old and new text of an edit count together; a patch is contents from its beginning."""
+    """Old and new text of an edit count together; a patch keeps the names of its files."""
     both = f"{LARGE[:150]}\nnew_string:\n{LARGE[:150]}"
     edit = record(f"file_path: a.py\nold_string:\n{both}", kind="tool_use", tool_name="Edit")
     assert kept(strict, edit) == f"file_path: a.py\nold_string:\n{tag(both)}"
-    patch = f"*** Begin Patch\n*** Update File: a.py\n{LARGE}"
-    assert kept(strict, record(patch, kind="tool_use", tool_name="apply_patch")) == tag(patch)
+    head = "*** Begin Patch\n*** Update File: a.py\n"
+    patch = record(head + LARGE, kind="tool_use", tool_name="apply_patch")
+    assert kept(strict, patch) == head + tag(LARGE)
 
 
 def test_a_large_here_document_goes(strict: Redactor) -> None:
@@ -144,11 +148,11 @@ def test_paths_that_leave_the_allowlist_do_not_stay(
     assert kept(strict, record(LARGE, tool_name="Read", paths=paths)) == tag(LARGE)
 
 
-def test_allowlisted_contents_are_scanned(strict: Redactor) -> None:
+def test_allowlisted_contents_are_scanned(strict: Redactor, named: Callable[[str], str]) -> None:
     """The allowlist keeps text, not secrets."""
     text = LARGE + "DB_PASSWORD=" + "Tr0ub4dor" + "3x\n"
     left = kept(strict, record(text, tool_name="Read", paths=("docs/a.md",)))
-    assert left == LARGE + "DB_PASSWORD=<redacted:assigned-password>\n"
+    assert named(left) == LARGE + "DB_PASSWORD=<redacted:assigned-password>\n"
 
 
 def test_redact_takes_a_path_too(strict: Redactor) -> None:
@@ -183,7 +187,12 @@ def test_harmless_neighbours_are_not_sensitive(path: str) -> None:
         ("rg -n needle src", ("src",)),
         ("cat a | python run.py", ()),
         ("echo hello", ()),
-        ("cat 'unclosed", ()),
+        ("cat 'unclosed", ("unclosed",)),
+        ("for f in a b; do sudo cat lib/$f; done", ("lib/$f",)),
+        ("# don't\ncat a.py", ("a.py",)),
+        ("jq .name package.json", ("package.json",)),
+        ("gh pr list | grep open", ()),
+        ("sed -i s/a/b/ a.py", ()),
         ("", ()),
     ],
 )

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
-from memory_assets.redaction.formats import compile_template
-from memory_assets.redaction.selftest import BENIGN, structural_canaries
-from memory_assets.redaction.tokens import TOKEN_FORMATS
+from memory_assets.redaction.engine.selftest import BENIGN, structural_canaries
+from memory_assets.redaction.rules.formats import compile_template
+from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
 
-REDACTOR = load_redactor()
-SMALL_LIMIT = load_redactor(RedactionSettings(max_file_bytes=64))
+KEY = bytes(32)
+REDACTOR = load_redactor(key=KEY)
+SMALL_LIMIT = load_redactor(RedactionSettings(max_file_bytes=64), KEY)
 
 TOKENS = [compile_template(source).sample for row in TOKEN_FORMATS for source in row[1:]]
 PIECES = [
@@ -37,6 +38,7 @@ PIECES = [
     "\x1b[0m",
     "<redacted:",
     "<redacted:github-token>",
+    "<redacted:github-token:0123456789ab>",
     "<redacted-file-contents-of-9-bytes>",
     "$2b$12$",
     "=",
@@ -53,6 +55,12 @@ PIECES = [
     ">",
     "{",
     "}",
+    "/home/alice/",
+    "alice@corp-mail.io",
+    "C:\\Users\\",
+    "\\u003d",
+    "%3D",
+    "UEFTU1dPUkQ9VHIwdWI0ZG9yM3gK",
     "é→\ud800\u2028",
     "a1B2c3D4e5F6g7H8",
 ]
@@ -85,7 +93,7 @@ def test_findings_refer_to_the_input(text: str) -> None:
     """Replacing each finding's span of the input by its tag gives the redacted text."""
     result = REDACTOR.redact(text)
     rebuilt, position = "", 0
-    for finding in result.findings:
+    for finding in sorted((*result.findings, *result.personal), key=lambda f: f.start):
         assert position <= finding.start < finding.end <= len(text)
         rebuilt += text[position : finding.start] + finding.tag
         position = finding.end

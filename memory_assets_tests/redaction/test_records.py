@@ -14,9 +14,10 @@ from memory_assets.errors import RedactionFailed
 from memory_assets.models import Record, RedactedRecord
 from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction import Finding, Redaction, Redactor, load_redactor
-from memory_assets.redaction.engine import Scanner
+from memory_assets.redaction.engine.scanner import Scanner
 
 Fake = Callable[..., str]
+Named = Callable[[str], str]
 
 FREE = ("text", "command", "cwd", "git_branch", "tool_name", "subtype", "model", "agent_version")
 IDS = (
@@ -79,21 +80,24 @@ def test_facts_are_copied_and_texts_are_sealed(redactor: Redactor) -> None:
 
 
 @pytest.mark.parametrize("name", FREE)
-def test_every_free_string_is_redacted(name: str, redactor: Redactor, fake: Fake) -> None:
+def test_every_free_string_is_redacted(
+    name: str, redactor: Redactor, fake: Fake, named: Named
+) -> None:
     """A token in any free field goes and is counted."""
     token = fake("ghp_{a:36}")
     redacted = redact(redactor, plain_record(**{name: f"x {token} y"}))
-    assert getattr(redacted, name) == "x <redacted:github-token> y"
+    assert named(getattr(redacted, name)) == "x <redacted:github-token> y"
     assert redacted.redactions == 1
     assert token not in repr(redacted)
 
 
-def test_paths_and_project_root_are_redacted(redactor: Redactor, fake: Fake) -> None:
+def test_paths_and_project_root_are_redacted(redactor: Redactor, fake: Fake, named: Named) -> None:
     """A token in a path or in the root goes too."""
     token = fake("ghp_{a:36}")
     redacted = redact(redactor, plain_record(paths=("ok.py", f"/x/{token}/y")), f"/r/{token}")
-    assert redacted.paths == ("ok.py", "/x/<redacted:github-token>/y")
-    assert redacted.project_root == "/r/<redacted:github-token>"
+    assert redacted.paths[0] == "ok.py"
+    assert named(redacted.paths[1]) == "/x/<redacted:github-token>/y"
+    assert named(redacted.project_root) == "/r/<redacted:github-token>"
     assert redacted.redactions == 2
 
 
@@ -118,11 +122,11 @@ def test_a_failure_inside_leaks_nothing(
     """Whatever goes wrong becomes RedactionFailed with ids only: no text, cause or context."""
     secret = "the quick brown " + "s3cret"
 
-    def explode(self: Scanner, text: str) -> list[object]:
+    def explode(self: Scanner, text: str, homes_first: bool = False) -> list[object]:
         raise ValueError(f"cannot scan {text}")
 
-    broken = load_redactor()
-    monkeypatch.setattr(Scanner, "scan", explode)
+    broken = load_redactor(key=bytes(32))
+    monkeypatch.setattr(Scanner, "look", explode)
     with pytest.raises(RedactionFailed, match="record 7 could not be redacted") as caught:
         redact(broken, plain_record(text=secret))
     assert caught.value.__cause__ is None

@@ -10,6 +10,7 @@ import pytest
 from memory_assets.redaction import Redactor
 
 Fake = Callable[..., str]
+Named = Callable[[str], str]
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,21 @@ Fake = Callable[..., str]
         ("Cookie: theme=dark; session={s}; lang=en", "cookie"),
         ("Set-Cookie: sid={s}; Path=/", "cookie"),
         ("$2b$12${s}{s}", "password-hash"),
+        ("jdbc:postgresql://db:5432/app?user=app&password={s}", "jdbc-url"),
+        ("machine api.example.com login app password {s}", "netrc-password"),
+        ("AccountName=app;AccountKey={s}{s}==;EndpointSuffix=x", "azure-account-key"),
+        ("Endpoint=sb://x/;SharedAccessKey={s}{s}=", "shared-access-key"),
+        ("https://x/blob?sv=2022-11-02&sig={s}{s}%3D", "shared-access-signature"),
+        ("Authorization: SSWS {s}", "assigned-secret"),
+        ("Authorization: Token token={s}", "assigned-secret"),
+        ("PRIVATE-TOKEN: {s}", "assigned-secret"),
+        ('#define API_KEY "{s}"', "assigned-secret"),
+        ('<Pass encoding="base64">{s}</Pass>', "assigned-password"),
+        ("The default password is '{s}'", "spoken-password"),
+        ('new NetworkCredential("app", "{s}")', "network-credential"),
+        ('ConvertTo-SecureString "{s}" -AsPlainText -Force', "secure-string"),
+        ("net user app {s} /add", "windows-user-password"),
+        ("Private-Lines: 1\n{s}{s}\n", "putty-private-key"),
     ],
 )
 def test_secrets_told_by_their_surroundings(
@@ -40,11 +56,14 @@ def test_secrets_told_by_their_surroundings(
     assert rule in {finding.rule for finding in result.findings}
 
 
-def test_only_the_password_of_a_url_goes(redactor: Redactor) -> None:
+def test_only_the_password_of_a_url_goes(redactor: Redactor, named: Named) -> None:
     """Scheme, user, host and path stay."""
     text = "postgres://app:" + "Tr0ub4dor" + "@db.internal:5432/prod?sslmode=require"
     kept = redactor.redact(text).text
-    assert kept == "postgres://app:<redacted:url-password>@db.internal:5432/prod?sslmode=require"
+    assert (
+        named(kept)
+        == "postgres://app:<redacted:url-password>@db.internal:5432/prod?sslmode=require"
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,21 +100,23 @@ def test_basic_credentials_are_told_by_decoding(redactor: Redactor) -> None:
     ("newline", "indent"), [("\n", ""), ("\r\n", ""), ("\\n", ""), ("\n", "   7→"), ("\n", "+")]
 )
 def test_private_keys_go_whole(
-    kind: str, newline: str, indent: str, redactor: Redactor, fake: Fake
+    kind: str, newline: str, indent: str, redactor: Redactor, fake: Fake, named: Named
 ) -> None:
     """A PEM block goes with header and footer, its line ends real or escaped, numbered or not."""
     lines = [f"-----BEGIN {kind}PRIVATE KEY-----", *(fake("{b:64}", n) for n in range(5))]
     lines.append(f"-----END {kind}PRIVATE KEY-----")
     block = (newline + indent).join(lines)
     kept = redactor.redact(f"before {block} after").text
-    assert kept == "before <redacted:private-key> after"
+    assert named(kept) == "before <redacted:private-key> after"
 
 
-def test_a_key_that_is_cut_off_goes_as_far_as_it_stands(redactor: Redactor, fake: Fake) -> None:
+def test_a_key_that_is_cut_off_goes_as_far_as_it_stands(
+    redactor: Redactor, fake: Fake, named: Named
+) -> None:
     """A block without its footer loses its body all the same."""
     body = "\n".join(fake("{b:64}", n) for n in range(4))
     kept = redactor.redact("-----BEGIN RSA PRIVATE KEY-----\n" + body + "\n[truncated]").text
-    assert kept == "<redacted:private-key>\n[truncated]"
+    assert named(kept) == "<redacted:private-key>\n[truncated]"
 
 
 @pytest.mark.parametrize(
@@ -111,19 +132,45 @@ def test_mentions_of_keys_and_public_halves_stay(text: str, redactor: Redactor) 
     assert redactor.redact(text).text == text
 
 
-def test_values_of_a_kubernetes_secret_go(redactor: Redactor) -> None:
+def test_values_of_a_kubernetes_secret_go(redactor: Redactor, named: Named) -> None:
     """Under `data:` of a Secret each value goes, whatever its name."""
     value = base64.b64encode(b"Tr0ub4dor" + b"&3").decode()
     text = f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: app\ndata:\n  blob: {value}\n"
-    assert redactor.redact(text).text == text.replace(value, "<redacted:kubernetes-secret>")
+    kept = named(redactor.redact(text).text)
+    assert kept == text.replace(value, "<redacted:kubernetes-secret>")
     other = text.replace("Secret", "ConfigMap")
     assert redactor.redact(other).text == other
 
 
-def test_secrets_in_base64_go(redactor: Redactor, fake: Fake) -> None:
+def test_block_scalars_and_comments_of_a_kubernetes_secret(
+    redactor: Redactor, fake: Fake, named: Callable[[str], str]
+) -> None:
+    """A comment among the entries ends nothing; a value on lines of its own goes as well."""
+    value, other = fake("{b:40}", 1), fake("{b:24}", 2)
+    text = f"kind: Secret\ndata:\n  # made by hand\n  .conf: |\n    {value}\n  key2: {other}\n"
+    kept = named(redactor.redact(text).text)
+    assert value not in kept
+    assert other not in kept
+    assert "# made by hand" in kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Server=db;User ID=app;Password=mellon;Database=x",
+        "export DB_PASSWORD=mellon\n",
+        "REACT_APP_PASS=mellon",
+    ],
+)
+def test_a_plain_word_is_a_password_where_only_one_can_stand(text: str, redactor: Redactor) -> None:
+    """In connection strings and files of settings a word without digits goes too."""
+    assert "mellon" not in redactor.redact(text).text
+
+
+def test_secrets_in_base64_go(redactor: Redactor, fake: Fake, named: Named) -> None:
     """Base64 that decodes to text with a secret goes whole; other base64 stays."""
     hidden = base64.b64encode(f"SMTP_PASSWORD={fake('Qz7{a:20}')}\n".encode()).decode()
-    assert redactor.redact(f"$ base64 .env\n{hidden}\n").text == (
+    assert named(redactor.redact(f"$ base64 .env\n{hidden}\n").text) == (
         "$ base64 .env\n<redacted:encoded-secret>\n"
     )
     plain = base64.b64encode(b"nothing to see here, move along please").decode()

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from memory_assets.redaction import Redactor
-from memory_assets.redaction.tokens import TOKEN_FORMATS
+from memory_assets.redaction.rules import checksums
+from memory_assets.redaction.rules.tokens import CONTEXT_FORMATS, TOKEN_FORMATS
 
 Fake = Callable[..., str]
 
@@ -50,11 +51,67 @@ def test_every_format_is_found_in_every_context(
         ("AIza{w:35}", "google-api-key"),
     ],
 )
-def test_the_tag_names_the_rule(template: str, rule: str, redactor: Redactor, fake: Fake) -> None:
+def test_the_tag_names_the_rule(
+    template: str, rule: str, redactor: Redactor, fake: Fake, named: Callable[[str], str]
+) -> None:
     """The most telling rule gives the tag, also where an assignment covers the same value."""
     for text in ("see {} there", 'API_KEY="{}"', "password: {}"):
         (finding,) = redactor.find(text.format(fake(template)))
-        assert (finding.rule, finding.tag) == (rule, f"<redacted:{rule}>")
+        assert (finding.rule, named(finding.tag)) == (rule, f"<redacted:{rule}>")
+
+
+@pytest.mark.parametrize("row", CONTEXT_FORMATS, ids=lambda row: row[0])
+def test_keys_without_a_shape_are_found_beside_their_vendor(
+    row: tuple[str, ...], redactor: Redactor, fake: Fake
+) -> None:
+    """A random key of each template goes where the vendor's name and `key` stand before it."""
+    vendor = row[1].split()[0]
+    for template in row[2:]:
+        for seed in range(2):
+            key = fake(template, seed)
+            for context in ("{v}_api_key = {s}", '"{v}": {"api_key": "{s}"}', "{v} API key: {s}"):
+                text = context.replace("{v}", vendor).replace("{s}", key)
+                assert key not in redactor.redact(text).text, (row[0], template, context)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "origin https://github.com/acme/app.git (push)\n    {s} docs: a fix",
+        '"headRepository": "datadog/agent", "headSha": "{s}"',
+        "branch: {s}",
+        "segment {s} of 3",
+        "stripe@{s}",
+        "cloudflare commit {s}",
+    ],
+)
+def test_a_hash_beside_a_vendor_is_no_key(text: str, redactor: Redactor, fake: Fake) -> None:
+    """A commit's id stays where the vendor's name stands before it by chance."""
+    for seed in range(3):
+        whole = text.replace("{s}", fake("{h:40}", seed))
+        assert redactor.redact(whole).text == whole
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["acme_live_{a:24}", "zx_{a:40}", "acme-key-{h:32}", "qqx_{h:40}", "ab.cd.Qz7x{a:40}"],
+)
+def test_tokens_of_unknown_vendors_are_found_by_their_build(
+    template: str, redactor: Redactor, fake: Fake
+) -> None:
+    """A short prefix and a long random body are a token, whoever hands it out."""
+    token = fake(template)
+    assert token not in redactor.redact(f"use {token} for staging").text
+
+
+@pytest.mark.parametrize("prefix", ["gh" + "p_", "npm" + "_"])
+def test_a_valid_checksum_is_proof(prefix: str, redactor: Redactor, fake: Fake) -> None:
+    """A token that contains what stand-ins contain goes all the same if its checksum holds."""
+    body = fake("{a:20}") + "xxxxx" + fake("{a:5}", 1)
+    token = prefix + body + checksums.checksum(body)
+    assert token not in redactor.redact(f"see {token} there").text
+    wrong = prefix + body + "000000"
+    assert wrong in redactor.redact(f"see {wrong} there").text
 
 
 BENIGN = (
@@ -84,6 +141,21 @@ BENIGN = (
     "sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
     "AKIAIOSFODNN7" + "EXAMPLE",
     "ghp_" + "x" * 36,
+    "hf_requiredCharacteristicTypesForDisplayMetadata",
+    "prod_Nd7x{a:10}",
+    "user_2abc{a:23}",
+    "agent_{h:40}",
+    "ws_{h:50}",
+    "xy_{h:50}",
+    "mise-v0-linux-x64-{h:64}",
+    "Tracker-Cache_{h:40}",
+    "index-{a:8}.js",
+    "img-{h:32}.png",
+    "Pass = `entire` plugin",
+    'example: "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9"',
+    "csrf-token={b:64}==",
+    '<img src="data:image/png;base64,PHN2ZyBm{b:80}" />',
+    "from app.resource_v1beta2_api import ResourceV1beta2Api as api",
     "TestRunIntegrationSyncOverSSHShimV2",
     "tests/test_auth_k3.py::test_password_reset_token_is_invalidated[param8] PASSED",
 )

@@ -22,7 +22,7 @@ EVERY = 3
 
 
 def _sessions(root: Path) -> Iterator[SessionTurns]:
-    redactor = load_redactor()
+    redactor = load_redactor(key=bytes(32))
     for repository in sorted(root.iterdir()):
         roots = {agent: repository / below for agent, below in ROOTS.items()}
         records: dict[tuple[str, str], list[RedactedRecord]] = defaultdict(list)

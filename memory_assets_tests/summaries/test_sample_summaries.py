@@ -22,7 +22,7 @@ SAMPLE = Path(__file__).resolve().parent.parent.parent / "data" / "sample"
 @pytest.fixture(scope="module")
 def summaries() -> dict[str, Summary]:
     """The summary of each sample session by the first eight letters of its id."""
-    redactor = load_redactor()
+    redactor = load_redactor(key=bytes(32))
     roots = {
         "claude-code": SAMPLE / "claude" / "projects",
         "codex": SAMPLE / "codex",
@@ -132,7 +132,7 @@ def test_the_order_of_sets_changes_nothing() -> None:
         "from memory_assets.redaction import load_redactor\n"
         "from memory_assets.summaries import load_summarizer, session_turns\n"
         "from memory_assets.transcripts import read_session\n"
-        "redactor, digest = load_redactor(), hashlib.sha256()\n"
+        "redactor, digest = load_redactor(key=bytes(32)), hashlib.sha256()\n"
         "for path in sorted(Path(sys.argv[1]).rglob('*.jsonl')):\n"
         "    own = [redactor.redact_record(r, project='p', project_root='') for r in "
         "read_session(path)]\n"

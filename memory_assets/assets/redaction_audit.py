@@ -1,0 +1,41 @@
+"""redaction_audit: what was taken out of the archive, where, and by which rule."""
+
+import dagster as dg
+
+from memory_assets.assets.redacted_records import redacted_records
+from memory_assets.errors import no_text_in_errors
+from memory_assets.metadata import OWNERS, definition_metadata, materialized
+from memory_assets.partitions import projects
+from memory_assets.pipeline.redact import audit_project
+from memory_assets.redaction import ENGINE_VERSION
+from memory_assets.resources import MemoryResource
+from memory_assets.stores.schemas import REDACTED_RECORDS, REDACTION_AUDIT
+
+_TAGS = ("redactions", "text", "command", "paths", "cwd")
+_LINEAGE: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("field", "rule", "start", "end", "length", "tag"), _TAGS),
+    "engine_version": ("ruleset_version",),
+}
+
+
+@dg.asset(
+    deps=[redacted_records],
+    partitions_def=projects,
+    group_name="transcripts",
+    kinds={"parquet"},
+    owners=OWNERS,
+    code_version=ENGINE_VERSION,
+    metadata=definition_metadata(REDACTION_AUDIT, REDACTED_RECORDS.name, _LINEAGE),
+)
+@no_text_in_errors()
+def redaction_audit(
+    context: dg.AssetExecutionContext, memory: MemoryResource
+) -> dg.MaterializeResult[None]:
+    """Every redaction of every record: field, offsets, rule, tag and versions; never the secret.
+
+    Written together with the records, in one stage, so that neither is ever without the
+    other; this step counts it by rule.
+    """
+    components = memory.components()
+    report = audit_project(components, context.partition_key)
+    return materialized(components, report, REDACTION_AUDIT)

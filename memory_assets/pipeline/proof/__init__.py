@@ -1,0 +1,1 @@
+"""Proof at rest: verdicts on tables and collections, the independent scanner, the deep scan."""

@@ -1,0 +1,270 @@
+"""What must hold of a project's tables and collections, and whether it does.
+
+Each function returns a `Verdict` with counts, never with text. The asset checks report
+them; nothing is repaired here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow.compute as pc
+
+from memory_assets.errors import NotFound
+from memory_assets.pipeline import redact
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.index import IndexedTable
+from memory_assets.pipeline.report import input_hash
+from memory_assets.stores.catalog import Product
+from memory_assets.stores.schemas import (
+    REDACTED_RECORDS,
+    REDACTION_AUDIT,
+    TURN_CHUNKS,
+    TURN_EMBEDDINGS,
+    Table,
+)
+from memory_assets.stores.vectors import Collection
+
+_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether something holds, the counts behind it, and what to do when it does not.
+
+    `warning`: that it does not hold is to be told, and stops nothing.
+    """
+
+    passed: bool
+    counts: Mapping[str, int | str] = field(default_factory=dict)
+    remedy: str = ""
+    warning: bool = False
+
+
+def no_secrets_remain(components: Components, project: str, table: Table) -> Verdict:
+    """Whether the redactor finds nothing in any free text of a table as it lies on disk.
+
+    A file that was found clean is not read again until it or the rules change.
+    """
+    stage = f"clean/{table.name}"
+    catalog, lake = components.catalog, components.lake
+    clean = catalog.products(stage, project)
+    found: Counter[str] = Counter()
+    dirty: list[str] = []
+    scanned = 0
+    for session_id in lake.sessions(table, project):
+        stat = lake.path(table, project, session_id).stat()
+        state = input_hash(
+            components.redactor.ruleset_version, str(stat.st_mtime_ns), str(stat.st_size)
+        )
+        known = clean.get((project, session_id))
+        if known is not None and known.input_hash == state:
+            continue
+        scanned += 1
+        rules = Counter(
+            finding.rule
+            for value in lake.read_redacted_values(table, project, session_id)
+            for finding in components.redactor.find(value)
+        )
+        if rules:
+            found.update(rules)
+            dirty.append(session_id)
+        else:
+            catalog.put_product(Product(stage, project, session_id, state, ""))
+    counts: dict[str, int | str] = {
+        "files_scanned": scanned,
+        "secrets_found": found.total(),
+        "files_with_secrets": len(dirty),
+        "sessions": ", ".join(dirty[:_LISTED]),
+    }
+    counts.update({f"rule_{rule}": count for rule, count in sorted(found.items())})
+    return Verdict(
+        not found,
+        counts,
+        f"Run `memory ingest --full --project={project}`; if it stays, report the rule by name.",
+    )
+
+
+def rows_conserved(components: Components, project: str) -> Verdict:
+    """Whether every record read is accounted for: kept, dropped for a stated reason, or a
+    bad line; and every block kept is a row of redacted_records or a copy."""
+    unbalanced: list[str] = []
+    totals: Counter[str] = Counter()
+    for (_, session_id), product in components.catalog.products(redact.STAGE, project).items():
+        facts = product.facts
+        dropped = sum(facts["dropped"].values())
+        on_disk = _rows_on_disk(components, project, session_id)
+        totals.update(
+            records=facts["records"],
+            kept=facts["kept"],
+            dropped=dropped,
+            bad_lines=facts["bad_lines"],
+            blocks=facts["blocks"],
+            rows=on_disk,
+            copied=facts["copied_blocks"],
+        )
+        balanced = (
+            facts["records"] == facts["kept"] + dropped
+            and facts["blocks"] == on_disk + facts["copied_blocks"]
+        )
+        if not balanced:
+            unbalanced.append(session_id)
+    return Verdict(
+        not unbalanced,
+        {**totals, "unbalanced": len(unbalanced), "sessions": ", ".join(unbalanced[:_LISTED])},
+        f"Run `memory ingest --full --project={project}`.",
+    )
+
+
+def audit_matches_records(components: Components, project: str) -> Verdict:
+    """Whether redaction_audit has as many entries of each record as that record says."""
+    lake = components.lake
+    sessions = {
+        *lake.sessions(REDACTED_RECORDS, project),
+        *lake.sessions(REDACTION_AUDIT, project),
+    }
+    differing: list[str] = []
+    entries = records = 0
+    for session_id in sorted(sessions):
+        said = _redactions_said(components, project, session_id)
+        traced = _redactions_traced(components, project, session_id)
+        records += len(said)
+        entries += traced.total()
+        if traced != said:
+            differing.append(session_id)
+    return Verdict(
+        not differing,
+        {
+            "records_with_redactions": records,
+            "entries": entries,
+            "sessions_that_differ": len(differing),
+            "sessions": ", ".join(differing[:_LISTED]),
+        },
+        f"Run `memory ingest --full --project={project}`.",
+    )
+
+
+def nothing_quarantined(components: Components, project: str) -> Verdict:
+    """Whether no session of the project is held back; why, and since when, if one is."""
+    held = components.catalog.quarantined(project)
+    reasons = {entry.session_id: f"{entry.reason} (since {entry.since})" for entry in held}
+    return Verdict(
+        not held,
+        {"quarantined": len(held), **dict(list(reasons.items())[:_LISTED])},
+        "See `memory status`; a session is tried again when its file or the rules change.",
+    )
+
+
+def prompts_in_one_chunk(components: Components, project: str) -> Verdict:
+    """Whether each human prompt of redacted_records begins in exactly one chunk."""
+    lake = components.lake
+    missing = repeated = extra = prompts = 0
+    for session_id in lake.sessions(REDACTED_RECORDS, project):
+        records = lake.read(
+            REDACTED_RECORDS, project, session_id, ["record_uuid", "kind", "is_sidechain"]
+        ).to_pylist()
+        wanted = {row["record_uuid"] for row in records if row["kind"] == "prompt"}
+        try:
+            chunks = lake.read(TURN_CHUNKS, project, session_id, ["prompt_uuid"])
+        except NotFound:
+            starts: Counter[str] = Counter()
+        else:
+            starts = Counter(row["prompt_uuid"] for row in chunks.to_pylist() if row["prompt_uuid"])
+        prompts += len(wanted)
+        missing += len(wanted - starts.keys())
+        extra += len(starts.keys() - wanted)
+        repeated += sum(count > 1 for count in starts.values())
+    return Verdict(
+        missing == repeated == extra == 0,
+        {"prompts": prompts, "missing": missing, "repeated": repeated, "unknown": extra},
+        f"Run `memory ingest --full --project={project}`.",
+    )
+
+
+def collection_matches(components: Components, project: str, index: IndexedTable) -> Verdict:
+    """Whether the ids in the collections are exactly those of the table."""
+    products = components.catalog.products(index.stage, project).values()
+    wanted: dict[str, set[str]] = {str(made.facts["collection"]): set() for made in products}
+    for row in components.lake.read_partition(index.table, project, ["id", "agent"]).to_pylist():
+        wanted.setdefault(index.collection(row["agent"]), set()).add(row["id"])
+    missing = extra = rows = 0
+    for name, ids in wanted.items():
+        collection = _collection(components, name)
+        indexed = collection.ids({"project": project}) if collection else set()
+        rows += len(indexed)
+        missing += len(ids - indexed)
+        extra += len(indexed - ids)
+    return Verdict(
+        missing == extra == 0,
+        {"rows": rows, "missing": missing, "extra": extra},
+        f"Run `memory ingest --full --project={project}`.",
+    )
+
+
+def embedder_consistent(components: Components, project: str, index: IndexedTable) -> Verdict:
+    """Whether all vectors of the project, and the collections they are in, were made by
+    the embedder of the settings."""
+    wanted = components.embedder.embedder_id
+    others: Counter[str] = Counter()
+    rows = components.lake.read_partition(index.embeddings, project, ["embedder_id"])
+    others.update(row["embedder_id"] for row in rows.to_pylist())
+    products = components.catalog.products(index.stage, project).values()
+    for name in sorted({str(product.facts["collection"]) for product in products}):
+        collection = _collection(components, name)
+        if collection is not None and collection.embedder_id != wanted:
+            others[collection.embedder_id] += 1
+    vectors = others.pop(wanted, 0)
+    return Verdict(
+        not others,
+        {"vectors": vectors, "of_other_embedders": others.total(), "embedder_id": wanted},
+        "Run `memory ingest --full` to embed everything with the model of the settings.",
+    )
+
+
+def vectors_complete(components: Components, project: str) -> Verdict:
+    """Whether turn_embeddings holds exactly one vector for each chunk."""
+    lake = components.lake
+    chunks = lake.read_partition(TURN_CHUNKS, project, ["id", "content_hash"]).to_pylist()
+    vectors = lake.read_partition(TURN_EMBEDDINGS, project, ["id", "content_hash"]).to_pylist()
+    wanted = {(row["id"], row["content_hash"]) for row in chunks}
+    found = {(row["id"], row["content_hash"]) for row in vectors}
+    missing, extra = len(wanted - found), len(found - wanted)
+    return Verdict(
+        missing == extra == 0 and len(vectors) == len(found),
+        {"vectors": len(vectors), "missing": missing, "extra": extra},
+        f"Run `memory ingest --full --project={project}`.",
+    )
+
+
+def _collection(components: Components, name: str) -> Collection | None:
+    try:
+        return components.vectors.get(name)
+    except NotFound:
+        return None
+
+
+def _redactions_said(components: Components, project: str, session_id: str) -> Counter[str]:
+    columns = ["agent_id", "seq", "redactions"]
+    try:
+        rows = components.lake.read(REDACTED_RECORDS, project, session_id, columns)
+    except NotFound:
+        return Counter()
+    counts = rows.filter(pc.field("redactions") > 0).to_pylist()
+    return Counter({f"{row['agent_id']}:{row['seq']}": row["redactions"] for row in counts})
+
+
+def _redactions_traced(components: Components, project: str, session_id: str) -> Counter[str]:
+    try:
+        rows = components.lake.read(REDACTION_AUDIT, project, session_id, ["agent_id", "seq"])
+    except NotFound:
+        return Counter()
+    return Counter(f"{row['agent_id']}:{row['seq']}" for row in rows.to_pylist())
+
+
+def _rows_on_disk(components: Components, project: str, session_id: str) -> int:
+    try:
+        return len(components.lake.read(REDACTED_RECORDS, project, session_id, ["seq"]))
+    except NotFound:
+        return 0

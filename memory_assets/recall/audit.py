@@ -1,0 +1,259 @@
+"""The way back from a search hit to the bytes it came from, link by link.
+
+Chroma document -> row of the lake -> redacted records -> source file and byte range ->
+the runs that made each, and the rules that were applied. Every link is looked at as it is
+now; what is missing or differs is said, not raised. Nothing here holds transcript text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from memory_assets.chunking import build_turns, content_hash
+from memory_assets.errors import NotFound, StoreError
+from memory_assets.models import RedactedRecord
+from memory_assets.recall.ids import MemoryId, parse_id
+from memory_assets.recall.sources import SourceState, source_states
+from memory_assets.stores.catalog import Product
+from memory_assets.stores.lake import Lake
+from memory_assets.stores.opened import Stores
+from memory_assets.stores.schemas import (
+    PROMPT_EMBEDDINGS,
+    REDACTED_RECORDS,
+    REDACTION_AUDIT,
+    SESSION_SUMMARIES,
+    SUMMARY_EMBEDDINGS,
+    TURN_CHUNKS,
+    TURN_EMBEDDINGS,
+    USER_PROMPTS,
+    Table,
+)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of row that can be found: its table, its vectors, and its collection's stage."""
+
+    table: Table
+    vectors: Table
+    stage: str
+    version: str
+
+
+_KINDS = {
+    "turn": _Kind(TURN_CHUNKS, TURN_EMBEDDINGS, "session_collection", "chunker_version"),
+    "prompt": _Kind(USER_PROMPTS, PROMPT_EMBEDDINGS, "prompt_collection", ""),
+    "summary": _Kind(SESSION_SUMMARIES, SUMMARY_EMBEDDINGS, "summary_collection", "summarizer_id"),
+}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What stands behind an id. `rows` are the table's rows with the state of each document
+    in Chroma ("present", "differs", "missing" or "unreachable"); `records` what they were
+    made from, with byte ranges into `sources`; `redactions` what was taken out of these;
+    `runs` which Dagster run made each stage of the session."""
+
+    id: str
+    kind: str
+    project: str
+    agent: str
+    session_id: str
+    rows: list[dict[str, Any]]
+    records: list[dict[str, Any]]
+    sources: list[SourceState]
+    redactions: list[dict[str, Any]]
+    runs: list[dict[str, Any]]
+
+    @property
+    def intact(self) -> bool:
+        """Whether every document is in Chroma as the lake has it."""
+        return all(row["document"] == "present" and row["hash_matches"] for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON contract of `memory audit`."""
+        return {**asdict(self), "intact": self.intact}
+
+
+def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
+    """Return what stands behind the id of a passage, turn, prompt or summary, or behind a
+    session (its summary); `key` is the installation's, of the source files' fingerprints.
+
+    Raises:
+        ConfigurationError: it does not look like an id.
+        NotFound: nothing of that id is in memory.
+    """
+    wanted = parse_id(any_id)
+    kind = _kind(any_id, wanted)
+    project = stores.catalog.project_of(wanted.session_id)
+    if project is None:
+        raise NotFound(f"no session {wanted.session_id} in memory; see `memory status`")
+    products = stores.catalog.products_of_session(project, wanted.session_id)
+    rows = _rows(stores.lake, project, any_id, wanted, kind)
+    records = _records(stores.lake, products, project, wanted, rows, kind)
+    return Audit(
+        id=any_id,
+        kind=kind,
+        project=project,
+        agent=records[0].agent if records else str(rows[0]["agent"]),
+        session_id=wanted.session_id,
+        rows=_with_documents(stores, project, wanted.session_id, rows, kind, products),
+        records=[_about(record) for record in records],
+        sources=source_states(stores.catalog, project, wanted.session_id, records, key),
+        redactions=_redactions(stores.lake, project, wanted.session_id, records),
+        runs=[
+            {"stage": stage, "run_id": made.run_id, "made_at": made.made_at, "rows": made.rows}
+            for stage, made in products.items()
+            if "/" not in stage
+        ],
+    )
+
+
+def _kind(any_id: str, wanted: MemoryId) -> str:
+    if wanted.turn_index is None:
+        return "summary"
+    return "prompt" if any_id.startswith("prompt::") else "turn"
+
+
+def _rows(
+    lake: Lake, project: str, any_id: str, wanted: MemoryId, kind: str
+) -> list[dict[str, Any]]:
+    """Return the rows of that id: of a turn all passages, of a passage just that one."""
+    table = lake.read(_KINDS[kind].table, project, wanted.session_id)
+    if kind != "summary":
+        table = table.filter(pc.field("turn_index") == wanted.turn_index)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    if "::part::" in any_id or (any_id.count("::") > 2 and kind == "prompt"):
+        rows = [row for row in rows if row["id"] == any_id]
+    if not rows:
+        raise NotFound(
+            f"no {kind} {any_id} in memory; `memory show {wanted.session_id}` shows the session"
+        )
+    return rows
+
+
+def _records(
+    lake: Lake,
+    products: Mapping[str, Product],
+    project: str,
+    wanted: MemoryId,
+    rows: list[dict[str, Any]],
+    kind: str,
+) -> list[RedactedRecord]:
+    """Return the records that rows were made from: a turn's, a prompt's one, or all."""
+    everything: list[RedactedRecord] = lake.read_rows(REDACTED_RECORDS, project, wanted.session_id)
+    if kind == "summary":
+        return everything
+    if kind == "prompt":
+        uuids = {row["record_uuid"] for row in rows}
+        return [record for record in everything if record.record_uuid in uuids]
+    facts = products["redacted_records"].facts if "redacted_records" in products else {}
+    turns = build_turns(everything, first_index=int(facts.get("copied_prompts", 0)))
+    return [
+        record for turn in turns if turn.turn_index == wanted.turn_index for record in turn.records
+    ]
+
+
+def _about(record: RedactedRecord) -> dict[str, Any]:
+    return {
+        "agent_id": record.agent_id,
+        "seq": record.seq,
+        "record_uuid": record.record_uuid,
+        "kind": record.kind,
+        "byte_start": record.byte_start,
+        "byte_end": record.byte_end,
+        "redactions": record.redactions,
+        "ruleset_version": record.ruleset_version,
+    }
+
+
+def _with_documents(
+    stores: Stores,
+    project: str,
+    session_id: str,
+    rows: list[dict[str, Any]],
+    kind: str,
+    products: Mapping[str, Product],
+) -> list[dict[str, Any]]:
+    of = _KINDS[kind]
+    indexed = products.get(of.stage)
+    collection = str(indexed.facts["collection"]) if indexed is not None else ""
+    vectors = _vectors(stores.lake, of.vectors, project, session_id)
+    documents, reason = _documents(stores, collection, [row["id"] for row in rows], vectors)
+    return [
+        {
+            "id": row["id"],
+            "collection": collection,
+            "document": _document_state(row, documents),
+            "reason": reason,
+            "table": of.table.name,
+            "file": str(stores.lake.path(of.table, project, session_id)),
+            "content_hash": row["content_hash"],
+            "hash_matches": content_hash(row["text"]) == row["content_hash"],
+            "embedder_id": vectors[row["id"]][0] if row["id"] in vectors else "",
+            "version": row.get(of.version, ""),
+        }
+        for row in rows
+    ]
+
+
+def _document_state(row: Mapping[str, Any], documents: Mapping[str, str] | None) -> str:
+    if documents is None:
+        return "unreachable"
+    if row["id"] not in documents:
+        return "missing"
+    same = content_hash(documents[row["id"]]) == row["content_hash"]
+    return "present" if same else "differs"
+
+
+def _vectors(lake: Lake, table: Table, project: str, session_id: str) -> dict[str, tuple[str, Any]]:
+    try:
+        made = lake.read_vectors(table, project, session_id)
+    except NotFound:
+        return {}
+    return dict(zip(made.ids, zip(made.embedder_ids, made.vectors, strict=True), strict=True))
+
+
+def _documents(
+    stores: Stores, collection: str, ids: list[str], vectors: Mapping[str, tuple[str, Any]]
+) -> tuple[dict[str, str] | None, str]:
+    """Return the documents that Chroma has of these ids, or None and why it cannot be asked."""
+    if not collection:
+        return {}, "not indexed yet"
+    any_vector = next((vectors[row_id][1] for row_id in ids if row_id in vectors), None)
+    if any_vector is None:
+        return {}, "not embedded yet"
+    try:
+        found = stores.vectors.get(collection).nearest_of(any_vector, ids, len(ids))
+    except (StoreError, NotFound) as error:
+        return None, str(error)
+    return {neighbour.id: neighbour.text for neighbour in found}, ""
+
+
+def _redactions(
+    lake: Lake, project: str, session_id: str, records: list[RedactedRecord]
+) -> list[dict[str, Any]]:
+    """Return rule, tag, fields, versions and count of what was taken out of records."""
+    try:
+        table: pa.Table = lake.read(REDACTION_AUDIT, project, session_id)
+    except NotFound:
+        return []
+    keys = {(record.agent_id, record.seq) for record in records}
+    counts: Counter[tuple[str, ...]] = Counter()
+    fields: dict[tuple[str, ...], set[str]] = {}
+    names = ("rule", "tag", "ruleset_version", "engine_version")
+    for row in table.to_pylist():
+        if (row["agent_id"], row["seq"]) in keys:
+            what = tuple(row[name] for name in names)
+            counts[what] += 1
+            fields.setdefault(what, set()).add(row["field"].partition("[")[0])
+    return [
+        {**dict(zip(names, what, strict=True)), "fields": sorted(fields[what]), "count": count}
+        for what, count in sorted(counts.items())
+    ]

@@ -1,0 +1,90 @@
+"""Which sessions a secret was pasted in, asked by its tag."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow.compute as pc
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.stores.lake import Lake
+from memory_assets.stores.schemas import REDACTION_AUDIT
+
+_TAG = re.compile(r"<?(?:redacted:)?(?:(?P<rule>[a-z0-9-]{1,60}):)?(?P<digest>[0-9a-f]{12})>?")
+_COLUMNS = ["agent", "tag", "rule", "field"]
+
+
+@dataclass(frozen=True)
+class TagHolder:
+    """A session that a secret was taken out of, how often, by which rules, where."""
+
+    project: str
+    session_id: str
+    agent: str
+    count: int
+    rules: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TagAudit:
+    """Every session that holds a tag, most often first."""
+
+    tag: str
+    holders: tuple[TagHolder, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON contract of `memory audit TAG`."""
+        return {
+            "tag": self.tag,
+            "count": sum(holder.count for holder in self.holders),
+            "sessions": [asdict(holder) for holder in self.holders],
+        }
+
+
+def is_tag(text: str) -> bool:
+    """Whether a text is a tag, in whole, without its brackets, or its 12 digits alone."""
+    return _TAG.fullmatch(text) is not None
+
+
+def tag_holders(lake: Lake, tag: str) -> TagAudit:
+    """Return the sessions that a tag's secret was taken out of.
+
+    The digits decide, whatever rule found it: the same key is the same digits. Those of
+    values that can be guessed differ from session to session.
+
+    Raises:
+        ConfigurationError: it is no tag.
+        NotFound: no session holds it.
+    """
+    found = _TAG.fullmatch(tag)
+    if found is None:
+        raise ConfigurationError(f"{tag!r} is not a tag; tags look like <redacted:RULE:DIGEST>")
+    ending = f":{found['digest']}>"
+    holders = [
+        holder
+        for project in lake.projects(REDACTION_AUDIT)
+        for session_id in lake.sessions(REDACTION_AUDIT, project)
+        if (holder := _holder(lake, project, session_id, ending)) is not None
+    ]
+    if not holders:
+        raise NotFound(f"no session holds {tag}; tags stand in what `memory show` prints")
+    holders.sort(key=lambda holder: (-holder.count, holder.project, holder.session_id))
+    return TagAudit(tag, tuple(holders))
+
+
+def _holder(lake: Lake, project: str, session_id: str, ending: str) -> TagHolder | None:
+    table = lake.read(REDACTION_AUDIT, project, session_id, _COLUMNS)
+    rows = table.filter(pc.ends_with(table["tag"], ending)).to_pylist()
+    if not rows:
+        return None
+    return TagHolder(
+        project,
+        session_id,
+        rows[0]["agent"],
+        len(rows),
+        tuple(sorted({row["rule"] for row in rows})),
+        tuple(sorted({row["field"].partition("[")[0] for row in rows})),
+    )

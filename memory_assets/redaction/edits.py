@@ -1,0 +1,145 @@
+"""What is to be replaced in a text, and the text with it replaced."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from memory_assets.redaction import known
+from memory_assets.redaction.engine.scanner import Span, merge
+from memory_assets.redaction.findings import Finding
+from memory_assets.redaction.policy import contents as policy
+from memory_assets.redaction.settings import PERSONAL_KINDS
+from memory_assets.redaction.tags import Tagger
+
+FILE_CONTENTS = "file-contents"
+KNOWN_SECRET = "known-secret"
+"""What is known by its hash alone; any rule that finds it too says more, so that the same
+text comes out the same before and after its secrets became known."""
+HOME_DIRECTORY = PERSONAL_KINDS[0]
+_PERSONAL = frozenset(PERSONAL_KINDS)
+
+
+class Edit(NamedTuple):
+    """A stretch to be replaced, and the value that its tag stands for: the stretch itself,
+    or what it says when it is read as it is meant (unescaped, decoded, joined)."""
+
+    start: int
+    end: int
+    rule: str
+    value: str
+
+    def __repr__(self) -> str:
+        return f"Edit({self.start}, {self.end}, {self.rule!r})"
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether it belongs to the tier of personal data."""
+        return self.rule in _PERSONAL
+
+
+def merge_edits(text: str, edits: Iterable[Edit]) -> list[Edit]:
+    """Return the edits of `text` in order and disjoint.
+
+    Overlapping secrets become one, under the rule that tells most; file contents swallow
+    what they touch; personal data gives way to both.
+    """
+    edits = sorted(edits)
+    if not edits or (len(edits) == 1 and edits[0].rule == HOME_DIRECTORY):
+        return edits
+    secret: list[Edit] = []
+    personal: list[Edit] = []
+    for edit in edits:
+        (personal if edit.is_personal else secret).append(edit)
+    merged: list[Edit] = []
+    for edit in secret:
+        if merged and edit.start < merged[-1].end:
+            merged[-1] = _joined(text, merged[-1], edit)
+        else:
+            merged.append(edit)
+    if not personal:
+        return merged
+    starts = [edit.start for edit in merged]
+    kept: list[Edit] = []
+    for edit in personal:
+        place = bisect_left(starts, edit.end)
+        beside = place and merged[place - 1].end > edit.start
+        if not beside and not (kept and kept[-1].end > edit.start):
+            kept.append(edit)
+    return sorted([*merged, *kept])
+
+
+def _joined(text: str, first: Edit, second: Edit) -> Edit:
+    start, end = first.start, max(first.end, second.end)
+    if FILE_CONTENTS in (first.rule, second.rule):
+        return Edit(start, end, FILE_CONTENTS, "")
+    named = [edit for edit in (first, second) if edit.rule != KNOWN_SECRET] or [first]
+    rule = merge(Span(edit.start, edit.end, edit.rule) for edit in named)[0].rule
+    for edit in (first, second):
+        if (edit.start, edit.end) == (start, end):
+            return Edit(start, end, rule, edit.value)
+    return Edit(start, end, rule, text[start:end])
+
+
+class Rendered:
+    """A text with edits made: the new text, and for each edit what was put in its place."""
+
+    def __init__(self, text: str, edits: Sequence[Edit], tagger: Tagger) -> None:
+        self.text = text
+        self.findings: list[Finding] = []
+        if not edits:
+            return
+        pieces: list[str] = []
+        position = 0
+        for edit in edits:
+            tag = _tag(text, edit, tagger)
+            pieces += (text[position : edit.start], tag)
+            position = edit.end
+            self.findings.append(Finding(edit.rule, edit.start, edit.end, tag))
+        pieces.append(text[position:])
+        self.text = "".join(pieces)
+
+    @cached_property
+    def way_back(self) -> WayBack:
+        """Return the way from the new text's positions to the old one's."""
+        return WayBack(self.findings)
+
+
+class WayBack:
+    """From positions in a text with its findings replaced to positions in the original."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self._findings = findings
+        self._starts: list[int] = []
+        position = length = 0
+        for finding in findings:
+            length += finding.start - position
+            self._starts.append(length)
+            length += len(finding.tag)
+            position = finding.end
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """Return where a stretch of the replaced text stands in the original; a tag that it
+        touches stands for all that the tag replaced."""
+        return self._position(start, False), self._position(end - 1, True) + 1
+
+    def _position(self, position: int, is_last: bool) -> int:
+        place = bisect_right(self._starts, position) - 1
+        if place < 0:
+            return position
+        finding = self._findings[place]
+        past = position - self._starts[place] - len(finding.tag)
+        if past >= 0:
+            return finding.end + past
+        return finding.end - 1 if is_last else finding.start
+
+
+def _tag(text: str, edit: Edit, tagger: Tagger) -> str:
+    if edit.rule == FILE_CONTENTS:
+        return policy.contents_tag(text[edit.start : edit.end])
+    if edit.rule == HOME_DIRECTORY:
+        return "~"
+    guessable = edit.is_personal or known.is_guessable(edit.rule, edit.value)
+    return tagger.tag(edit.rule, edit.value, guessable=guessable)

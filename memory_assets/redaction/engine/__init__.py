@@ -1,0 +1,1 @@
+"""Where to look and what is there: triggers, confirmation, self-test. The entry is `Scanner`."""

@@ -1,0 +1,230 @@
+"""Regular expressions over text, widened to ones over its ASCII copy for Hyperscan.
+
+Whatever the original matches, the widened pattern matches at the same place of the copy,
+in which each character beyond ASCII is a `?`. Assertions are dropped, classes of
+characters written out as bytes. What cannot be widened raises `CannotWiden`: the caller
+falls back on a plainer trigger.
+
+Source of what Hyperscan supports: intel.github.io/hyperscan/dev-reference/compilation.html
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+_parser: Any = importlib.import_module("re._parser")
+_codes: Any = importlib.import_module("re._constants")
+
+_FOLDED = frozenset("iksIKS")
+"""Letters that match a character beyond ASCII (dotless i, Kelvin, long s) without case."""
+_STAND_IN = ord("?")
+_REPEATS = frozenset({_codes.MAX_REPEAT, _codes.MIN_REPEAT, _codes.POSSESSIVE_REPEAT})
+_ASSERTIONS = frozenset({_codes.ASSERT, _codes.ASSERT_NOT, _codes.AT})
+_SINGLE = frozenset({_codes.LITERAL, _codes.NOT_LITERAL, _codes.ANY, _codes.IN})
+_CATEGORIES: dict[Any, Callable[[str], bool]] = {
+    _codes.CATEGORY_DIGIT: str.isdigit,
+    _codes.CATEGORY_NOT_DIGIT: lambda c: not c.isdigit(),
+    _codes.CATEGORY_SPACE: str.isspace,
+    _codes.CATEGORY_NOT_SPACE: lambda c: not c.isspace(),
+    _codes.CATEGORY_WORD: lambda c: c.isalnum() or c == "_",
+    _codes.CATEGORY_NOT_WORD: lambda c: not (c.isalnum() or c == "_"),
+}
+Node = tuple[Any, Any]
+
+
+class CannotWiden(ValueError):
+    """A construct that has no counterpart here."""
+
+
+class Widened(NamedTuple):
+    """A pattern over bytes, and how many of them it matches at most."""
+
+    source: str
+    most: int
+
+
+def widened(pattern: re.Pattern[str]) -> Widened:
+    """Return the pattern that matches where `pattern` begins to match: at its shortest end.
+
+    Raises:
+        CannotWiden: a construct is unknown.
+    """
+    nodes, flags, _ = parse(pattern)
+    shortest = _shortest(nodes)
+    return Widened(widen(shortest, flags), width(shortest))
+
+
+def parse(pattern: re.Pattern[str]) -> tuple[list[Node], int, dict[str, int]]:
+    """Return the pattern's nodes, flags and named groups; what refers back to a group
+    stands as the group itself."""
+    tree = _parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
+    groups: dict[int, Node] = {}
+    return _resolved(tree, groups), tree.state.flags, dict(tree.state.groupdict)
+
+
+def is_branch(code: Any) -> bool:
+    """Return whether a node of this code is a list of alternatives."""
+    return code is _codes.BRANCH
+
+
+def is_group(code: Any) -> bool:
+    """Return whether a node of this code is a group."""
+    return code is _codes.SUBPATTERN
+
+
+def _resolved(nodes: Iterable[Node], groups: dict[int, Node]) -> list[Node]:
+    found: list[Node] = []
+    for code, value in nodes:
+        if code is _codes.GROUPREF and value in groups:
+            code, value = groups[value]
+        elif code is _codes.SUBPATTERN:
+            value = (*value[:3], _resolved(value[3], groups))
+            if value[0] is not None:
+                groups[value[0]] = (code, value)
+        elif code is _codes.BRANCH:
+            value = (value[0], [_resolved(branch, groups) for branch in value[1]])
+        elif code in _REPEATS:
+            value = (*value[:2], _resolved(value[2], groups))
+        found.append((code, value))
+    return found
+
+
+def _shortest(nodes: list[Node]) -> list[Node]:
+    """Return the nodes with the last of them repeated as seldom as may be."""
+    kept = list(nodes)
+    while kept and (
+        kept[-1][0] in _ASSERTIONS or (kept[-1][0] in _REPEATS and kept[-1][1][0] == 0)
+    ):
+        kept.pop()
+    if not kept:
+        return kept
+    code, value = kept[-1]
+    if code is _codes.SUBPATTERN:
+        value = (*value[:3], _shortest(value[3]))
+    elif code is _codes.BRANCH:
+        value = (value[0], [_shortest(branch) for branch in value[1]])
+    elif code in _REPEATS:
+        inside = _shortest(value[2]) if value[0] == 1 else value[2]
+        value = (value[0], value[0], inside)
+    kept[-1] = (code, value)
+    return kept
+
+
+def width(nodes: Iterable[Node]) -> int:
+    """Return the number of characters that the nodes match at most."""
+    return sum(map(_width, nodes))
+
+
+def _width(node: Node) -> int:
+    code, value = node
+    if code in _SINGLE:
+        return 1
+    if code is _codes.SUBPATTERN:
+        return width(value[3])
+    if code is _codes.ATOMIC_GROUP:
+        return width(value)
+    if code is _codes.BRANCH:
+        return max(map(width, value[1]))
+    if code in _REPEATS:
+        return int(value[1]) * width(value[2])
+    return 0
+
+
+def widen(nodes: Iterable[Node], flags: int) -> str:
+    """Return the source that matches wherever the nodes do.
+
+    Raises:
+        CannotWiden: a construct is unknown.
+    """
+    return "".join(_widen(code, value, flags) for code, value in nodes)
+
+
+def _widen(code: Any, value: Any, flags: int) -> str:
+    if code in _SINGLE:
+        return char_class(_characters(code, value, flags))
+    if code in _ASSERTIONS:
+        return ""
+    if code is _codes.SUBPATTERN:
+        _, add, drop, nodes = value
+        return f"(?:{widen(nodes, (flags | add) & ~drop)})"
+    if code is _codes.ATOMIC_GROUP:
+        return f"(?:{widen(value, flags)})"
+    if code is _codes.BRANCH:
+        return "(?:" + "|".join(widen(nodes, flags) for nodes in value[1]) + ")"
+    if code in _REPEATS:
+        least, most, nodes = value
+        inside = widen(nodes, flags)
+        return inside and f"(?:{inside}){_count(least, most)}"
+    raise CannotWiden(str(code))
+
+
+def _characters(code: Any, value: Any, flags: int) -> set[int]:
+    """Return the bytes that may stand in the copy where the node matches one character."""
+    if code is _codes.ANY:
+        return set(range(128))
+    if code is _codes.LITERAL:
+        return _with_cases({chr(value)}, flags, {_STAND_IN} if value > 127 else set())
+    if code is _codes.NOT_LITERAL:
+        return (set(range(128)) - {value}) | {_STAND_IN}
+    members: set[str] = set()
+    beyond: set[int] = set()
+    negated = False
+    for kind, operand in value:
+        if kind is _codes.NEGATE:
+            negated = True
+        elif kind is _codes.LITERAL:
+            members.add(chr(operand))
+        elif kind is _codes.RANGE:
+            members.update(map(chr, range(operand[0], min(operand[1], 127) + 1)))
+            beyond |= {_STAND_IN} if operand[1] > 127 else set()
+        elif kind is _codes.CATEGORY and operand in _CATEGORIES:
+            members.update(c for c in map(chr, range(128)) if _CATEGORIES[operand](c))
+            beyond = {_STAND_IN}
+        else:
+            raise CannotWiden(str(kind))
+    beyond |= {_STAND_IN} if any(ord(c) > 127 for c in members) else set()
+    if negated:
+        excluded = {ord(c) for c in _both_cases(members, flags)}
+        return (set(range(128)) - excluded) | {_STAND_IN}
+    return _with_cases(members, flags, beyond)
+
+
+def _both_cases(members: set[str], flags: int) -> set[str]:
+    if not flags & re.IGNORECASE:
+        return members
+    return members | {c.swapcase() for c in members if c.isascii()}
+
+
+def _with_cases(members: set[str], flags: int, beyond: set[int]) -> set[int]:
+    found = {ord(c) for c in _both_cases(members, flags) if ord(c) < 128} | beyond
+    if flags & re.IGNORECASE and members & _FOLDED:
+        found.add(_STAND_IN)
+    return found
+
+
+def char_class(codes: Iterable[int]) -> str:
+    """Return a class of just these bytes.
+
+    Raises:
+        CannotWiden: there are none.
+    """
+    listed = sorted(set(codes))
+    if not listed:
+        raise CannotWiden("an empty class")
+    parts: list[str] = []
+    start = previous = listed[0]
+    for code in [*listed[1:], 999]:
+        if code != previous + 1:
+            parts.append(f"\\x{start:02x}" + (f"-\\x{previous:02x}" if previous > start else ""))
+            start = code
+        previous = code
+    return parts[0] if len(listed) == 1 else f"[{''.join(parts)}]"
+
+
+def _count(least: int, most: Any) -> str:
+    if most is _codes.MAXREPEAT:
+        return f"{{{least},}}"
+    return f"{{{least},{most}}}" if least != most else f"{{{least}}}"

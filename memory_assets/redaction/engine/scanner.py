@@ -1,0 +1,241 @@
+"""The scan: one text in, the spans that are secret out.
+
+Everything starts from triggers over an ASCII copy of the text (same length, so positions
+agree): keywords, anchors and long runs of token characters. Patterns are tried at those
+places only, and each looks at a bounded stretch. Hyperscan and the standard library find
+the same: the one merely names fewer places at which nothing is.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from memory_assets.redaction.engine.stopwatch import OutOfTime, Watch
+from memory_assets.redaction.engine.token_runs import TokenFormat, TokenIndex, find_named
+from memory_assets.redaction.engine.triggers import (
+    BLOB,
+    BLOB_START,
+    NAMED,
+    NO_CLUES,
+    TOKENS,
+    VENDORED,
+    Clues,
+    PlainTriggers,
+    Triggers,
+)
+from memory_assets.redaction.rules import blocks
+from memory_assets.redaction.rules.anchored import COMMAND_ENDS, PASSWORD_COMMANDS, AnchoredRule
+from memory_assets.redaction.rules.assignments import RULES as ASSIGNMENT_RULES
+from memory_assets.redaction.rules.assignments import find_assignment
+from memory_assets.redaction.rules.wordlist import words
+
+_TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
+_DIGIT = re.compile(r"[0-9]")
+_SHORTEST = 6
+_LONGEST_NAMED = 2_000
+_BLOB = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_MOST_COMPARED = 1_000_000_000
+"""Characters compared, at most, to find a text's secrets in the rest of it: a second's work."""
+_LONGEST_BLOB = 8_000
+TIMED_OUT = "timed-out"
+_SECONDS = 4.0
+_SECONDS_PER_CHARACTER = 1e-5
+"""How long confirming may take: a thousand times what it takes."""
+_BY_NAME = (*ASSIGNMENT_RULES.values(), "named-secret", "prefixed-token")
+_BY_SURROUNDINGS = words(
+    "bearer-token url-token url-password curl-user command-password cookie kubernetes-secret"
+    " encoded-secret"
+)
+_TELLING = dict.fromkeys(_BY_NAME, 0) | dict.fromkeys(_BY_SURROUNDINGS, 1)
+_MOST_TELLING = 2
+"""How much a rule says about what it found: a name alone, its surroundings, its format."""
+
+
+class Span(NamedTuple):
+    """A stretch of text that a rule found."""
+
+    start: int
+    end: int
+    rule: str
+
+
+class Scanner:
+    """All rules, compiled. `scan` is pure and may be called from several threads."""
+
+    def __init__(
+        self,
+        formats: Iterable[TokenFormat],
+        anchored: Iterable[AnchoredRule],
+        triggers: Triggers | None = None,
+        clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        """Arrange the rules. `triggers` say where to look (None: the standard library's);
+        `clock` gives the seconds that confirming has taken."""
+        self._tokens = TokenIndex(formats)
+        self._rules = tuple(anchored)
+        self._triggers = triggers or PlainTriggers(self._rules)
+        self._clock = clock
+
+    def scan(self, text: str) -> list[Span]:
+        """Return the secret stretches in order, merged where they overlap.
+
+        A text whose confirmation takes too long is one span from end to end.
+        """
+        return self.confirm(text, self.look(text))
+
+    def look(self, text: str, homes_first: bool = False) -> Clues:
+        """Return where in `text` some rule may apply; `NO_CLUES` where none does, nor any
+        view, nor is there personal data.
+
+        `homes_first`: as soon as there may be home directories, return `HOMES_FIRST`.
+        """
+        return NO_CLUES if len(text) < _SHORTEST else self._triggers.find(text, homes_first)
+
+    def confirm(self, text: str, clues: Clues) -> list[Span]:
+        """Return the secret stretches of `text`, of which `look` gave the clues."""
+        if not (clues.keywords or clues.anchored or clues.cookies or clues.runs):
+            return []
+        watch = Watch(self._clock, _SECONDS + len(text) * _SECONDS_PER_CHARACTER)
+        try:
+            found = [
+                span
+                for span in self._confirmed(text, clues, watch)
+                if not _TAG.match(text, span.start)
+            ]
+            watch.check()
+        except OutOfTime:
+            return [Span(0, len(text), TIMED_OUT)]
+        return merge(_repeated(text, found)) if found else found
+
+    def _confirmed(self, text: str, clues: Clues, watch: Watch) -> Iterator[Span]:
+        if clues.keywords:
+            yield from self._keywords(text, clues.keywords, watch)
+        if clues.anchored:
+            yield from self._anchored(text, clues.anchored, watch)
+        if clues.cookies:
+            yield from _cookies(text, clues.cookies)
+        if clues.runs:
+            yield from self._runs(text, clues.runs, watch)
+
+    def _keywords(self, text: str, positions: Iterable[int], watch: Watch) -> Iterator[Span]:
+        done = manifest_end = 0
+        for position in positions:
+            if position < done:
+                continue
+            watch.tick()
+            if text.startswith("KEY", position):
+                block = blocks.find_private_key(text, position)
+                if block is not None:
+                    yield Span(*block, "private-key")
+                    done = block[1]
+                    continue
+            if text[position] in "sS" and position >= manifest_end:
+                entries, manifest_end = blocks.find_kubernetes_secret(text, position)
+                for entry in entries:
+                    yield Span(*entry, "kubernetes-secret")
+            assignment = find_assignment(text, position)
+            if assignment is not None:
+                done, start, end, rule = assignment
+                if rule:
+                    yield Span(start, end, rule)
+
+    def _anchored(
+        self, text: str, places: Iterable[tuple[int, int]], watch: Watch
+    ) -> Iterator[Span]:
+        for number, position in places:
+            watch.tick()
+            rule = self._rules[number]
+            match = rule.pattern.match(text, max(position - rule.lead, 0))
+            if match is None or not rule.accept(match["secret"]):
+                continue
+            if rule.name == "command-password" and not _is_password_command(text, position):
+                continue
+            yield Span(*match.span("secret"), rule.name)
+
+    def _runs(
+        self, text: str, runs: Iterable[tuple[int, int, int]], watch: Watch
+    ) -> Iterator[Span]:
+        blob_end = 0
+        for start, end, what in runs:
+            watch.tick()
+            has_digit = _DIGIT.search(text, start, end) is not None
+            tokens = self._tokens.find(text, start, end, has_digit) if what & TOKENS else ()
+            if tokens:
+                for token in tokens:
+                    yield Span(*token)
+            elif what & NAMED and has_digit and end - start <= _LONGEST_NAMED:
+                named = find_named(text, start, end, bool(what & VENDORED))
+                if named is not None:
+                    yield Span(*named)
+            if what & BLOB and has_digit and start >= blob_end and BLOB_START.match(text, start):
+                blob = _BLOB.match(text, start)
+                blob_end = blob.end() if blob else start
+                if blob and self._hides_secret(blob.group()):
+                    yield Span(start, blob_end, "encoded-secret")
+
+    def _hides_secret(self, blob: str) -> bool:
+        """Return whether base64 `blob` is readable text that holds a secret."""
+        if len(blob) > _LONGEST_BLOB:
+            return False
+        try:
+            decoded = base64.b64decode(blob[: len(blob) // 4 * 4 or None]).decode("ascii")
+        except ValueError:
+            return False
+        plain = decoded.replace("\n", "").replace("\t", "")
+        return plain.isprintable() and bool(self.scan(decoded))
+
+
+def _cookies(text: str, positions: Iterable[int]) -> Iterator[Span]:
+    done = 0
+    for position in positions:
+        if position >= done:
+            values, done = blocks.find_cookies(text, position)
+            for value in values:
+                yield Span(*value, "cookie")
+
+
+def _repeated(text: str, found: list[Span]) -> list[Span]:
+    """Return `found` and every other place where a found value stands bare."""
+    long_enough = (span for span in sorted(found) if span.end - span.start >= 12)
+    seen = {text[span.start : span.end]: span.rule for span in long_enough}
+    everywhere = list(found)
+    affordable = max(_MOST_COMPARED // len(text), 64)
+    for value, rule in islice(seen.items(), affordable):
+        position = text.find(value)
+        while position >= 0:
+            if not text.startswith("<redacted:", position - 10):
+                everywhere.append(Span(position, position + len(value), rule))
+            position = text.find(value, position + len(value))
+    return everywhere
+
+
+def _is_password_command(text: str, position: int) -> bool:
+    """Whether the same simple command names, before the position, a program of these."""
+    start = max(text.rfind(end, 0, position) for end in COMMAND_ENDS)
+    return PASSWORD_COMMANDS.search(text, max(start + 1, position - 200), position + 1) is not None
+
+
+def merge(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans in order, overlapping ones joined under the most telling rule.
+
+    A format tells more than surroundings, these more than a name; among equals the longer
+    span names the whole.
+    """
+    merged: list[Span] = []
+    for span in sorted(spans):
+        if merged and span.start < merged[-1].end:
+            last = merged[-1]
+            telling = max(last, span, key=_weight)
+            merged[-1] = Span(last.start, max(last.end, span.end), telling.rule)
+        else:
+            merged.append(span)
+    return merged
+
+
+def _weight(span: Span) -> tuple[int, int]:
+    return _TELLING.get(span.rule, _MOST_TELLING), span.end - span.start

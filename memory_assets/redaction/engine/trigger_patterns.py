@@ -1,0 +1,290 @@
+"""What Hyperscan looks for, derived from the rules.
+
+Every pattern here matches wherever the rule behind it finds something (and elsewhere too:
+confirming is not its business). Patterns report where they end; the widths say how far
+before that the place to look at may be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from memory_assets.redaction.engine.byte_patterns import (
+    CannotWiden,
+    Node,
+    Widened,
+    is_branch,
+    is_group,
+    parse,
+    widen,
+    widened,
+    width,
+)
+from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
+from memory_assets.redaction.engine.triggers import ADDRESSES, COLOURED, ESCAPED, HOMES, PERCENT
+from memory_assets.redaction.rules import assignments
+from memory_assets.redaction.rules.anchored import AnchoredRule
+from memory_assets.redaction.rules.formats import Template
+from memory_assets.redaction.rules.names import (
+    KEYWORDS,
+    VENDORS,
+    NameKind,
+    name_kind,
+    speaking_words,
+    word_lists,
+)
+from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
+from memory_assets.redaction.rules.wordlist import words
+
+ASSIGNED, ANCHORED, COOKIE, VENDOR = "assigned", "anchored", "cookie", "vendor"
+ASKING = "asking"
+
+
+class Trigger(NamedTuple):
+    """One pattern. `rule` is the anchored rule's number, `back` how many bytes before the
+    reported end its place begins, `slack` how many later at most."""
+
+    source: bytes
+    kind: str = ""
+    back: int = 0
+    slack: int = 0
+    rule: int = 0
+    once: bool = False
+    """Whether its first match in a text says all."""
+
+
+_KEYWORD = "(?i:" + "|".join(keyword.decode() for keyword in KEYWORDS) + ")"
+_NAME = r"[\w.\-?]"
+_BARE = r"""[^\s"'`<>,;(){}\[\]|\\&]"""
+_BARE_NO_DIGIT = r"""[^\s"'`<>,;(){}\[\]|\\&0-9]"""
+_QUOTED_VALUE = r"""[rRbBfFuU@]{0,2}(?:\\{0,3}["'`]|&quot;)[^\n]{4}"""
+_WORD_VALUE = "|".join(
+    (
+        _QUOTED_VALUE,
+        r"[A-Za-z\-]{3}[ \t]",
+        *(f"[0-9]{{{digits}}}{_BARE_NO_DIGIT}{_BARE}{{{3 - digits}}}" for digits in (1, 2)),
+        f"{_BARE_NO_DIGIT}{_BARE}{{3}}",
+        f"[0-9]{{3,60}}{_BARE_NO_DIGIT}",
+    )
+)
+_ANY_VALUE = f"{_QUOTED_VALUE}|{_BARE}{{4}}"
+"""The shortest values that `assignments.py` takes for secrets: four characters, quoted or
+bare (then not digits only), or a scheme of three letters before a blank."""
+_LONGEST_NAME = 58
+_LONGEST_VALUE = 72
+_PLAIN_KEYWORD = 8
+_FURTHEST_ANCHOR = 2_000
+
+
+def assignment_triggers() -> tuple[Trigger, ...]:
+    """Return the triggers of what begins at a keyword: assignments, flags, blocks."""
+    found = [
+        Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
+        Trigger(rb":[ \t]{0,4}[\"']?(?i:secret)[\"' \t,]{0,20}(?:[\r\n]|\z)", ASSIGNED, 40),
+        Trigger(rb"(?:PASSWORD|password)[ \t]{1,8}['\"]", ASSIGNED, 24),
+        Trigger(rb"#define [A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
+    ]
+    try:
+        plain = _after_keyword(lambda group: group not in ("space", "xml"))
+        element = _after_keyword(lambda group: group == "xml")
+        flag = _after_keyword(lambda group: group == "space")
+    except CannotWiden:
+        return (*found, Trigger(_KEYWORD.encode(), ASSIGNED, _PLAIN_KEYWORD))
+    listed = speaking_words()
+    shortest = sorted(w for w in listed if not any(w != o and w.endswith(o) for o in listed))
+    head = len(max(shortest, key=len)) + _LONGEST_NAME
+    lower = "|".join(f"[{word[0]}{word[0].upper()}]{word[1:]}" for word in shortest)
+    upper = "|".join(shortest).upper()
+    name = (
+        f"(?:(?:{lower})(?:[A-Z0-9_.\\-?]{_NAME}{{0,{_LONGEST_NAME}}})?"
+        f"|(?:{upper})(?:[a-z0-9_.\\-?]{_NAME}{{0,{_LONGEST_NAME}}}"
+        f"|[A-Z][a-z]{_NAME}{{0,{_LONGEST_NAME}}})?)"
+    )
+    for before, after, value in (
+        ("", plain, _WORD_VALUE),
+        ("", element, _ANY_VALUE),
+        (rf"-{_NAME}{{0,47}}", flag, _WORD_VALUE),
+    ):
+        source = f"{before}{name}{after.source}(?:{value})"
+        back = head + after.most + _LONGEST_VALUE
+        found.append(Trigger(source.encode(), ASSIGNED, back))
+    return tuple(found)
+
+
+def _after_keyword(counts: Callable[[str], bool]) -> Widened:
+    """Return what may follow a name up to the value, by `assignments.py`, through those
+    of its alternatives that begin with a group whose name `counts` (or with none: "")."""
+    nodes, flags, groups = parse(assignments._AFTER)
+    names = {number: name for name, number in groups.items()}
+    if not nodes or nodes[0][1][0] != groups.get("name"):
+        raise CannotWiden("a name was expected first")
+
+    def kept(found: Sequence[Node]) -> list[Node]:
+        result: list[Node] = []
+        for code, value in found:
+            if is_branch(code):
+                value = (value[0], [b for b in value[1] if counts(_leading(b, names))])
+            elif is_group(code) and len(value[3]) == 1:
+                value = (*value[:3], kept(value[3]))
+            result.append((code, value))
+        return result
+
+    rest = kept(nodes[1:])
+    return Widened(widen(rest, flags), width(rest))
+
+
+def _leading(nodes: Sequence[Node], names: Mapping[int, str]) -> str:
+    code, value = nodes[0]
+    return names.get(value[0], "") if is_group(code) else ""
+
+
+def anchored_triggers(rules: Sequence[AnchoredRule]) -> tuple[Trigger, ...]:
+    """Return the triggers of the anchored rules and of cookies."""
+    found = [Trigger(b"(?i:cookie)", COOKIE, len("cookie"))]
+    found.extend(_anchored(number, rule) for number, rule in enumerate(rules))
+    return tuple(found)
+
+
+def _anchored(number: int, rule: AnchoredRule) -> Trigger:
+    """Return the rule's pattern, widened; the anchor alone where that cannot be done."""
+    try:
+        pattern = widened(rule.pattern)
+    except CannotWiden:
+        pattern = None
+    if pattern is None or pattern.most > _FURTHEST_ANCHOR:
+        anchor = "(?i:" + re.escape(rule.anchor.decode("ascii")) + ")"
+        return Trigger(anchor.encode(), ANCHORED, len(rule.anchor), rule=number)
+    return Trigger(pattern.source.encode(), ANCHORED, pattern.most, rule=number)
+
+
+def token_triggers(templates: Iterable[Template]) -> tuple[Trigger, ...]:
+    """Return the triggers of formats that begin with a literal of two or more characters."""
+    return tuple(_token(template) for template in templates if has_literal(template))
+
+
+def has_literal(template: Template) -> bool:
+    """Return whether the format begins with a literal worth looking for."""
+    return len(template.prefix) >= 2
+
+
+_CLASS = re.compile(r"((?:\\.|[^\\\[\]{}])*)(?:(\[[^\]]*\])\{(\d+),(\d+)\})?")
+_SHORT_SLACK = 64
+_ENOUGH = 3
+_LONG_MIDDLE = 100
+
+
+def _token(template: Template) -> Trigger:
+    """Return the trigger of a format: its literals and character classes as far as the
+    first open end behind enough of a literal, each at its shortest."""
+    source, least_width, most_width, literals = "", 0, 0, 0
+    for literal, inside, least, most in _CLASS.findall(template.pattern):
+        plain = re.sub(r"\\(.)", r"\1", literal)
+        source += re.escape(plain)
+        literals += sum(c.isalnum() for c in plain)
+        least_width += len(plain)
+        most_width += len(plain)
+        if not inside:
+            continue
+        is_open = int(most) - int(least) > _LONG_MIDDLE
+        enough = literals >= _ENOUGH and (is_open or least_width + int(least) >= SHORTEST_RUN)
+        source += inside + (f"{{{least}}}" if enough or is_open else f"{{{least},{most}}}")
+        least_width += int(least)
+        most_width += int(least) if enough or is_open else int(most)
+        if enough or is_open:
+            break
+    return Trigger(source.encode(), back=most_width, slack=_SHORT_SLACK)
+
+
+def shape_triggers(templates: Iterable[Template]) -> tuple[Trigger, ...]:
+    """Return the triggers of formats without such a literal: their shortest whole form."""
+    return tuple(
+        Trigger(re.sub(r"\{(\d+),\d+\}$", r"{\1}", template.pattern).encode())
+        for template in templates
+        if not has_literal(template)
+    )
+
+
+_PART = r"[A-Za-z0-9+/_\-.~%@#!$^*]"
+_SIGN = r"[+/_\-.~%@#!$^*]"
+_LINE_END = r"[\\\r]?\n[ \t]*(?:[0-9?]+[?\t:|][ \t]*|[+|>\-][ \t]*)?"
+_AFTER_PART = r"[\s\"'`,;)}\]\\?]"
+_TOKEN = r"[A-Za-z0-9_\-]"
+_LETTER = r"[A-Za-z_\-]"
+_NO_TOKEN = r"[^A-Za-z0-9_\-]"
+
+
+def keyword_triggers() -> tuple[Trigger, ...]:
+    """Return the keywords themselves, to find them in a short stretch."""
+    return tuple(Trigger(b"(?i:" + keyword + b")", ASSIGNED, len(keyword)) for keyword in KEYWORDS)
+
+
+def asking_triggers() -> tuple[Trigger, ...]:
+    """Return what asks for a search for personal data, home directories first, or for a
+    view; `rule` says for which."""
+    rows = (
+        (HOMES, rb"/home(?:\\{0,2}/|\\)"),
+        (HOMES, rb"/Users(?:\\{0,2}/|\\)"),
+        (HOMES, rb"\\Users[\\/]"),
+        (HOMES, rb"\\home[\\/]"),
+        (COLOURED, rb"\x1b"),
+        (ESCAPED, rb"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4})"),
+        (PERCENT, rb"%[0-9A-Fa-f]{2}"),
+        (ADDRESSES, rb"@[A-Za-z0-9\-]{1,63}\.[A-Za-z0-9]"),
+    )
+    return tuple(Trigger(source, ASKING, rule=asks, once=True) for asks, source in rows)
+
+
+def joint_trigger() -> Trigger:
+    """Return the trigger of a line end that may stand inside a token (see `joints.py`)."""
+    digit = rf"(?:[0-9]|{_SIGN}{_PART}*[0-9]|[A-Za-z][a-z]*(?:[0-9]|[A-Z]{_PART}*[0-9]))"
+    drawn = rf"(?:[0-9]|{_SIGN}{_PART}*(?:[0-9]|[a-z][A-Z]|[A-Z][A-Z])|[A-Za-z][a-z]*[A-Z0-9])"
+    ways = (
+        f"[0-9]{_PART}*{_LINE_END}{drawn}",
+        f"(?:[A-Za-z][A-Z]|[+~%@#!$^*]){_PART}*{_LINE_END}{digit}",
+    )
+    return Trigger(rf"(?:{'|'.join(ways)}){_PART}*=*(?:{_AFTER_PART}|\z)".encode(), once=True)
+
+
+def run_trigger() -> Trigger:
+    """Return the trigger at the end of each run of `SHORTEST_RUN` token characters or more
+    that has a digit in it."""
+    last = SHORTEST_RUN - 1
+    ways = [
+        (f"{_LETTER}{{{at}}}" if at else "")
+        + "[0-9]"
+        + (f"{_TOKEN}{{{last - at},}}" if at < last else f"{_TOKEN}*")
+        for at in range(SHORTEST_RUN)
+    ]
+    ways.append(f"{_LETTER}{{{SHORTEST_RUN},}}[0-9]{_TOKEN}*")
+    return Trigger(rf"(?:^|{_NO_TOKEN})(?:{'|'.join(ways)})(?:{_NO_TOKEN}|\z)".encode())
+
+
+def context_triggers() -> tuple[Trigger, ...]:
+    """Return the triggers of what may stand before a named value: the words that make a
+    name speak of secrets, a tag, and last the vendors (which count if `begins_word`), with
+    the stand-in of characters beyond ASCII, which may be anything."""
+    listed = {word for each in word_lists() for word in each if word.islower()}
+    listed |= {keyword.decode() for keyword in KEYWORDS}
+    telling = {word for word in listed - set(VENDORS) if name_kind(word) is not NameKind.PLAIN}
+    telling |= set(words("token secret password apikey credential key pat"))
+    shortest = {w for w in telling if not any(o != w and o in w for o in telling)}
+    found = [Trigger(b"<redacted")]
+    for word in sorted(shortest):
+        ends = all(other.endswith(word) for other in telling if word in other)
+        edge = "(?:[^a-z]|$)" if ends else ""
+        found.append(Trigger(f"(?i:{re.escape(word)}){edge}".encode()))
+    found.append(Trigger(rb"\?", VENDOR))
+    beside = (word for row in CONTEXT_FORMATS for word in words(row[1]))
+    for vendor in dict.fromkeys((*VENDORS, *beside)):
+        found.append(Trigger(f"(?i:{re.escape(vendor)})".encode(), VENDOR, len(vendor)))
+    return tuple(found)
+
+
+def begins_word(data: bytes, position: int) -> bool:
+    """Return whether a vendor's name at `position` is not the inside of a word."""
+    if not position:
+        return True
+    before, first = data[position - 1 : position], data[position : position + 1]
+    return not before.isalpha() or (before.islower() and first.isupper())

@@ -1,0 +1,113 @@
+"""Where to look: the places of a text at which some rule may apply.
+
+Triggers never decide. `PlainTriggers` (stdlib) names every place; the Hyperscan triggers
+leave out places at which the rules are bound to find nothing. What is found is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from memory_assets.redaction.engine.token_runs import MASK, RUNS
+from memory_assets.redaction.rules.anchored import AnchoredRule
+from memory_assets.redaction.rules.names import KEYWORDS
+
+TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
+"""What a run may be: a token of some format, a value that something names, one that has a
+vendor's name before it (then NAMED as well), base64 text."""
+
+
+COLOURED, ESCAPED, PERCENT, ENCODED, JOINED, HOMES, ADDRESSES = 1, 2, 4, 8, 16, 32, 64
+"""What else a text asks for: one view or another, a search for personal data."""
+ANYTHING = 127
+
+
+class Clues(NamedTuple):
+    """Places to look at, each kind in order of position."""
+
+    keywords: Sequence[int] = ()
+    """Where a keyword of `names.KEYWORDS` stands."""
+    anchored: Sequence[tuple[int, int]] = ()
+    """(number of the anchored rule, where its anchor stands)."""
+    cookies: Sequence[int] = ()
+    """Where `cookie` stands."""
+    runs: Sequence[tuple[int, int, int]] = ()
+    """(start, end, what it may be) of whole runs of token characters."""
+    asks: int = 0
+    """What the text asks for beside the rules: `COLOURED` and the like, added up."""
+
+
+NO_CLUES = Clues()
+HOMES_FIRST = Clues(asks=HOMES)
+"""There may be home directories; nothing else has been looked at."""
+
+
+class Triggers(Protocol):
+    """Finds the clues of a text. Pure, and callable from several threads."""
+
+    def find(self, text: str, homes_first: bool = False) -> Clues:
+        """Return the clues of `text`, or just `HOMES_FIRST` where that is allowed and so."""
+        ...
+
+
+class PlainTriggers:
+    """Every place, found with the standard library alone."""
+
+    def __init__(self, anchored: Sequence[AnchoredRule]) -> None:
+        by_anchor: dict[bytes, list[int]] = {}
+        for number, rule in enumerate(anchored):
+            by_anchor.setdefault(rule.anchor, []).append(number)
+        self._anchors = tuple(by_anchor.items())
+
+    def find(self, text: str, homes_first: bool = False) -> Clues:
+        """Return the clues of `text`."""
+        if homes_first and ("/home" in text or "Users" in text):
+            return HOMES_FIRST
+        ascii_text = text.encode("ascii", "replace")
+        lower = ascii_text.lower()
+        return Clues(
+            keywords=sorted(p for keyword in KEYWORDS for p in _positions(lower, keyword)),
+            anchored=[
+                (number, position)
+                for anchor, numbers in self._anchors
+                for position in _positions(lower, anchor)
+                for number in numbers
+            ],
+            cookies=_positions(lower, b"cookie"),
+            asks=ANYTHING,
+            runs=[
+                (*run.span(), TOKENS | NAMED | VENDORED | BLOB)
+                for run in RUNS.finditer(ascii_text.translate(MASK))
+            ],
+        )
+
+
+def _positions(lower: bytes, literal: bytes) -> list[int]:
+    found = []
+    position = lower.find(literal)
+    while position >= 0:
+        found.append(position)
+        position = lower.find(literal, position + 1)
+    return found
+
+
+def base64_text_class() -> tuple[str, str, str, str]:
+    """Return the inside of a character class for each place in a group of four base64
+    digits (RFC 4648) that encode printable ASCII, tabs and line feeds."""
+    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    text = [9, 10, *range(32, 127)]
+    first = {byte >> 2 for byte in text}
+    second = {low << 4 | byte >> 4 for low in range(4) for byte in text}
+    third = {low << 2 | byte >> 6 for low in range(16) for byte in text}
+    return (
+        "".join(digits[i] for i in sorted(first)),
+        "".join(digits[i] for i in sorted(second)),
+        "".join(digits[i] for i in sorted(third)),
+        digits,
+    )
+
+
+BLOB_START = re.compile("(?:" + "".join(f"[{inside}]" for inside in base64_text_class()) + "){6}")
+"""The beginning of base64 that encodes readable text: 24 digits."""

@@ -1,0 +1,109 @@
+"""The allowlist of file contents: globs, resolved against `..`, links and roots.
+
+A path is allowed if a glob matches it as it is written *and* as it is on this disk: a
+link out of an allowed place is not allowed. Globs are compared with upper and lower case
+apart, everywhere: where the file system does not care, a path in other letters only
+loses its leave to stay. A file of secrets is allowed only by a glob whose own last part
+names such a file (`**/.env.test`, not `config/**`).
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from memory_assets.redaction.policy.sensitive_paths import is_sensitive
+
+_WILD = re.compile(r"[*?\[]")
+_LONGEST = 4_096
+_REMOTE = ("//", "/net/")
+"""Paths whose mere look-up may ask another machine."""
+
+
+class Allowlist:
+    """Globs of paths whose contents may stay."""
+
+    def __init__(self, globs: tuple[str, ...]) -> None:
+        self._globs = tuple(glob.replace("\\", "/") for glob in globs)
+        self._for_secrets = tuple(g for g in self._globs if is_sensitive(g.rsplit("/", 1)[-1]))
+
+    def allows(self, path: str, roots: tuple[str, ...]) -> bool:
+        """Return whether the contents of `path` may stay; `roots` are the directories that
+        a relative path or glob is read from, the working directory first."""
+        if not self._globs or not path or len(path) > _LONGEST or "\0" in path:
+            return False
+        base = roots[0] if roots else ""
+        real = real_path(path, base)
+        globs = self._for_secrets if is_sensitive(path) or is_sensitive(real) else self._globs
+        if not _matches(globs, _spellings(path, roots)):
+            return False
+        return _is_same(path, real, base) or _matches(
+            (*globs, *(_resolved(glob) for glob in globs)), _real_spellings(real, roots)
+        )
+
+
+def real_path(path: str, base: str) -> str:
+    """Return where `path`, read from the directory `base`, leads on this disk.
+
+    Links that lead nowhere, loops and paths that no file can have come back as they are.
+    """
+    plain = path.replace("\\", "/").removeprefix("file://")
+    whole = posixpath.join(base.replace("\\", "/"), plain)
+    if len(whole) > _LONGEST or "\0" in whole or whole.startswith(_REMOTE) or whole[:1] != "/":
+        return plain
+    return _resolve(whole)
+
+
+@lru_cache(maxsize=8_192)
+def _resolve(path: str) -> str:
+    try:
+        return os.path.realpath(path).replace("\\", "/")
+    except (OSError, ValueError):
+        return path
+
+
+def _is_same(path: str, real: str, base: str) -> bool:
+    plain = path.replace("\\", "/").removeprefix("file://")
+    whole = posixpath.normpath(posixpath.join(base.replace("\\", "/"), plain))
+    return real in (whole, plain)
+
+
+def _resolved(glob: str) -> str:
+    """Return an absolute glob with the directories before its first wildcard resolved."""
+    wild = _WILD.search(glob)
+    fixed = glob[: wild.start()] if wild else glob
+    directory, _, rest = fixed.rpartition("/")
+    if not directory.startswith("/"):
+        return glob
+    return f"{_resolve(directory)}/{rest}{glob[len(fixed) :]}"
+
+
+def _matches(globs: tuple[str, ...], spellings: Iterator[str]) -> bool:
+    return any(fnmatchcase(spelling, glob) for spelling in spellings for glob in globs)
+
+
+def _spellings(path: str, roots: tuple[str, ...]) -> Iterator[str]:
+    """Yield `path` without `..`, as it is and relative to each root it lies under."""
+    plain = path.replace("\\", "/").removeprefix("file://")
+    yield posixpath.normpath(plain)
+    for root in roots:
+        base = posixpath.normpath(root.replace("\\", "/"))
+        whole = posixpath.normpath(posixpath.join(base, plain))
+        yield whole
+        if whole.startswith(base.rstrip("/") + "/"):
+            yield posixpath.relpath(whole, base)
+
+
+def _real_spellings(real: str, roots: tuple[str, ...]) -> Iterator[str]:
+    """Yield a resolved path, as it is and relative to each resolved root it lies under."""
+    yield real
+    for root in roots:
+        base = real_path(root, "")
+        if real.startswith(base.rstrip("/") + "/"):
+            inside = real[len(base.rstrip("/")) + 1 :]
+            yield inside
+            yield posixpath.join(root.replace("\\", "/"), inside)

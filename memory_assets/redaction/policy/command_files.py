@@ -1,0 +1,274 @@
+"""Which files a shell command prints and which it writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from memory_assets.redaction.policy import shell_commands
+from memory_assets.redaction.policy.shell_commands import Stage, Word, program_name, stages
+from memory_assets.redaction.rules.wordlist import words
+
+SEARCHERS = frozenset(words("grep egrep fgrep zgrep rg ag ack findstr select-string sls"))
+READ_PROGRAMS = SEARCHERS | frozenset(
+    words(
+        "cat head tail sed nl less more bat batcat tac awk gawk strings base64 xxd hexdump hexyl od"
+        " type gc get-content zcat jq yq rev fold column cut sort uniq paste"
+    )
+)
+"""Programs whose output is what they read from files."""
+_WITH_SCRIPT = SEARCHERS | frozenset(words("sed awk gawk jq yq"))
+_OTHER_PRINTERS = frozenset(
+    words("diff sdiff comm cmp openssl gpg age sops ansible-vault plutil dd tr xmllint dotenv")
+)
+
+_NEUTRAL = frozenset(
+    words(
+        "cd echo printf true false pwd export set ls wc sleep : [ [[ test for done fi esac case"
+        " find fd local declare unset pushd popd shopt trap which exit write-output write-host"
+    )
+)
+_FILTERS = READ_PROGRAMS | frozenset(words("tr expand tee wc xargs"))
+_WRITERS = frozenset(words("echo printf print write-output write-host"))
+_FILE_WRITERS = frozenset(words("tee set-content add-content out-file new-item sc ac"))
+_SHOWS_SUBSTITUTION = frozenset(words("echo printf print write-output write-host cat"))
+_NO_CONTENTS = re.compile(r"-[a-zA-Z]*[qlLc]|--(?:quiet|silent|count|files|list)[a-z-]*")
+_MANY_FILES = re.compile(r"-[a-zA-Z]*[rR]|--recursive|--with-filename")
+_NO_FILE_NAMES = re.compile(r"-[a-zA-Z]*[hI]|--no-filename")
+_PATH_OPTION = re.compile(r"(?i)-(?:literal)?(?:file)?path")
+_IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
+_INLINE_CODE = re.compile(r"-[a-zA-Z]*[cer]|--eval|--print")
+_INTERPRETERS = re.compile(r"(?:python|node|ruby|perl|php|deno|bun)[\d.]*")
+_READS_IN_CODE = re.compile(r"(?i)open|read|slurp|get_contents|load")
+_QUOTED_PATH = re.compile(r"""['"`]([^'"`\n]{1,300})['"`]""")
+_REVISION = re.compile(r"[^:\s]*:(?!/)(.+)", re.DOTALL)
+VAULT_COMMANDS = tuple(
+    tuple(line.split())
+    for line in (
+        "pass show",
+        "op read",
+        "op item get",
+        "vault kv get",
+        "vault read",
+        "bw get",
+        "doppler secrets",
+        "heroku config",
+        "secret-tool lookup",
+        "security find-generic-password",
+        "security find-internet-password",
+        "aws secretsmanager get-secret-value",
+        "aws ssm get-parameter",
+        "aws ssm get-parameters",
+        "aws sts get-session-token",
+        "aws sts assume-role",
+        "aws ecr get-login-password",
+        "gcloud secrets versions access",
+        "gcloud auth print-access-token",
+        "gcloud auth print-identity-token",
+        "az account get-access-token",
+        "az keyvault secret show",
+        "kubectl get secret",
+        "kubectl get secrets",
+        "kubectl create token",
+        "gh auth token",
+        "glab auth token",
+        "npm token",
+        "sops -d",
+        "sops decrypt",
+        "ansible-vault view",
+        "ansible-vault decrypt",
+    )
+)
+"""Commands that exist to print secrets."""
+_VAULT_PROGRAMS = re.compile(
+    r"\b(?:" + "|".join(sorted({vault[0] for vault in VAULT_COMMANDS})) + r")\s"
+)
+_VAULTS = re.compile(
+    "|".join(
+        rf"\b{re.escape(first)}\s(?:[^|;&\n]{{0,100}}\s)?{re.escape(second)}\b"
+        for first, second, *_ in VAULT_COMMANDS
+    )
+)
+_SEARCH_WORDS = words("grep rg ag ack findstr elect-")
+_SEARCH = re.compile(
+    r"(?:^|[;&({\n\"'`]|\b(?:git|sudo|xargs|do|then|exec)\b[^|;\n]{0,80})[ \t]*+"
+    r"(?:" + "|".join(sorted(SEARCHERS)) + r")\s"
+)
+"""A search that does not merely filter what another program printed."""
+
+
+class Written(NamedTuple):
+    """A stretch of a command that goes into files; `paths` is empty if none is named."""
+
+    start: int
+    end: int
+    paths: tuple[str, ...]
+
+
+@lru_cache(maxsize=256)
+def parsed(command: str) -> tuple[Stage, ...]:
+    """Return the simple commands of `command`; a call and its result ask for the same."""
+    return tuple(stages(command))
+
+
+def files_read(command: str) -> tuple[str, ...]:
+    """Return the files whose contents a shell command prints, or () if it does other work.
+
+    `cd a && cat b | head -50` prints b; `pytest | tail` runs tests and prints no file.
+    """
+    files: list[str] = []
+    for given in parsed(command):
+        stage = given.direct()
+        program = stage.program
+        if not program or program in _NEUTRAL or (stage.piped and program in _FILTERS):
+            continue
+        if stage.writes or stage.caller is not None:
+            continue
+        if program not in READ_PROGRAMS:
+            return ()
+        if _edits_in_place(stage):
+            continue
+        files += _arguments(stage.words) or (["."] if program in SEARCHERS else [])
+    return tuple(dict.fromkeys(files))
+
+
+def files_shown(command: str) -> Iterator[str]:
+    """Yield every file whose contents may be in a command's output, whatever else it does.
+
+    Searches that print each line's file are left out: the lines themselves tell.
+    """
+    for given in parsed(command):
+        stage = given.direct()
+        if stage.writes or (stage.caller and stage.caller not in _SHOWS_SUBSTITUTION):
+            continue
+        at = _printer(stage)
+        if at is not None:
+            yield from stage.reads
+            program = program_name(stage.words[at].value)
+            if program not in SEARCHERS or not _tells_files(stage.words[at:]):
+                yield from (w.value for w in stage.words if not w.value.startswith("-"))
+        elif stage.program in ("done", "mapfile", "readarray"):
+            yield from stage.reads
+        elif stage.program == "git":
+            for word in stage.words[2:]:
+                if named := _REVISION.fullmatch(word.value):
+                    yield named[1]
+        elif _INTERPRETERS.fullmatch(stage.program):
+            yield from _named_in_code(command, stage)
+
+
+def opens_vault(command: str) -> bool:
+    """Return whether a command prints secrets that a password manager or a cloud keeps."""
+    if not _VAULT_PROGRAMS.search(command) or not _VAULTS.search(command):
+        return False
+    given = [stage.direct() for stage in parsed(command)]
+    for stage, after in zip(given, (*given[1:], Stage()), strict=True):
+        if stage.writes or stage.caller or (after.piped and after.program not in _FILTERS):
+            continue
+        said = (stage.program, *(w.value for w in stage.words[1:] if w.value[:2] != "--"))
+        if any(said[: len(vault)] == vault for vault in VAULT_COMMANDS):
+            return True
+    return False
+
+
+def searches(command: str) -> bool:
+    """Return whether a command may print lines that begin with the name of their file."""
+    return any(map(command.__contains__, _SEARCH_WORDS)) and bool(_SEARCH.search(command))
+
+
+def written(command: str) -> Iterator[Written]:
+    """Yield the stretches of a command that it writes into files."""
+    pipeline: list[Stage] = []
+    for stage in (*parsed(command), Stage()):
+        if not stage.piped:
+            yield from _written_by(pipeline)
+            pipeline = []
+        pipeline.append(stage.direct())
+
+
+def _written_by(pipeline: list[Stage]) -> Iterator[Written]:
+    for at, stage in enumerate(pipeline):
+        targets = [path for later in pipeline[at:] for path in _targets(later)]
+        paths = tuple(dict.fromkeys(targets))
+        for start, end in stage.bodies:
+            yield Written(start, end, paths)
+        if not paths or len(stage.words) < 2:
+            continue
+        if stage.program in _WRITERS or stage.program in _FILE_WRITERS - {"tee"}:
+            for word in stage.words[1:]:
+                if not word.value.startswith("-") and word.value not in paths:
+                    yield Written(word.start, word.end, paths)
+        elif stage.program in ("sed", "perl"):
+            script = next((w for w in stage.words[1:] if not w.value.startswith("-")), None)
+            if script is not None and script.value not in paths:
+                yield Written(script.start, script.end, paths)
+
+
+def _targets(stage: Stage) -> Iterator[str]:
+    """Yield the files that a simple command writes."""
+    yield from (path for path in stage.writes if not path.startswith("/dev/"))
+    arguments = [word.value for word in stage.words[1:] if not word.value.startswith("-")]
+    if stage.program == "tee":
+        yield from arguments
+    elif stage.program in _FILE_WRITERS:
+        named = [
+            after.value
+            for before, after in pairwise(stage.words)
+            if _PATH_OPTION.fullmatch(before.value)
+        ]
+        yield from named or arguments[:1]
+    elif _edits_in_place(stage):
+        yield from arguments[1:]
+    elif stage.bodies and stage.program in shell_commands.SHELLS:
+        for argument in arguments:  # `ssh host 'cat > file' <<EOF`
+            for nested in stages(argument):
+                yield from _targets(nested)
+
+
+def _edits_in_place(stage: Stage) -> bool:
+    return stage.program in ("sed", "perl") and any(
+        _IN_PLACE.match(word.value) for word in stage.words[1:]
+    )
+
+
+def _arguments(command: list[Word]) -> list[str]:
+    """Return the words of a reading program that name files."""
+    program = program_name(command[0].value)
+    named = [w.value for w in command[1:] if w.value[:1] != "-" and not w.value.isdigit()]
+    return named[1:] if program in _WITH_SCRIPT else named
+
+
+def _printer(stage: Stage) -> int | None:
+    """Return which word of a stage is a program that prints files, if one is."""
+    for at, word in enumerate(stage.words):
+        name = program_name(word.value)
+        if name in READ_PROGRAMS or name in _OTHER_PRINTERS:
+            options = [w.value for w in stage.words[at + 1 :] if w.value.startswith("-")]
+            silent = name in SEARCHERS and any(_NO_CONTENTS.fullmatch(o) for o in options)
+            in_place = name == "sed" and any(_IN_PLACE.match(option) for option in options)
+            return None if silent or in_place else at
+        if at == 0 and name not in shell_commands.WRAPPERS | shell_commands.SHELLS:
+            return None
+    return None
+
+
+def _tells_files(search: list[Word]) -> bool:
+    """Return whether a search prints the file's name before each line."""
+    options = [word.value for word in search[1:] if word.value.startswith("-")]
+    if any(_NO_FILE_NAMES.fullmatch(option) for option in options):
+        return False
+    files = _arguments(search)
+    return len(files) != 1 or any(_MANY_FILES.fullmatch(option) for option in options)
+
+
+def _named_in_code(command: str, stage: Stage) -> Iterator[str]:
+    """Yield the paths that a script on the command line may open and print."""
+    codes = [command[start:end] for start, end in stage.bodies]
+    if any(_INLINE_CODE.fullmatch(word.value) for word in stage.words[1:]):
+        codes += [word.value for word in stage.words[1:]]
+    for code in codes:
+        if _READS_IN_CODE.search(code):
+            yield from (quoted[1] for quoted in _QUOTED_PATH.finditer(code))

@@ -1,0 +1,335 @@
+"""What happens to the contents of files: which calls carry them, and what may stay.
+
+Contents over the size limit, and those of files that exist to hold secrets, become
+`<redacted-file-contents-of-N-bytes>`, N being the UTF-8 bytes replaced. Paths on the
+allowlist stay, whatever their size; a file of secrets only where a glob names its kind.
+What stays is scanned like all other text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from memory_assets.models import Record
+from memory_assets.redaction.policy import sensitive_paths
+from memory_assets.redaction.policy.allowlist import Allowlist, real_path
+from memory_assets.redaction.policy.command_files import (
+    READ_PROGRAMS,
+    VAULT_COMMANDS,
+    files_read,
+    files_shown,
+    opens_vault,
+    searches,
+    written,
+)
+from memory_assets.redaction.policy.file_sections import (
+    diff_sections,
+    match_sections,
+    patch_sections,
+)
+from memory_assets.redaction.policy.sensitive_paths import (
+    SENSITIVE_NAMES,
+    hints,
+    is_sensitive,
+    names_secrets,
+)
+from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.settings import RedactionSettings
+
+__all__ = [
+    "READ_PROGRAMS",
+    "READ_TOOLS",
+    "SENSITIVE_NAMES",
+    "WRITE_TOOLS",
+    "ContentPolicy",
+    "byte_length",
+    "contents_tag",
+    "files_read",
+    "is_sensitive",
+    "rule_tables",
+]
+
+READ_TOOLS = frozenset(
+    words(
+        "read readfile read_file readmanyfiles read_many_files read_multiple_files read_text_file"
+        " notebookread view viewfile view_file view_range open openfile open_file cat getfile"
+        " get_file get_file_contents read_resource"
+    )
+)
+SEARCH_TOOLS = frozenset(
+    words(
+        "grep grep_files grepsearch grep_search search_files search_file_content searchtext ripgrep"
+        " rg codebase_search"
+    )
+)
+WRITE_TOOLS = frozenset(
+    words(
+        "write writefile write_file write_to_file create createfile create_file edit editfile"
+        " edit_file multiedit multi_edit notebookedit notebook_edit apply_patch applypatch"
+        " apply_diff str_replace_editor str_replace_based_edit_tool str_replace replace"
+        " replace_in_file search_replace insert insert_edit_into_file patch"
+    )
+)
+"""Names of tools, lower-case, of Claude Code, Codex, Pi and their kin."""
+
+CONTENT_KEY = re.compile(
+    r"^(?:content|contents|file_text|fileText|text|old_string|new_string|oldString|newString"
+    r"|old_str|new_str|oldText|newText|old_text|new_text|new_source|insert_text|edits|patch|diff"
+    r"|input|code|code_edit|replacement|replacements|search|replace|data|body)(?::\n|: )",
+    re.MULTILINE,
+)
+"""Where, in a writing call's rendered input, the contents begin."""
+
+_CONTENTS_TAG = re.compile(r"<redacted-file-contents-of-\d+-bytes>")
+_OUTPUT_HEAD = re.compile(
+    r"(?:(?:Chunk ID|Wall time|Process exited with code|Process running|Original token count"
+    r"|Exit code|Script completed|Total output lines)[^\n]{0,200}\n){1,8}Output:\n"
+)
+"""What Codex writes before a command's own output."""
+_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'|`(?:[^`\\]|\\.)*+`", re.DOTALL)
+_WRITES = re.compile(
+    r">|<<|\*\*\* |\b(?:tee|sed|perl|[Aa][Cc]|[Ss][Cc])\b|-(?:[Cc]on|[Ff]ile|[Ii]tem)"
+)
+"""Occurs in every command that writes a file."""
+_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0", "\n": ""}
+_CALLS_TOOLS = re.compile(r"\btools\.\w+\(")
+"""Occurs in code that runs commands as string literals: `tools.exec_command({cmd: "..."})`."""
+_LONGEST_COMMAND = 2_000_000
+
+Cut = tuple[int, int]
+
+
+def contents_tag(contents: str) -> str:
+    """Return what stands in place of `contents`."""
+    return f"<redacted-file-contents-of-{byte_length(contents)}-bytes>"
+
+
+def byte_length(text: str) -> int:
+    """Return the length of `text` in UTF-8, a lone surrogate counting as three bytes."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def rule_tables() -> tuple[object, ...]:
+    """Return all data that decides what is cut, for the version of the rules."""
+    return (
+        sorted(READ_TOOLS | SEARCH_TOOLS | WRITE_TOOLS | READ_PROGRAMS),
+        VAULT_COMMANDS,
+        SENSITIVE_NAMES,
+        sensitive_paths.SENSITIVE_PLACES,
+        sensitive_paths.HARMLESS_NAMES,
+        CONTENT_KEY.pattern,
+    )
+
+
+class ContentPolicy:
+    """Decides which stretches of a record are file contents that may not stay."""
+
+    def __init__(self, settings: RedactionSettings) -> None:
+        self._limit = settings.max_file_bytes
+        self._allowlist = Allowlist(settings.allowlist)
+
+    def cut_contents(self, text: str, paths: Iterable[str], roots: Iterable[str] = ()) -> bool:
+        """Return whether `text`, contents of `paths`, is to be replaced.
+
+        `roots` are directories that relative paths and relative globs are read from.
+        """
+        known, bases = tuple(paths), tuple(root for root in roots if root)
+        if not text or _CONTENTS_TAG.fullmatch(text.strip()):
+            return False
+        if known and all(self._allowlist.allows(path, bases) for path in known):
+            return False
+        if self._any_sensitive(known, bases):
+            return True
+        return self._is_large(text)
+
+    def cuts(self, record: Record, project_root: str = "") -> tuple[Cut, ...]:
+        """Return the stretches of `record.text` that are to be replaced, in order."""
+        text, roots = record.text, (record.cwd, project_root)
+        tool = record.tool_name.rsplit("__", 1)[-1].casefold()
+        if not text:
+            return ()
+        if record.kind == "tool_use":
+            if tool in WRITE_TOOLS:
+                found = self._call_cuts(text, record.paths, roots)
+            else:
+                found = self._command_text_cuts(text, record.command, roots)
+        elif record.kind == "tool_result":
+            found = self._result_cuts(record, tool, roots)
+        elif record.kind == "attachment" and record.paths and record.subtype != "plan":
+            found = self._whole(text, 0, record.paths, roots)
+        else:
+            found = self._section_cuts(text, roots)
+        # what was cut before stays as it is, so that records of the lake can be redacted again
+        return _united(
+            (start, end)
+            for start, end in found
+            if not _CONTENTS_TAG.fullmatch(text[start:end].strip())
+        )
+
+    def command_cuts(self, command: str, roots: Iterable[str] = ()) -> tuple[Cut, ...]:
+        """Return the stretches of a command that it writes into files and that may not stay."""
+        return _united(self._command_text_cuts(command, command, tuple(roots)))
+
+    def _any_sensitive(self, paths: Iterable[str], roots: tuple[str, ...]) -> bool:
+        """Return whether one of `paths`, or what it links to, is a file of secrets."""
+        return any(
+            is_sensitive(path) or is_sensitive(real_path(path, roots[0] if roots else ""))
+            for path in paths
+        )
+
+    def _is_secret(self, path: str, roots: tuple[str, ...]) -> bool:
+        return is_sensitive(path) and not self._allowlist.allows(path, roots)
+
+    def _whole(
+        self, text: str, start: int, paths: Iterable[str], roots: tuple[str, ...]
+    ) -> Iterator[Cut]:
+        if self.cut_contents(text[start:], paths, roots):
+            yield start, len(text)
+
+    def _call_cuts(
+        self, text: str, paths: tuple[str, ...], roots: tuple[str, ...]
+    ) -> Iterable[Cut]:
+        """Cut the input of a writing call: by file if it is a patch, else from its contents on."""
+        begins = CONTENT_KEY.search(text)
+        start = begins.end() if begins else 0
+        if not text.startswith("*** Begin Patch", start):
+            return self._whole(text, start, paths, roots)
+        return [
+            (begin, end)
+            for path, begin, end in patch_sections(text)
+            if self.cut_contents(text[begin:end], (path,), roots)
+        ]
+
+    def _result_cuts(self, record: Record, tool: str, roots: tuple[str, ...]) -> Iterable[Cut]:
+        text = record.text
+        if tool in READ_TOOLS or tool in WRITE_TOOLS:
+            short = byte_length(text) <= self._limit
+            if short and "\n" not in text.strip() and _tells_only_names(record, tool):
+                return ()
+            if short and record.is_error and not self._any_sensitive(record.paths, roots):
+                return ()
+            return self._whole(text, 0, record.paths, roots)
+        if tool in SEARCH_TOOLS:
+            if not text.startswith("Found ") and self.cut_contents(text, record.paths, roots):
+                return [(0, len(text))]
+            return self._search_cuts(text, roots)
+        head = _OUTPUT_HEAD.match(text)
+        start = head.end() if head else 0
+        if record.command and len(record.command) <= _LONGEST_COMMAND:
+            command = _shell_of(record.command)
+            if self._shows_secrets(command, roots):
+                return [(start, len(text))]
+            if self._is_large(text) and (files := files_read(command)):
+                whole = list(self._whole(text, start, files, roots))
+                if whole:
+                    return whole
+            if searches(command):
+                return self._search_cuts(text, roots)
+        return self._section_cuts(text, roots)
+
+    def _is_large(self, text: str) -> bool:
+        return len(text) * 3 > self._limit and byte_length(text) > self._limit
+
+    def _shows_secrets(self, command: str, roots: tuple[str, ...]) -> bool:
+        if opens_vault(command):
+            return True
+        return names_secrets(command) and any(
+            self._is_secret(path, roots) for path in files_shown(command)
+        )
+
+    def _search_cuts(self, text: str, roots: tuple[str, ...]) -> Iterable[Cut]:
+        """Cut the lines that a search found in files of secrets."""
+        sections = [
+            (begin, end)
+            for _, begin, end in match_sections(text, lambda path: self._is_secret(path, roots))
+        ]
+        return [*sections, *self._section_cuts(text, roots)]
+
+    def _section_cuts(self, text: str, roots: tuple[str, ...]) -> Iterator[Cut]:
+        """Cut the parts of diffs and patches, wherever they stand, that are files of secrets."""
+        for path, start, end in (*diff_sections(text), *patch_sections(text)):
+            if self._is_secret(path, roots):
+                yield start, end
+
+    def _command_text_cuts(self, text: str, command: str, roots: tuple[str, ...]) -> Iterator[Cut]:
+        """Cut what a command writes; `text` holds it verbatim, or escaped in JSON or code."""
+        if not _WRITES.search(text):
+            return
+        is_code = _CALLS_TOOLS.search(command) is not None
+        named = hints(text) if is_code else names_secrets(command)
+        if not named and not self._is_large(text) and "*** " not in text:
+            return
+        at = text.find(command) if command else -1
+        if at >= 0:
+            yield from ((at + a, at + b) for a, b in self._written_cuts(command, roots))
+            if not is_code:
+                return
+        for literal in _LITERAL.finditer(text):
+            if "\\" not in literal.group() and not is_code:
+                continue
+            shift = literal.start() + 1
+            plain, sources = _unescaped(literal.group()[1:-1])
+            for start, end in self._written_cuts(plain, roots):
+                yield shift + sources[start], shift + sources[end]
+
+    def _written_cuts(self, command: str, roots: tuple[str, ...]) -> Iterator[Cut]:
+        """Cut here-documents, arguments and patches that go into files."""
+        if len(command) > _LONGEST_COMMAND:
+            return
+        patched = list(patch_sections(command))
+        for path, start, end in patched:
+            if self.cut_contents(command[start:end], (path,), roots):
+                yield start, end
+        if not self._is_large(command) and not names_secrets(command):
+            return
+        for start, end, paths in written(command):
+            is_patch = any(start <= section.start < end for section in patched)
+            if not is_patch and self.cut_contents(command[start:end], paths, roots):
+                yield start, end
+
+
+def _tells_only_names(record: Record, tool: str) -> bool:
+    """Return whether a call's one-line answer says that it was done, or why it failed."""
+    if tool in READ_TOOLS:
+        return record.is_error
+    return any(path in record.text for path in record.paths)
+
+
+def _shell_of(command: str) -> str:
+    """Return a command, and below it those that it runs if it is code that calls tools."""
+    if not _CALLS_TOOLS.search(command):
+        return command
+    found = [_unescaped(literal.group()[1:-1])[0] for literal in _LITERAL.finditer(command)]
+    return "\n".join((*found, command))
+
+
+def _unescaped(literal: str) -> tuple[str, list[int]]:
+    """Return the value of a string literal of JSON or JavaScript, and where each of its
+    characters, and its end, stood."""
+    pieces: list[str] = []
+    sources: list[int] = []
+    position = 0
+    for escape in _ESCAPE.finditer(literal):
+        pieces.append(literal[position : escape.start()])
+        sources.extend(range(position, escape.start()))
+        code = escape.group()[1:]
+        value = chr(int(code[1:], 16)) if len(code) > 1 else _SIMPLE.get(code, code)
+        pieces.append(value)
+        sources.extend([escape.start()] * len(value))
+        position = escape.end()
+    pieces.append(literal[position:])
+    sources.extend(range(position, len(literal) + 1))
+    return "".join(pieces), sources
+
+
+def _united(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+    """Return the stretches in order, those that meet or overlap as one."""
+    merged: list[Cut] = []
+    for start, end in sorted(cut for cut in cuts if cut[0] < cut[1]):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)

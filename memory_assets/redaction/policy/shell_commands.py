@@ -1,0 +1,220 @@
+"""Shell commands taken apart: simple commands, where their output goes, here-documents.
+
+Enough of a shell's grammar to know which files a command prints or writes, in POSIX
+shells and PowerShell. Nothing raises and all is linear in the command's length: what
+does not parse is read as far as it goes.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from memory_assets.redaction.rules.wordlist import words
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space>(?:[ \t\r]|\\\n)++)
+    | (?P<comment>\#[^\n]*+)
+    | (?P<op>\n|&&|\|\|?&?|;;?|&>>?|<<<|<<-?|\d?>>?[|&]?|<|[()&;])
+    | (?P<word>(?:[^\s;|&()<>"'\\`]++|\\.|"(?:[^"\\]|\\.)*+"?|'[^']*+'?|`[^`]*+`?|\\)++)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ANY = re.compile(r".", re.DOTALL)
+_QUOTED = re.compile(
+    r"\"((?:[^\"\\]|\\.)*+)\"?|'([^']*+)'?|\\(?=[\"'\\$` \n])(.)|`([^`]*+)`?", re.DOTALL
+)
+_SUBSTITUTION = re.compile(r"\$\(([^()]*(?:\([^()]*\)[^()]*)*)\)|`([^`]*)`")
+_HEREDOC = re.compile(
+    r"(?<!<)<<-?[ \t]{0,4}\\?(?P<quote>['\"]?)(?P<word>[A-Za-z_]\w{0,40})(?P=quote)"
+)
+_ENDS = re.compile(r"\n[ \t]{0,40}(?P<word>[A-Za-z_]\w{0,40})(?!\w)")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+
+SHELLS = frozenset(words("bash sh zsh dash ash fish ksh powershell pwsh cmd eval ssh su watch"))
+"""Programs that take commands as an argument."""
+WRAPPERS = frozenset(
+    words(
+        "sudo doas env time nice nohup command builtin exec timeout stdbuf xargs busybox docker"
+        " podman kubectl docker-compose compose wsl find fd do then else if elif while until for !"
+        " { dotenvx npx uv poetry direnv"
+    )
+)
+"""Words that another command may follow."""
+_KEYWORDS = frozenset(words("do then else if elif while until ! { sudo time command nohup builtin"))
+_NESTING = 3
+
+
+class Word(NamedTuple):
+    """One word of a command: its value without quotes, and where it stands."""
+
+    value: str
+    start: int
+    end: int
+
+
+@dataclass
+class Stage:
+    """One simple command. `bodies` are its here-documents; `caller` is the program whose
+    argument its output becomes, None if the output is shown."""
+
+    words: list[Word] = field(default_factory=list)
+    piped: bool = False
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    bodies: list[tuple[int, int]] = field(default_factory=list)
+    caller: str | None = None
+
+    @property
+    def program(self) -> str:
+        """The program's name, lower-case, without directories; "" if there is none."""
+        return program_name(self.words[0].value) if self.words else ""
+
+    def direct(self) -> Stage:
+        """Return the stage without `do`, `sudo` and the like before its program."""
+        at = 0
+        while at < len(self.words) - 1 and program_name(self.words[at].value) in _KEYWORDS:
+            at += 1
+            while at < len(self.words) - 1 and self.words[at].value.startswith("-"):
+                at += 1
+        return replace(self, words=self.words[at:])
+
+
+def program_name(word: str) -> str:
+    """Return the name by which a program is known, of the word that called it."""
+    return posixpath.basename(word.replace("\\", "/")).casefold().removesuffix(".exe")
+
+
+def stages(command: str, depth: int = 0) -> Iterator[Stage]:
+    """Yield the simple commands of `command` in order, those of its arguments after them."""
+    bodies = dict(heredocs(command))
+    skeleton = _without(command, bodies.values())
+    parsed = list(_Parser(skeleton, bodies).stages())
+    yield from parsed
+    if depth < _NESTING:
+        for stage in parsed:
+            yield from _nested(stage, skeleton, depth)
+
+
+def heredocs(command: str) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield, of each here-document, where its `<<` stands and the stretch of its body."""
+    begins = list(_HEREDOC.finditer(command)) if "<<" in command else []
+    if not begins:
+        return
+    wanted = {begin["word"] for begin in begins}
+    ends: dict[str, list[int]] = defaultdict(list)
+    for end in _ENDS.finditer(command):
+        if end["word"] in wanted:
+            ends[end["word"]].append(end.start())
+    reached = 0
+    for begin in begins:
+        if begin.start() < reached:
+            continue
+        line = command.find("\n", begin.end())
+        known = ends[begin["word"]]
+        at = bisect_left(known, max(line, reached)) if line >= 0 else len(known)
+        if at < len(known):
+            # an empty document ends with the newline that it begins with
+            reached = max(known[at], line + 1)
+            yield begin.start(), (min(line + 1, reached), reached)
+
+
+def _without(command: str, stretches: Iterable[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for start, end in stretches:
+        pieces += (command[position:start], " " * (end - start))
+        position = end
+    return "".join((*pieces, command[position:]))
+
+
+def _nested(stage: Stage, skeleton: str, depth: int) -> Iterator[Stage]:
+    """Yield the commands inside a stage's words: `bash -c '...'`, `"$(...)"`, backquotes."""
+    takes_commands = _takes_commands(stage)
+    for word in stage.words:
+        raw = skeleton[word.start : word.end]
+        if takes_commands and " " in raw and raw[0] in "\"'":
+            yield from _moved(raw[1:].removesuffix(raw[0]), word.start + 1, None, depth)
+        elif "$(" in raw or "`" in raw:
+            for inner in _SUBSTITUTION.finditer(raw):
+                group = inner.lastindex or 1
+                shift = word.start + inner.start(group)
+                yield from _moved(inner[group], shift, stage.program, depth)
+
+
+def _takes_commands(stage: Stage) -> bool:
+    """Return whether an argument of the stage is a command: `bash -c`, `docker exec x sh -c`."""
+    most = 8 if stage.program in WRAPPERS else 1
+    return any(program_name(word.value) in SHELLS for word in stage.words[:most])
+
+
+def _moved(inner: str, shift: int, caller: str | None, depth: int) -> Iterator[Stage]:
+    for found in stages(inner, depth + 1):
+        yield replace(
+            found,
+            words=[Word(w.value, w.start + shift, w.end + shift) for w in found.words],
+            bodies=[(start + shift, end + shift) for start, end in found.bodies],
+            caller=found.caller or caller,
+        )
+
+
+class _Parser:
+    """One pass over the tokens of a command."""
+
+    def __init__(self, text: str, bodies: dict[int, tuple[int, int]]) -> None:
+        self._text = text
+        self._bodies = bodies
+        self._open: list[Stage] = []
+        self._stage = Stage()
+        self._redirect = ""
+
+    def stages(self) -> Iterator[Stage]:
+        position = 0
+        while token := _TOKEN.match(self._text, position) or _ANY.match(self._text, position):
+            position = token.end()
+            if token.lastgroup == "word":
+                self._word(token.group(), token.start())
+            elif token.lastgroup == "op":
+                yield from self._operator(token.group(), token.start())
+        yield self._stage
+        yield from reversed(self._open)
+
+    def _word(self, raw: str, start: int) -> None:
+        value = _QUOTED.sub(lambda q: next((g for g in q.groups() if g is not None), ""), raw)
+        if self._redirect in ("<<", "<<-"):
+            pass
+        elif self._redirect == "<<<":
+            self._stage.bodies.append((start, start + len(raw)))
+        elif self._redirect == "<":
+            self._stage.reads.append(value)
+        elif self._redirect:
+            if not self._redirect.startswith("2") and not value.startswith(("&", "/dev/std")):
+                self._stage.writes.append(value)
+        elif self._stage.words or not _ASSIGNMENT.match(raw) or raw.endswith("=$"):
+            self._stage.words.append(Word(value, start, start + len(raw)))
+        self._redirect = ""
+
+    def _operator(self, operator: str, start: int) -> Iterator[Stage]:
+        if operator[-1] in "<>" or operator.endswith((">|", ">&", "<<-")):
+            # what `2>&1` duplicates is no file
+            self._redirect = operator
+            if operator.startswith("<<") and start in self._bodies:
+                self._stage.bodies.append(self._bodies[start])
+            return
+        self._redirect = ""
+        if operator == "(" and self._text[start - 1 : start] == "$":
+            self._open.append(self._stage)
+            self._stage = Stage(caller=self._stage.program)
+        elif operator == ")" and self._open:
+            yield self._stage
+            self._stage = self._open.pop()
+        else:
+            caller = self._stage.caller
+            yield self._stage
+            self._stage = Stage(piped=operator in ("|", "|&"), caller=caller)

@@ -1,0 +1,197 @@
+"""A session's own secrets, found again wherever they stand in it, as they are or encoded.
+
+Values are kept in memory only, for as long as their session is worked on.
+
+What is searched for: the value's core (without quotes, `Bearer`, the user of basic
+credentials, punctuation at its end), as it is, escaped as in JSON (once and twice),
+percent-encoded, and in base64 at each of the three alignments. Not every value may go
+wherever it stands, or prose would suffer:
+
+* words (letters only, or joined by `-`, `_`, `.` and spaces) and plain numbers of less
+  than 16 digits are left alone, as is everything shorter than 6 characters;
+* 6 or 7 characters must mix digits with two more classes, and 8 to 11 must hold a digit
+  or a symbol; they go as whole words only;
+* 12 characters and more go wherever they stand.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from urllib.parse import quote, quote_plus
+
+from memory_assets.redaction.edits import Edit
+from memory_assets.redaction.engine.scanner import TIMED_OUT
+from memory_assets.redaction.literals import Literals
+from memory_assets.redaction.rules import values
+
+_SHORTEST = 6
+_ANYWHERE = 12
+_SHORTEST_ENCODED = 8
+_LONGEST = 4_000
+_LONG_LINE = 40
+_MOST_VALUES = 20_000
+_SCHEME = re.compile(r"(?i)^(?:bearer|basic|token|apikey|api-key)[ \t]+")
+_QUOTES = "\"'`\\ \t\r\n"
+_TAIL = ".,;:)]}>"
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\-]")
+_WORDS = re.compile(r"[A-Za-z]+(?:[-_. ]+[A-Za-z]+)*")
+
+
+class _Form(NamedTuple):
+    """One spelling of a value, whether it counts only as a whole word, and whether it is
+    base64, whose first and last characters hold bits of their neighbours."""
+
+    value: str
+    rule: str
+    whole_word: bool
+    is_base64: bool = False
+
+    def stretch(self, text: str, start: int, end: int) -> tuple[int, int] | None:
+        """Return what is to go where the spelling stands; None where it may stay."""
+        if self.is_base64:
+            start -= _BASE64.match(text, start - 1) is not None if start else 0
+            return start, end + (_BASE64.match(text, end) is not None)
+        return None if self.whole_word and not _is_whole_word(text, start, end) else (start, end)
+
+
+def core(rule: str, value: str) -> str:
+    """Return the part of a found value that is the secret itself."""
+    trimmed = value.strip(_QUOTES)
+    trimmed = _SCHEME.sub("", trimmed)
+    if rule == "curl-user":
+        trimmed = trimmed.partition(":")[2].strip(_QUOTES) or trimmed
+    return trimmed.rstrip(_TAIL).strip(_QUOTES)
+
+
+def may_propagate(value: str) -> bool:
+    """Return whether removing every occurrence of `value` does no harm to prose."""
+    if len(value) < _SHORTEST or len(value) > _LONGEST:
+        return False
+    if value.isdigit():
+        return len(value) >= 16
+    if _WORDS.fullmatch(value) and not values.is_random(value, 8):
+        return False
+    if len(value) >= _ANYWHERE:
+        return True
+    kinds = (str.islower, str.isupper, str.isdigit)
+    classes = sum(any(is_kind(c) for c in value) for is_kind in kinds)
+    classes += any(not c.isalnum() for c in value)
+    if len(value) < _SHORTEST_ENCODED:
+        return classes >= 3 and any(c.isdigit() for c in value)
+    return any(c.isdigit() or not (c.isalnum() or c in "-_. ") for c in value)
+
+
+@dataclass(repr=False)
+class SessionValues:
+    """The values that one session showed, and the search for them."""
+
+    _rules: dict[str, str] = field(default_factory=dict)
+    _search: list[tuple[str, Literals[_Form]]] | None = None
+
+    def __repr__(self) -> str:
+        return f"SessionValues({len(self._rules)})"
+
+    def remember(self, value: str, rule: str) -> None:
+        """Remember a value and its rule; at most some thousands of values a session."""
+        if value not in self._rules and len(self._rules) < _MOST_VALUES and rule != TIMED_OUT:
+            self._rules[value] = rule
+            self._search = None
+
+    def items(self) -> Iterable[tuple[str, str]]:
+        """Return (value, rule) of all that is remembered."""
+        return self._rules.items()
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def edits(self, text: str) -> list[Edit]:
+        """Return every stretch of `text` that is one of the values, unmerged."""
+        if self._search is None:
+            self._search = self._forms()
+        return [
+            Edit(*stretch, form.rule, form.value)
+            for hint, literals in self._search
+            if hint in text
+            for start, end, form in literals.find(text)
+            if (stretch := form.stretch(text, start, end)) is not None
+        ]
+
+    def _forms(self) -> list[tuple[str, Literals[_Form]]]:
+        """Return, for each kind of spelling, what must stand in a text for it to be worth
+        a search, and the spellings."""
+        plain: dict[str, _Form] = {}
+        escaped: dict[str, _Form] = {}
+        percent: dict[str, _Form] = {}
+        encoded: dict[str, _Form] = {}
+        for value, rule in self._rules.items():
+            for part in _parts(rule, value):
+                form = _Form(value, rule, len(part) < _ANYWHERE)
+                plain.setdefault(part, form)
+                for spelling in _json_spellings(part):
+                    escaped.setdefault(spelling, form)
+                for spelling in _percent_spellings(part):
+                    percent.setdefault(spelling, form)
+                if len(part) >= _SHORTEST_ENCODED:
+                    for spelling in _base64_spellings(part):
+                        encoded.setdefault(spelling, form._replace(is_base64=True))
+        kinds = (("", plain), ("\\", escaped), ("%", percent), ("", encoded))
+        return [(hint, Literals(spellings)) for hint, spellings in kinds if spellings]
+
+
+def _parts(rule: str, value: str) -> Iterator[str]:
+    """Yield the core of a value and, of one that has many lines, its long lines."""
+    trimmed = core(rule, value)
+    if may_propagate(trimmed):
+        yield trimmed
+    if "\n" in trimmed or "\\n" in trimmed:
+        for line in re.split(r"\n|\\n|\\r", trimmed):
+            part = line.strip()
+            if len(part) >= _LONG_LINE and not part.startswith("-----"):
+                yield part
+
+
+def _is_whole_word(text: str, start: int, end: int) -> bool:
+    after = text[end : end + 1]
+    if after.isalnum() or after == "_":
+        return False
+    before = text[max(start - 2, 0) : start]
+    if before[-1:].isalnum() or before[-1:] == "_":
+        return before[:1] == "\\" and before[1:] in ("n", "r", "t")
+    return True
+
+
+def _json_spellings(value: str) -> Iterator[str]:
+    for escaped in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):
+        for spelling in (escaped, escaped.replace("/", "\\/")):
+            if spelling != value:
+                yield spelling
+                yield json.dumps(spelling)[1:-1]
+    html_safe = value
+    for character in "<>&='":
+        html_safe = html_safe.replace(character, f"\\u00{ord(character):02x}")
+    if html_safe != value:
+        yield html_safe
+
+
+def _percent_spellings(value: str) -> Iterator[str]:
+    plain = value.encode("utf-8", "surrogatepass")
+    for spelling in (quote(plain, safe=""), quote(plain), quote_plus(plain)):
+        if "%" in spelling:
+            yield spelling
+            yield re.sub(r"%..", lambda escape: escape[0].lower(), spelling)
+
+
+def _base64_spellings(value: str) -> Iterator[str]:
+    """Yield what any base64 that holds `value` must hold: its own bits, at each alignment."""
+    plain = value.encode("utf-8", "surrogatepass")
+    for lead in range(3):
+        encoded = base64.b64encode(b"\0" * lead + plain).decode()
+        own = encoded[-(-lead * 4 // 3) : (lead + len(plain)) * 4 // 3]
+        yield own
+        if "+" in own or "/" in own:
+            yield own.replace("+", "-").replace("/", "_")

@@ -1,0 +1,1 @@
+"""Other readings of a text (decoded, joined, without escapes), and the way back from each."""

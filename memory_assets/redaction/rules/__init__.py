@@ -1,0 +1,1 @@
+"""What a secret looks like, as data and as judgements on one value."""

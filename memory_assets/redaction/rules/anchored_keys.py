@@ -1,0 +1,153 @@
+"""Private keys in other dress than PEM. Rows as `anchored.py` describes them.
+
+JSON Web Keys: RFC 7517/7518. DER prefixes: RFC 8017 (PKCS#1), RFC 5208 (PKCS#8), RFC 5915
+(EC), RFC 8410 (Ed25519), RFC 7292 (PKCS#12), each with the object identifier of its kind.
+"""
+
+from __future__ import annotations
+
+from memory_assets.redaction.rules.anchored_rule import (
+    AnchoredRule,
+    anchored_rule,
+    key_material,
+    random_value,
+)
+from memory_assets.redaction.rules.formats import sample_characters
+from memory_assets.redaction.rules.wordlist import words
+
+_FILL = sample_characters("A-Za-z0-9", 60)
+_HEX = sample_characters("0-9a-f", 60)
+_BREAK = r"(?:\r?\n|\\n)[ \t]{0,8}"
+_BASE64 = (
+    rf"[A-Za-z0-9+/]{{40,9000}}={{0,2}}(?:{_BREAK}[A-Za-z0-9+/]{{40,80}}={{0,2}}){{0,120}}"
+    rf"(?:{_BREAK}[A-Za-z0-9+/]{{1,79}}={{1,2}})?"
+)
+_SHORT_BASE64 = r"[A-Za-z0-9+/]{30,300}={0,2}"
+
+_ANY_LENGTH = r"MII[A-Za-z0-9+/]{3}"
+_MNEMONIC = r"[^\n]{0,60}?[:=|>(]\s{0,4}[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})(?!\w)"
+"""BIP-39: 12 to 24 words of three to eight letters."""
+_PROSE = frozenset(words("the and for are was not you your with from has have its but which must"))
+_CODE = r"[0-9a-z]{4,10}-[0-9a-z]{4,10}"
+_DER = (
+    ("IBADANBgkqhkiG9w0BAQEFAASC", "MIIEvQ", _ANY_LENGTH, _BASE64),
+    ("IBAAKCAQEA", "MIIEpA", _ANY_LENGTH, _BASE64),
+    ("IBAAKCAgEA", "MIIJKg", _ANY_LENGTH, _BASE64),
+    ("IBAAKBgQ", "MIICXQ", _ANY_LENGTH, _BASE64),
+    ("IBAzCC", "MIIKYQ", _ANY_LENGTH, _BASE64),
+    ("AgEAMBMGByqGSM49", "MIGH", "MIG[A-Z0-9]", _SHORT_BASE64),
+    ("AgEAMBAGByqGSM49", "MIG2", "MIG[A-Z0-9]", _SHORT_BASE64),
+    ("MHcCAQEEI", "", "", _SHORT_BASE64),
+    ("MC4CAQAwBQYDK2V", "", "", r"[A-Za-z0-9+/]{40,60}={0,2}"),
+)
+"""A mark that stands in every such key, what stands before it (an
+instance and a pattern), the rest of the key."""
+
+
+def _words_of_a_phrase(value: str) -> bool:
+    """Return whether none of the words is one of those that prose has and BIP-39 has not."""
+    return _PROSE.isdisjoint(value.split())
+
+
+PRIVATE_KEYS: tuple[AnchoredRule, ...] = (
+    *(
+        anchored_rule(
+            "private-key-der",
+            mark.lower().encode(),
+            rf"(?P<secret>{before}{mark}{rest})",
+            key_material,
+            sample + mark + _FILL,
+            len(sample),
+        )
+        for mark, sample, before, rest in _DER
+    ),
+    anchored_rule(
+        "private-key-der",
+        b"300d06092a864886f70d01010105000482",
+        r"(?P<secret>3082[0-9a-f]{4}020100300d06092a864886f70d01010105000482[0-9a-f]{40,12000})",
+        key_material,
+        "30820277020100300d06092a864886f70d01010105000482" + _HEX,
+        14,
+    ),
+    *(
+        anchored_rule(
+            "json-web-key",
+            f'"{member}"'.encode(),
+            rf"\"{member}\"\s{{0,4}}:\s{{0,4}}\"(?P<secret>[A-Za-z0-9_-]{{40,1400}})\"",
+            random_value,
+            f'{{"kty": "RSA", "{member}": "{_FILL[:43]}"}}',
+        )
+        for member in ("d", "p", "q", "dp", "dq", "qi")
+    ),
+    anchored_rule(
+        "json-web-key",
+        b'"oct"',
+        r"\"oct\"[^{}]{0,200}?\"k\"\s{0,4}:\s{0,4}\"(?P<secret>[\w-]{16,400})\"",
+        random_value,
+        '{"kty": "oct", "k": "' + _FILL[:43] + '"}',
+    ),
+    anchored_rule(
+        "xml-private-key",
+        b"</exponent>",
+        r"</Exponent>\s{0,40}(?P<secret><P>[A-Za-z0-9+/=<>\s]{40,9000}</D>)",
+        key_material,
+        "<Exponent>AQAB</Exponent><P>" + _FILL[:44] + "</P><D>" + _FILL + "</D>",
+    ),
+    anchored_rule(
+        "ssh2-private-key",
+        b"begin ssh2 encrypted private key",
+        r"(?i)begin ssh2 encrypted private key ----"
+        r"(?P<secret>(?:(?:\r?\n|\\n)(?!----)[^\n\\]{1,100}){1,120})",
+        key_material,
+        '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "x"\n' + _FILL,
+    ),
+    anchored_rule(
+        "openvpn-static-key",
+        b"begin openvpn static key",
+        r"(?i)begin openvpn static key V1-----(?P<secret>(?:(?:\r?\n|\\n)[0-9a-f]{16,64}){1,32})",
+        key_material,
+        "-----BEGIN OpenVPN Static key V1-----\n" + _HEX[:32] + "\n" + _HEX[8:40],
+    ),
+    anchored_rule(
+        "signify-secret-key",
+        b"secret key",
+        r"secret key(?:\r?\n|\\n)(?P<secret>RW[A-Za-z0-9+/]{60,400}={0,2})",
+        key_material,
+        "untrusted comment: signify secret key\nRWRCSw" + _FILL,
+    ),
+    *(
+        anchored_rule(
+            "private-key-numbers",
+            anchor.lower().encode(),
+            rf"{anchor}(?P<secret>(?:\s{{1,12}}(?:[0-9a-f]{{2}}:?){{4,20}}){{1,80}})",
+            key_material,
+            f"{anchor}\n    " + ":".join(_HEX[at : at + 2] for at in range(0, 30, 2)),
+        )
+        for anchor in (
+            "privateExponent:",
+            "prime1:",
+            "prime2:",
+            "exponent1:",
+            "exponent2:",
+            "coefficient:",
+            "priv:",
+        )
+    ),
+    *(
+        anchored_rule(
+            "recovery-phrase",
+            word.encode(),
+            rf"(?i:{word})" + _MNEMONIC,
+            _words_of_a_phrase,
+            f"{word}: " + "ocean zebra vault magic ladder kitten " * 2 + "jungle",
+        )
+        for word in ("phrase", "mnemonic")
+    ),
+    anchored_rule(
+        "recovery-codes",
+        b"recovery codes",
+        rf"(?i:recovery codes):?\s{{1,8}}(?P<secret>(?:{_CODE}\s{{1,4}}){{1,20}}{_CODE})",
+        key_material,
+        "Recovery codes:\n3608e-932ca\n33e23-2c4fe\nac062-f57c0",
+    ),
+)

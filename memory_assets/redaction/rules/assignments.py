@@ -1,0 +1,256 @@
+"""Finds values that are given to names which speak of secrets, in every common syntax.
+
+`KEY=value` (env, shell, INI), `key: value` (YAML, headers), `"key": "value"` (JSON, also
+escaped), `key = "value"` and `key: str = "value"` (code, TOML), `f("key", "value")`,
+`--key value`, `<key>value</key>`, `<add key="..." value="..."/>`, `name: KEY` over
+`value: ...`. Only the value is reported. The scan starts from keyword positions that
+the caller found; each step from there looks at a bounded stretch of text.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import NamedTuple
+
+from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.names import NameKind, name_kind
+
+RULES = {NameKind.PASSWORD: "assigned-password", NameKind.TOKEN: "assigned-secret"}
+
+_NAME_BEFORE = re.compile(r"[\w.\-]{0,48}")
+_AFTER = re.compile(
+    r"""(?x)
+    (?P<name> [\w.\-]{2,60} )
+    (?P<close> \\{0,3} (?: ["'`] | &quot; | \*\* )? [\])]{0,2} )
+    (?:
+        (?P<typed> : [ \t]{0,24} [A-Za-z&][\w.\[\]<>|?\ ]{0,40} = [ \t]{0,24} (?=["'`]) )
+      | [ \t]{0,24} (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]= | !={1,2} | : | =>? ) [ \t]{0,24}
+      | (?P<pair> [ \t]{0,8} , \s{0,24} (?=\\{0,3}["'`]) )
+      | (?P<xml> (?:[ ][\w:.-]{1,30}=["'][^"'<>]{0,60}["']){0,3} > \s{0,24} )
+      | (?P<named> \s{1,24} (?:value|default) [ \t]{0,8} [:=] [ \t]{0,8}
+                 | [ ]\{\s{1,24} default [ ]{0,8} = [ ]{0,8} )
+      | (?P<space> [ \t]{1,8} )
+    )
+    """
+)
+_QUOTES = frozenset("'\"")
+_QUOTE = re.compile(r"[rRbBfFuU@]{0,2}(\\{0,3}[\"'`]|&quot;)")
+_SCHEME = re.compile(
+    r"(?i)(?:bearer|basic|token|apikey|api-key|key|digest|negotiate|oauth|ssws|splunk|geniekey"
+    r"|bot|discogs|accesskey|snyk|flyv1|shippotoken|klaviyo-api-key|zoho-oauthtoken|rest-token)"
+    r"[ \t]{1,4}(?:(?:token|key|api_key|access_token)=)?(?=\S)"
+)
+_BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]|\\&]{1,2000}")
+_INTERPOLATED = re.compile(r"\{[A-Za-z_][\w.()\[\]]{0,60}\}|\$[{(]|%[sd]|<[\w -]{1,60}>")
+_CALL_BEFORE = re.compile(r"\(\s{0,4}\\{0,3}[\"'`]$")
+_CONNECTION = re.compile(
+    r"(?i)(?:server|data source|host|uid|user(?:name| ?id)?|database|initial catalog|dbname"
+    r"|driver|provider|account(?:name)?|endpoint)\s?=[^\r\n]{0,160};\s{0,4}$"
+)
+_WEAK_NAMES = frozenset({"key", "keys", "auth", "pass", "token", "tokens", "secrets"})
+_LONGEST_VALUE = 4_000
+_LONG_VALUE = 128
+_SHORTEST_TOKEN = 10
+"""No shorter value passes any test of `_is_token`."""
+
+
+class Assignment(NamedTuple):
+    """What was seen at a keyword: the secret's span, if it is one, and where to go on."""
+
+    resume: int
+    start: int = 0
+    end: int = 0
+    rule: str = ""
+
+
+def find_assignment(text: str, position: int) -> Assignment | None:
+    """Return the secret assigned to the name around `position`; None if nothing is assigned.
+
+    `resume` passes over further keywords of the same name, and over a long value that is
+    no secret: looking at it again from every keyword inside would be quadratic.
+    """
+    after = _AFTER.match(text, position)
+    if after is None:
+        return None
+    preceding = text[max(position - 49, 0) : position]
+    if (
+        after.lastgroup == "space"
+        and "-" not in preceding
+        and text[after.end("name") + 1 : after.end("name") + 2] not in _QUOTES
+    ):
+        return None  # no flag, and no `PASSWORD '...'` either
+    before = _NAME_BEFORE.match(preceding[::-1])
+    head = before.group()[::-1] if before is not None else ""
+    first, name = position - len(head), head + after["name"]
+    if not _is_assignment(text, first, name, after):
+        return None
+    kind = name_kind(name.strip(".-"))
+    if kind < NameKind.TOKEN:
+        return None
+    span = _value_span(text, after.end())
+    if span is None:
+        return None
+    start, end, quoted = span
+    value = text[start:end]
+    quoted = quoted or after["xml"] is not None
+    is_long = not quoted and end - start > _LONG_VALUE
+    passed = Assignment(end if is_long else after.end())
+    if not _is_secret(value, kind, quoted, text[end : end + 1]) and not (
+        _is_basic_credential(text, start, value)
+        or _is_query_value(text, first, value)
+        or (kind is NameKind.PASSWORD and _is_in_settings(text, first, name, value, after["sep"]))
+    ):
+        return passed
+    if name.lower() in _WEAK_NAMES and not _is_weakly_named(text, position, value, quoted):
+        return passed
+    return Assignment(end, start, end, RULES[kind])
+
+
+def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bool:
+    """Return whether the separator after `name`, which begins at `first`, assigns."""
+    if text.startswith("<redacted:", first - 10):
+        return False  # a tag's own name
+    if after["space"] is not None:
+        return _is_flag(name, text, first)
+    if after["pair"] is not None:
+        return _CALL_BEFORE.search(text[max(first - 8, 0) : first]) is not None
+    return not (after["sep"] == ":" and name.startswith("--"))  # a CSS variable
+
+
+def _is_query_value(text: str, first: int, value: str) -> bool:
+    """Return whether a URL's query holds a value that mixes letters and digits."""
+    if text[first - 1 : first] not in ("?", "&"):
+        return False
+    has_digit = any(character.isdigit() for character in value)
+    return (len(value) >= 8 and values.is_random(value, 6)) or (
+        len(value) >= 12 and has_digit and not values.is_slug(value)
+    )
+
+
+def _is_in_settings(text: str, first: int, name: str, value: str, separator: str | None) -> bool:
+    """Return whether any word would do as the password, so little else can stand there: in a
+    connection string, or in a line `DB_PASSWORD=word` of a file of settings."""
+    if separator != "=" or not 5 <= len(value) <= 64 or not value.isprintable():
+        return False
+    if values.is_placeholder(value) or values.is_reference(value):
+        return False
+    line = text[text.rfind("\n", max(first - 240, 0), first) + 1 : first]
+    if _CONNECTION.search(line[-240:]) is not None:
+        return True
+    if not (name.isupper() and line in ("", "export ", "# ", "#", "-e ", "ENV ")):
+        return False
+    end = first + len(name) + 1 + len(value)
+    following = text[end : end + 1]
+    return value.isalpha() and value.islower() and following in ("", "\n", "\r")
+
+
+def _is_basic_credential(text: str, start: int, value: str) -> bool:
+    """Return whether `Basic` stands before a value that decodes to `user:password`, as in
+    RFC 7617."""
+    if text[start - 6 : start - 1].lower() != "basic":
+        return False
+    try:
+        return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except ValueError:
+        return False
+
+
+def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool:
+    """Return whether a bare `key:` or Go's `--- PASS:` is nevertheless given a secret."""
+    if text[max(position - 7, 0) : position].lower() in ("public ", "pubkey "):
+        return False
+    if text.startswith(("pass", "Pass", "PASS"), position) and (not quoted or value.isalpha()):
+        return False
+    return ("-" not in value and "\\" not in value) or (quoted and values.is_random(value))
+
+
+def _is_flag(name: str, text: str, start: int) -> bool:
+    """Return whether a name followed by a space is a command-line flag or SQL's PASSWORD."""
+    if name.startswith("-"):
+        return start == 0 or text[start - 1] in " \t\n\"'[(,`"
+    end = start + len(name)
+    if text[end : end + 2] not in (" '", ' "'):
+        return False
+    return name in ("PASSWORD", "password") or text.startswith("#define ", max(start - 8, 0))
+
+
+def _value_span(text: str, start: int) -> tuple[int, int, bool] | None:
+    """Return where the value stands, without quotes and scheme, and whether it is quoted."""
+    quote = _QUOTE.match(text, start)
+    if quote is not None:
+        opening = quote.end()
+        end = _closing(text, opening, quote[1])
+        if end is not None:
+            scheme = _SCHEME.match(text, opening, end)
+            return (scheme.end() if scheme else opening), end, True
+        start = opening
+    scheme = _SCHEME.match(text, start)
+    if scheme is not None:
+        start = scheme.end()
+    bare = _BARE.match(text, start)
+    if bare is None:
+        return None
+    return start, start + len(bare.group().rstrip(".:")), False
+
+
+def _closing(text: str, opening: int, quote: str) -> int | None:
+    """Return where the quoted value ends, or None if it does not on this line."""
+    limit = opening + _LONGEST_VALUE
+    line_end = text.find("\n", opening, limit)
+    limit = limit if line_end < 0 else line_end
+    end = text.find(quote, opening, limit)
+    while end > opening and len(quote) == 1 and text[end - 1] == "\\":
+        end = text.find(quote, end + 1, limit)
+    return end if end >= 0 else None
+
+
+def _is_secret(value: str, kind: NameKind, quoted: bool, following: str) -> bool:
+    """Return whether `value` is one that a name of this kind would keep secret."""
+    if value.startswith("?"):
+        return False  # `${NAME:?must be set}`
+    if len(value) < (4 if kind is NameKind.PASSWORD else _SHORTEST_TOKEN):
+        return False
+    if values.is_placeholder(value) or values.is_reference(value):
+        return False
+    if quoted and _INTERPOLATED.search(value) and not values.is_random(value, 16):
+        return False
+    if kind is NameKind.PASSWORD:
+        return _is_password(value, quoted, following)
+    return _is_token(value, quoted, following)
+
+
+def _is_password(value: str, quoted: bool, following: str) -> bool:
+    if quoted:
+        return values.is_quoted_password(value)
+    if any(character.isspace() for character in value) or not any(map(str.isalnum, value)):
+        return False
+    if following not in ("(", "[", "{", ".") and len(value) >= 10 and values.is_scrambled(value):
+        return True
+    if following in ("(", "[", "{") or values.is_code(value):
+        return False
+    if values.is_identifier_of_something(value) and not values.is_random(value):
+        return False
+    return len(value) >= 5 and values.is_mixed(value)
+
+
+def _is_token(value: str, quoted: bool, following: str) -> bool:
+    if values.is_identifier_of_something(value):
+        return False
+    if not quoted and (following in ("(", "[") or ":/" in value or "~/" in value):
+        return False
+    if any(character.isspace() for character in value):
+        return False
+    if values.is_uuid(value) or values.is_random(value, 10) or values.is_dense(value):
+        return True
+    if values.is_hex(value) and len(value) >= 16:
+        return True
+    if values.is_gibberish(value) or values.is_drawn(value) or values.is_serial(value):
+        return True
+    symbols = {character for character in value if not character.isalnum()}
+    return (
+        value.isascii()
+        and len(symbols) >= 4
+        and len(value) >= 12
+        and any(c.isdigit() for c in value)
+    )

@@ -1,0 +1,135 @@
+"""Values of a vendor's shape beside the vendor's name: `DATADOG_API_KEY: 3f2b...`.
+
+The rows are `CONTEXT_FORMATS` (in `token_formats/contextual.py`); this module says when
+a row applies. For the engine: a row can only apply to a run of token characters that
+`find_named` is called for, with one of the row's words in the `REACH` characters before the
+value. All words are in `names.VENDORS`, but for those that are also words of prose: these
+count only with `key`, `token`, `secret`, `auth`, `password` or `credential` beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.formats import Template, compile_template
+from memory_assets.redaction.rules.names import VENDOR_END, is_also_word
+from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
+from memory_assets.redaction.rules.wordlist import words
+
+REACH = 80
+"""How many characters before a value its vendor is looked for."""
+
+_WORD_START = re.compile(r"(?<![A-Za-z])[A-Za-z]|(?<=[a-z])[A-Z]|(?<=[0-9])[A-Za-z]")
+_ASSIGNED = re.compile(
+    r"""(?x) [\w.\-\ ]{0,40} [\\"'`\])]{0,5} \s{0,8} (?:[:?]?=>?|:|[,(|>])
+        \s{0,8} [\\"'`\[(@]{0,5} (?:[A-Za-z]{4,12}[ ])?"""
+)
+"""From the vendor's word to its value, where the word is in the name that it is given to."""
+_KEY_WORD = re.compile(
+    r"(?i)key|token|secret|\bpat\b|auth|passw|credential|\bapi\b|licen[sc]e|login|client"
+)
+_CERTAIN_KEY_WORD = re.compile(r"(?i)(?:key|tokens?|secrets?|auth|password|credentials?)(?![a-z])")
+_VENDOR_END = re.compile(VENDOR_END)
+_OTHER_THING = re.compile(
+    r"(?i)sha\d*|digest|checksum|integrity|commit|revision|etag|thumbprint|fingerprint|\bhash"
+    r"|signature|resolved|redacted|request[-_ ]?id|trace"
+    r"|(?:tenant|subscription)[-_ ]?id"
+)
+_LONGEST_WORD = 24
+_COUNT = re.compile(r"\{(\d+),(\d+)\}")
+_LONGEST = 4_000
+
+Row = tuple[str, re.Pattern[str]]
+
+
+class ContextIndex:
+    """The rows by the first letters of their words."""
+
+    def __init__(self, rows: Iterable[tuple[str, ...]]) -> None:
+        self._by_start: dict[str, list[tuple[str, Row]]] = {}
+        shapes: list[Template] = []
+        for name, context, *sources in rows:
+            templates = [compile_template(source) for source in sources]
+            row = (name, _whole(templates))
+            shapes += templates
+            for word in words(context):
+                self._by_start.setdefault(word[:3], []).append((word, row))
+        self._shapes = _by_length(shapes)
+
+    def rule_for(self, text: str, begin: int, value: str) -> str | None:
+        """Return the rule whose vendor is named before `value` at `begin` and whose shape
+        `value` has; None if no row applies."""
+        shapes = self._shapes.get(len(value))
+        if shapes is None or shapes.fullmatch(value) is None or not _is_drawn(value):
+            return None
+        window = text[max(begin - REACH, 0) : begin]
+        by_start = self._by_start
+        for start in _WORD_START.finditer(window):
+            at = start.start()
+            rows = by_start.get(window[at : at + 3].lower())
+            if rows is None:
+                continue
+            word = window[at : at + _LONGEST_WORD].lower()
+            for name, (rule, shape) in rows:
+                if not word.startswith(name) or shape.fullmatch(value) is None:
+                    continue
+                between = window[at + len(name) :]
+                if _links(name, between):
+                    return rule
+        return None
+
+
+def _links(vendor: str, between: str) -> bool:
+    """Return whether what stands between vendor and value lets one belong to the other."""
+    if between.count("\n") > 2 or _OTHER_THING.search(between) is not None:
+        return False
+    if between[:1].islower() and _VENDOR_END.match(between) is None:
+        return False
+    if is_also_word(vendor):
+        return _CERTAIN_KEY_WORD.search(between) is not None
+    return (
+        _ASSIGNED.fullmatch(between) is not None
+        or _KEY_WORD.search(between) is not None
+        or (between.isspace() and "\n" not in between)
+    )
+
+
+def _is_drawn(value: str) -> bool:
+    """Return whether `value` is no slug: `015-sendgrid-email-otp` has the shape of a key."""
+    if not values.is_plausible_token(value):
+        return False
+    return values.is_uuid(value) or values.is_random(value, 10) or not values.is_slug(value)
+
+
+def _by_length(shapes: Iterable[Template]) -> dict[int, re.Pattern[str]]:
+    """Return, by the length of a value, the pattern of all shapes that have it."""
+    sources: dict[int, dict[str, None]] = {}
+    for shape in shapes:
+        spare = sum(int(most) - int(least) for least, most in _COUNT.findall(shape.pattern))
+        for length in range(len(shape.sample), len(shape.sample) + min(spare, _LONGEST) + 1):
+            sources.setdefault(length, {})[shape.pattern] = None
+    return {length: _any_of(tuple(found)) for length, found in sources.items()}
+
+
+@cache
+def _any_of(sources: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{source})" for source in sources))
+
+
+def _whole(templates: Iterable[Template]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{template.pattern})" for template in templates))
+
+
+def samples() -> Iterable[tuple[str, str, str]]:
+    """Yield (rule, text, the secret in it) for every template of every row."""
+    for name, context, *sources in CONTEXT_FORMATS:
+        word = words(context)[0]
+        for source in sources:
+            secret = compile_template(source).sample
+            yield name, f"{word}_api_key = {secret}\n", secret
+
+
+CONTEXTS = ContextIndex(CONTEXT_FORMATS)

@@ -1,0 +1,226 @@
+"""What a name says about the value it is given: `DB_PASSWORD` yes, `max_tokens` no.
+
+A name is read word by word (`camelCase`, `snake_case`, `kebab-case`, dots). Only words
+are judged here; whether the value looks like a secret is `values.py`'s business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import IntEnum
+from functools import lru_cache
+
+from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
+from memory_assets.redaction.rules.wordlist import words
+
+
+class NameKind(IntEnum):
+    """How much a name says: a stronger kind needs less proof from the value."""
+
+    PLAIN = 0
+    VENDOR = 1
+    TOKEN = 2
+    PASSWORD = 3
+
+
+KEYWORDS: tuple[bytes, ...] = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred")
+"""Lower-case substrings, one of which every name of kind TOKEN or PASSWORD contains
+(short names such as `sid` and vendors' names are left to the token-run scan)."""
+
+_PASSWORD_WORDS = frozenset(
+    words(
+        "password passwd passphrase pass pwd passcode passwort motdepasse userpass dbpass"
+        " rootpass adminpass mypass sshpass userpwd dbpwd pswd"
+    )
+)
+_TOKEN_WORDS = frozenset(
+    words(
+        "secret secrets token tokens auth authorization credential credentials creds cred"
+        " apikey authkey secretkey accesskey privatekey accesstoken authtoken apitoken apisecret"
+        " clientsecret appsecret jwt bearer oauth pat dsn sas webhook usersecret consumersecret"
+        " masterkey sessionkey encryptionkey authtok privkey"
+    )
+)
+_KEY_QUALIFIERS = frozenset(
+    words(
+        "api app access private secret auth account master service deploy license write read"
+        " admin signing encryption crypto cipher shared storage subscription project client"
+        " server session security token user consumer application sdk integration ingest insert"
+        " license rest live test personal root unseal recovery aes hmac jwt webhook rsa ssh gpg"
+        " tls ssl env prod production staging connection function host functions registration"
+        " routing record query"
+    )
+)
+_PUBLIC_WORDS = frozenset(
+    words(
+        "public publishable pub foreign primary cache sort partition map row object group"
+        " unique index hot arrow short keyboard lookup foreignkey idempotency storage dedup"
+        " dedupe hash max min num count total avg special mask pad eos bos unk cls sep stop"
+        " input output prompt completion reasoning thinking context cached budget remaining used"
+        " next page continuation csrf xsrf sync resume cancellation cancel design color colour"
+        " theme syntax lexer parser per fake mock dummy"
+    )
+)
+_TAIL_WORDS = frozenset(
+    words(
+        "id ids name names url uri urls path paths file files filename dir directory type types"
+        " kind count counts length len size sizes limit limits usage index idx expires expiry"
+        " expiration expired ttl age field fields label labels placeholder hint help error"
+        " errors message messages msg title description desc prefix suffix pattern patterns"
+        " regex env var variable variables ref refs reference location provider providers"
+        " manager store storage context policy policies method methods mode header headers param"
+        " params cost costs budget window required enabled disabled valid invalid exists present"
+        " set status state source sources target format algorithm alg version length strength"
+        " visible visibility input form page reset change changed check checker test tests spec"
+        " request response endpoint server host domain issuer audience scope scopes handler"
+        " helper callback flow mapping map list array table column columns schema model models"
+        " config settings options option arn accessor selector pair pairs press pressed down up"
+        " code codes event events binding bindings vault rotation fingerprint thumbprint"
+        " checksum hash digest sum estimate estimates rate sha shasum sha1 sha256 sha512 md5"
+        " integrity commit etag rev revision hex ratio per second seconds minutes at by in is"
+        " has line lines offset position start end mgr"
+    )
+)
+_VERBS = frozenset(words("list no show print allow skip has is needs count find delete remove"))
+_KEYLIKE = frozenset(words("api license licence access login"))
+"""Last words of names such as `acme_api`, whose values are sometimes keys."""
+_PASSWORD_ENDS = ("password", "passwd", "passphrase")
+_TOKEN_ENDS = ("secret", "apikey", "accesskey", "privatekey", "secretkey", "token")
+_NAMED_VENDORS = words(
+    "abuseipdb adafruit adobe adyen ai21 airbrake airtable algolia alibaba aliyun amplitude"
+    " apify apollo appcenter app_center app_insights artifactory asana assemblyai atlassian"
+    " auth0 aws azure baidu baseten beamer bitbucket bitly bittrex box brave branch"
+    " browserstack bugsnag buildkite calendly canva cerebras checkout circleci cisco civo"
+    " clarifai clay clearbit clickhouse clickup cloudant cloudflare cloudinary cloudsmith"
+    " codacy codeclimate codecov cohere coinbase confluence confluent contentful couchbase"
+    " coveralls coze customerio customer.io cypress data.gov databricks datadog datagov"
+    " deepgram deepl deepseek definednetworking delighted deviantart devin diffbot"
+    " digitalocean discord disqus docker dropbox droneci drone duffel dwolla dynatrace"
+    " easypost ebay elastic elevenlabs etherscan etsy exoscale facebook fastly figma fileio"
+    " filezilla finicity finnhub fireworks fleetbase flickr flutterwave foursquare frameio"
+    " freemius freshbooks freshdesk friendli fullstory gcp geoip gemini gitea github gitlab"
+    " gitter gocardless google grafana greptile groq gumroad harness hashicorp helpscout"
+    " hereapi heroku honeycomb hubspot huggingface hunter ibm imagekit infomaniak infracost"
+    " infura instagram intercom intra42 ionic iterable jenkins jfrog jira jumpcloud kagi"
+    " kafka kaggle keenio keen kimi klaviyo kling kraken kubernetes kucoin lark launchdarkly"
+    " lighton line linear linkedin lob looker mailchimp mailgun mailjet mapbox mattermost"
+    " maxmind meraki messagebird message_bird message-bird minimax mistral mixpanel monday"
+    " moonshot mux netlify newrelic new_relic new-relic ngrok nightfall notion npm nvidia"
+    " nytimes new-york-times octopus okta ollama onesignal openai opencage openrouter"
+    " openweather opsgenie optimizely outlook ovh pagerduty paypal pendo perplexity phrase"
+    " pinata pinecone pinterest pipedrive plaid planetscale pscale plivo poly polymarket"
+    " posthog postmark prefect privateai pubnub pulumi pusher quay quicknode rabbitmq"
+    " railway rapidapi raygun razorpay recaptcha redis render replicate retell rollbar"
+    " runpod runway saucelabs scale scaleway scalingo scw segment sendbird sendgrid"
+    " sendinblue sentry shippo shodan shopify sidekiq slack smartsheet snowflake snyk"
+    " softlayer sonar sonarcloud sonarqube sourcegraph spotify square squarespace sslmate"
+    " stability stabilityai statuspage strava stripe sumo sumologic supabase surge tailscale"
+    " tavily teamcity telegram telnyx terraform tineye together tomorrowio travis travisci"
+    " trello twilio twitch twitter typeform unsplash uploadcare upstage upstash vastai vast"
+    " vercel virustotal vonage vultr wakatime wandb weatherstack webex woocommerce wpe"
+    " wpengine xai xray yandex yelp youtube zai zapier zendesk zenserp zerotier zhipu zoho"
+)
+_ALSO_WORDS = frozenset(
+    words(
+        "apollo ark bamboo bandwidth base64 baseten beamer bing blynk bolt bootstrap box brave"
+        " branch canva checkout clay cloudant coda codebase cognitive comet conda consul conjur"
+        " convex"
+        " cypress cronitor delighted docker drone duo elastic exa expo falcon gemini greenhouse"
+        " guardian harness harvest hass heap here hudson hume hunter intercom intuit iterable keen"
+        " kraken leonardo line linear lob looker metaphor modal monday mode mux notion npm oracle"
+        " oura outlook owm particle phrase pinata plex polar poly polygon private_key privatekey"
+        " pusher quay railway render replicate sanity sauce scale secret_key segment sinch spark"
+        " split square stability statuspage steam stream surge tenor toggl together uploadcare vast"
+        " vault wallet watson weights wise wix zoom mnemonic deployer"
+    )
+)
+"""Vendors whose name is a word (or begins one) of code and prose: `branch: <sha>` is no key
+of theirs, `branch_key` may be."""
+_CONTEXT_WORDS = tuple(word for row in CONTEXT_FORMATS for word in words(row[1]))
+_ALL_VENDORS = tuple(dict.fromkeys((*_NAMED_VENDORS, *_CONTEXT_WORDS)))
+VENDORS: tuple[str, ...] = tuple(word for word in _ALL_VENDORS if word not in _ALSO_WORDS)
+"""Lower-case beginnings of words that name someone who hands out keys and nothing else."""
+
+_WORD = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z]|[^A-Za-z]|$)|[A-Z]?[a-z]+|[A-Z]+|\d+")
+VENDOR_END = (
+    r"(?:(?![a-z])|(?=access|account|ai|api|app|auth|bot|client|cloud|com|cred|dev|hq|hub|id|io|key"
+    r"|labs|license|org|pass|pat|private|prod|project|sdk|secret|server|service|site|test|token|url"
+    r"|user|web))"
+)
+"""What may follow a vendor's name in lower case: not the rest of another word."""
+
+
+def _any_of(vendors: Iterable[str]) -> re.Pattern[str]:
+    names = "|".join(re.escape(vendor) for vendor in sorted(vendors, key=len, reverse=True))
+    return re.compile(f"(?<![a-z])(?:{names}){VENDOR_END}")
+
+
+_VENDOR = _any_of(VENDORS)
+_ANY_VENDOR = _any_of(_ALL_VENDORS)
+
+
+@lru_cache(maxsize=8_192)
+def name_kind(name: str) -> NameKind:
+    """Return what `name` says about the value it is given."""
+    parts = [word.lower() for word in _WORD.findall(name[-80:])]
+    while parts and parts[-1].isdigit():
+        parts.pop()
+    if not parts:
+        return NameKind.PLAIN
+    last = parts[-1]
+    if last in _PASSWORD_WORDS or parts[-2:] == ["pass", "phrase"]:
+        return NameKind.PASSWORD
+    if last in _TAIL_WORDS or parts[0] in _VERBS or _PUBLIC_WORDS.intersection(parts):
+        return NameKind.PLAIN
+    if not _PASSWORD_WORDS.isdisjoint(part for part in parts if part != "pass"):
+        return NameKind.PASSWORD
+    if last.endswith(_PASSWORD_ENDS):
+        return NameKind.PASSWORD
+    if _TOKEN_WORDS.intersection(parts) or last.endswith(_TOKEN_ENDS):
+        return NameKind.TOKEN
+    vendor = has_vendor(name)
+    if "key" in parts:
+        known = (
+            _ANY_VENDOR.search(name.lower())
+            or len(parts) == 1
+            or _KEY_QUALIFIERS.intersection(parts)
+        )
+        return NameKind.TOKEN if known else NameKind.VENDOR
+    keylike = last in _KEYLIKE and name[-len(last) - 1 : -len(last)] in ("_", "-")
+    return NameKind.VENDOR if vendor or keylike else NameKind.PLAIN
+
+
+def speaking_words() -> frozenset[str]:
+    """Return lower-case words: every name of kind TOKEN or PASSWORD has one of them, as a
+    word or as the end of one, and no letter of the same case follows it."""
+    ends = (*_PASSWORD_ENDS, *_TOKEN_ENDS, "key")
+    return _PASSWORD_WORDS | _TOKEN_WORDS | frozenset(ends)
+
+
+def has_vendor(text: str) -> bool:
+    """Return whether a vendor that hands out keys is named in `text`."""
+    return _VENDOR.search(text.lower()) is not None
+
+
+def is_also_word(vendor: str) -> bool:
+    """Return whether `vendor`, in lower case, is a word that has other meanings."""
+    return vendor in _ALSO_WORDS
+
+
+def word_lists() -> tuple[tuple[str, ...], ...]:
+    """Return everything here that changes what is found, for the ruleset's version."""
+    lists = (
+        _PASSWORD_WORDS,
+        _TOKEN_WORDS,
+        _KEY_QUALIFIERS,
+        _PUBLIC_WORDS,
+        _TAIL_WORDS,
+        _VERBS,
+        _KEYLIKE,
+        _ALSO_WORDS,
+        _PASSWORD_ENDS,
+        _TOKEN_ENDS,
+        VENDORS,
+    )
+    return tuple(tuple(sorted(listed)) for listed in lists)

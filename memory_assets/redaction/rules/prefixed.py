@@ -1,0 +1,107 @@
+"""Tokens of vendors that nobody listed: a telling prefix and a long machine-made body.
+
+`acme_live_8Qd3...`, `xyz-v1-...`: vendors have come to mark their tokens so that scanners
+can tell them. For the engine: `find_prefixed` is asked for whole runs of token characters
+(letters, digits, `_`, `-`) of `SHORTEST` characters or more that hold a digit. It looks at
+the run and, for `dp.ct.8Qd3...`, at the dotted words before it. Every token it finds has
+20 letters and digits right behind a `_`, `-` or `.`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.wordlist import words
+
+SHORTEST = 24
+_LONGEST = 400
+_SHORTEST_BODY = 20
+_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]{0,15}")
+_TELLING = frozenset(
+    words(
+        "key keys tok token secret sk pk rk pat api live test auth access prod sandbox bearer"
+        " apikey sec priv private sdk admin service svc personal oauth refresh cli deploy pw"
+    )
+)
+_CERTAIN = frozenset(words("key keys tok token secret sk rk pat live bearer apikey priv private"))
+"""Words that make a token even of a hash, as cache keys and names of containers end in."""
+_THINGS = frozenset(
+    words(
+        "sha sha1 sha256 sha512 md5 hash digest commit rev tree blob image img layer container"
+        " file asset chunk module css style bundle index build cache session agent task run req"
+        " request trace span id uuid etag object node page model test user org team project"
+        " thread message msg event doc document snapshot checkpoint version branch merge pack"
+        " refs ref pr patch diff rollout tmp temp job step stage"
+    )
+)
+_STRONG_BODY = 32
+"""Ids with a prefix (`cus_`, `req_`, `toolu_`) have bodies of up to 27 characters."""
+_DENSE_BODY = 40
+_RESPONSE_IDS = (48, 50)
+"""Hex digits in the ids of OpenAI's Responses API (`rs_`, `ws_`, `fc_`, ...)."""
+
+
+_DOTTED = re.compile(r"(?<![\w+/=~%.:-])[A-Za-z]{1,8}\d{0,2}\.(?:[A-Za-z0-9]{1,12}\.){0,2}$")
+_LONGEST_DOTTED = 40
+
+
+def find_prefixed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the token that the run from `start` to `end` is, or is the body of."""
+    if not SHORTEST <= end - start <= _LONGEST:
+        return None
+    run = text[start:end]
+    if is_prefixed_token(run):
+        return start, end
+    if end - start < _STRONG_BODY or text[start - 1 : start] != "." or text[end : end + 1] == ".":
+        return None
+    if not (
+        run[:20].isalnum()
+        and _has_all_classes(run)
+        and values.is_random(run)
+        and values.is_drawn(run)
+    ):
+        return None
+    head = _DOTTED.search(text[max(start - _LONGEST_DOTTED, 0) : start])
+    return None if head is None else (start - (head.end() - head.start()), end)
+
+
+def is_prefixed_token(run: str) -> bool:
+    """Return whether the whole `run` is a prefix and a body drawn by a machine."""
+    if not SHORTEST <= len(run) <= _LONGEST:
+        return False
+    pieces = run.replace("-", "_").split("_")
+    body = max(pieces, key=len)
+    before = pieces[: pieces.index(body)]
+    if len(body) < _SHORTEST_BODY or not before or not _PREFIX.fullmatch(before[0]):
+        return False
+    if values.is_identifier_of_something(run):
+        return False
+    prefix = {piece.lower() for piece in before}
+    if before[0] == "pk" and len(before) == 2:
+        return False  # a publishable key, such as Stripe's
+    telling = bool(prefix & _TELLING) and "id" not in prefix
+    if values.is_hex(body) and body == body.lower():
+        if pieces[-1] != body or len(set(body)) < 8:
+            return False
+        if telling and prefix & _CERTAIN:
+            return len(body) >= 32 and len(before) <= 4
+        if len(before) != 1 or len(body) in _RESPONSE_IDS:
+            return False
+        return len(body) >= _DENSE_BODY and not prefix & _THINGS
+    if not values.is_plausible_token(body):
+        return False
+    if _has_all_classes(body) and values.is_random(body):
+        return len(body) >= (20 if telling else _STRONG_BODY)
+    joined = "".join(pieces[1:])
+    if len(joined) < _DENSE_BODY or not values.is_drawn(joined):
+        return False
+    return len(pieces) == 2 or (len(pieces) <= 6 and _has_all_classes(joined))
+
+
+def _has_all_classes(body: str) -> bool:
+    return (
+        any(c.isdigit() for c in body)
+        and any(c.isupper() for c in body)
+        and any(c.islower() for c in body)
+    )

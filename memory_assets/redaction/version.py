@@ -1,0 +1,78 @@
+"""The version of the rules: it changes whenever the same text could come out otherwise."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+
+import memory_assets.redaction as package
+from memory_assets.redaction.rules import anchored, tokens
+from memory_assets.redaction.rules.anchored import AnchoredRule
+from memory_assets.redaction.settings import RedactionSettings
+
+ENGINE_VERSION = "re-2"
+"""Raised by hand whenever code (not data) changes what is found or what replaces it."""
+
+_WITHOUT_EFFECT = re.compile(
+    r"hyperscan|selftest|version|byte_patterns|pattern_cache|stopwatch|trigger|engine.loading"
+)
+"""Modules whose constants do not change what is found: how fast, or whether it works."""
+
+
+def ruleset_version(settings: RedactionSettings | None = None) -> str:
+    """Return the version of the shipped rules under `settings`, at no cost: nothing is
+    compiled, and no key is needed. Equal to the loaded redactor's `ruleset_version`."""
+    return version_of(
+        settings or RedactionSettings(), tokens.TOKEN_FORMATS, anchored.ANCHORED_RULES
+    )
+
+
+def version_of(
+    settings: RedactionSettings,
+    format_rows: Iterable[tuple[str, ...]],
+    anchored_rules: tuple[AnchoredRule, ...],
+) -> str:
+    """Return the version of the given rules under `settings`."""
+    digest = hashlib.sha256()
+    settings = dataclasses.replace(settings, engine="auto")  # all engines find the same
+    for part in (ENGINE_VERSION, settings, tuple(format_rows), anchored_rules):
+        digest.update(_plain(part).encode())
+    for module in _modules():
+        digest.update(_constants(module).encode())
+    return f"{ENGINE_VERSION}-{digest.hexdigest()[:12]}"
+
+
+def _modules() -> Iterator[ModuleType]:
+    """Yield the package's modules whose constants (patterns, word lists, limits) count."""
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not _WITHOUT_EFFECT.search(found.name.removeprefix(package.__name__)):
+            yield importlib.import_module(found.name)
+
+
+def _constants(module: ModuleType) -> str:
+    constants = sorted((name, value) for name, value in vars(module).items() if name.isupper())
+    return "".join(f"{name}={_plain(value)};" for name, value in constants)
+
+
+def _plain(value: object) -> str:
+    """Return a text that is equal for equal data, in whatever process."""
+    if isinstance(value, str | bytes | int | float | None):  # nearly all: asked first
+        return repr(value)
+    if isinstance(value, re.Pattern):
+        return f"{value.flags}:{value.pattern!r}"
+    if isinstance(value, frozenset | set):
+        return repr(sorted(map(_plain, value)))
+    if isinstance(value, tuple | list):
+        return repr([_plain(item) for item in value])
+    if isinstance(value, Mapping):
+        return repr([(_plain(key), _plain(item)) for key, item in value.items()])
+    if isinstance(value, AnchoredRule):
+        return _plain((value.name, value.anchor, value.pattern, value.lead))
+    if isinstance(value, RedactionSettings):
+        return repr(value)
+    return ""  # no data; of a logger even the type depends on the process (Dagster sets its own)

@@ -1,0 +1,419 @@
+"""Every byte of every file, before and after: a real Chroma, a real Dagster instance.
+
+Looked for are the lines that only one session holds, its names and ids as they stand in
+files and in decoded Parquet columns, and its vectors as float32 at any alignment, which
+Chroma normalises again, so that they are compared to four digits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets.entrypoints.cli import main
+from memory_assets.entrypoints.dagster_home import open_instance
+from memory_assets.entrypoints.dagster_traces import require_idle
+from memory_assets.entrypoints.ingest import run_plans
+from memory_assets.errors import StoreBusy
+from memory_assets.pipeline import plan, scan
+from memory_assets.pipeline.components import Components
+from memory_assets.recall import open_memory
+from memory_assets.redacted_text import seal
+from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
+from memory_assets.stores import chroma_server
+from memory_assets.stores.catalog import SourceRow
+from memory_assets.stores.schemas import EMBEDDING_DIMENSION, TABLES
+from memory_assets.transcripts import Source
+
+SESSION = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+"""Has a subagent and a fork, in a project of four sessions."""
+HARBOR = "-home-mara-code-harbor-api"
+LONER = "-home-mara-code-lantern"
+QUERIES = ("oauth redirect loop safari", "clock change breaks a test", "slow queries", "deploy")
+_PIECE = 64
+"""Floats of a vector that are looked for together; the whole may be split over pages."""
+_SHORTEST_LINE = 30
+_SAVED_AFTER = 1_100
+"""Rows after which Chroma has written a collection's HNSW files (its default: 1,000)."""
+
+Vectors = npt.NDArray[np.float32]
+
+
+def _ingest(settings: Settings, *projects: str) -> None:
+    components = Components(settings)
+    works = [
+        work
+        for work in plan.plan(components, scan.find_sources(components))
+        if not projects or work.project in projects
+    ]
+    result = run_plans(settings, works)
+    assert result.failed == {}
+    components.catalog.close()
+
+
+def _rows(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
+    lake = Components(settings).lake
+    for name, table in TABLES.items():
+        for project in lake.projects(table):
+            for row in lake.read_partition(table, project).to_pylist():
+                yield name, row
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key != "parent_uuid":  # a fork's own record may answer a forgotten one
+                yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _of(session_ids: set[str], row: dict[str, Any]) -> bool:
+    if "session_id" in row:
+        return row["session_id"] in session_ids
+    return any(session_id in row["id"] for session_id in session_ids)
+
+
+def _words_only_of(settings: Settings, session_ids: set[str]) -> set[str]:
+    """The lines and ids of these sessions that stand in no other one."""
+    own: set[str] = set()
+    others: list[str] = []
+    for _, row in _rows(settings):
+        texts = list(_strings(row))
+        if _of(session_ids, row):
+            own.update(line.strip() for text in texts for line in text.splitlines())
+        else:
+            others += texts
+    everything_else = "\n".join(others)
+    return {line for line in own if len(line) >= _SHORTEST_LINE and line not in everything_else}
+
+
+def _vectors_only_of(settings: Settings, session_ids: set[str]) -> Vectors:
+    own: list[list[float]] = []
+    others: list[list[float]] = []
+    for name, row in _rows(settings):
+        if name.endswith("_embeddings"):
+            (own if _of(session_ids, row) else others).append(row["vector"])
+    mine, rest = np.array(own, dtype=np.float32), np.array(others, dtype=np.float32)
+    alone: Vectors = mine[(mine @ rest.T).max(axis=1) < 0.99]
+    return alone
+
+
+def _files(root: Path) -> list[Path]:
+    return [path for path in sorted(root.rglob("*")) if path.is_file()]
+
+
+def _contents(path: Path) -> Iterator[str]:
+    """A file's name and bytes, and what its Parquet pages hold."""
+    yield str(path)
+    content = path.read_bytes()
+    yield content.decode("latin-1")
+    if content[:4] == b"PAR1":
+        file = pq.ParquetFile(path)
+        yield "\n".join(_strings(file.read().to_pylist()))
+        yield repr(file.metadata.metadata)
+
+
+def _found_words(root: Path, words: set[str]) -> dict[str, set[str]]:
+    """Which files hold which of the words, as they are, in JSON, or in UTF-16."""
+    forms = {
+        word: {
+            word.encode().decode("latin-1"),
+            json.dumps(word)[1:-1],
+            word,
+            word.encode("utf-16-le").decode("latin-1"),
+        }
+        for word in words
+    }
+    found: dict[str, set[str]] = {}
+    for path in _files(root):
+        for content in _contents(path):
+            for word, spelled in forms.items():
+                if any(form in content for form in spelled):
+                    found.setdefault(str(path.relative_to(root)), set()).add(word)
+    return found
+
+
+def _vectors_found(root: Path, vectors: Vectors) -> set[str]:
+    """The files in which a piece of one of the vectors stands, to four digits."""
+    pieces = vectors.reshape(-1, _PIECE)
+    found = set()
+    for path in _files(root):
+        content = path.read_bytes()
+        if content[:4] == b"PAR1":
+            continue
+        for shift in range(4):
+            if _has_piece(content[shift:], pieces):
+                found.add(str(path.relative_to(root)))
+    return found
+
+
+def _has_piece(content: bytes, pieces: Vectors) -> bool:
+    floats = np.frombuffer(content[: len(content) // 4 * 4], dtype="<f4")
+    with np.errstate(invalid="ignore", over="ignore"):
+        for piece in pieces:
+            largest = int(np.abs(piece).argmax())
+            like = np.flatnonzero(np.abs(floats - piece[largest]) < 1e-4 * abs(piece[largest]))
+            for start in like - largest:
+                window = floats[start : start + _PIECE] if start >= 0 else floats[:0]
+                if len(window) == _PIECE and np.allclose(window, piece, rtol=1e-3, atol=1e-6):
+                    return True
+    return False
+
+
+def _answers(settings: Settings, without: set[str]) -> list[tuple[str, str, float]]:
+    memory = open_memory(settings)
+    return [
+        (query, hit.id, round(hit.score, 4))
+        for query in QUERIES
+        for hit in memory.search(query, kinds=("sessions", "prompts", "summaries"), n=200).hits
+        if not any(session_id in hit.id for session_id in without)
+    ]
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The settings of a memory of two projects, made by real runs. Not to be changed."""
+    root = tmp_path_factory.mktemp("ingested")
+    for name in ("claude", "codex", "pi"):
+        shutil.copytree(SAMPLE_DIR / name, root / name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(root / "home"))
+        for name in os.environ:
+            if name.startswith(("MEMORY_", "DAGSTER_", "XDG_")):
+                patch.delenv(name)
+        settings = load_settings(
+            data_dir=root / "memory",
+            projects_dir=root / "claude" / "projects",
+            codex_dir=root / "codex",
+            pi_dir=root / "pi",
+            chroma_idle_seconds=60.0,
+        )
+        _ingest_at_the_second_attempt(settings, SESSION, patch)
+        _let_chroma_save_its_vectors(settings)
+        chroma_server.stop(settings.data_dir)
+    return settings
+
+
+@pytest.fixture
+def settings(ingested: Settings, tmp_path: Path) -> Iterator[Settings]:
+    """A copy of that memory, to be changed at will, over the same transcripts."""
+    copied = ingested.model_copy(update={"data_dir": tmp_path / "memory"})
+    shutil.copytree(ingested.data_dir, copied.data_dir)
+    shutil.copytree(ingested.data_dir.parent / "home", Path.home(), dirs_exist_ok=True)
+    yield copied
+    chroma_server.stop(copied.data_dir)
+
+
+Command = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def command(
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> Command:
+    """Runs the command line on that memory; returns exit code and JSON."""
+    monkeypatch.setenv("MEMORY_DATA_DIR", str(settings.data_dir))
+    monkeypatch.setenv("MEMORY_PROJECTS_DIR", str(settings.projects_dir))
+    monkeypatch.setenv("MEMORY_CODEX_DIR", str(settings.codex_dir))
+    monkeypatch.setenv("MEMORY_PI_DIR", str(settings.pi_dir))
+
+    def run(*arguments: str) -> tuple[int, dict[str, Any]]:
+        monkeypatch.setattr("sys.argv", ["memory", *arguments, "--json"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capfdbinary.readouterr().out
+        return int(str(ended.value.code)), json.loads(printed) if printed else {}
+
+    return run
+
+
+def _ingest_at_the_second_attempt(
+    settings: Settings, session_id: str, patch: pytest.MonkeyPatch
+) -> None:
+    """A first run holds the session back, which its events name; the next takes it in."""
+    read_facts = scan._read_facts
+
+    def fail(components: Components, source: Source) -> SourceRow:
+        if source.session_id == session_id:
+            raise ValueError
+        return read_facts(components, source)
+
+    with patch.context() as failing:
+        failing.setattr(scan, "_read_facts", fail)
+        _ingest(settings, HARBOR)
+    for path in (settings.projects_dir or Path()).rglob("*.jsonl"):
+        path.touch()
+    _ingest(settings, HARBOR, LONER)
+
+
+def _let_chroma_save_its_vectors(settings: Settings) -> None:
+    """Write more rows than it keeps in its queue alone, and delete them."""
+    components = Components(settings)
+    collection = components.vectors.get("claude-code-sessions")
+    random = np.random.default_rng(0).normal(size=(_SAVED_AFTER, EMBEDDING_DIMENSION))
+    ids = [f"filler {number}" for number in range(_SAVED_AFTER)]
+    vectors = (random / np.linalg.norm(random, axis=1, keepdims=True)).astype(np.float32)
+    collection.upsert(ids, vectors, [seal(name) for name in ids], [{"filler": True}] * len(ids))
+    collection.delete(ids)
+
+
+@pytest.mark.timeout(300)
+def test_no_byte_of_a_forgotten_session_is_left_anywhere(
+    settings: Settings,
+    command: Command,
+) -> None:
+    """Lines, ids, titles and vectors are all there before, in every kind of store, and
+    nowhere afterwards: not in the data directory, Dagster's storage, or the home
+    directory. The rest is found with the same answers, and ingesting changes nothing."""
+    words = {SESSION, *_words_only_of(settings, {SESSION})}
+    vectors = _vectors_only_of(settings, {SESSION})
+    answers = _answers(settings, {SESSION})
+    roots = (settings.data_dir, Path.home())
+    assert len(words) > 60
+    assert len(vectors) > 8
+
+    before = _found_words(settings.data_dir, words)
+    assert set().union(*before.values()) == words
+    for place in ("lake/", "chroma/chroma.sqlite3", "catalog.db", "dagster/history/"):
+        assert any(name.startswith(place) for name in before), place
+    places = _vectors_found(settings.data_dir, vectors)
+    assert any(name.endswith("data_level0.bin") for name in places)
+    assert any(name.endswith("chroma.sqlite3") for name in places)
+
+    code, said = command("forget", SESSION, "--yes")
+
+    assert code == 0
+    assert said["forgotten"]
+    assert said["removed"]["runs"] >= 1
+    assert len(said["stays"]["agents_files"]) == 2
+    for root in roots:
+        assert _found_words(root, words) == {}
+        assert _vectors_found(root, vectors) == set()
+    assert _answers(settings, set()) == answers
+    _ingest(settings, HARBOR, LONER)
+    assert _found_words(settings.data_dir, words) == {}
+    assert _answers(settings, set()) == answers
+    assert command("forget", SESSION, "--yes")[0] == 3
+
+
+@pytest.mark.timeout(300)
+def test_no_byte_names_a_forgotten_project(settings: Settings, command: Command) -> None:
+    """Its name is a directory, a lock, a partition key, a run's tag, part of events, of
+    the sensor's cursor and ticks: all are gone, and the other projects' runs are not."""
+    _add_tick_and_cursor(settings)
+    sessions = {row["session_id"] for _, row in _rows(settings) if row.get("project") == LONER}
+    words = {LONER, *sessions, *_words_only_of(settings, sessions)}
+    before = _found_words(settings.data_dir, words)
+    for place in ("lake/", "catalog.db", "dagster/schedules/", "dagster/history/runs.db"):
+        assert any(name.startswith(place) for name in before), place
+
+    code, said = command("forget", "--project", LONER, "--yes")
+
+    assert code == 0
+    assert said["removed"]["projects_gone"] == 1
+    assert said["removed"]["runs"] == 1
+    assert _found_words(settings.data_dir, words) == {}
+    with open_instance(settings) as instance:
+        assert len(instance.get_runs()) == 2
+        assert instance.get_dynamic_partitions("projects") == [HARBOR]
+        (state,) = instance.all_instigator_state()
+        assert state.status == dg._core.scheduler.instigation.InstigatorStatus.RUNNING
+        assert state.sensor_instigator_data is not None
+        cursor = json.loads(state.sensor_instigator_data.cursor or "")
+        assert cursor["requested"].keys() == {"-another"}
+        assert cursor["after"] == ""
+    _ingest(settings, HARBOR, LONER)
+    assert _found_words(settings.data_dir, words) == {}
+    assert command("forget", "--project", LONER, "--yes")[0] == 3
+
+
+def _add_tick_and_cursor(settings: Settings) -> None:
+    """What the sensor's daemon keeps after it asked for a run of two projects."""
+    from dagster._core.remote_origin import (
+        InProcessCodeLocationOrigin,
+        RemoteInstigatorOrigin,
+        RemoteRepositoryOrigin,
+    )
+    from dagster._core.scheduler.instigation import (
+        InstigatorState,
+        InstigatorStatus,
+        InstigatorType,
+        SensorInstigatorData,
+        TickData,
+        TickStatus,
+    )
+    from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
+
+    location = InProcessCodeLocationOrigin(
+        LoadableTargetOrigin(module_name="memory_assets.definitions")
+    )
+    origin = RemoteInstigatorOrigin(
+        RemoteRepositoryOrigin(location, "__repository__"), "projects_directory_sensor"
+    )
+    requested = {"fingerprint": "f", "attempt": 1, "at": 1.0}
+    cursor = {"requested": {LONER: requested, "-another": requested}, "after": LONER}
+    with open_instance(settings) as instance:
+        data = SensorInstigatorData(last_run_key=f"{LONER}:f:1", cursor=json.dumps(cursor))
+        instance.add_instigator_state(
+            InstigatorState(origin, InstigatorType.SENSOR, InstigatorStatus.RUNNING, data)
+        )
+        instance.create_tick(
+            TickData(
+                origin.get_id(),
+                "projects_directory_sensor",
+                InstigatorType.SENSOR,
+                TickStatus.SUCCESS,
+                1.0,
+                run_ids=[],
+                run_keys=[f"{LONER}:f:1"],
+                cursor=json.dumps(cursor),
+            )
+        )
+
+
+def test_a_run_under_way_is_not_pulled_from_under_itself(
+    settings: Settings, command: Command
+) -> None:
+    """While a run of the project waits or works, nothing is removed, and the error says
+    which run; other projects' runs do not matter."""
+    with open_instance(settings) as instance:
+        waiting = dg.DagsterRun(
+            job_name="ingest_project",
+            status=dg.DagsterRunStatus.NOT_STARTED,
+            tags={"dagster/partition": LONER},
+        )
+        instance.add_run(waiting)
+    with pytest.raises(StoreBusy, match=f"run {waiting.run_id[:8]} of {LONER} is not_started"):
+        require_idle(settings, [LONER])
+    assert command("forget", "--project", LONER, "--yes")[0] == 1
+    assert LONER in Components(settings).catalog.projects()
+    require_idle(settings, [HARBOR])
+
+
+def test_nothing_is_removed_unless_it_is_confirmed(settings: Settings, command: Command) -> None:
+    """Piped and without --yes, it lists what it would remove and exits as a usage error;
+    with --dry-run it does so on purpose."""
+    components = Components(settings)
+    for arguments, code in ((("--project", LONER), 2), (("--project", LONER, "--dry-run"), 0)):
+        assert command("forget", *arguments)[0] == code
+        said = command("forget", *arguments)[1]
+        assert not said["forgotten"]
+        assert {each["project"] for each in said["sessions"]} == {LONER}
+        assert LONER in components.catalog.projects()
+    assert command("forget")[0] == 2

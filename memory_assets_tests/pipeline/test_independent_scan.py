@@ -1,0 +1,286 @@
+"""The independent scanner sees every string of the lake, and tells no more than where."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets.pipeline import recheck
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.proof.independent_scan import (
+    IndependentScanner,
+    Reported,
+    independent_scanner_finds_nothing,
+    load_independent_scanner,
+    neutral,
+)
+from memory_assets.pipeline.proof.text_columns import text_columns
+from memory_assets.redaction import load_redactor
+from memory_assets.settings import load_settings
+from memory_assets.stores.schemas import REDACTED_RECORDS, TABLES, Table
+from memory_assets.transcripts import read_session
+from memory_assets_tests.pipeline.conftest import SampleMemory
+
+TOKEN = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
+"""In GitHub's form with a checksum-like tail; nobody's."""
+PROJECT, SESSION = "-home-ada-engine", "5d1f"
+
+
+def _value(type_: pa.DataType, text: str) -> Any:
+    """A value of an Arrow type in which every string is `text`."""
+    if pa.types.is_string(type_):
+        return text
+    if pa.types.is_struct(type_):
+        return {field.name: _value(field.type, text) for field in type_}
+    if pa.types.is_fixed_size_list(type_):
+        return [_value(type_.value_type, text)] * type_.list_size
+    if pa.types.is_list(type_):
+        return [_value(type_.value_type, text)] * 2
+    if pa.types.is_boolean(type_):
+        return False
+    return 1.0 if pa.types.is_floating(type_) else 1
+
+
+def _rows(table: Table, column: str, text: str) -> pa.Table:
+    """Three rows in which only the last one's `column` holds `text`."""
+    rows = [{field.name: _value(field.type, "") for field in table.schema} for _ in range(3)]
+    rows[2][column] = _value(table.schema.field(column).type, text)
+    return pa.Table.from_pylist(rows, schema=table.schema)
+
+
+def _columns_of_text() -> list[tuple[str, str]]:
+    return [
+        (table.name, field.name)
+        for table in TABLES.values()
+        for field in table.schema
+        if "string" in str(field.type)
+    ]
+
+
+@pytest.fixture(scope="session")
+def rules_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the compiled rules of the scanner are kept between tests."""
+    return tmp_path_factory.mktemp("rules")
+
+
+@pytest.fixture(autouse=True)
+def _cached_rules(rules_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(rules_cache))
+
+
+@pytest.fixture
+def components(tmp_path: Path) -> Iterator[Components]:
+    """An empty memory."""
+    opened = Components(load_settings(data_dir=tmp_path / "memory"))
+    yield opened
+    opened.catalog.close()
+
+
+@pytest.fixture
+def scanner(components: Components) -> IndependentScanner:
+    """The scanner with no rule ignored."""
+    found = load_independent_scanner()
+    assert found is not None
+    return found
+
+
+def _store(components: Components, table: Table, rows: pa.Table) -> Path:
+    path = components.lake.path(table, PROJECT, SESSION)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(rows, path)
+    return path
+
+
+@pytest.mark.parametrize(("name", "column"), _columns_of_text())
+def test_a_secret_in_any_string_column_of_any_table_is_found(
+    components: Components, name: str, column: str
+) -> None:
+    """Free text, ids, lists and structs: the verdict names column, rule, session and row."""
+    _store(components, TABLES[name], _rows(TABLES[name], column, f"export GITHUB_TOKEN={TOKEN}"))
+    verdict = independent_scanner_finds_nothing(components, PROJECT, TABLES[name])
+    assert not verdict.passed
+    assert not verdict.warning
+    assert {key.split(":")[0].split("[")[0] for key in verdict.counts if ":" in key} == {column}
+    assert "row 2" in str(verdict.counts["places"])
+    assert any(key.endswith(": betterleaks.github-pat") for key in verdict.counts)
+
+
+def test_the_verdict_holds_no_text(components: Components) -> None:
+    """Neither the secret nor a word around it is in the counts or the remedy."""
+    text = f"the heron stood on one leg, export GITHUB_TOKEN={TOKEN} in the reeds"
+    _store(components, REDACTED_RECORDS, _rows(REDACTED_RECORDS, "text", text))
+    shown = repr(independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS))
+    assert "github-pat" in shown and SESSION in shown
+    assert TOKEN[:12] not in shown and "heron" not in shown and "reeds" not in shown
+
+
+def test_a_reported_session_id_is_not_repeated(components: Components) -> None:
+    """Where the session's own name was reported, the places do not say it."""
+    rows = _rows(REDACTED_RECORDS, "session_id", f"export GITHUB_TOKEN={TOKEN}")
+    path = components.lake.path(REDACTED_RECORDS, PROJECT, TOKEN)
+    path.parent.mkdir(parents=True)
+    pq.write_table(rows, path)
+    verdict = independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS)
+    assert not verdict.passed
+    assert TOKEN not in repr(verdict)
+
+
+def test_a_clean_file_is_not_scanned_again_until_it_changes(components: Components) -> None:
+    """An unchanged partition costs a stat per file."""
+    clean = _rows(REDACTED_RECORDS, "text", "nothing to see in this record")
+    path = _store(components, REDACTED_RECORDS, clean)
+    first = independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS)
+    second = independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS)
+    assert first.passed and second.passed
+    assert (first.counts["files_scanned"], second.counts["files_scanned"]) == (1, 0)
+    pq.write_table(_rows(REDACTED_RECORDS, "text", f"export GITHUB_TOKEN={TOKEN}"), path)
+    for _ in range(2):
+        assert not independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS).passed
+
+
+@pytest.mark.parametrize(
+    "marker", ["gitleaks:allow", "betterleaks:allow", "kingfisher:ignore", "kingfisher:allow"]
+)
+def test_no_marker_in_a_transcript_switches_the_scanner_off(
+    scanner: IndependentScanner, marker: str
+) -> None:
+    """Scanners skip lines with a magic comment; whoever writes a transcript may add one."""
+    value = f"export GITHUB_TOKEN={TOKEN} # {marker}".encode()
+    assert [found.rule for found in scanner.scan([value])] == ["betterleaks.github-pat"]
+
+
+def test_values_scanned_together_are_kept_apart(scanner: IndependentScanner) -> None:
+    """Offsets are those of the value; what only two values together make is not reported."""
+    body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+    values = [
+        b"nothing",
+        f"so {TOKEN}".encode(),
+        f"-----BEGIN PRIVATE KEY-----\n{body}".encode(),
+        f"{body}\n-----END PRIVATE KEY-----".encode(),
+        f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----".encode(),
+    ]
+    found = scanner.scan(values)
+    assert [report.index for report in found] == [1, 4]
+    assert found[0] == Reported(1, "betterleaks.github-pat", 3, 43)
+
+
+def test_many_values_are_found_as_each_one_alone(scanner: IndependentScanner) -> None:
+    """One call over thousands of values finds the same as a call for each."""
+    values = [
+        f"line {n}\nexport T{n}={TOKEN}".encode() if n % 7 == 0 else b"x" for n in range(2000)
+    ]
+    assert {report.index for report in scanner.scan(values)} == set(range(0, 2000, 7))
+
+
+@pytest.mark.parametrize("before", ["\0" * 9, "\x01\x1b[31m", "PK\x03\x04", "\ud800", "a\0" * 40])
+def test_control_characters_do_not_hide_a_secret(scanner: IndependentScanner, before: str) -> None:
+    """Bytes that make text look like UTF-16 or an archive change nothing."""
+    assert scanner.scan([neutral(f"{before}\nexport GITHUB_TOKEN={TOKEN}")])
+
+
+def test_our_own_tags_are_not_reported(scanner: IndependentScanner) -> None:
+    """A tag in a URL's userinfo reads like user and password; it is neither."""
+    tag = "<redacted:github-token:0123456789ab>"
+    values = [f"git clone https://{tag}@github.com/a/b", f"postgres://ada:{tag}@db:5432/app"]
+    assert scanner.scan([neutral(value) for value in values]) == []
+
+
+def test_rules_can_be_ignored_by_setting(components: Components) -> None:
+    """A false alarm of the scanner need not stop a project for ever."""
+    text = f"export GITHUB_TOKEN={TOKEN}"
+    _store(components, REDACTED_RECORDS, _rows(REDACTED_RECORDS, "text", text))
+    assert not independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS).passed
+    tolerant = Components(
+        load_settings(
+            data_dir=components.data_dir, scanner_ignored_rules=("betterleaks.github-pat",)
+        )
+    )
+    assert independent_scanner_finds_nothing(tolerant, PROJECT, REDACTED_RECORDS).passed
+    tolerant.catalog.close()
+
+
+def test_without_a_scanner_the_check_fails_as_a_warning(
+    components: Components, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where Kingfisher has no wheel nothing is claimed, and nothing stops."""
+    monkeypatch.setitem(sys.modules, "kingfisher_sdk", None)
+    verdict = independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS)
+    assert not verdict.passed and verdict.warning
+    assert verdict.counts == {"scanner": "not available on this platform"}
+
+
+def test_what_only_the_scanner_finds_is_redacted_by_the_next_run(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report that our redactor missed blocks, joins the known values by hash, and is gone
+    from every session once the sessions that hold it were redacted again."""
+    missed = "lantern" + "7Qx1vT5bWn3Kd8Rm2"
+    memory.append(memory.flaky, f"the marker is {missed} and stays", "noted")
+    memory.run()
+    assert missed in repr(memory.rows("redacted_records", memory.harbor))
+
+    def reports(self: IndependentScanner, data: bytes) -> Iterator[tuple[str, int, int]]:
+        at = data.find(missed.encode())
+        if at >= 0:
+            yield "betterleaks.some-new-token", at, at + len(missed)
+
+    monkeypatch.setattr(IndependentScanner, "_reports", reports)
+    components = memory.components
+    verdict = independent_scanner_finds_nothing(components, memory.harbor, REDACTED_RECORDS)
+    assert not verdict.passed and verdict.counts["now_known"] == 1
+    assert missed not in repr(verdict)
+
+    assert recheck.mark_holders(components).holders == 1
+    memory.run(projects=[memory.harbor])
+    assert missed not in repr(memory.lake_state())
+    assert independent_scanner_finds_nothing(components, memory.harbor, REDACTED_RECORDS).passed
+
+
+def test_every_nested_string_has_its_row() -> None:
+    """Lists, structs, maps and dictionaries are looked into; rows count from 0."""
+    table = pa.table(
+        {
+            "plain": ["a", None, "b"],
+            "lists": pa.array([["c"], None, ["d", "c"]]),
+            "structs": pa.array([[{"t": "e", "n": 1}], [], [{"t": "f", "n": 2}]]),
+            "maps": pa.array([[("k", "v")], [], [("k", "w")]], pa.map_(pa.string(), pa.string())),
+            "codes": pa.array(["x", "y", "x"]).dictionary_encode(),
+            "numbers": [1, 2, 3],
+        }
+    )
+    found = {
+        column.name: dict(zip(column.values, column.rows, strict=True))
+        for column in text_columns(table)
+    }
+    assert found == {
+        "plain": {"a": 0, "b": 2},
+        "lists[]": {"c": 0, "d": 2},
+        "structs[].t": {"e": 0, "f": 2},
+        "maps[].key": {"k": 0},
+        "maps[].value": {"v": 0, "w": 2},
+        "codes": {"x": 0, "y": 1},
+    }
+
+
+def test_the_scanner_reports_nothing_of_real_redacted_transcripts(
+    dev_transcripts: Path, scanner: IndependentScanner
+) -> None:
+    """False alarms would stop real projects: there are none in a tenth of the sessions."""
+    redactor = load_redactor(key=bytes(32))
+    files = [
+        path for path in sorted(dev_transcripts.rglob("*.jsonl")) if "growth" not in path.parts
+    ]
+    values = [
+        neutral(redactor.redact(record.text).text)
+        for path in files[::10]
+        if "sessions" in path.parts or "projects" in path.parts
+        for record in read_session(path)
+    ]
+    assert len(values) > 500
+    assert [report.rule for report in scanner.scan(values)] == []

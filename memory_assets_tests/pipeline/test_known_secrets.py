@@ -1,0 +1,186 @@
+"""A secret found today is looked for in yesterday's sessions; and rules that change cost
+only what they change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_assets.pipeline import recheck
+from memory_assets.stores.schemas import REDACTED_RECORDS, TURN_CHUNKS
+
+REDACT = ("raw_sessions", "redacted_records")
+BARE = "qW3" + "eRt6Yu8Io1Pa5Sd7Fg9Hj2"
+"""A value that no rule knows by its looks."""
+LANTERN = "-home-mara-code-lantern"
+
+
+def _yesterday_and_today(memory: Any) -> None:
+    """A session that held the value bare, and, a run later, one of another project that
+    gives it away."""
+    memory.append(memory.flaky, f"what is {BARE} for?", f"I have not met {BARE} before.")
+    memory.run(projects=[memory.harbor])
+    assert BARE in repr(memory.rows(REDACTED_RECORDS.name, memory.harbor))
+    other = next(
+        row.session_id
+        for row in memory.components.catalog.sources()
+        if row.project != memory.harbor and row.agent == "claude-code" and not row.agent_id
+    )
+    memory.append(other, f"export PAYMENTS_API_KEY={BARE}", "Done.")
+    memory.run()
+
+
+def test_yesterdays_session_is_marked_and_redacted_again(memory: Any) -> None:
+    """Found in one project, it goes from another one's records, chunks and collections,
+    under the same digits."""
+    _yesterday_and_today(memory)
+    assert recheck.is_due(memory.components)
+    report = recheck.mark_holders(memory.components)
+    assert (report.holders, report.holding) == (1, 1)
+    (work,) = memory.behind()
+    assert (work.project, work.reason) == (memory.harbor, "1 session holds a secret found since")
+    memory.run(projects=[memory.harbor])
+    assert BARE not in repr(memory.lake_state())
+    assert memory.behind() == []
+    memory.assert_collections_equal_the_lake()
+    tags = {
+        row["tag"].rpartition(":")[2]: row["session_id"]
+        for row in memory.rows("redaction_audit")
+        if row["length"] == len(BARE)
+    }
+    assert memory.flaky in tags.values()
+
+
+def test_a_search_that_found_nothing_is_not_made_twice(memory: Any) -> None:
+    """Each session is searched once for a value; then the catalogue alone says so."""
+    recheck.mark_holders(memory.components)
+    assert not recheck.is_due(memory.components)
+    again = recheck.mark_holders(memory.components)
+    assert (again.searched, again.values, again.holders) == (0, 0, 0)
+    assert memory.behind() == []
+
+
+def test_a_session_is_not_searched_for_what_it_was_redacted_with(fresh: Any) -> None:
+    """A cold ingest is one pass: each session is searched for what came after it only, and
+    the last one for nothing."""
+    fresh.run(REDACT)
+    sessions = fresh.components.catalog.unchecked_sessions()
+    values = fresh.components.catalog.known_since(0)
+    assert 0 < len(sessions) < len(fresh.components.catalog.products(REDACTED_RECORDS.name))
+    assert {session.through for session in sessions} < {0, *(value.number for value in values)}
+    assert recheck.mark_holders(fresh.components).searched == len(sessions)
+
+
+def test_records_that_change_during_a_search_are_searched_again(memory: Any) -> None:
+    """The mark is of the records that were read, and of no others."""
+    memory.components.catalog.add_known_values("elsewhere", {b"k" * 16: "some-rule"})
+    session = next(
+        found
+        for found in memory.components.catalog.unchecked_sessions()
+        if found.session_id == memory.flaky
+    )
+    memory.append(memory.flaky, "a new question", "a new answer")
+    memory.components.catalog.add_known_values("elsewhere", {b"l" * 16: "some-rule"})
+    memory.run(REDACT, [memory.harbor])
+    memory.components.catalog.add_known_values("elsewhere", {b"m" * 16: "some-rule"})
+    memory.components.catalog.note_checked(session, 10_000, holds=True)
+    left = {found.session_id for found in memory.components.catalog.unchecked_sessions()}
+    assert memory.flaky in left
+    assert memory.components.catalog.holders() == {}
+
+
+def test_the_mark_is_in_the_fingerprint_of_the_work(memory: Any) -> None:
+    """A run key counts for ever: another search that finds something asks for another run."""
+    before = memory.behind
+    assert before() == []
+    session = _as_unchecked(memory)
+    memory.components.catalog.note_checked(session, 1, holds=True)
+    (first,) = memory.behind()
+    memory.components.catalog.note_checked(session, 2, holds=True)
+    (second,) = memory.behind()
+    assert first.fingerprint != second.fingerprint
+
+
+def _as_unchecked(memory: Any) -> Any:
+    memory.components.catalog.add_known_values("elsewhere", {b"n" * 16: "some-rule"})
+    return next(
+        found
+        for found in memory.components.catalog.unchecked_sessions()
+        if found.session_id == memory.flaky
+    )
+
+
+def test_what_is_known_outlives_the_catalogue(memory: Any) -> None:
+    """The audit files carry the keyed hashes; values are known again when they are adopted,
+    and nothing of them is plaintext."""
+    known = memory.components.catalog.known_values()
+    assert known
+    memory.close()
+    for path in memory.data_dir.glob("catalog.db*"):
+        path.unlink()
+    memory.reopen()
+    assert memory.behind()
+    assert memory.components.catalog.known_values().keys() == known.keys()
+
+
+def test_a_known_value_goes_from_a_vanished_session_too(memory: Any) -> None:
+    """Its source is gone; its records are redacted again where they lie."""
+    memory.append(memory.flaky, f"what is {BARE} for?", "I do not know.")
+    memory.run(projects=[memory.harbor])
+    memory.path(memory.flaky).unlink()
+    other = next(
+        row.session_id
+        for row in memory.components.catalog.sources()
+        if row.project != memory.harbor and row.agent == "claude-code" and not row.agent_id
+    )
+    memory.append(other, f"export PAYMENTS_API_KEY={BARE}", "Done.")
+    memory.run()
+    recheck.mark_holders(memory.components)
+    memory.run()
+    assert BARE not in repr(memory.lake_state())
+    assert memory.behind() == []
+
+
+def test_a_rule_that_touches_one_turn_embeds_one_turn(memory: Any) -> None:
+    """New rules make every session's records again; vectors are reused for every text that
+    came out the same, and one text did not."""
+    memory.append(memory.flaky, "what does zebra-4711-quagga mean?", "Nothing.")
+    memory.run()
+    inner = memory.components.redactor
+
+    class Stricter:
+        """The same rules and one more, that knows one word."""
+
+        ruleset_version = f"{inner.ruleset_version}-stricter"
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(inner, name)
+
+        def session(self, session_id: str, known: frozenset[bytes] = frozenset()) -> Any:
+            return StricterSession(inner.session(session_id, known))
+
+    class StricterSession:
+        def __init__(self, session: Any) -> None:
+            self._session = session
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._session, name)
+
+        def redact_record(self, record: Any, **where: Any) -> Any:
+            from dataclasses import replace
+
+            text = record.text.replace("zebra-4711-quagga", "ghp_" + "Zq4xW7" * 6)
+            return self._session.redact_record(replace(record, text=text), **where)
+
+    memory.reopen(redactor=Stricter())
+    reports = memory.run()
+    redone = sum(r.changed for (stage, _), r in reports.items() if stage == "redacted_records")
+    assert redone == len(memory.components.catalog.products(REDACTED_RECORDS.name))
+    embedded = {
+        stage: sum(
+            int(r.details.get("texts_embedded", 0)) for (s, _), r in reports.items() if s == stage
+        )
+        for stage in ("turn_embeddings", "prompt_embeddings")
+    }
+    assert embedded == {"turn_embeddings": 1, "prompt_embeddings": 1}
+    assert "zebra-4711" not in repr(memory.rows(TURN_CHUNKS.name))
+    memory.assert_collections_equal_the_lake()

@@ -1,0 +1,180 @@
+"""What one record gives away is gone from all of them, and the audit says what went where."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline import two_passes
+from memory_assets.pipeline.proof import verify
+from memory_assets.pipeline.session_files import source_of
+from memory_assets.stores.schemas import REDACTED_RECORDS, REDACTION_AUDIT
+from memory_assets.transcripts import read_session
+
+REDACT = ("raw_sessions", "redacted_records")
+BARE = "mQ7" + "vTz4Rk9Wb2Xn6Jd8Lp3Hs5"
+"""A value that no rule knows by its looks."""
+
+
+class Crash(Exception):
+    """The process died here."""
+
+
+def _audit(memory: Any, session_id: str) -> list[dict[str, Any]]:
+    return [row for row in memory.rows(REDACTION_AUDIT.name) if row["session_id"] == session_id]
+
+
+def _texts(memory: Any, session_id: str) -> str:
+    rows = [r for r in memory.rows(REDACTED_RECORDS.name) if r["session_id"] == session_id]
+    return "\n".join(repr((row["text"], row["command"], row["paths"])) for row in rows)
+
+
+def test_what_the_last_record_gives_away_is_gone_from_the_first(memory: Any) -> None:
+    """The value stands bare at first, and only later does an assignment tell what it is."""
+    memory.append(memory.flaky, f"what is {BARE} for?", "I do not know.")
+    memory.append(memory.flaky, f"it is in the file: API_SECRET_KEY={BARE}", "Thanks.")
+    memory.run(REDACT, [memory.harbor])
+    assert BARE not in _texts(memory, memory.flaky)
+    assert verify.audit_matches_records(memory.components, memory.harbor).passed
+
+
+def test_what_a_subagent_gives_away_is_gone_from_its_session(memory: Any) -> None:
+    """All files of a session are redacted as one."""
+    memory.append(memory.flaky, f"what is {BARE} for?", "I do not know.")
+    (subagent,) = memory.path(memory.flaky).with_suffix("").rglob("agent-*.jsonl")
+    lines = subagent.read_text().splitlines()
+    last = json.loads(lines[-1])
+    last |= {"uuid": "0" * 32, "parentUuid": None}
+    last["message"] = {"role": "user", "content": f"export API_SECRET_KEY={BARE}"}
+    last["type"] = "user"
+    subagent.write_text("\n".join([*lines, json.dumps(last)]) + "\n")
+    memory.run(REDACT, [memory.harbor])
+    assert BARE not in _texts(memory, memory.flaky)
+
+
+def test_a_session_too_large_to_hold_is_read_twice_and_comes_out_the_same(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records, audit and counts, to the last."""
+    catalog = memory.components.catalog
+    before, facts = memory.lake_state(), catalog.products(REDACTED_RECORDS.name)
+    monkeypatch.setattr(two_passes, "HELD_BYTES", 0)
+    for project in memory.projects():
+        catalog.forget_project_products(project)
+    memory.run()
+    assert memory.lake_state() == before
+    after = catalog.products(REDACTED_RECORDS.name)
+    assert {key: made.facts for key, made in after.items()} == {
+        key: made.facts for key, made in facts.items()
+    }
+
+
+def test_the_audit_tells_where_each_redaction_was(memory: Any) -> None:
+    """Putting the tags where the audit says, in the source as it is read, gives the record:
+    offsets, fields and tags are those of the source."""
+    checked = 0
+    redacted = {
+        (row["session_id"], row["agent_id"], row["seq"]): row
+        for row in memory.rows(REDACTED_RECORDS.name)
+    }
+    entries: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in memory.rows(REDACTION_AUDIT.name):
+        key = (row["session_id"], row["agent_id"], row["seq"], row["field"])
+        entries.setdefault(key, []).append(row)
+    for source in memory.components.catalog.sources():
+        for record in read_session(source_of(source).path, source=source_of(source)):
+            for field in ("text", "command"):
+                key = (record.session_id, record.agent_id, record.seq)
+                if (*key, field) not in entries:
+                    continue
+                value = getattr(record, field)
+                for entry in sorted(entries[(*key, field)], key=lambda row: -row["start"]):
+                    assert entry["length"] == entry["end"] - entry["start"]
+                    value = value[: entry["start"]] + entry["tag"] + value[entry["end"] :]
+                home = value.replace("/home/mara", "~").replace("/Users/jonas", "~")
+                assert redacted[key][field] in (value, home)
+                checked += 1
+    assert checked > 5
+
+
+def test_the_audit_has_an_entry_for_each_redaction_counted(memory: Any) -> None:
+    """In every project; a missing or an extra entry fails the check."""
+    for project in memory.projects():
+        verdict = verify.audit_matches_records(memory.components, project)
+        assert verdict.passed
+    assert verdict.counts["entries"] == len(memory.rows(REDACTION_AUDIT.name, project))
+    session = next(row["session_id"] for row in memory.rows(REDACTION_AUDIT.name, memory.harbor))
+    memory.components.lake.delete(REDACTION_AUDIT, memory.harbor, session)
+    verdict = verify.audit_matches_records(memory.components, memory.harbor)
+    assert not verdict.passed
+    assert verdict.counts["sessions"] == session
+
+
+def test_a_run_that_ends_between_the_two_files_is_completed(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records of today beside an audit of yesterday: the session counts as not done."""
+    memory.append(memory.flaky, "export DB_PASSWORD=hunter2hunter2", "ok")
+    lake, real = memory.components.lake, memory.components.lake.write
+
+    def dies(table: Any, *args: Any, **kwargs: Any) -> Any:
+        if table is REDACTION_AUDIT:
+            raise Crash
+        return real(table, *args, **kwargs)
+
+    monkeypatch.setattr(lake, "write", dies)
+    monkeypatch.setattr("memory_assets.pipeline.redact.hold_back", _raise)
+    with pytest.raises(Crash):
+        memory.run(REDACT, [memory.harbor])
+    monkeypatch.undo()
+    assert not verify.audit_matches_records(memory.components, memory.harbor).passed
+    assert [work.reason for work in memory.behind()] == ["1 session to redact"]
+    memory.run(REDACT, [memory.harbor])
+    assert verify.audit_matches_records(memory.components, memory.harbor).passed
+
+
+def _raise(*args: Any) -> None:
+    raise args[-1]
+
+
+@pytest.mark.parametrize("lost", ["missing", "stale"])
+def test_a_lost_catalogue_believes_no_audit_of_other_records(memory: Any, lost: str) -> None:
+    """The audit's file names the records that it is of; without such a file the session is
+    redacted again."""
+    catalog, lake = memory.components.catalog, memory.components.lake
+    key = next(k for k, made in catalog.products(REDACTION_AUDIT.name).items() if made.rows)
+    if lost == "missing":
+        lake.delete(REDACTION_AUDIT, *key)
+    else:
+        rows = lake.read_rows(REDACTION_AUDIT, *key)
+        _, footer = lake.read_footer(REDACTION_AUDIT, *key)
+        lake.write(REDACTION_AUDIT, *key, rows[:-1], footer={**footer, "records_hash": "other"})
+    memory.close()
+    for path in memory.data_dir.glob("catalog.db*"):
+        path.unlink()
+    memory.reopen()
+    memory.behind()
+    memory.run(["raw_sessions"])
+    reasons = {work.project: work.reason for work in memory.behind()}
+    assert reasons[key[0]] == "1 session to redact"
+    memory.run()
+    assert verify.audit_matches_records(memory.components, key[0]).passed
+
+
+def test_a_vanished_session_without_an_audit_gets_one_from_its_tags(memory: Any) -> None:
+    """It was redacted by a version that kept none, and its source is gone: each tag is an
+    entry, without offsets."""
+    lake = memory.components.lake
+    tags = Counter(row["tag"] for row in _audit(memory, memory.flaky))
+    assert tags
+    memory.path(memory.flaky).unlink()
+    lake.delete(REDACTION_AUDIT, memory.harbor, memory.flaky)
+    memory.components.catalog.forget_project_products(memory.harbor)
+    memory.run(REDACT, [memory.harbor])
+    made = [row for row in _audit(memory, memory.flaky) if row["start"] is None]
+    assert made
+    assert {row["tag"] for row in made} <= set(tags)
+    assert verify.audit_matches_records(memory.components, memory.harbor).passed

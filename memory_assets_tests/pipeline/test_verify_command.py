@@ -1,0 +1,239 @@
+"""`memory verify [--deep]`: every project checked, every byte searched, without Dagster."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets.checks.redaction import ASSET_OF
+from memory_assets.definitions import build_defs
+from memory_assets.entrypoints import exit_codes
+from memory_assets.entrypoints.verify_command import verify_memory
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.install_key import KEY_FILE, user_config_dir
+from memory_assets.pipeline.proof.verifications import VERIFICATIONS
+from memory_assets.settings import load_settings
+from memory_assets.stores import chroma_server
+from memory_assets.stores.schemas import REDACTED_RECORDS, TABLES
+from memory_assets_tests.pipeline.conftest import SampleMemory
+
+CANARY = "the kingfisher dives at dusk"
+
+
+def _verify(memory: SampleMemory, capfd: pytest.CaptureFixture[str], **given: Any) -> Any:
+    """The exit code, the JSON document, and all that was printed."""
+    options = {"projects": [], "deep": False, "canary_file": None, "as_json": True, **given}
+    code = verify_memory(memory.settings, **options)
+    printed = capfd.readouterr()
+    return code, json.loads(printed.out), printed.out + printed.err
+
+
+@pytest.fixture(scope="module")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where compiled rules are kept between these tests."""
+    return tmp_path_factory.mktemp("caches")
+
+
+@pytest.fixture(autouse=True)
+def _same_key(memory: SampleMemory, caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command opens the memory anew; its key must be the one that the memory has."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(caches))
+    path = user_config_dir() / KEY_FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(memory.components.install_key)
+
+
+@pytest.fixture
+def canaries(tmp_path: Path) -> Path:
+    """A canary file outside the memory."""
+    path = tmp_path / "canaries.txt"
+    path.write_text(f"{CANARY}\n")
+    return path
+
+
+def test_every_asset_check_has_a_verification() -> None:
+    """What Dagster checks, `memory verify` checks without it: none is forgotten."""
+    asset_of = {name: asset.key.to_user_string() for name, asset in ASSET_OF.items()}
+    ours = {(asset_of.get(made.subject, made.subject), made.name) for made in VERIFICATIONS}
+    checks = build_defs().asset_checks or ()
+    theirs = {
+        (spec.asset_key.to_user_string(), spec.name)
+        for check in checks
+        if isinstance(check, dg.AssetChecksDefinition)
+        for spec in check.check_specs
+    }
+    assert theirs <= ours
+    assert {name for _, name in ours} == {name for _, name in theirs}
+
+
+def test_every_table_is_scanned_by_both_scanners() -> None:
+    """A new table of the lake is covered by the checks from the day it exists."""
+    assert ASSET_OF.keys() == TABLES.keys()
+    independent = {
+        made.subject for made in VERIFICATIONS if made.name == "independent_scanner_finds_nothing"
+    }
+    assert independent == TABLES.keys()
+
+
+def test_the_sample_verifies_deeply(
+    memory: SampleMemory, canaries: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """All checks of all projects hold, and no canary or known value is in any byte."""
+    code, answer, _ = _verify(memory, capfd, deep=True, canary_file=canaries)
+    assert [made for made in answer["checks"] if not made["passed"]] == []
+    assert len(answer["checks"]) == len(VERIFICATIONS) * len(memory.projects())
+    deep = answer["deep"]
+    assert deep["hits"] == [] and deep["unreadable"] == []
+    assert deep["canaries"] == 1 and deep["known_values"] > 3 and deep["files"] > 50
+    assert str(memory.data_dir) in deep["roots"]
+    assert code == exit_codes.FINE and answer["passed"]
+
+
+def _plant(memory: SampleMemory) -> dict[str, Path]:
+    data, text = memory.data_dir, f"see {CANARY} here"
+    places = {
+        "log": data / "dagster" / "logs" / "1.err",
+        "parquet": data / "lake" / "old.parquet",
+        "sqlite": data / "dagster" / "events.db",
+        "base64": data / "chroma" / "blob.bin",
+        "utf-16": data / "notes.txt",
+    }
+    for path in places.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+    places["log"].write_text(text)
+    pq.write_table(pa.table({"text": ["x " * 99, text]}), places["parquet"], compression="zstd")
+    with sqlite3.connect(places["sqlite"]) as database:
+        database.execute("CREATE TABLE t (body TEXT)")
+        database.execute("INSERT INTO t VALUES (?)", ("x " * 2040 + text + " y" * 9000,))
+    database.close()
+    places["base64"].write_bytes(base64.b64encode(text.encode()))
+    places["utf-16"].write_bytes(text.encode("utf-16"))
+    return places
+
+
+def test_planted_values_are_found_with_file_and_offset(
+    memory: SampleMemory, canaries: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One canary in five places: each is told, as file, place, offset and form; exit 4; and
+    the canary itself is printed nowhere."""
+    places = _plant(memory)
+    code, answer, printed = _verify(memory, capfd, deep=True, canary_file=canaries)
+    assert code == exit_codes.CHECK_FAILED and not answer["passed"]
+    found = {hit["path"]: hit for hit in answer["deep"]["hits"]}
+    assert found.keys() == {str(path) for path in places.values()}
+    assert found[str(places["log"])]["offset"] == 4
+    assert found[str(places["log"])]["form"] == "plain"
+    assert found[str(places["utf-16"])]["form"] == "utf-16"
+    assert found[str(places["base64"])]["form"] == "base64"
+    assert {hit["what"] for hit in found.values()} == {"canary of line 1"}
+    assert CANARY not in printed
+    code = verify_memory(
+        memory.settings, projects=[], deep=True, canary_file=canaries, as_json=False
+    )
+    shown = capfd.readouterr()
+    assert "canary of line 1" in shown.out and CANARY not in shown.out + shown.err
+
+
+def test_a_value_known_by_hash_is_found_in_a_log(
+    memory: SampleMemory, fake_token: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A token that any session held is looked for without the token being on record."""
+    memory.append(memory.flaky, f"export GITHUB_TOKEN={fake_token}", "fine")
+    memory.run(projects=[memory.harbor])
+    code, answer, _ = _verify(memory, capfd, deep=True)
+    assert (code, answer["deep"]["hits"]) == (exit_codes.FINE, [])
+    log = memory.data_dir / "dagster" / "trace.log"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text(json.dumps({"error": f"bad\n{fake_token}\n"}))
+    code, answer, printed = _verify(memory, capfd, deep=True)
+    assert code == exit_codes.CHECK_FAILED
+    assert {(hit["path"], hit["what"]) for hit in answer["deep"]["hits"]} == {
+        (str(log), "known value")
+    }
+    assert fake_token not in printed
+
+
+def test_deep_trusts_no_note_of_an_earlier_scan(
+    memory: SampleMemory, fake_token: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A file changed behind our back with size and time kept is scanned all the same."""
+    components = memory.components
+    session = components.lake.sessions(REDACTED_RECORDS, memory.harbor)[0]
+    path = components.lake.path(REDACTED_RECORDS, memory.harbor, session)
+    assert _verify(memory, capfd)[0] == exit_codes.FINE
+    rows = pq.ParquetFile(path).read()
+    at = rows.schema.get_field_index("text")
+    texts = [f"GITHUB_TOKEN={fake_token}", *rows["text"].to_pylist()[1:]]
+    pq.write_table(rows.set_column(at, rows.schema.field(at), pa.array([texts]).flatten()), path)
+    code, answer, _ = _verify(memory, capfd, deep=True)
+    failed = {made["check"] for made in answer["checks"] if not made["passed"]}
+    assert code == exit_codes.CHECK_FAILED
+    assert "no_secrets_remain" in failed
+
+
+def test_a_damaged_file_fails_the_checks_that_read_it(
+    memory: SampleMemory, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be read has not passed; the other checks are still made."""
+    components = memory.components
+    session = components.lake.sessions(REDACTED_RECORDS, memory.harbor)[0]
+    components.lake.path(REDACTED_RECORDS, memory.harbor, session).write_bytes(b"PAR1 torn")
+    code, answer, _ = _verify(memory, capfd, projects=[memory.harbor])
+    assert code == exit_codes.CHECK_FAILED
+    assert len(answer["checks"]) == len(VERIFICATIONS)
+    failed = {(made["subject"], made["check"]) for made in answer["checks"] if not made["passed"]}
+    assert ("redacted_records", "matches_schema") in failed
+    assert ("turn_chunks", "matches_schema") not in failed
+
+
+def test_a_wrong_question_is_answered_with_the_right_one(
+    memory: SampleMemory, canaries: Path, tmp_path: Path
+) -> None:
+    """Unknown project, canaries without --deep, no memory at all: each says what to do."""
+
+    def ask(settings: Any, **given: Any) -> int:
+        options = {"projects": [], "deep": False, "canary_file": None, "as_json": True, **given}
+        return verify_memory(settings, **options)
+
+    with pytest.raises(ConfigurationError, match="known are: -Users-jonas"):
+        ask(memory.settings, projects=["-nowhere"])
+    with pytest.raises(ConfigurationError, match="verify --deep` only"):
+        ask(memory.settings, canary_file=canaries)
+    with pytest.raises(NotFound, match="run `memory ingest`"):
+        ask(load_settings(data_dir=tmp_path / "empty"))
+
+
+def test_verifying_loads_neither_dagster_nor_great_expectations(memory: SampleMemory) -> None:
+    """The proof does not rest on what ran the pipeline, and the command says it all by its
+    exit code."""
+    memory.close()
+    code = (
+        "import sys\nfrom memory_assets.entrypoints import cli\n"
+        "sys.argv = ['memory', 'verify', '--deep']\n"
+        "try:\n    cli.main()\nfinally:\n"
+        "    print(sorted({'dagster', 'great_expectations'} & set(sys.modules)))"
+    )
+    environment = {
+        "HOME": os.environ["HOME"],
+        "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
+        "MEMORY_DATA_DIR": str(memory.data_dir),
+        "PATH": "",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    chroma_server.stop(memory.data_dir)
+    assert done.returncode == exit_codes.FINE, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "0 failed" in done.stdout and "0 found" in done.stdout

@@ -1,0 +1,304 @@
+"""Hyperscan and the standard library find the same, and no rule can hold a text up."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import importlib.util
+import itertools
+import json
+import lzma
+import os
+import re
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_assets.errors import RedactionUnavailable, TranscriptError
+from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
+from memory_assets.redaction.engine.loading import load_scanner
+from memory_assets.redaction.engine.scanner import TIMED_OUT, Scanner, Span
+from memory_assets.redaction.engine.selftest import BENIGN, structural_canaries
+from memory_assets.redaction.engine.token_runs import compile_formats
+from memory_assets.redaction.redactor import build_redactor
+from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
+from memory_assets.redaction.rules.contexts import samples
+from memory_assets.redaction.rules.names import KEYWORDS
+from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
+from memory_assets.transcripts import read_session
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+FORMATS = compile_formats(TOKEN_FORMATS)
+SAMPLED_CHARACTERS = 12_000_000
+"""Of the transcripts: what both engines read in under half a minute."""
+
+pytest.importorskip("hyperscan", reason="Hyperscan is not installed: there is one engine only")
+
+
+@pytest.fixture(scope="module")
+def plain() -> Scanner:
+    """The engine that needs the standard library only."""
+    return load_scanner(FORMATS, ANCHORED_RULES, "re")
+
+
+@pytest.fixture(scope="module")
+def fast(tmp_path_factory: pytest.TempPathFactory) -> Scanner:
+    """The engine on Hyperscan."""
+    return load_scanner(FORMATS, ANCHORED_RULES, "hyperscan", tmp_path_factory.mktemp("cache"))
+
+
+def _labelled_texts() -> list[str]:
+    data = Path(os.environ.get("MEMORY_BENCH_DATA", CHECKOUT.parent / "shared" / "data"))
+    archive = data / "redaction.jsonl.xz"
+    if not archive.is_file():
+        pytest.skip("redaction.jsonl.xz is not beside the checkout (set MEMORY_BENCH_DATA)")
+    with lzma.open(archive, "rt", encoding="utf-8") as lines:
+        return [json.loads(line)["text"] for line in lines]
+
+
+def _record_texts(transcripts: Path) -> Iterator[str]:
+    for path in sorted(transcripts.rglob("*.jsonl")):
+        with contextlib.suppress(TranscriptError):
+            for record in read_session(path):
+                yield record.text
+
+
+def _samples() -> Iterator[str]:
+    for token_format in FORMATS:
+        yield from (template.sample for template in token_format.templates)
+    yield from (rule.sample for rule in ANCHORED_RULES)
+    yield from (text for _, text, _ in structural_canaries())
+    yield from (text for _, text, _ in samples())
+    yield from BENIGN
+
+
+SAMPLES = tuple(_samples())
+
+
+def test_both_engines_find_the_same_in_labelled_texts(plain: Scanner, fast: Scanner) -> None:
+    """Every span of every labelled item is the same, rule by rule."""
+    texts = _labelled_texts()
+    assert not [n for n, text in enumerate(texts) if plain.scan(text) != fast.scan(text)]
+
+
+def test_both_engines_find_the_same_in_transcripts(
+    plain: Scanner, fast: Scanner, dev_transcripts: Path
+) -> None:
+    """Every span of the real records is the same: of all those in which Hyperscan finds
+    something, and of a sample of the others."""
+    sampled = found = 0
+    for number, text in enumerate(_record_texts(dev_transcripts)):
+        spans = fast.scan(text)
+        found += bool(spans)
+        if spans or (number % 3 == 0 and sampled < SAMPLED_CHARACTERS):
+            sampled += len(text)
+            assert plain.scan(text) == spans, f"record {number}"
+    assert sampled > SAMPLED_CHARACTERS / 2
+    assert found > 10
+
+
+_GLUE = ("", " ", "\n", "=", ": ", '"', "'", "\\n", "\\", "?", "é", "ı", "K", "-", "_", ".", "/")
+_WORDS = (
+    *(keyword.decode() for keyword in KEYWORDS),
+    *("api_key", "PASSWORD", "--token", "github", "Vault", "slack", "kind: Secret", "data:\n"),
+    *("://", "user:pa55@", "Bearer ", "cookie: a=", "<redacted:x:0123456789ab>", "é漢", "0123"),
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(SAMPLES) | st.sampled_from(_WORDS) | st.text(max_size=40),
+            st.sampled_from(_GLUE),
+            st.integers(0, 30),
+        ),
+        max_size=8,
+    )
+)
+def test_both_engines_find_the_same_in_any_text(
+    plain: Scanner, fast: Scanner, parts: list[tuple[str, str, int]]
+) -> None:
+    """Canaries, keywords and arbitrary characters in any order, cut anywhere."""
+    text = "".join(part[cut if len(part) > 2 * cut else 0 :] + glue for part, glue, cut in parts)
+    assert plain.scan(text) == fast.scan(text)
+
+
+@pytest.fixture(scope="module")
+def redactors() -> tuple[Redactor, Redactor]:
+    """The whole redactor on either engine."""
+    plain = load_redactor(RedactionSettings(engine="re"), key=bytes(32))
+    return plain, load_redactor(RedactionSettings(engine="hyperscan"), key=bytes(32))
+
+
+def _same(redactors: tuple[Redactor, Redactor], text: str) -> bool:
+    plain, fast = redactors
+    return plain.redact(text) == fast.redact(text)
+
+
+def _disguised(text: str) -> Iterator[str]:
+    """Yield `text` as each view, and two of them, would have to read it."""
+    yield from (json.dumps({"a": text}), json.dumps(json.dumps([text])), quote(text))
+    encoded = base64.b64encode(text.encode()).decode()
+    yield from (encoded, f"+{encoded}", quote(encoded), json.dumps(encoded))
+    for at in (len(text) // 2, len(text) - 6, 6):
+        for end in ("\n", "\r\n", "\\\n", "\n  ", "\n> ", "\n   12\u2192", "\n+"):
+            yield text[:at] + end + text[at:]
+        yield f"{text[:at]}\x1b[0m{text[at:]}"
+
+
+def test_both_engines_make_the_same_views(redactors: tuple[Redactor, Redactor]) -> None:
+    """Canaries escaped, encoded, coloured or cut by a line end come out the same."""
+    samples = (*SAMPLES[::9], "DB_PASSWORD=hunter2Qx9", "https://app:Pa55w0rdX@db.internal/x")
+    for sample in samples:
+        for text in _disguised(sample):
+            assert _same(redactors, text), ascii(text)[:60]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see /home/alice/notes and C:\\Users\\alice\\x",
+        '{"path": "C:\\\\Users\\\\alice\\\\x", "b": "\\/home\\/alice\\/x"}',
+        "/home/alice/home/bob /Users/Jane/x=/home/jane.doe",
+        "write to alice.smith@acme-corp.io or a@b.co",
+        "https:///home/alice:s3cretQx9@host.example.net/",
+        "token=/home/alice/8Qd3kPz71LmN0xYbT5wR",
+        "/home/user/x and nobody else",
+    ],
+)
+def test_both_engines_find_the_same_persons(
+    text: str, redactors: tuple[Redactor, Redactor]
+) -> None:
+    """Home directories and addresses come out the same, secrets beside them, too."""
+    assert _same(redactors, text)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(
+        st.sampled_from(
+            (*SAMPLES[::5], "/home/al", "/Users/jo/", "@ex.io", "%3D", "\\n", "\x1b[1m")
+        )
+        | st.text(max_size=20),
+        max_size=6,
+    ),
+    st.sampled_from(("", "\n", "\\n", " ", "\\", "%20", "\r\n", "\n  +")),
+)
+def test_both_engines_redact_any_text_the_same(
+    redactors: tuple[Redactor, Redactor], parts: list[str], glue: str
+) -> None:
+    """Canaries, escapes and arbitrary characters, joined by what views take away."""
+    assert _same(redactors, glue.join(parts))
+
+
+def test_both_engines_redact_transcripts_the_same(
+    redactors: tuple[Redactor, Redactor], dev_transcripts: Path
+) -> None:
+    """The whole redaction of a sample of real records is the same."""
+    texts = [text for text in _record_texts(dev_transcripts) if text][::37]
+    assert len(texts) > 100
+    assert not [number for number, text in enumerate(texts) if not _same(redactors, text)]
+
+
+@pytest.mark.parametrize("wide", ["é", "K", "ſ", "ı", "漢", "\u2003", "\x85", "٣", "🔑"])
+def test_both_engines_find_the_same_around_characters_beyond_ascii(
+    wide: str, plain: Scanner, fast: Scanner
+) -> None:
+    """A character beyond ASCII inside, before or behind a canary changes nothing in one
+    engine that it does not change in the other."""
+    for sample in SAMPLES:
+        middle = len(sample) // 2
+        for text in (
+            f"{wide}{sample}{wide}",
+            sample[:middle] + wide + sample[middle:],
+            sample.replace("k", wide).replace("i", wide).replace("s", wide),
+            sample.replace(" ", wide),
+        ):
+            assert plain.scan(text) == fast.scan(text), ascii(text)[:40]
+
+
+@pytest.mark.parametrize("engine", ["re", "hyperscan"])
+def test_each_engine_passes_the_self_test(engine: str) -> None:
+    """Either engine loads whole, and the version of the rules does not tell which it is."""
+    loaded = load_redactor(RedactionSettings(engine=engine), key=bytes(32))
+    assert loaded.ruleset_version == load_redactor(key=bytes(32)).ruleset_version
+
+
+@pytest.mark.parametrize("engine", ["re", "hyperscan"])
+def test_a_rule_that_misses_its_canary_refuses_to_load_in_each_engine(engine: str) -> None:
+    """The self-test runs through the engine in use, and names the rule."""
+    broken = dataclasses.replace(ANCHORED_RULES[0], sample="nothing to see")
+    with pytest.raises(RedactionUnavailable, match=ANCHORED_RULES[0].name):
+        build_redactor(RedactionSettings(engine=engine), TOKEN_FORMATS, (broken,), key=bytes(32))
+
+
+def test_without_hyperscan_the_standard_library_serves(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where Hyperscan cannot be imported, `auto` still finds everything, and `hyperscan`
+    refuses."""
+    monkeypatch.setitem(sys.modules, "hyperscan", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    scanner = load_scanner(FORMATS, ANCHORED_RULES, "auto", tmp_path)
+    sample = FORMATS[0].templates[0].sample
+    assert [span.rule for span in scanner.scan(f"see {sample} there")] == [FORMATS[0].name]
+    with pytest.raises(RedactionUnavailable, match="Hyperscan"):
+        load_scanner(FORMATS, ANCHORED_RULES, "hyperscan", tmp_path)
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    """A misspelt engine is an error, not the default."""
+    with pytest.raises(RedactionUnavailable, match="'re2'"):
+        load_scanner(FORMATS, ANCHORED_RULES, "re2", tmp_path)
+
+
+def test_threads_share_a_scanner(plain: Scanner, fast: Scanner) -> None:
+    """Scans in several threads at once give what they give one after the other."""
+    texts = [f"{first}\n{second}" for first, second in itertools.pairwise(SAMPLES)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(fast.scan, texts)) == [plain.scan(text) for text in texts]
+
+
+def test_a_confirmation_that_takes_too_long_redacts_the_text() -> None:
+    """When the clock runs out while a rule looks, the whole text is one `timed-out` span."""
+    now = [0.0]
+
+    def slow(value: str) -> bool:
+        now[0] += 600.0
+        return False
+
+    rule = AnchoredRule("slow", b"slow:", re.compile("slow:(?P<secret>.)"), slow, "slow:x")
+    scanner = Scanner((), (rule,), clock=lambda: now[0])
+    text = "before slow:x after"
+    assert scanner.scan(text) == [Span(0, len(text), TIMED_OUT)]
+    assert now == [600.0]
+
+
+def test_many_slow_confirmations_end_early() -> None:
+    """The clock is read while a text is looked at, not only at its end."""
+    calls = []
+
+    def slow(value: str) -> bool:
+        calls.append(value)
+        return False
+
+    rule = AnchoredRule("slow", b"slow:", re.compile("slow:(?P<secret>.)"), slow, "slow:x")
+    scanner = Scanner((), (rule,), clock=lambda: float(len(calls)))
+    text = "slow:x " * 10_000
+    assert scanner.scan(text) == [Span(0, len(text), TIMED_OUT)]
+    assert len(calls) < 100
+
+
+def test_time_enough_is_no_time_out(plain: Scanner) -> None:
+    """A clock that stands still never ends a scan."""
+    text = "password='Tr0ub4dor&3' " * 500
+    scanner = Scanner(FORMATS, ANCHORED_RULES, clock=lambda: 0.0)
+    assert scanner.scan(text) == plain.scan(text) != []

@@ -1,0 +1,91 @@
+"""Tombstones: known by keyed hash alone, whatever becomes of the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memory_assets.errors import StoreError
+from memory_assets.stores.tombstones import Tombstones, is_unique, unfinished
+
+KEY = bytes(range(32))
+UUID = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+IDS = np.array([5, 2**63 + 1, 7], dtype=np.uint64)
+
+
+@pytest.fixture
+def tombstones(tmp_path: Path) -> Tombstones:
+    """None yet."""
+    return Tombstones(tmp_path / "forgotten.db", KEY)
+
+
+def test_without_a_file_nothing_was_forgotten_and_none_is_made(tombstones: Tombstones) -> None:
+    """Asking costs a stat."""
+    assert not tombstones.forgotten()
+    assert ("p", UUID) not in tombstones.forgotten()
+    assert len(tombstones.records_among(1, IDS)) == 0
+    assert not tombstones.families()
+    assert not unfinished(tombstones.path)
+    assert not tombstones.path.exists()
+
+
+def test_a_session_with_a_uuid_is_forgotten_in_every_project(tombstones: Tombstones) -> None:
+    """Other names count only in their own project."""
+    tombstones.begin([("p", UUID), ("p", "notes")])
+    forgotten = tombstones.forgotten()
+    assert {("p", UUID), ("q", UUID), ("p", "notes")} <= {
+        session
+        for session in (("p", UUID), ("q", UUID), ("p", "notes"), ("q", "notes"))
+        if session in forgotten
+    }
+    assert ("q", "notes") not in forgotten
+    assert ("p", "4" + UUID[1:]) not in forgotten
+    assert is_unique(f"rollout-2026-01-01-{UUID}")
+    assert not is_unique("notes")
+
+
+def test_records_are_known_by_family_and_id(tombstones: Tombstones) -> None:
+    """Only among files that begin alike; negative families too, as the catalogue has them."""
+    tombstones.begin([("p", UUID)], [(-3, IDS)])
+    asked = np.array([7, 8, 5, 5], dtype=np.uint64)
+    assert tombstones.records_among(-3, asked).tolist() == [5, 7]
+    assert tombstones.records_among(3, asked).tolist() == []
+    assert tombstones.families() == {tombstones.family_key(-3)}
+
+
+def test_a_forgetting_is_unfinished_until_it_is_done(tombstones: Tombstones) -> None:
+    """States are told apart, and sessions stay forgotten in each."""
+    tombstones.begin([("p", UUID)])
+    assert unfinished(tombstones.path)
+    assert tombstones.forgotten("begun")
+    tombstones.advance("begun", "erased")
+    assert not tombstones.forgotten("begun")
+    assert tombstones.unfinished()
+    tombstones.advance("erased", "done")
+    assert not tombstones.unfinished()
+    assert ("p", UUID) in tombstones.forgotten()
+
+
+def test_no_name_is_in_the_file(tombstones: Tombstones) -> None:
+    """Nor an unkeyed hash of a record."""
+    tombstones.begin([("some-project", UUID)], [(3, IDS)])
+    content = tombstones.path.read_bytes()
+    for name in (b"some-project", UUID.encode(), int(IDS[1]).to_bytes(8, "little")):
+        assert name not in content
+
+
+def test_another_key_is_refused(tombstones: Tombstones) -> None:
+    """Rather than to take in again what was forgotten."""
+    tombstones.begin([("p", UUID)])
+    with pytest.raises(StoreError, match="another install key"):
+        Tombstones(tombstones.path, bytes(32)).forgotten()
+
+
+def test_a_damaged_file_is_an_error(tombstones: Tombstones) -> None:
+    """It is not disposable."""
+    tombstones.path.write_bytes(b"not a database" * 100)
+    for ask in (tombstones.forgotten, tombstones.unfinished):
+        with pytest.raises(StoreError, match="Restore it"):
+            ask()
