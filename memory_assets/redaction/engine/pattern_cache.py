@@ -69,7 +69,7 @@ class Databases:
         if self._announce is not None:
             self._announce()
             self._announce = None
-        _LOG.info("compiling the redaction patterns: %s", name)
+        _LOG.info("compiling the redaction patterns (%s), once for these rules ...", name)
         database = self._hyperscan.Database(mode=self._hyperscan.HS_MODE_BLOCK)
         database.compile(
             expressions=[source for source, _ in patterns],
