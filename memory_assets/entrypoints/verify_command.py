@@ -19,7 +19,7 @@ from rich.table import Table
 
 from memory_assets.entrypoints import exit_codes, rendering
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.install_key import KEY_FILE, user_config_dir
+from memory_assets.install_key import KEY_FILE, user_cache_dir, user_config_dir
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.proof.deep_scan import (
     CANARIES_FILE,
@@ -28,7 +28,6 @@ from memory_assets.pipeline.proof.deep_scan import (
     files_under,
     read_canaries,
 )
-from memory_assets.pipeline.proof.independent_scan import user_cache_dir
 from memory_assets.pipeline.proof.verifications import (
     VERIFICATIONS,
     Verified,

@@ -66,11 +66,6 @@ class SessionRedactor:
         )
         return {known: rule for known, rule in hashed if known is not None}
 
-    @property
-    def known_hashes(self) -> frozenset[bytes]:
-        """The keyed hashes of `known_values`."""
-        return frozenset(self.known_values)
-
     def redact_record(self, record: Record, *, project: str, project_root: str) -> RecordRedaction:
         """Return `record` with every free string redacted and file contents cut by policy.
 

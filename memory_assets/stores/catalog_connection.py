@@ -62,13 +62,8 @@ class CatalogConnection:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
+                with transaction(self._connection):
                     yield self._connection
-                except BaseException:
-                    self._connection.execute("ROLLBACK")
-                    raise
-                self._connection.execute("COMMIT")
             except sqlite3.Error as error:
                 raise _store_error(self.path, error) from error
 
@@ -78,6 +73,18 @@ class CatalogConnection:
                 return self._connection.execute(sql, parameters).fetchall()
             except sqlite3.Error as error:
                 raise _store_error(self.path, error) from error
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Hold SQLite's write lock for a block: all of it happens, or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
 
 
 def now() -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from memory_assets.errors import StoreBusy, StoreError
+from memory_assets.stores.catalog_connection import transaction
 
 _BUSY_SECONDS = 30.0
 _MAGIC = b"SQLite format 3\0"
@@ -101,7 +102,7 @@ def delete_sessions(
         StoreBusy, StoreError: the file cannot be written; nothing is deleted.
     """
     deleted = 0
-    with _opened(path) as connection, _transaction(connection):
+    with _opened(path) as connection, transaction(connection):
         tables = _tables(connection)
         for table, columns in tables:
             if "session_id" in columns:
@@ -137,7 +138,7 @@ def delete_naming(path: Path, names: Names, *, run_ids: Sequence[str] = ()) -> i
     """Delete from every table the rows that hold a name in any column, and those of
     these runs; return how many."""
     deleted = 0
-    with _opened(path) as connection, _transaction(connection):
+    with _opened(path) as connection, transaction(connection):
         connection.create_function("names_one", 1, names.are_in)
         for table, columns in _tables(connection):
             naming = " OR ".join(f'names_one("{column}")' for column in columns)
@@ -167,7 +168,7 @@ def amend_naming(
     path: Path, table: str, column: str, names: Names, amended: Callable[[str], str]
 ) -> None:
     """Replace the values of a column that hold a name by what `amended` makes of them."""
-    with _opened(path) as connection, _transaction(connection):
+    with _opened(path) as connection, transaction(connection):
         connection.create_function("names_one", 1, names.are_in)
         connection.create_function("amended", 1, amended)
         connection.execute(
@@ -177,7 +178,7 @@ def amend_naming(
 
 def blank_naming(path: Path, table: str, columns: Sequence[str], names: Names) -> None:
     """Set these columns to NULL in the rows of a table in which one of them holds a name."""
-    with _opened(path) as connection, _transaction(connection):
+    with _opened(path) as connection, transaction(connection):
         connection.create_function("names_one", 1, names.are_in)
         there = dict(_tables(connection)).get(table, [])
         present = [column for column in columns if column in there]
@@ -257,14 +258,3 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise StoreError(f"cannot erase from {path}: {error}") from None
     except sqlite3.Error as error:
         raise StoreError(f"cannot erase from {path}: {type(error).__name__}") from None
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")

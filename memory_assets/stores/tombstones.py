@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import StoreError
+from memory_assets.stores.catalog_connection import transaction
 
 State = Literal["begun", "erased", "done"]
 """begun: its names are still in the catalogue, by which an interrupted forgetting is
@@ -95,7 +96,7 @@ class Tombstones:
         owned, by the family that forks of theirs share."""
         now = datetime.now(UTC).date().isoformat()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._connected() as connection, _transaction(connection):
+        with self._connected() as connection, transaction(connection):
             connection.executemany(
                 "INSERT OR REPLACE INTO sessions VALUES (?, 'begun', ?)",
                 [(_session_key(self._key, *session), now) for session in sessions],
@@ -109,7 +110,7 @@ class Tombstones:
 
     def advance(self, before: State, after: State) -> None:
         """Take every session at one state to another."""
-        with self._connected() as connection, _transaction(connection):
+        with self._connected() as connection, transaction(connection):
             connection.execute("UPDATE sessions SET state = ? WHERE state = ?", (after, before))
 
     def families(self) -> frozenset[bytes]:
@@ -161,7 +162,7 @@ class Tombstones:
         mine = self._keyed("key", b"")
         (count,) = connection.execute("SELECT COUNT(*) FROM key").fetchone()
         if not count:
-            with _transaction(connection):
+            with transaction(connection):
                 connection.execute(
                     "INSERT INTO key SELECT ? WHERE NOT EXISTS (SELECT 1 FROM key)", (mine,)
                 )
@@ -206,14 +207,3 @@ def _keyed(key: bytes, kind: bytes, value: bytes) -> bytes:
     return blake2b(
         kind + b"\0" + value, key=key, digest_size=_HASH_BYTES, person=b"tombstones"
     ).digest()
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")

@@ -172,11 +172,6 @@ def meaningful(command: RedactedText) -> list[Segment]:
     ]
 
 
-def text_of(parts: list[Segment]) -> RedactedText:
-    """Return segments as one line again."""
-    return join(" && ", (part.text for part in parts))
-
-
 _SETTING_UP = names(
     "cd echo printf export set source . true false : pwd sleep mkdir touch wait "
     "fi done else "

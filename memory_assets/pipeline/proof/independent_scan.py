@@ -8,7 +8,6 @@ switch it off with a comment. What it reports is a rule and an offset, never tex
 
 from __future__ import annotations
 
-import os
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -19,6 +18,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memory_assets.install_key import user_cache_dir
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.proof.text_columns import text_columns
 from memory_assets.pipeline.proof.verify import Verdict
@@ -99,12 +99,6 @@ def _kingfisher() -> Scanner:
     from kingfisher_sdk.scanner import Scanner
 
     return Scanner(Rules(cache_dir=user_cache_dir() / "kingfisher"), redact=True)
-
-
-def user_cache_dir() -> Path:
-    """Return where this project keeps what can be made again: compiled rules, no text."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "memory_assets"
 
 
 def neutral(value: str | bytes) -> bytes:
