@@ -7,19 +7,22 @@ from collections.abc import Mapping
 import dagster as dg
 
 from memory_assets.assets.collections import (
+    observation_collection,
     prompt_collection,
     session_collection,
     summary_collection,
 )
+from memory_assets.assets.keyword_index import keyword_index
 from memory_assets.assets.known_secrets import known_secrets
+from memory_assets.assets.observations import observations
 from memory_assets.assets.raw_sessions import raw_sessions
 from memory_assets.assets.redacted_records import redacted_records
 from memory_assets.assets.redaction_audit import redaction_audit
+from memory_assets.assets.session_commits import session_commits
 from memory_assets.assets.session_summaries import session_summaries
 from memory_assets.assets.turn_chunks import turn_chunks
 from memory_assets.assets.turn_embeddings import turn_embeddings
 from memory_assets.assets.user_prompts import user_prompts
-from memory_assets.checks import completeness, redaction, schemas
 from memory_assets.jobs import ingest_project, recheck_known_secrets
 from memory_assets.resources import MemoryResource
 from memory_assets.sensors import projects_directory_sensor
@@ -35,6 +38,10 @@ ASSETS = (
     prompt_collection,
     session_summaries,
     summary_collection,
+    observations,
+    observation_collection,
+    session_commits,
+    keyword_index,
 )
 """The assets of one project."""
 
@@ -46,7 +53,6 @@ def build_defs(
     """Return the whole graph; `resources` and `loggers` replace the default ones by name."""
     return dg.Definitions(
         assets=[*ASSETS, known_secrets],
-        asset_checks=[*redaction.CHECKS, *completeness.CHECKS, *schemas.CHECKS],
         jobs=[ingest_project, recheck_known_secrets],
         sensors=[projects_directory_sensor],
         resources={"memory": MemoryResource(), **(resources or {})},

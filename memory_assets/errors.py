@@ -3,13 +3,16 @@
     MemoryAssetsError
     ├── ConfigurationError      a setting is wrong; says which and what to put there
     ├── TranscriptError         a source file cannot be read at all
+    │   └── ResumeFailed        it is not what it was when reading stopped: read it whole
     ├── RedactionUnavailable    the redactor cannot load or fails its self-test
     ├── RedactionFailed         the redactor raised on a record: quarantine the session
     ├── EmbedderUnavailable     model weights are missing or not the expected ones
     ├── StoreError              the lake, the catalogue or Chroma cannot be used
     │   ├── DamagedFile         one file of the lake cannot be read; names it
+    │   ├── StoreDamaged        its files were found damaged and set aside; says what to run
     │   ├── StoreBusy           another process holds it; says which and how long we waited
     │   └── StoreMismatch       it was built with other versions; names the command to run
+    ├── GitFailed               git is missing, took too long, or refused
     ├── NotFound                an id or a project is not in memory
     └── UnexpectedFailure       something that was not foreseen; says what and where alone
 
@@ -39,6 +42,10 @@ class TranscriptError(MemoryAssetsError):
     """A transcript file cannot be read at all."""
 
 
+class ResumeFailed(TranscriptError):
+    """A transcript file is not what it was when reading it stopped."""
+
+
 class RedactionUnavailable(MemoryAssetsError):
     """The redactor cannot be loaded; nothing may be written."""
 
@@ -59,12 +66,20 @@ class DamagedFile(StoreError):
     """One file of the lake cannot be read."""
 
 
+class StoreDamaged(StoreError):
+    """The files of a store that can be made again were found damaged, and set aside."""
+
+
 class StoreBusy(StoreError):
     """Another process holds the store."""
 
 
 class StoreMismatch(StoreError):
     """The store was built with other versions."""
+
+
+class GitFailed(MemoryAssetsError):
+    """Git is missing, took too long, or refused; never says what it printed."""
 
 
 class NotFound(MemoryAssetsError):

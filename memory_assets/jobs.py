@@ -9,7 +9,7 @@ _ALL_PROJECTS = dg.AssetSelection.assets("known_secrets")
 
 ingest_project = dg.define_asset_job(
     INGEST_JOB,
-    selection=(dg.AssetSelection.all() - _ALL_PROJECTS) | dg.AssetSelection.all_asset_checks(),
+    selection=dg.AssetSelection.all() - _ALL_PROJECTS,
     executor_def=dg.in_process_executor,
     description=(
         "Transcripts of one project to searchable memory. In one process: four assets and "

@@ -17,6 +17,8 @@ from memory_assets.pipeline.report import StageReport
 from memory_assets.stores.schemas import Table
 
 OWNERS = ["team:memory"]
+SEARCHED_FIRST = {"dagster/priority": "1"}
+"""Tags of the steps that a new turn has to pass to be found: before those that it has not."""
 
 
 def table_schema(table: Table) -> dg.TableSchema:
@@ -110,10 +112,12 @@ def materialized(
 
 
 def checked(
-    verdict: Verdict, severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR
+    asset: str, name: str, verdict: Verdict, severity: dg.AssetCheckSeverity
 ) -> dg.AssetCheckResult:
     """Return the check result that a verdict describes; the remedy shows on failure."""
     return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=name,
         passed=verdict.passed,
         severity=dg.AssetCheckSeverity.WARN if verdict.warning else severity,
         metadata=dict(verdict.counts),

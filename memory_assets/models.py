@@ -254,3 +254,78 @@ class Summary:
     text: RedactedText
     content_hash: str
     summarizer_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A row of `observations`: one thing that a session did, met, decided or found out.
+
+    `anchor_seq` is the record that completed it (`seq` of its file, the subagent's
+    where `agent_id` is set); the id is made of it, so it stays when the session grows.
+    """
+
+    id: str
+    turn_id: str
+    turn_index: int
+    project: str
+    project_root: RedactedText
+    agent: str
+    session_id: str
+    agent_id: str | None
+    anchor_seq: int
+    type: str
+    title: RedactedText
+    narrative: RedactedText
+    facts: tuple[RedactedText, ...]
+    concepts: tuple[RedactedText, ...]
+    files_read: tuple[RedactedText, ...]
+    files_modified: tuple[RedactedText, ...]
+    turn_ids: tuple[str, ...]
+    prompt_ids: tuple[str, ...]
+    timestamp: datetime | None
+    ended_at: datetime | None
+    git_branch: RedactedText
+    text: RedactedText
+    content_hash: str
+    observer_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCommit:
+    """A row of `session_commits`: a claim that a session stands behind a commit.
+
+    `commit` is as long as is known (40 characters where git was asked, "" for a pull
+    request without one), `evidence` the strongest there is, `score` how far it can be
+    trusted (0 to 1), `from_commit` the session's own commit that this one repeats.
+    """
+
+    id: str
+    turn_id: str
+    turn_index: int
+    project: str
+    project_root: RedactedText
+    agent: str
+    session_id: str
+    commit: str
+    subject: RedactedText
+    branch: RedactedText
+    evidence: str
+    score: float
+    verified: bool
+    from_commit: str
+    pull_request: RedactedText
+    files: tuple[RedactedText, ...]
+    timestamp: datetime | None
+    committed_at: datetime | None
+    attribution_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitLink:
+    """A row of `commit_links`: a human's word that a session stands behind a commit."""
+
+    id: str
+    project: str
+    session_id: str
+    commit: str
+    linked_at: datetime

@@ -7,12 +7,11 @@ Values come from, in this order: explicit arguments, `MEMORY_*` environment vari
 
 from __future__ import annotations
 
-import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -22,10 +21,23 @@ from pydantic_settings import (
 )
 
 from memory_assets.errors import ConfigurationError
+from memory_assets.places import (
+    KNOWN_AGENTS,
+    PROJECT_ROOT,
+    SAMPLE_DIR,
+    sample_roots,
+    transcript_roots,
+)
 
-PROJECT_ROOT = Path(__file__).resolve().parent.parent
-SAMPLE_DIR = PROJECT_ROOT / "data" / "sample"
-KNOWN_AGENTS = ("claude-code", "codex", "pi")
+__all__ = [
+    "KNOWN_AGENTS",
+    "PROJECT_ROOT",
+    "SAMPLE_DIR",
+    "Settings",
+    "load_settings",
+    "sample_roots",
+]
+NO_EMBEDDER = "none"
 PERSONAL_DATA = ("home-directory", "email", "phone", "ipv4")
 
 
@@ -58,8 +70,15 @@ class Settings(BaseSettings):
     lock_timeout_seconds: float = Field(
         120.0, gt=0, description="How long a writer waits for another one."
     )
-    embedder: str = Field("all-MiniLM-L6-v2", description="Name of the embedding model.")
+    embedder: str = Field(
+        "all-MiniLM-L6-v2", description="Name of the embedding model; `none` for keywords alone."
+    )
     summarizer: str = Field("extractive", description="Name of the summarizer.")
+    rest_minutes: float = Field(
+        5.0,
+        ge=0,
+        description="How long a long session must rest before its summary is made again.",
+    )
     max_file_bytes: int = Field(
         8_192, gt=0, description="Contents of files larger than this are replaced by their size."
     )
@@ -76,8 +95,20 @@ class Settings(BaseSettings):
     redaction_engine: Literal["auto", "hyperscan", "re"] = Field(
         "auto", description="What finds the places to look at; the findings are the same."
     )
+    recent_days: int = Field(
+        90, gt=0, description="What `--recent` takes for recent; older hits are counted."
+    )
+    http_token: SecretStr | None = Field(
+        None, description="Bearer token of `memory serve`; needed for any address but loopback."
+    )
+    ingest_workers: int | None = Field(
+        None, gt=0, description="Processes of `memory ingest`; unset: one a CPU, if worth it."
+    )
     sensor_runs_per_tick: int = Field(20, gt=0, description="Runs a sensor tick may request.")
     sensor_seconds_per_tick: float = Field(20.0, gt=0, description="Time a sensor tick may take.")
+    watch_sweep_seconds: float = Field(
+        60.0, gt=0, description="A watcher looks at every file this often, events or not."
+    )
 
     @field_validator("agents", "allowlist", "scanner_ignored_rules", "personal_data", mode="before")
     @classmethod
@@ -128,35 +159,9 @@ class Settings(BaseSettings):
         return self.data_dir / "dagster"
 
     def transcript_roots(self) -> dict[str, Path]:
-        """Return the directory to read per agent; empty values are left out.
-
-        A directory given explicitly replaces all defaults, so that `--projects-dir`
-        never drags in another agent's home. Without any, each agent's own default is
-        used where it exists, and the shipped sample where none does.
-        """
+        """Return the directory to read per agent; `places.transcript_roots` says which."""
         explicit = {"claude-code": self.projects_dir, "codex": self.codex_dir, "pi": self.pi_dir}
-        roots = {agent: path for agent, path in explicit.items() if path is not None}
-        if not roots:
-            roots = {agent: path for agent, path in _default_roots().items() if path.is_dir()}
-        if not roots:
-            roots = sample_roots()
-        return {agent: path for agent, path in roots.items() if agent in self.agents}
-
-
-def _default_roots() -> dict[str, Path]:
-    home = Path.home()
-    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
-    return {"claude-code": claude / "projects", "codex": codex, "pi": home / ".pi"}
-
-
-def sample_roots() -> dict[str, Path]:
-    """Return the directories of the sample sessions that ship with the project."""
-    return {
-        "claude-code": SAMPLE_DIR / "claude" / "projects",
-        "codex": SAMPLE_DIR / "codex",
-        "pi": SAMPLE_DIR / "pi",
-    }
+        return transcript_roots(explicit, self.agents)
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -65,26 +65,36 @@ def _isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture
-def sample_roots(tmp_path: Path) -> dict[str, Path]:
-    """A copy of the sample transcripts that a test may change: a directory an agent."""
+def copy_sample(into: Path) -> dict[str, Path]:
+    """Copy the sample transcripts into a directory; return where each agent's are."""
     roots = {}
     for name in ("claude", "codex", "pi"):
-        roots[name] = tmp_path / "transcripts" / name
+        roots[name] = into / name
         shutil.copytree(REPOSITORY / "data" / "sample" / name, roots[name])
     roots["claude"] /= "projects"
     return roots
 
 
+def sample_settings_of(roots: dict[str, Path], data_dir: Path) -> Settings:
+    """Settings of a memory over a copy of the sample."""
+    return load_settings(
+        data_dir=data_dir,
+        projects_dir=roots["claude"],
+        codex_dir=roots["codex"],
+        pi_dir=roots["pi"],
+        chroma_idle_seconds=60.0,
+    )
+
+
+@pytest.fixture
+def sample_roots(tmp_path: Path) -> dict[str, Path]:
+    """A copy of the sample transcripts that a test may change: a directory an agent."""
+    return copy_sample(tmp_path / "transcripts")
+
+
 @pytest.fixture
 def sample_settings(tmp_path: Path, sample_roots: dict[str, Path]) -> Iterator[Settings]:
     """Settings of an empty memory over the copied sample; its Chroma server is stopped."""
-    settings = load_settings(
-        data_dir=tmp_path / "memory",
-        projects_dir=sample_roots["claude"],
-        codex_dir=sample_roots["codex"],
-        pi_dir=sample_roots["pi"],
-        chroma_idle_seconds=60.0,
-    )
+    settings = sample_settings_of(sample_roots, tmp_path / "memory")
     yield settings
     chroma_server.stop(settings.data_dir)

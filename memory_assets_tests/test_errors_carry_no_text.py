@@ -27,7 +27,7 @@ from memory_assets.entrypoints.dagster_home import open_instance
 from memory_assets.errors import StoreError, UnexpectedFailure, no_text_in_errors
 from memory_assets.jobs import INGEST_JOB
 from memory_assets.partitions import add_keys
-from memory_assets.pipeline import chunk, scan, summarise, two_passes
+from memory_assets.pipeline import chunk, reading, scan, session_passes, summarise
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.proof.deep_scan import deep_scan
 from memory_assets.pipeline.proof.deep_scan_forms import ValueSearch
@@ -149,7 +149,7 @@ def loud_store(*_: object, **__: object) -> NoReturn:
 
 
 def _write_fails_for(*tables: str) -> Callable[..., object]:
-    real = lake._write_batches
+    real = lake.arrow_batches
 
     def write(of: Any, *rest: Any) -> Any:
         return loud() if of.name in tables else real(of, *rest)
@@ -162,15 +162,15 @@ RECORDS = ("raw_sessions", "redacted_records")
 DERIVED = (*RECORDS, "turn_chunks", "user_prompts", "session_summaries")
 VECTORS = (*RECORDS, "user_prompts", "prompt_collection")
 FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
-    "reading facts": (RECORDS[:1], ((scan, "read_session", loud),)),
-    "reading records": (RECORDS, ((two_passes, "read_session", loud),)),
+    "reading facts": (RECORDS[:1], ((reading, "read_session", loud),)),
+    "reading records": (RECORDS, ((session_passes, "read_session", loud),)),
     "redacting a record": (RECORDS, ((SessionRedactor, "redact_record", loud),)),
     "the second pass": (RECORDS, ((SessionRedactor, "propagate", loud),)),
     "writing records": (
         RECORDS,
-        ((lake, "_write_batches", _write_fails_for("redacted_records", "redaction_audit")),),
+        ((lake, "arrow_batches", _write_fails_for("redacted_records", "redaction_audit")),),
     ),
-    "the disk": (RECORDS, ((lake, "_write_batches", loud_store),)),
+    "the disk": (RECORDS, ((lake, "arrow_batches", loud_store),)),
     "the catalogue": (RECORDS[:1], ((Catalog, "put_source", loud_store),)),
     "the lock": (RECORDS[:1], ((Components, "project_lock", loud),)),
     "every check": (RECORDS, ((verdicts, "checked", loud),)),
@@ -187,7 +187,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
         (
             (
                 lake,
-                "_write_batches",
+                "arrow_batches",
                 _write_fails_for("turn_chunks", "user_prompts", "session_summaries"),
             ),
         ),
@@ -196,7 +196,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
     "embedding": (VECTORS, ((MiniLM, "embed", loud),)),
     "writing vectors": (
         VECTORS,
-        ((lake, "_write_batches", _write_fails_for("prompt_embeddings")),),
+        ((lake, "arrow_batches", _write_fails_for("prompt_embeddings")),),
     ),
     "Chroma": (VECTORS, ((vectors.Collection, "upsert", loud),)),
     "Chroma as we tell it": (VECTORS, ((vectors.Collection, "upsert", loud_store),)),

@@ -7,6 +7,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,21 @@ import memory_assets
 PACKAGE = Path(memory_assets.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-FOUNDATION = {"models", "errors", "redacted_text", "settings", "install_key"}
-DOMAIN = {"transcripts", "redaction", "chunking", "embedding", "summaries"}
+FOUNDATION = {"models", "errors", "redacted_text", "settings", "places", "install_key"}
+READS_SESSIONS = {"summaries", "observations", "commits"}
+DOMAIN = {
+    "transcripts",
+    "redaction",
+    "chunking",
+    "embedding",
+    "keywords",
+    "sessions",
+} | READS_SESSIONS
 DAGSTER_LAYER = {
     "assets",
     "checks",
     "definitions",
+    "event_log",
     "jobs",
     "metadata",
     "partitions",
@@ -31,14 +41,18 @@ DAGSTER_LAYER = {
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
     "redaction": {"models", "errors", "redacted_text", "install_key"},
+    **{name: {"models", "errors", "redacted_text", "sessions"} for name in READS_SESSIONS},
     "stores": FOUNDATION - {"settings", "install_key"},
-    "pipeline": FOUNDATION | DOMAIN | {"stores"},
-    "recall": FOUNDATION | DOMAIN | {"stores"},
+    "overview": FOUNDATION | {"stores", "transcripts"},
+    "pipeline": FOUNDATION | DOMAIN | {"stores", "overview"},
+    "recall": FOUNDATION | DOMAIN | {"stores", "overview"},
+    "serving": FOUNDATION | {"chunking", "recall", "pipeline"},
+    "watching": FOUNDATION | DOMAIN | {"stores", "pipeline"},
     **{
         name: FOUNDATION | DOMAIN | DAGSTER_LAYER | {"stores", "pipeline"} for name in DAGSTER_LAYER
     },
 }
-DAGSTER_ENTRYPOINTS = {"ingest.py", "dagster_home.py", "dagster_traces.py"}
+DAGSTER_ENTRYPOINTS = {"ingest.py", "dagster_home.py", "dagster_traces.py", "watch_runs.py"}
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 60
 BANNED_NAMES = {"utils.py", "helpers.py", "common.py", "misc.py"}
@@ -49,8 +63,13 @@ def _part(module: Path) -> str:
     return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def _tree(module: Path) -> ast.Module:
+    return ast.parse(module.read_text())
+
+
 def _imports(module: Path, *, top_level_only: bool = False) -> Iterator[str]:
-    tree = ast.parse(module.read_text())
+    tree = _tree(module)
     nodes = tree.body if top_level_only else list(ast.walk(tree))
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -85,10 +104,11 @@ def test_dagster_stays_in_its_layer(module: Path) -> None:
 
 @pytest.mark.parametrize("module", MODULES, ids=_ids)
 def test_heavy_packages_are_imported_in_one_place_and_late(module: Path) -> None:
-    """chromadb only in stores/vectors.py (and its server), Great Expectations only in
-    checks/expectations.py, onnxruntime only in embedding/; all inside functions."""
+    """chromadb only in stores/vectors.py and its connection (and its server), Great
+    Expectations only in checks/expectations.py, onnxruntime only in embedding/; all inside
+    functions."""
     homes = {
-        "chromadb": {"stores/vectors.py"},
+        "chromadb": {"stores/vectors.py", "stores/chroma_connection.py"},
         "chromadb_rust_bindings": {"stores/chroma_server.py"},
         "great_expectations": {"checks/expectations.py"},
     }
@@ -107,26 +127,50 @@ def test_heavy_packages_are_imported_in_one_place_and_late(module: Path) -> None
 def test_only_the_redactor_and_the_lake_seal_text(module: Path) -> None:
     """`seal` marks text as redacted: only what redacts, or reads redacted text back from
     a store, may call it."""
-    allowed = {"stores/lake.py", "stores/vectors.py", "redacted_text.py"}
+    allowed = {
+        "stores/keyword_index.py",
+        "stores/lake_rows.py",
+        "stores/vectors.py",
+        "redacted_text.py",
+    }
     path = module.relative_to(PACKAGE).as_posix()
     if path in allowed or _part(module) == "redaction":
         return
-    called = {
-        node.id for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Name)
-    }
+    called = {node.id for node in ast.walk(_tree(module)) if isinstance(node, ast.Name)}
     assert "seal" not in called
 
 
 @pytest.mark.parametrize("module", MODULES, ids=_ids)
 def test_modules_and_functions_stay_small(module: Path) -> None:
     """400 lines a module, 60 a function, and no grab-bag modules."""
-    text = module.read_text()
     assert module.name not in BANNED_NAMES
-    assert len(text.splitlines()) <= MAX_MODULE_LINES
-    for node in ast.walk(ast.parse(text)):
+    assert len(module.read_text().splitlines()) <= MAX_MODULE_LINES
+    for node in ast.walk(_tree(module)):
         if isinstance(node, ast.FunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             assert length <= MAX_FUNCTION_LINES, f"{node.name} has {length} lines"
+
+
+@pytest.mark.parametrize("part", ["recall", "serving"])
+def test_answering_needs_no_pipeline(part: str) -> None:
+    """Neither recall nor the servers import Dagster, Great Expectations or pandas, anywhere."""
+    for module in (PACKAGE / part).rglob("*.py"):
+        roots = {name.split(".")[0] for name in _imports(module)}
+        assert not roots & {"dagster", "great_expectations", "pandas"}, module
+
+
+def test_a_server_does_not_load_recall_before_it_is_asked() -> None:
+    """So that a client's handshake waits for the SDK alone."""
+    heavy = "{'pyarrow', 'memory_assets.recall', 'chromadb', 'onnxruntime', 'dagster'}"
+    code = (
+        "import sys, memory_assets.serving.mcp_server, memory_assets.serving.http_api;"
+        "import memory_assets.entrypoints.cli;"
+        f"print(sorted({heavy} & set(sys.modules)))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
 
 
 def test_the_read_path_loads_neither_dagster_nor_great_expectations() -> None:

@@ -5,24 +5,31 @@ at a time by its lock. (A pool would harm: a step that waits for a slot spins at
 and the slot of a killed process is freed only by the daemon. Measured at Dagster 1.13.27.)
 """
 
+from functools import partial
+
 import dagster as dg
 
+from memory_assets.assets.observations import observations
 from memory_assets.assets.session_summaries import session_summaries
+from memory_assets.assets.step import StepResults, if_embedding, stage_and_checks
 from memory_assets.assets.turn_embeddings import turn_embeddings
 from memory_assets.assets.user_prompts import user_prompts
+from memory_assets.checks.by_asset import specs_of
 from memory_assets.embedding import DEFAULT_EMBEDDER
-from memory_assets.errors import no_text_in_errors
-from memory_assets.metadata import OWNERS, lineage_of, materialized, plain_schema
+from memory_assets.metadata import OWNERS, SEARCHED_FIRST, lineage_of, plain_schema
 from memory_assets.partitions import projects
 from memory_assets.pipeline.collection_rows import CHUNK_COLUMNS
+from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.embed import embed_project
 from memory_assets.pipeline.index import (
+    OBSERVATIONS_INDEX,
     PROMPTS_INDEX,
     SESSIONS_INDEX,
     SUMMARIES_INDEX,
     IndexedTable,
     index_project,
 )
+from memory_assets.pipeline.report import StageReport
 from memory_assets.resources import MemoryResource
 
 _LINEAGE = {
@@ -38,8 +45,10 @@ _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
     group_name="collections",
     kinds={"chroma"},
     owners=OWNERS,
+    op_tags=SEARCHED_FIRST,
     code_version=DEFAULT_EMBEDDER,
     retry_policy=_RETRY,
+    check_specs=specs_of(SESSIONS_INDEX.stage),
     metadata={
         "dagster/column_schema": plain_schema(
             {name: f"From `{column}`." for name, column in CHUNK_COLUMNS.items()}
@@ -47,15 +56,18 @@ _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
         "dagster/column_lineage": lineage_of(_LINEAGE),
     },
 )
-@no_text_in_errors()
-def session_collection(
-    context: dg.AssetExecutionContext, memory: MemoryResource
-) -> dg.MaterializeResult[None]:
+def session_collection(context: dg.AssetExecutionContext, memory: MemoryResource) -> StepResults:
     """The chunks of each agent's sessions in Chroma, in `<agent>-sessions`."""
-    components = memory.components()
-    return materialized(
-        components, index_project(components, context.partition_key, SESSIONS_INDEX)
-    )
+    stage = partial(index_project, index=SESSIONS_INDEX)
+    yield from stage_and_checks(context, memory, if_embedding(SESSIONS_INDEX.stage, stage))
+
+
+def _embed_and_index(components: Components, project: str, index: IndexedTable) -> StageReport:
+    embedded = embed_project(components, project, source_table=index.table, table=index.embeddings)
+    report = index_project(components, project, index)
+    report.details.update(embedded.details)
+    report.seconds += embedded.seconds
+    return report
 
 
 def _embedded_collection(
@@ -71,19 +83,11 @@ def _embedded_collection(
         code_version=DEFAULT_EMBEDDER,
         retry_policy=_RETRY,
         description=description,
+        check_specs=specs_of(index.stage),
     )
-    @no_text_in_errors()
-    def collection(
-        context: dg.AssetExecutionContext, memory: MemoryResource
-    ) -> dg.MaterializeResult[None]:
-        components, project = memory.components(), context.partition_key
-        embedded = embed_project(
-            components, project, source_table=index.table, table=index.embeddings
-        )
-        report = index_project(components, project, index)
-        report.details.update(embedded.details)
-        report.seconds += embedded.seconds
-        return materialized(components, report)
+    def collection(context: dg.AssetExecutionContext, memory: MemoryResource) -> StepResults:
+        stage = partial(_embed_and_index, index=index)
+        yield from stage_and_checks(context, memory, if_embedding(index.stage, stage))
 
     return collection
 
@@ -97,4 +101,9 @@ summary_collection = _embedded_collection(
     session_summaries,
     SUMMARIES_INDEX,
     "The session summaries in Chroma, in `session-summaries`. Embedded here; the vectors are kept.",
+)
+observation_collection = _embedded_collection(
+    observations,
+    OBSERVATIONS_INDEX,
+    "The observations in Chroma, in `observations`. Embedded here; the vectors are kept.",
 )

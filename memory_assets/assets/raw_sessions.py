@@ -3,10 +3,12 @@
 # No `from __future__ import annotations` in asset modules: Dagster reads the annotation
 # of `context` at run time (dagster#26837).
 
+from functools import partial
+
 import dagster as dg
 
-from memory_assets.errors import no_text_in_errors
-from memory_assets.metadata import OWNERS, materialized, plain_schema
+from memory_assets.assets.step import StepResults, stage_and_checks
+from memory_assets.metadata import OWNERS, plain_schema
 from memory_assets.partitions import projects
 from memory_assets.pipeline.scan import scan_project
 from memory_assets.resources import MemoryResource
@@ -32,14 +34,12 @@ class ScanConfig(dg.Config):
     },
     code_version="+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS)),
 )
-@no_text_in_errors()
 def raw_sessions(
     context: dg.AssetExecutionContext, config: ScanConfig, memory: MemoryResource
-) -> dg.MaterializeResult[None]:
+) -> StepResults:
     """Facts about each transcript of a project: size, lines, records, prompts, bad lines.
 
     The files stay where their agents wrote them; no text of theirs is kept here. A file
     that its agent deleted is counted as gone, and its memory stays.
     """
-    components = memory.components()
-    return materialized(components, scan_project(components, context.partition_key, config.limit))
+    yield from stage_and_checks(context, memory, partial(scan_project, limit=config.limit))

@@ -3,8 +3,9 @@
 import dagster as dg
 
 from memory_assets.assets.raw_sessions import raw_sessions
-from memory_assets.errors import no_text_in_errors
-from memory_assets.metadata import OWNERS, lineage_of, materialized, table_schema
+from memory_assets.assets.step import StepResults, stage_and_checks
+from memory_assets.checks.by_asset import specs_of
+from memory_assets.metadata import OWNERS, lineage_of, table_schema
 from memory_assets.partitions import projects
 from memory_assets.pipeline.redact import redact_project
 from memory_assets.resources import MemoryResource, present_ruleset_version
@@ -28,6 +29,7 @@ _LINEAGE = {
     group_name="transcripts",
     kinds={"parquet"},
     owners=OWNERS,
+    check_specs=specs_of("redacted_records"),
     code_version=present_ruleset_version(),
     metadata={
         "dagster/column_schema": table_schema(REDACTED_RECORDS),
@@ -35,16 +37,11 @@ _LINEAGE = {
         "dagster/table_name": REDACTED_RECORDS.name,
     },
 )
-@no_text_in_errors()
-def redacted_records(
-    context: dg.AssetExecutionContext, memory: MemoryResource
-) -> dg.MaterializeResult[None]:
+def redacted_records(context: dg.AssetExecutionContext, memory: MemoryResource) -> StepResults:
     """Every content block of every record of a project, redacted: the archive.
 
     Two passes: what any record of a session gives away is taken out of all of them.
     Records that a fork or a resume copied from another session are kept once, in the
     oldest. A session that cannot be redacted is quarantined: nothing of it is written.
     """
-    components = memory.components()
-    report = redact_project(components, context.partition_key)
-    return materialized(components, report, REDACTED_RECORDS)
+    yield from stage_and_checks(context, memory, redact_project, REDACTED_RECORDS)

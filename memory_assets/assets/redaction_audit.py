@@ -3,8 +3,9 @@
 import dagster as dg
 
 from memory_assets.assets.redacted_records import redacted_records
-from memory_assets.errors import no_text_in_errors
-from memory_assets.metadata import OWNERS, definition_metadata, materialized
+from memory_assets.assets.step import StepResults, stage_and_checks
+from memory_assets.checks.by_asset import specs_of
+from memory_assets.metadata import OWNERS, definition_metadata
 from memory_assets.partitions import projects
 from memory_assets.pipeline.redact import audit_project
 from memory_assets.redaction import ENGINE_VERSION
@@ -24,18 +25,14 @@ _LINEAGE: dict[str, tuple[str, ...]] = {
     group_name="transcripts",
     kinds={"parquet"},
     owners=OWNERS,
+    check_specs=specs_of("redaction_audit"),
     code_version=ENGINE_VERSION,
     metadata=definition_metadata(REDACTION_AUDIT, REDACTED_RECORDS.name, _LINEAGE),
 )
-@no_text_in_errors()
-def redaction_audit(
-    context: dg.AssetExecutionContext, memory: MemoryResource
-) -> dg.MaterializeResult[None]:
+def redaction_audit(context: dg.AssetExecutionContext, memory: MemoryResource) -> StepResults:
     """Every redaction of every record: field, offsets, rule, tag and versions; never the secret.
 
     Written together with the records, in one stage, so that neither is ever without the
     other; this step counts it by rule.
     """
-    components = memory.components()
-    report = audit_project(components, context.partition_key)
-    return materialized(components, report, REDACTION_AUDIT)
+    yield from stage_and_checks(context, memory, audit_project, REDACTION_AUDIT)

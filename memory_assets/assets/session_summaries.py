@@ -3,8 +3,9 @@
 import dagster as dg
 
 from memory_assets.assets.redacted_records import redacted_records
-from memory_assets.errors import no_text_in_errors
-from memory_assets.metadata import OWNERS, definition_metadata, materialized
+from memory_assets.assets.step import StepResults, stage_and_checks
+from memory_assets.checks.by_asset import specs_of
+from memory_assets.metadata import OWNERS, SEARCHED_FIRST, definition_metadata
 from memory_assets.partitions import projects
 from memory_assets.pipeline.summarise import summarise_project
 from memory_assets.resources import MemoryResource
@@ -39,18 +40,15 @@ _LINEAGE: dict[str, tuple[str, ...]] = {
     group_name="sessions",
     kinds={"parquet"},
     owners=OWNERS,
+    op_tags=SEARCHED_FIRST,
+    check_specs=specs_of("session_summaries"),
     code_version=load_summarizer().summarizer_id,
     metadata=definition_metadata(SESSION_SUMMARIES, REDACTED_RECORDS.name, _LINEAGE),
 )
-@no_text_in_errors()
-def session_summaries(
-    context: dg.AssetExecutionContext, memory: MemoryResource
-) -> dg.MaterializeResult[None]:
+def session_summaries(context: dg.AssetExecutionContext, memory: MemoryResource) -> StepResults:
     """What each session was asked, looked into, learned, completed and left open.
 
     With its title, files, commands, errors and how each ended, and commits. Extracted,
     deterministic, no model involved.
     """
-    components = memory.components()
-    report = summarise_project(components, context.partition_key)
-    return materialized(components, report, SESSION_SUMMARIES)
+    yield from stage_and_checks(context, memory, summarise_project, SESSION_SUMMARIES)

@@ -3,9 +3,10 @@
 import dagster as dg
 
 from memory_assets.assets.redacted_records import redacted_records
+from memory_assets.assets.step import StepResults, stage_and_checks
+from memory_assets.checks.by_asset import specs_of
 from memory_assets.chunking import CHUNKER_VERSION
-from memory_assets.errors import no_text_in_errors
-from memory_assets.metadata import OWNERS, definition_metadata, materialized
+from memory_assets.metadata import OWNERS, SEARCHED_FIRST, definition_metadata
 from memory_assets.partitions import projects
 from memory_assets.pipeline.chunk import chunk_project
 from memory_assets.resources import MemoryResource
@@ -38,17 +39,15 @@ _LINEAGE = {
     group_name="turns",
     kinds={"parquet"},
     owners=OWNERS,
+    op_tags=SEARCHED_FIRST,
+    check_specs=specs_of("turn_chunks"),
     code_version=CHUNKER_VERSION,
     metadata=definition_metadata(TURN_CHUNKS, REDACTED_RECORDS.name, _LINEAGE),
 )
-@no_text_in_errors()
-def turn_chunks(
-    context: dg.AssetExecutionContext, memory: MemoryResource
-) -> dg.MaterializeResult[None]:
+def turn_chunks(context: dg.AssetExecutionContext, memory: MemoryResource) -> StepResults:
     """Passages of each turn: the prompt, the assistant's prose, a digest of tool calls.
 
     No passage is longer than the embedding model reads, and no human or assistant word
     is lost. Raw tool output is not in here.
     """
-    components = memory.components()
-    return materialized(components, chunk_project(components, context.partition_key), TURN_CHUNKS)
+    yield from stage_and_checks(context, memory, chunk_project, TURN_CHUNKS)

@@ -5,12 +5,15 @@ of an ingest, so its vectors are kept in the lake, where a damaged or moved Chro
 rebuilt from them in minutes, and where their model is recorded row by row.
 """
 
+from functools import partial
+
 import dagster as dg
 
+from memory_assets.assets.step import StepResults, if_embedding, stage_and_checks
 from memory_assets.assets.turn_chunks import turn_chunks
+from memory_assets.checks.by_asset import specs_of
 from memory_assets.embedding import DEFAULT_EMBEDDER
-from memory_assets.errors import no_text_in_errors
-from memory_assets.metadata import OWNERS, definition_metadata, materialized
+from memory_assets.metadata import OWNERS, SEARCHED_FIRST, definition_metadata
 from memory_assets.partitions import projects
 from memory_assets.pipeline.embed import embed_project
 from memory_assets.resources import MemoryResource
@@ -23,18 +26,15 @@ from memory_assets.stores.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
     group_name="turns",
     kinds={"parquet", "onnx"},
     owners=OWNERS,
+    op_tags=SEARCHED_FIRST,
+    check_specs=specs_of("turn_embeddings"),
     code_version=DEFAULT_EMBEDDER,
     metadata=definition_metadata(
         TURN_EMBEDDINGS, TURN_CHUNKS.name, {"embedder_id": (), "vector": ("text",)}
     ),
 )
-@no_text_in_errors()
-def turn_embeddings(
-    context: dg.AssetExecutionContext, memory: MemoryResource
-) -> dg.MaterializeResult[None]:
+def turn_embeddings(context: dg.AssetExecutionContext, memory: MemoryResource) -> StepResults:
     """One vector of 384 float32 for each passage; equal text is embedded once."""
-    components = memory.components()
-    report = embed_project(
-        components, context.partition_key, source_table=TURN_CHUNKS, table=TURN_EMBEDDINGS
-    )
-    return materialized(components, report, TURN_EMBEDDINGS)
+    stage = partial(embed_project, source_table=TURN_CHUNKS, table=TURN_EMBEDDINGS)
+    stage_or_nothing = if_embedding(TURN_EMBEDDINGS.name, stage)
+    yield from stage_and_checks(context, memory, stage_or_nothing, TURN_EMBEDDINGS)

@@ -3,9 +3,10 @@
 import dagster as dg
 
 from memory_assets.assets.redacted_records import redacted_records
+from memory_assets.assets.step import StepResults, stage_and_checks
+from memory_assets.checks.by_asset import specs_of
 from memory_assets.chunking import CHUNKER_VERSION
-from memory_assets.errors import no_text_in_errors
-from memory_assets.metadata import OWNERS, definition_metadata, materialized
+from memory_assets.metadata import OWNERS, SEARCHED_FIRST, definition_metadata
 from memory_assets.partitions import projects
 from memory_assets.pipeline.chunk import extract_prompts
 from memory_assets.resources import MemoryResource
@@ -26,17 +27,14 @@ _LINEAGE = {
     group_name="turns",
     kinds={"parquet"},
     owners=OWNERS,
+    op_tags=SEARCHED_FIRST,
+    check_specs=specs_of("user_prompts"),
     code_version=CHUNKER_VERSION,
     metadata=definition_metadata(USER_PROMPTS, REDACTED_RECORDS.name, _LINEAGE),
 )
-@no_text_in_errors()
-def user_prompts(
-    context: dg.AssetExecutionContext, memory: MemoryResource
-) -> dg.MaterializeResult[None]:
+def user_prompts(context: dg.AssetExecutionContext, memory: MemoryResource) -> StepResults:
     """Every prompt that a human typed, redacted; long ones in passages.
 
     Prompts of subagents, injected text and compaction summaries are not among them.
     """
-    components = memory.components()
-    report = extract_prompts(components, context.partition_key)
-    return materialized(components, report, USER_PROMPTS)
+    yield from stage_and_checks(context, memory, extract_prompts, USER_PROMPTS)

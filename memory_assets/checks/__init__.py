@@ -1,7 +1,8 @@
 """The asset checks: what must hold of a project's tables and collections.
 
-Thin: each one calls `pipeline.verify`, or has Great Expectations look at a frame of
-facts (`expectations.py`). Results carry counts, never text.
+Thin, and made in the step of the asset that they check: each one calls `pipeline.verify`,
+or has Great Expectations look at a frame of facts (`expectations.py`). Results carry
+counts, never text.
 """
 
 import warnings

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.proof.unpassed import Unpassed, note_passed, unpassed
 from memory_assets.pipeline.proof.verify import Verdict
 from memory_assets.pipeline.report import input_hash
-from memory_assets.stores.catalog import Product
-from memory_assets.stores.lake import redacted_columns
+from memory_assets.stores.lake import Lake, redacted_columns
 from memory_assets.stores.schemas import Table
 
 if TYPE_CHECKING:
@@ -38,30 +38,50 @@ class TableExpectations:
     one_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ordered: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def version(self) -> str:
+        """Changes with what is expected: what passed before is then looked at again."""
+        said = (self.unique, self.bounds, self.one_of, self.ordered, self.table.schema.to_string())
+        return input_hash(*map(repr, said))
+
 
 def validate(components: Components, project: str, wanted: TableExpectations) -> Verdict:
-    """Validate a project's rows of a table; counts of unexpected rows, by expectation."""
-    stage = f"expected/{wanted.table.name}"
-    catalog = components.catalog
-    state = _state(components, project, wanted.table)
-    passed = catalog.products(stage, project).get((project, ""))
-    if passed is not None and passed.input_hash == state:
-        return Verdict(True, {"rows": passed.rows, "validated": "unchanged since it passed"})
-    frame = facts_frame(components, project, wanted.table)
-    failures = _failures(frame, wanted)
+    """Validate a project's rows of a table; counts of unexpected rows, by expectation.
+
+    Rows that passed before, in files that have not changed since, are left out; keys are
+    compared with theirs within a session, and across sessions by `memory verify`.
+    """
+    table, catalog, lake = wanted.table, components.catalog, components.lake
+    sessions = unpassed(catalog, lake, project, table, "expected", wanted.version)
+    batches = components.rows_to_check.batches(project, table, sessions)
+    parts = [facts(table, batch.rows) for batch in batches]
+    failures: dict[str, int | str] = {}
+    rows = sum(map(len, parts))
+    if rows:
+        failures = _failures(
+            pa.concat_tables(parts, promote_options="permissive").to_pandas(), wanted
+        )
+    repeated = sum(_repeated(lake, project, wanted, each) for each in sessions if each.skip)
+    if repeated:
+        failures["key: repeated in the session"] = repeated
     if not failures:
-        catalog.put_product(Product(stage, project, "", state, "", rows=len(frame)))
+        note_passed(catalog, sessions)
     return Verdict(
         not failures,
-        {"rows": len(frame), "validated": "now", **failures},
+        {"rows_validated": rows, "sessions_validated": len(sessions), **failures},
         f"Run `memory ingest --full --project={project}`; if it stays, report the expectation.",
     )
 
 
-def facts_frame(components: Components, project: str, table: Table) -> pd.DataFrame:
-    """Return a table's rows with every text and list replaced by its length, vectors by
-    their norm and times by microseconds since 1970."""
-    rows = components.lake.read_partition(table, project)
+def _repeated(lake: Lake, project: str, wanted: TableExpectations, session: Unpassed) -> int:
+    """Return how many rows of a session have the key of another one."""
+    keys = lake.read(wanted.table, project, session.session_id, list(wanted.unique))
+    return len(keys) - len(keys.group_by(list(wanted.unique)).aggregate([]))
+
+
+def facts(table: Table, rows: pa.Table) -> pa.Table:
+    """Return rows with every text and list replaced by its length, vectors by their norm
+    and times by microseconds since 1970."""
     texts = redacted_columns(table.model)
     columns: dict[str, Any] = {}
     for name in rows.column_names:
@@ -75,7 +95,7 @@ def facts_frame(components: Components, project: str, table: Table) -> pd.DataFr
         elif name in texts:
             column = pc.utf8_length(column)
         columns[name] = column
-    return pa.table(columns).to_pandas()
+    return pa.table(columns)
 
 
 def _norms(column: Any) -> Any:
@@ -87,27 +107,10 @@ def _norms(column: Any) -> Any:
     return pa.array(np.linalg.norm(flat, axis=1))
 
 
-def _state(components: Components, project: str, table: Table) -> str:
-    products = components.catalog.products(table.name, project)
-    files = (
-        components.lake.path(table, project, session_id)
-        for session_id in components.lake.sessions(table, project)
-    )
-    stats = (f"{path.name}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files)
-    made = (f"{key[1]}:{product.output_hash}" for key, product in sorted(products.items()))
-    return input_hash(*stats, *made)
-
-
 def _failures(frame: pd.DataFrame, wanted: TableExpectations) -> dict[str, int | str]:
-    batch = (
-        _gx_context()
-        .data_sources.add_or_update_pandas("lake")
-        .add_dataframe_asset(wanted.table.name)
-        .add_batch_definition_whole_dataframe("partition")
-        .get_batch(batch_parameters={"dataframe": frame})
-    )
-    result = batch.validate(
-        _suite(wanted), result_format={"result_format": "BASIC", "partial_unexpected_count": 0}
+    definition, suite = _gx(wanted)
+    result = definition.get_batch(batch_parameters={"dataframe": frame}).validate(
+        suite, result_format={"result_format": "BASIC", "partial_unexpected_count": 0}
     )
     return {
         _name(outcome): int((outcome.result or {}).get("unexpected_count") or 0)
@@ -117,14 +120,27 @@ def _failures(frame: pd.DataFrame, wanted: TableExpectations) -> dict[str, int |
 
 
 @cache
-def _gx_context() -> Any:
-    """Return the one context of this process; each makes a temporary directory."""
+def _gx_source() -> Any:
+    """Return the one data source of this process; each context makes a directory."""
     import great_expectations as gx
     from great_expectations.data_context.types.base import ProgressBarsConfig
 
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
-    return context
+    return context.data_sources.add_pandas("lake")
+
+
+_GX: dict[str, tuple[Any, Any]] = {}
+
+
+def _gx(wanted: TableExpectations) -> tuple[Any, Any]:
+    """Return the batch definition and the suite of a table, made once a process."""
+    name = wanted.table.name
+    if name not in _GX:
+        asset = _gx_source().add_dataframe_asset(name)
+        definition = asset.add_batch_definition_whole_dataframe("partition")
+        _GX[name] = definition, _suite(wanted)
+    return _GX[name]
 
 
 def _suite(wanted: TableExpectations) -> Any:

@@ -3,16 +3,7 @@ scanner, still finds in what was written."""
 
 from functools import partial
 
-import dagster as dg
-
-from memory_assets.assets import collections
-from memory_assets.assets.redacted_records import redacted_records
-from memory_assets.assets.redaction_audit import redaction_audit
-from memory_assets.assets.session_summaries import session_summaries
-from memory_assets.assets.turn_chunks import turn_chunks
-from memory_assets.assets.turn_embeddings import turn_embeddings
-from memory_assets.assets.user_prompts import user_prompts
-from memory_assets.checks.verdicts import verdict_check
+from memory_assets.checks.verdicts import Check
 from memory_assets.pipeline.proof.independent_scan import independent_scanner_finds_nothing
 from memory_assets.pipeline.proof.verify import no_secrets_remain
 from memory_assets.stores import schemas
@@ -20,20 +11,16 @@ from memory_assets.stores.lake import redacted_columns
 from memory_assets.stores.schemas import Table
 
 ASSET_OF = {
-    "redacted_records": redacted_records,
-    "redaction_audit": redaction_audit,
-    "turn_chunks": turn_chunks,
-    "turn_embeddings": turn_embeddings,
-    "user_prompts": user_prompts,
-    "prompt_embeddings": collections.prompt_collection,
-    "session_summaries": session_summaries,
-    "summary_embeddings": collections.summary_collection,
+    **{name: name for name in schemas.TABLES},
+    schemas.PROMPT_EMBEDDINGS.name: "prompt_collection",
+    schemas.SUMMARY_EMBEDDINGS.name: "summary_collection",
+    schemas.OBSERVATION_EMBEDDINGS.name: "observation_collection",
 }
-"""The asset that writes each table of the lake."""
+"""The name of the asset that writes each table of the lake."""
 
 
-def _own_check(table: Table) -> dg.AssetChecksDefinition:
-    return verdict_check(
+def _own_check(table: Table) -> Check:
+    return Check(
         ASSET_OF[table.name],
         "no_secrets_remain",
         partial(no_secrets_remain, table=table),
@@ -43,8 +30,8 @@ def _own_check(table: Table) -> dg.AssetChecksDefinition:
     )
 
 
-def _independent_check(table: Table) -> dg.AssetChecksDefinition:
-    return verdict_check(
+def _independent_check(table: Table) -> Check:
+    return Check(
         ASSET_OF[table.name],
         "independent_scanner_finds_nothing",
         partial(independent_scanner_finds_nothing, table=table),

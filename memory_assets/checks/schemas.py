@@ -3,17 +3,11 @@
 from functools import partial
 from typing import get_args
 
-import dagster as dg
-
-from memory_assets.assets.redacted_records import redacted_records
-from memory_assets.assets.redaction_audit import redaction_audit
-from memory_assets.assets.session_summaries import session_summaries
-from memory_assets.assets.turn_chunks import turn_chunks
-from memory_assets.assets.turn_embeddings import turn_embeddings
-from memory_assets.assets.user_prompts import user_prompts
 from memory_assets.checks.expectations import TableExpectations, validate
-from memory_assets.checks.verdicts import verdict_check
+from memory_assets.checks.verdicts import Check
+from memory_assets.commits import Evidence
 from memory_assets.models import Kind, Role
+from memory_assets.observations import OBSERVATION_TYPES
 from memory_assets.settings import KNOWN_AGENTS
 from memory_assets.stores import schemas
 
@@ -64,24 +58,24 @@ EXPECTATIONS = (
         one_of={"agent": KNOWN_AGENTS},
         ordered=(("started_at", "ended_at"),),
     ),
+    TableExpectations(
+        schemas.OBSERVATIONS,
+        unique=("id",),
+        bounds={"turn_index": _AT_LEAST_0, "title": _NOT_EMPTY, "text": _NOT_EMPTY},
+        one_of={"agent": KNOWN_AGENTS, "type": OBSERVATION_TYPES},
+    ),
+    TableExpectations(
+        schemas.SESSION_COMMITS,
+        unique=("id",),
+        bounds={"turn_index": _AT_LEAST_0, "score": (0.0, 1.0)},
+        one_of={"agent": KNOWN_AGENTS, "evidence": tuple(map(str, Evidence))},
+    ),
 )
 
-_ASSETS = {
-    asset.key.to_user_string(): asset
-    for asset in (
-        redacted_records,
-        redaction_audit,
-        turn_chunks,
-        turn_embeddings,
-        user_prompts,
-        session_summaries,
-    )
-}
 
-
-def _check(wanted: TableExpectations) -> dg.AssetChecksDefinition:
-    return verdict_check(
-        _ASSETS[wanted.table.name],
+def _check(wanted: TableExpectations) -> Check:
+    return Check(
+        wanted.table.name,
         "matches_schema",
         partial(validate, wanted=wanted),
         "Great Expectations: columns, keys, ranges and closed sets, over the lengths of texts "

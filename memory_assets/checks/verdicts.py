@@ -1,44 +1,52 @@
-"""The one shape of our checks: a verdict on one project, taken while nobody writes it."""
+"""The one shape of our checks: a verdict on one project, reported by the step of the asset
+that is checked.
 
-from collections.abc import Callable
+A check is not a step of its own: 26 of those made most of a run's events, and each of
+them cost as much as the check. What a blocking one finds fails the step, so that nothing
+downstream runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import dagster as dg
 
-from memory_assets.errors import no_text_in_errors
 from memory_assets.metadata import checked
 from memory_assets.partitions import projects
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.proof.verify import Verdict
-from memory_assets.resources import MemoryResource
 
 Verify = Callable[[Components, str], Verdict]
 
 
-def verdict_check(
-    asset: dg.AssetsDefinition,
-    name: str,
-    verify_project: Verify,
-    description: str,
-    *,
-    blocking: bool = False,
-    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-) -> dg.AssetChecksDefinition:
-    """Return a partitioned check that reports `verify_project(components, project)`."""
+@dataclass(frozen=True)
+class Check:
+    """What must hold of one asset of each project, and what follows when it does not."""
 
-    @dg.asset_check(
-        asset=asset,
-        name=name,
-        description=description,
-        blocking=blocking,
-        partitions_def=projects,
-    )
-    @no_text_in_errors()
-    def check(
-        context: dg.AssetCheckExecutionContext, memory: MemoryResource
-    ) -> dg.AssetCheckResult:
-        components, project = memory.components(), context.partition_key
-        with components.project_lock(project):
-            verdict = verify_project(components, project)
-        return checked(verdict, severity)
+    asset: str
+    name: str
+    verify: Verify
+    description: str
+    blocking: bool = False
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR
 
-    return check
+    @property
+    def spec(self) -> dg.AssetCheckSpec:
+        """The check as Dagster knows it: partitioned, like its asset."""
+        return dg.AssetCheckSpec(
+            self.name,
+            asset=self.asset,
+            description=self.description,
+            blocking=self.blocking,
+            partitions_def=projects,
+        )
+
+
+def results(
+    components: Components, project: str, checks: Iterable[Check]
+) -> Iterator[dg.AssetCheckResult]:
+    """Yield what each check finds in a project. The caller holds the project's lock."""
+    for check in checks:
+        yield checked(check.asset, check.name, check.verify(components, project), check.severity)

@@ -15,16 +15,28 @@ from memory_assets.chunking.chunks import (
 from memory_assets.chunking.composition import Composition
 from memory_assets.chunking.files import file_matches
 from memory_assets.chunking.passages import Tokens
+from memory_assets.chunking.recalled import (
+    FRAME_CLOSING,
+    FRAME_OPENING,
+    SERVER_NAMES,
+    as_said,
+    is_recalled,
+)
 from memory_assets.chunking.turns import build_turns
 
 __all__ = [
     "CHUNKER_VERSION",
     "DEFAULT_COMPOSITION",
+    "FRAME_CLOSING",
+    "FRAME_OPENING",
+    "SERVER_NAMES",
     "Composition",
     "Tokens",
+    "as_said",
     "build_turns",
     "chunk_turn",
     "content_hash",
     "file_matches",
+    "is_recalled",
     "prompt_passages",
 ]

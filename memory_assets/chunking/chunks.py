@@ -19,11 +19,12 @@ from memory_assets.chunking.digest import (
 )
 from memory_assets.chunking.files import stored_path
 from memory_assets.chunking.passages import Tokens, split_passages
+from memory_assets.chunking.recalled import without_recalled
 from memory_assets.models import Chunk, Prompt, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose, join, require_redacted
 
 # Changes whenever the same turn would give other chunks.
-CHUNKER_VERSION = "1"
+CHUNKER_VERSION = "2"
 DEFAULT_COMPOSITION = Composition()
 
 MAX_TOOLS = 50
@@ -88,11 +89,12 @@ def prompt_passages(
     if record is None:
         return []
     require_redacted([record.text])
+    typed = without_recalled(record.text)
     limit = min(composition.max_tokens, tokens.max_tokens)
     prompt_id = f"prompt::{turn.session_id}::{turn.turn_index}"
     passages = []
-    for part, (start, end) in enumerate(split_passages(record.text, tokens, limit)):
-        text = record.text.cut(start, end)
+    for part, (start, end) in enumerate(split_passages(typed, tokens, limit)):
+        text = typed.cut(start, end)
         passages.append(
             Prompt(
                 id=f"{prompt_id}::{part}" if part else prompt_id,

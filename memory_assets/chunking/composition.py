@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memory_assets.chunking.digest import digest
+from memory_assets.chunking.recalled import without_recalled
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, join
 
@@ -72,10 +73,10 @@ def _digested(calls: Sequence[RedactedRecord], composition: Composition) -> Iter
 def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> Segment | None:
     """Return what a record says; a message's blocks all stand where its first one does."""
     if record.kind == "prompt":
-        segment = Segment("user", _stripped(record.text), is_prompt=True)
+        segment = Segment("user", _stripped(without_recalled(record.text)), is_prompt=True)
     elif record.kind == "assistant_text":
         blocks = messages.pop(record.message_id, []) if record.message_id else [record.text]
-        segment = Segment("assistant", _stripped(join("\n\n", blocks)))
+        segment = Segment("assistant", _stripped(without_recalled(join("\n\n", blocks))))
     elif record.kind == "tool_result":
         segment = Segment("user", _stripped(_reply(record)))
     elif record.kind == "tool_use" and record.tool_name == "ExitPlanMode":

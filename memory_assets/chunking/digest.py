@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memory_assets.chunking.files import stored_path, without_root
+from memory_assets.chunking.recalled import asks_memory
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
 
@@ -80,7 +81,7 @@ def digest(calls: Sequence[RedactedRecord], *, lookups: bool) -> RedactedText:
     """
     targets: dict[RedactedText, dict[RedactedText, None]] = {}
     errors: dict[RedactedText, None] = {}
-    made = [call for call in calls if call.kind == "tool_use" and call.tool_name not in BOOKKEEPING]
+    made = [call for call in calls if call.kind == "tool_use" and not _housekeeping(call)]
     looked = [call for call in made if _only_looks(call)]
     acted = [call for call in made if not _only_looks(call)]
     for call in (*acted, *looked) if lookups else acted:
@@ -94,6 +95,10 @@ def digest(calls: Sequence[RedactedRecord], *, lookups: bool) -> RedactedText:
         for tool, items in targets.items()
     ]
     return join("\n", [*lines, *list(errors)[:MAX_ITEMS]])
+
+
+def _housekeeping(call: RedactedRecord) -> bool:
+    return call.tool_name in BOOKKEEPING or asks_memory(call)
 
 
 def _only_looks(call: RedactedRecord) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from memory_assets.chunking.recalled import is_recalled
 from memory_assets.models import RedactedRecord, Turn
 
 
@@ -16,9 +17,10 @@ def build_turns(records: Iterable[RedactedRecord], first_index: int = 0) -> Iter
     own file order, before, after or between. A subagent's records are placed after the
     call that spawned it. What precedes the first prompt belongs to turn 0 if the
     assistant says something there, else to none. A session without a prompt is one turn
-    with `prompt` None if the assistant says anything, else no turn.
+    with `prompt` None if the assistant says anything, else no turn. What this memory itself
+    answered is left out.
     """
-    ordered = _with_subagents_in_place(records)
+    ordered = _with_subagents_in_place(r for r in records if not is_recalled(r))
     starts = [place for place, record in enumerate(ordered) if record.kind == "prompt"]
     if not starts:
         if _says_something(ordered):

@@ -104,6 +104,8 @@ def load_embedder(name: str | None = None, *, threads: int | None = None) -> Emb
         EmbedderUnavailable: unknown name, or files missing or not the expected ones;
             says what to install.
     """
+    if name == "none":
+        raise EmbedderUnavailable("no vectors are made: MEMORY_EMBEDDER is none")
     if name not in (None, DEFAULT_EMBEDDER):
         raise EmbedderUnavailable(f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}")
     weights = read_packaged(MINILM_INT8_WEIGHTS)

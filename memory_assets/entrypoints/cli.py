@@ -14,7 +14,14 @@ from typing import Annotated
 import typer
 
 from memory_assets import __version__
-from memory_assets.entrypoints import exit_codes, rendering
+from memory_assets.entrypoints import (
+    blame_commands,
+    chroma_commands,
+    exit_codes,
+    rendering,
+    serving_commands,
+    timeline_commands,
+)
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
 from memory_assets.settings import load_settings
 from memory_assets.stores import tombstones
@@ -72,6 +79,9 @@ def ingest(
     once: Annotated[
         bool, typer.Option("--once", help="Take in what changed, then stop (the default).")
     ] = True,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on: take in what changes, until Ctrl-C.")
+    ] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, help="At most this many new or changed files.")
     ] = None,
@@ -86,9 +96,15 @@ def ingest(
     json: _Json = False,
 ) -> None:
     """Bring the memory up to date with the agents' transcripts."""
+    settings = load_settings(projects_dir=projects_dir, agents=tuple(agent) if agent else None)
+    if watch:
+        if limit is not None or project or full or json:
+            raise ConfigurationError("--watch takes everything in; leave --limit and the like out")
+        from memory_assets.entrypoints.watch_command import watch_directories
+
+        raise typer.Exit(watch_directories(settings))
     from memory_assets.entrypoints.ingest_command import ingest_once
 
-    settings = load_settings(projects_dir=projects_dir, agents=tuple(agent) if agent else None)
     outcome = ingest_once(settings, limit=limit, projects=project or [], full=full, as_json=json)
     raise typer.Exit(outcome)
 
@@ -99,13 +115,17 @@ def search(
     kind: Annotated[
         str, typer.Option("--in", help="sessions, prompts, summaries or all.")
     ] = "sessions",
-    mode: Annotated[str, typer.Option(help="hybrid or semantic.")] = "hybrid",
+    mode: Annotated[str, typer.Option(help="hybrid, semantic or keyword.")] = "hybrid",
     project: Annotated[str | None, typer.Option(help="Only this project.")] = None,
     agent: Annotated[str | None, typer.Option(help="Only this agent.")] = None,
     since: Annotated[str | None, typer.Option(help="Since 7d, 12h, 2w or a date.")] = None,
     until: Annotated[str | None, typer.Option(help="Before 7d, 12h, 2w ago or a date.")] = None,
     tool: Annotated[str | None, typer.Option(help="Turns that called this tool.")] = None,
     file: Annotated[str | None, typer.Option(help="Turns that touched this path.")] = None,
+    session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
+    recent: Annotated[
+        bool, typer.Option("--recent", help="Only the last days; older hits are counted.")
+    ] = False,
     n: Annotated[int, typer.Option("-n", help="How many hits.")] = 10,
     json: _Json = False,
 ) -> None:
@@ -124,6 +144,8 @@ def search(
         tool=tool,
         file=file,
         n=n,
+        session=session,
+        recent=recent,
     )
     if json:
         rendering.print_json(answer.to_dict())
@@ -163,14 +185,11 @@ def audit(
 
 @app.command()
 def status(json: _Json = False) -> None:
-    """Say what is in memory, how complete it is, and what is held back."""
-    from memory_assets.recall import open_memory
+    """Say what is in memory, how complete and fresh it is, and what is held back."""
+    from memory_assets.entrypoints.status_command import show_status
+    from memory_assets.overview import where_of
 
-    current = open_memory().status()
-    if json:
-        rendering.print_json(current)
-    else:
-        rendering.print_status(current)
+    show_status(where_of(load_settings()), as_json=json)
 
 
 @app.command()
@@ -239,6 +258,17 @@ def forget(
         as_json=json,
     )
     raise typer.Exit(outcome)
+
+
+app.command()(blame_commands.blame)
+app.command()(blame_commands.link)
+app.command()(chroma_commands.rebuild)
+app.command()(chroma_commands.chroma)
+app.command()(timeline_commands.timeline)
+app.command()(timeline_commands.summarize)
+app.command("cross-query")(timeline_commands.cross_query)
+app.command()(serving_commands.mcp)
+app.command()(serving_commands.serve)
 
 
 @app.command()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import dagster as dg
 
@@ -41,6 +42,59 @@ class IngestResult:
     warnings: list[str] = field(default_factory=list)
     step_seconds: dict[str, float] = field(default_factory=dict)
 
+    def add(self, other: IngestResult) -> None:
+        """Add what another process's runs came to."""
+        self.projects += other.projects
+        self.failed.update(other.failed)
+        self.checks_failed += other.checks_failed
+        self.warnings += other.warnings
+        for step, seconds in other.step_seconds.items():
+            self.step_seconds[step] = self.step_seconds.get(step, 0.0) + seconds
+
+
+class ProjectRuns:
+    """Runs the job in this process, one project after the other."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        instance: dg.DagsterInstance,
+        progress: Progress = lambda project, step, share: None,
+        tags: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._project = ""
+        self._tags = {PROCESS_TAG: this_process(), **tags}
+        logger = _step_logger(lambda step, share: progress(self._project, step, share))
+        defs = build_defs({"memory": MemoryResource.of(settings)}, {"console": logger})
+        self._job = defs.resolve_job_def(INGEST_JOB)
+        self._instance = instance
+
+    def run(self, work: ProjectPlan, result: IngestResult, limit: int | None = None) -> int:
+        """Materialize a project, add to `result` what came of it, and return how many files
+        were read: at most `limit` new or changed ones."""
+        if not is_valid_key(work.project):
+            result.failed[work.project] = "its name cannot be a partition key (see README)"
+            return 0
+        self._project = work.project
+        run = self._job.execute_in_process(
+            instance=self._instance,
+            partition_key=work.project,
+            run_config={
+                "ops": {"raw_sessions": {"config": {"limit": limit}}},
+                "loggers": {"console": {}},
+            },
+            tags={"memory/reason": work.reason, **self._tags},
+            raise_on_error=False,
+        )
+        _add_run(result, work.project, run)
+        return _files_read(run)
+
+
+def begin(instance: dg.DagsterInstance, plans: Sequence[ProjectPlan]) -> None:
+    """Bring the instance up to date: runs that died, and a partition for each project."""
+    fail_dead_runs(instance)
+    add_keys(instance, [work.project for work in plans])
+
 
 def run_plans(
     settings: Settings,
@@ -56,37 +110,22 @@ def run_plans(
     """
     result = IngestResult()
     left = limit
-    defs = build_defs({"memory": MemoryResource.of(settings)}, {"console": _step_logger(progress)})
-    job = defs.resolve_job_def(INGEST_JOB)
     with open_instance(settings) as instance:
-        fail_dead_runs(instance)
-        add_keys(instance, [work.project for work in plans])
+        begin(instance, plans)
+        runs = ProjectRuns(settings, instance, progress)
         for work in plans:
             if limit and left is not None and left <= 0:
                 break
-            if not is_valid_key(work.project):
-                result.failed[work.project] = "its name cannot be a partition key (see README)"
-                continue
-            run = job.execute_in_process(
-                instance=instance,
-                partition_key=work.project,
-                run_config={
-                    "ops": {"raw_sessions": {"config": {"limit": left}}},
-                    "loggers": {"console": {}},
-                },
-                tags={"memory/reason": work.reason, PROCESS_TAG: this_process()},
-                raise_on_error=False,
-            )
-            _add_run(result, work.project, run)
+            read = runs.run(work, result, left)
             if left is not None:
-                left -= _files_read(run)
+                left -= read
     return result
 
 
 def search_for_known_secrets(settings: Settings) -> str | None:
     """Search the sessions on record for secrets found since, in a run of its own; return
     the reason if it failed."""
-    loggers = {"console": _step_logger(lambda project, step, share: None)}
+    loggers = {"console": _step_logger(lambda step, share: None)}
     defs = build_defs({"memory": MemoryResource.of(settings)}, loggers)
     with open_instance(settings) as instance:
         run = defs.resolve_job_def(RECHECK_JOB).execute_in_process(
@@ -142,25 +181,25 @@ def _files_read(run: dg.ExecuteInProcessResult) -> int:
 
 
 class _StepHandler(logging.Handler):
-    """Hands the end of each step to `progress`; prints nothing."""
+    """Hands the end of each step to `ended`; prints nothing."""
 
-    def __init__(self, progress: Progress, steps: int) -> None:
+    def __init__(self, ended: Callable[[str, float], None], steps: int) -> None:
         super().__init__()
-        self._progress = progress
+        self._ended = ended
         self._share = 1 / max(steps, 1)
 
     def emit(self, record: logging.LogRecord) -> None:
         event = getattr(record, "dagster_meta", {}).get("dagster_event")
         if event is not None and (event.is_step_success or event.is_step_failure):
-            self._progress(str(event.partition or ""), str(event.step_key), self._share)
+            self._ended(str(event.step_key), self._share)
 
 
-def _step_logger(progress: Progress) -> dg.LoggerDefinition:
+def _step_logger(ended: Callable[[str, float], None]) -> dg.LoggerDefinition:
     def start(context: dg.InitLoggerContext) -> logging.Logger:
         logger = logging.Logger("memory_assets.ingest", level=logging.DEBUG)
         job = context.job_def
         steps = len(job.graph.node_dict) if isinstance(job, dg.JobDefinition) else 1
-        logger.addHandler(_StepHandler(progress, steps))
+        logger.addHandler(_StepHandler(ended, steps))
         return logger
 
     return dg.LoggerDefinition(

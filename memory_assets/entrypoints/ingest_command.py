@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+from memory_assets import overview
 from memory_assets.entrypoints import exit_codes, rendering
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline import index, plan, recheck, scan
 from memory_assets.pipeline.components import Components
-from memory_assets.recall.status import status
+from memory_assets.pipeline.versions import note_versions
 from memory_assets.settings import SAMPLE_DIR, Settings
 from memory_assets.stores.schemas import SESSION_SUMMARIES
 
@@ -47,8 +48,9 @@ def ingest_once(
         console.print(f"{count} forgotten session{'s' * (count != 1)} left out.")
     if full:
         _forget_work(components, projects)
-    if index.forget_lost_store(components):
-        console.print("Chroma's files are gone: the collections are rebuilt from the lake.")
+    lost = index.forget_lost_store(components) if components.embeds else ""
+    if lost:
+        console.print(f"{lost}: the collections are rebuilt from the lake, without embedding.")
     works = [
         work for work in plan.plan(components, sources) if not projects or work.project in projects
     ]
@@ -56,9 +58,10 @@ def ingest_once(
     if unknown and not set(unknown) <= set(components.catalog.counts_by("project")):
         raise ConfigurationError(f"no project {unknown[0]!r}; known are: {', '.join(sources)}")
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
+    sizes = {name: sum(source.size for source in files) for name, files in sources.items()}
     if works:
-        report = _run(settings, works, limit, console)
-    works += _redact_holders_again(settings, components, report, console)
+        report = _run(settings, works, limit, console, sizes)
+    works += _redact_holders_again(settings, components, report, console, sizes)
     report["seconds"] = round(time.perf_counter() - started, 2)
     report["work"] = [vars(work) for work in works]
     _print_report(components, report, console, as_json)
@@ -80,14 +83,18 @@ def _require_roots(roots: dict[str, Path]) -> None:
 
 def _forget_work(components: Components, projects: Sequence[str]) -> None:
     """Make every stage of the projects (all, when none is named) count as not done."""
-    if not projects:
+    if not projects and components.embeds:
         index.reset_collections(components)
     for project in projects or components.catalog.counts_by("project"):
         components.catalog.forget_project_products(project)
 
 
 def _redact_holders_again(
-    settings: Settings, components: Components, report: dict[str, Any], console: Console
+    settings: Settings,
+    components: Components,
+    report: dict[str, Any],
+    console: Console,
+    sizes: Mapping[str, int],
 ) -> list[plan.ProjectPlan]:
     """Search the sessions on record for secrets found since they were redacted, and redact
     again those that hold one; what the report says of their projects is replaced. Doing so
@@ -106,7 +113,7 @@ def _redact_holders_again(
         if not works or (number and not due):
             break
         redone += works
-        _replace(report, _run(settings, works, 0, console), works)
+        _replace(report, _run(settings, works, 0, console, sizes), works)
     return redone
 
 
@@ -127,10 +134,20 @@ def _replace(
 
 
 def _run(
-    settings: Settings, works: Sequence[plan.ProjectPlan], limit: int | None, console: Console
+    settings: Settings,
+    works: Sequence[plan.ProjectPlan],
+    limit: int | None,
+    console: Console,
+    sizes: Mapping[str, int],
 ) -> dict[str, Any]:
+    """Run the projects, those with most bytes first when several processes share them."""
     from memory_assets.entrypoints.ingest import run_plans
+    from memory_assets.entrypoints.ingest_workers import run_in_workers, worker_count
 
+    source_bytes = sum(sizes.get(work.project, 0) for work in works)
+    workers = 1 if limit else worker_count(settings, works, source_bytes)
+    if workers > 1:
+        works = sorted(works, key=lambda work: -sizes.get(work.project, 0))
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -144,13 +161,18 @@ def _run(
             about = rendering.escaped(f"{project[-40:]} {step}")
             bar.update(task, advance=share, description=about)
 
-        return dict(vars(run_plans(settings, works, limit=limit, progress=show)))
+        if workers > 1:
+            made = run_in_workers(settings, works, workers, limit=limit, progress=show)
+        else:
+            made = run_plans(settings, works, limit=limit, progress=show)
+        return dict(vars(made))
 
 
 def _print_report(
     components: Components, report: dict[str, Any], console: Console, as_json: bool
 ) -> None:
-    current = status(components)
+    note_versions(components)
+    current = overview.status(overview.where_of(components.settings))
     if as_json:
         rendering.print_json({**report, "status": current})
         return

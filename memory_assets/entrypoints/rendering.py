@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
-from memory_assets.recall.answer import Answer, Coverage
+if TYPE_CHECKING:
+    from memory_assets.recall.answer import Answer, Coverage
 
 _SHOWN_CHARACTERS = 600
 _PIPED_WIDTH = 240
@@ -55,7 +55,15 @@ def print_answer(answer: Answer) -> None:
         console.print()
     if not answer.hits:
         console.print("Nothing found.")
+    _print_limits(answer, open_console(stderr=True))
     _print_coverage(answer.coverage, open_console(stderr=True))
+
+
+def _print_limits(answer: Answer, console: Console) -> None:
+    if answer.degraded:
+        console.print(f"[yellow]{answer.degraded}: {escaped(answer.reason or '')}[/yellow]")
+    if answer.older:
+        console.print(f"[yellow]{answer.older} older hits; leave --recent out for them.[/yellow]")
 
 
 def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
@@ -71,34 +79,6 @@ def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
         for passage in row.get("passages", ()):
             console.print(Text(f"\n{passage.translate(_CONTROL)}"))
         console.print()
-
-
-def print_status(current: dict[str, Any]) -> None:
-    """Print what is in memory."""
-    console = open_console()
-    console.print(f"Memory in {escaped(current['data_dir'])}")
-    print_totals(current, console)
-    table = Table("project", "sessions", "files", "prompts", "MB", "gone", box=None)
-    for name, counts in current["projects"].items():
-        table.add_row(
-            escaped(name),
-            str(counts["sessions"]),
-            str(counts["files"]),
-            str(counts["prompts"] or 0),
-            f"{counts['bytes'] / 1e6:.1f}",
-            str(counts["gone"]),
-        )
-    console.print(table)
-    chroma = current["chroma"]
-    console.print(
-        f"Chroma: {chroma['state']} {chroma['url'] or ''}, {chroma['bytes'] / 1e6:.1f} MB; "
-        f"lake: {current['lake_bytes'] / 1e6:.1f} MB"
-    )
-    for entry in current["quarantined"]:
-        console.print(
-            f"[yellow]held back[/yellow] {escaped(entry['session_id'])} since {entry['since']}: "
-            f"{escaped(entry['reason'])}"
-        )
 
 
 def print_totals(current: dict[str, Any], console: Console) -> None:

@@ -18,7 +18,7 @@ from memory_assets.errors import DamagedFile
 from memory_assets.pipeline.attribution import RECORD_DTYPE, hash_record_id
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.redact import STAGE
-from memory_assets.pipeline.two_passes import product_of
+from memory_assets.pipeline.session_passes import product_of
 from memory_assets.stores.catalog import Product, SourceRow
 from memory_assets.stores.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 

@@ -2,53 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from memory_assets.chunking import CHUNKER_VERSION, build_turns, chunk_turn, prompt_passages
+from memory_assets.chunking import (
+    CHUNKER_VERSION,
+    as_said,
+    build_turns,
+    chunk_turn,
+    prompt_passages,
+)
 from memory_assets.errors import NotFound
 from memory_assets.models import Chunk, Prompt, RedactedRecord, Turn
+from memory_assets.pipeline.appended import Appended
 from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.derive import Made, derive_table
+from memory_assets.pipeline.derive import Extension, Made, derive_table
 from memory_assets.pipeline.report import StageReport
 from memory_assets.pipeline.settle import settled
+from memory_assets.pipeline.turn_places import TurnPlaces
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.lake import rows_from_arrow
-from memory_assets.stores.schemas import REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS
+from memory_assets.stores.schemas import REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, Table
 
 _TOOL_OUTPUT_HEAD = 8_000
 """Characters of a tool's output that later stages look at: its first error, its commits."""
 
 
 def chunk_project(components: Components, project: str) -> StageReport:
-    """Remake the chunks of the sessions whose records or chunker changed.
+    """Remake the chunks of the sessions whose records or chunker changed; of one that has
+    only grown, those from the turn on that was open.
 
     A passage that did not change keeps the `ingested_at` of when it was first written.
     """
 
-    def make(source: Product) -> Made:
-        turns = list(session_turns(components, source))
-        chunks = [
-            settled(components.redactor, chunk)
-            for turn in turns
-            for chunk in chunk_turn(turn, components.tokens)
-        ]
-        return chunks, {"turns": len(turns)}
+    def chunks_of(turn: Turn) -> list[Chunk]:
+        chunks = chunk_turn(turn, components.tokens)
+        return [settled(components.redactor, chunk) for chunk in chunks]
 
-    def ingested_at(session_id: str, chunks: list[Chunk]) -> Mapping[str, list[object]]:
-        return {"ingested_at": _ingested_at(components, project, session_id, chunks)}
+    def ingested_at(session_id: str, chunks: list[Chunk], skip: int) -> Mapping[str, list[object]]:
+        return {"ingested_at": _ingested_at(components, project, session_id, chunks, skip)}
 
+    table = _TableOfTurns(components, TURN_CHUNKS, chunks_of)
     report = derive_table(
         components,
         project,
         table=TURN_CHUNKS,
         upstream=REDACTED_RECORDS.name,
         version=CHUNKER_VERSION,
-        make=make,
+        make=table.make,
+        extend=table.extend,
         written_columns=ingested_at,
     )
     products = components.catalog.products(TURN_CHUNKS.name, project).values()
@@ -57,33 +63,48 @@ def chunk_project(components: Components, project: str) -> StageReport:
 
 
 def extract_prompts(components: Components, project: str) -> StageReport:
-    """Remake the prompts of the sessions whose records or chunker changed."""
+    """Remake the prompts of the sessions whose records or chunker changed, likewise."""
 
-    def make(source: Product) -> Made:
-        return list(_prompts(components, source)), {}
+    def prompts_of(turn: Turn) -> list[Prompt]:
+        prompts = prompt_passages(turn, components.tokens)
+        return [settled(components.redactor, prompt) for prompt in prompts]
 
+    table = _TableOfTurns(components, USER_PROMPTS, prompts_of)
     return derive_table(
         components,
         project,
         table=USER_PROMPTS,
         upstream=REDACTED_RECORDS.name,
         version=CHUNKER_VERSION,
-        make=make,
+        make=table.make,
+        extend=table.extend,
     )
 
 
 def session_turns(components: Components, source: Product) -> Iterator[Turn]:
     """Yield the turns of the session that `source` (a redacted_records product) holds."""
-    records = session_records(components, source)
-    if source.facts.get("copied_blocks") and all(record.agent_id for record in records):
-        return iter(())  # a mere copy: what its subagents said belongs to another's turns
-    return build_turns(records, first_index=int(source.facts.get("copied_prompts", 0)))
+    return _turns_of(source, session_records(components, source))
 
 
-def session_records(components: Components, source: Product) -> list[RedactedRecord]:
-    """Return a session's redacted records, long tool output cut to its head."""
+def session_records(
+    components: Components, source: Product, *, skip: int = 0
+) -> list[RedactedRecord]:
+    """Return a session's redacted records behind the first `skip` of its file, by source
+    file, long tool output cut to its head, without what this memory answered."""
+    records = _records_in_file_order(components, source, skip=skip)
+    return sorted(as_said(records), key=_by_source_file)
+
+
+def _by_source_file(record: RedactedRecord) -> tuple[str, int]:
+    """Sort key: in the file they stand in the order in which the sources grew."""
+    return record.agent_id or "", record.seq
+
+
+def _records_in_file_order(
+    components: Components, source: Product, *, skip: int = 0
+) -> list[RedactedRecord]:
     try:
-        table = components.lake.read(REDACTED_RECORDS, source.project, source.session_id)
+        table = components.lake.read(REDACTED_RECORDS, source.project, source.session_id, skip=skip)
     except NotFound:
         if source.rows:
             raise
@@ -95,24 +116,79 @@ def session_records(components: Components, source: Product) -> list[RedactedRec
     return rows_from_arrow(REDACTED_RECORDS, table.set_column(position, "text", text))
 
 
-def _prompts(components: Components, source: Product) -> Iterator[Prompt]:
-    for turn in session_turns(components, source):
-        for prompt in prompt_passages(turn, components.tokens):
-            yield settled(components.redactor, prompt)
+class _TableOfTurns:
+    """A table whose rows are made of one turn each."""
+
+    def __init__(
+        self, components: Components, table: Table, rows_of: Callable[[Turn], list[Any]]
+    ) -> None:
+        self._components = components
+        self._table = table
+        self._rows_of = rows_of
+
+    def make(self, source: Product) -> Made:
+        """Return the rows of all turns of a session."""
+        records = _records_in_file_order(self._components, source)
+        turns = list(_turns_of(source, sorted(records, key=_by_source_file)))
+        made = [self._rows_of(turn) for turn in turns]
+        row_of = {id(record): row for row, record in enumerate(records)}
+        places = TurnPlaces.of(turns, [len(rows) for rows in made], row_of, TurnPlaces(), 0)
+        return _flat(made), {"turns": len(turns), **places.fact()}
+
+    def extend(self, source: Product, before: Product, grown: Appended) -> Extension | None:
+        """Return the rows from the first turn on that what was added belongs to."""
+        places = TurnPlaces.from_facts(before.facts)
+        added = _records_in_file_order(self._components, source, skip=grown.kept)
+        place = places.reached_by(grown.kept, added)
+        if place is None:
+            return None
+        records = added
+        if place.first_row < grown.kept:
+            records = _records_in_file_order(self._components, source, skip=place.first_row)
+        row_of = {id(record): place.first_row + n for n, record in enumerate(records)}
+        reached = sorted(places.from_place(place, records), key=_by_source_file)
+        turns = list(build_turns(reached, first_index=place.turn))
+        if not turns or turns[0].records[0].seq != place.prompt_seq or turns[0].prompt is None:
+            return None  # a subagent that belongs before it
+        made = [self._rows_of(turn) for turn in turns]
+        rows = _flat(made)
+        key = (source.project, source.session_id)
+        old = self._components.lake.read(self._table, *key, ["id"], skip=place.first_made)
+        removed = {str(row_id) for row_id in old["id"].to_pylist()}
+        removed.difference_update(row.id for row in rows)
+        first = int(source.facts.get("copied_prompts", 0))
+        now = TurnPlaces.of(
+            turns,
+            [len(rows) for rows in made],
+            row_of,
+            places.before(place.turn),
+            place.first_made,
+        )
+        facts = {"turns": place.turn - first + len(turns), **now.fact()}
+        return Extension(place.first_made, rows, facts, sorted(removed))
+
+
+def _turns_of(source: Product, records: list[RedactedRecord]) -> Iterator[Turn]:
+    if source.facts.get("copied_blocks") and all(record.agent_id for record in records):
+        return iter(())  # a mere copy: what its subagents said belongs to another's turns
+    return build_turns(records, first_index=int(source.facts.get("copied_prompts", 0)))
+
+
+def _flat(made: list[list[Any]]) -> list[Any]:
+    return [row for rows in made for row in rows]
 
 
 def _ingested_at(
-    components: Components, project: str, session_id: str, chunks: list[Chunk]
+    components: Components, project: str, session_id: str, chunks: list[Chunk], skip: int
 ) -> list[object]:
     now = datetime.now(UTC)
     before: dict[tuple[Any, Any], object] = {}
+    names = ["id", "content_hash", "ingested_at"]
     try:
-        old: pa.Table = components.lake.read(
-            TURN_CHUNKS, project, session_id, ["id", "content_hash", "ingested_at"]
-        )
+        old: pa.Table = components.lake.read(TURN_CHUNKS, project, session_id, names, skip=skip)
     except NotFound:
         pass
     else:
-        columns = (old[name].to_pylist() for name in ("id", "content_hash", "ingested_at"))
+        columns = (old[name].to_pylist() for name in names)
         before = {(key, content): when for key, content, when in zip(*columns, strict=True)}
     return [before.get((chunk.id, chunk.content_hash), now) for chunk in chunks]

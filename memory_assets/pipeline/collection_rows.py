@@ -94,6 +94,20 @@ def summary_metadata(row: Mapping[str, Any]) -> Metadata:
     }
 
 
+def observation_metadata(row: Mapping[str, Any]) -> Metadata:
+    """Return the metadata of a row of observations."""
+    return {
+        **_where_and_when(row),
+        "turn_id": row["turn_id"],
+        "turn_index": row["turn_index"],
+        "type": row["type"],
+        "title": row["title"],
+        "concepts": LIST_SEPARATOR.join(row["concepts"]),
+        "files": LIST_SEPARATOR.join([*row["files_modified"], *row["files_read"]]),
+        "git_branch": row["git_branch"],
+    }
+
+
 def with_row_hash(metadata: Metadata, row: Mapping[str, Any]) -> Metadata:
     """Add `row_hash`, which changes when the text or any metadata does, so that a row
     that Chroma has already is not written again (an unchanged upsert costs 2-3 inserts).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,11 +13,14 @@ from memory_assets.chunking import CHUNKER_VERSION, Tokens
 from memory_assets.embedding import Embedder, load_embedder, load_word_pieces
 from memory_assets.errors import StoreBusy
 from memory_assets.install_key import load_install_key
+from memory_assets.pipeline.proof.unpassed import RowsToCheck
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
-from memory_assets.settings import Settings
+from memory_assets.settings import NO_EMBEDDER, Settings
 from memory_assets.stores.opened import Stores
 from memory_assets.stores.vectors import CollectionVersions
 from memory_assets.summaries import Summarizer, load_summarizer
+
+_LOG = logging.getLogger(__name__)
 
 
 def redaction_settings(settings: Settings) -> RedactionSettings:
@@ -39,6 +43,7 @@ class Components(Stores):
             chroma_idle_seconds=settings.chroma_idle_seconds,
         )
         self.settings = settings
+        self._project_locks: dict[str, FileLock] = {}
 
     @cached_property
     def install_key(self) -> bytes:
@@ -46,9 +51,19 @@ class Components(Stores):
         return load_install_key()
 
     @cached_property
+    def rows_to_check(self) -> RowsToCheck:
+        """What the checks of a step read together."""
+        return RowsToCheck(self.lake)
+
+    @cached_property
     def redactor(self) -> Redactor:
         """The redactor; raises `RedactionUnavailable` rather than degrade."""
         return load_redactor(redaction_settings(self.settings), self.install_key)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether vectors are made: not with `MEMORY_EMBEDDER=none`."""
+        return self.settings.embedder != NO_EMBEDDER
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -77,18 +92,37 @@ class Components(Stores):
 
     @contextmanager
     def project_lock(self, project: str) -> Iterator[None]:
-        """Hold the project against other writers: one stage of one project at a time.
+        """Hold the project against other writers: one stage of one project at a time. Who
+        holds it may take it again.
 
         Raises:
             StoreBusy: another process kept it for longer than the lock timeout.
         """
-        path = self.lake.lock_path(project)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = self._project_locks.get(project)
+        if lock is None:
+            path = self.lake.lock_path(project)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(path, timeout=self.settings.lock_timeout_seconds)
+            lock = self._project_locks.setdefault(project, lock)
         try:
-            with FileLock(path, timeout=self.settings.lock_timeout_seconds):
+            if not lock.is_locked:
+                self._wait_for(lock, project)
+            with lock:
                 yield
         except Timeout:
             raise StoreBusy(
                 f"another process has been writing project {project} for "
                 f"{self.settings.lock_timeout_seconds:.0f} s; see `memory status`, then try again"
             ) from None
+
+    def _wait_for(self, lock: FileLock, project: str) -> None:
+        """Say that somebody else is at work, if so: the caller is about to wait for it."""
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            seconds = self.settings.lock_timeout_seconds
+            _LOG.warning(
+                "another process is at work on %s; waiting for up to %.0f s", project, seconds
+            )
+        else:
+            lock.release()

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.commits import ATTRIBUTION_VERSION
+from memory_assets.observations import OBSERVER_ID
 from memory_assets.pipeline import redact, scan
 from memory_assets.pipeline.adopt import adopt_archive
 from memory_assets.pipeline.components import Components
@@ -24,15 +26,22 @@ from memory_assets.pipeline.index import (
     indexed_sessions,
     wanted_input,
 )
+from memory_assets.pipeline.keywords import keywords_behind
 from memory_assets.pipeline.report import input_hash
+from memory_assets.pipeline.resting import AMORTISED, Resting
+from memory_assets.settings import NO_EMBEDDER
 from memory_assets.stores.schemas import (
+    OBSERVATION_EMBEDDINGS,
+    OBSERVATIONS,
     PROMPT_EMBEDDINGS,
     REDACTED_RECORDS,
+    SESSION_COMMITS,
     SESSION_SUMMARIES,
     SUMMARY_EMBEDDINGS,
     TURN_CHUNKS,
     TURN_EMBEDDINGS,
     USER_PROMPTS,
+    Table,
 )
 from memory_assets.transcripts import Source
 
@@ -94,7 +103,7 @@ def _versions(components: Components) -> tuple[str, ...]:
     return (
         components.redactor.ruleset_version,
         CHUNKER_VERSION,
-        components.embedder.embedder_id,
+        components.embedder.embedder_id if components.embeds else NO_EMBEDDER,
         components.summarizer.summarizer_id,
     )
 
@@ -137,17 +146,43 @@ def _holding(count: int) -> str:
     return f"{count} session{'s hold' if count != 1 else ' holds'} a secret found since"
 
 
+def _waiting(
+    components: Components,
+    project: str,
+    table: Table,
+    version: str,
+    wanted: Mapping[tuple[str, str], str],
+) -> dict[tuple[str, str], str]:
+    """Return, of the sessions whose product waits for them to rest, the input that it is
+    behind: there is nothing to do about it yet."""
+    catalog, resting = components.catalog, Resting(components, project)
+    sources = catalog.products(REDACTED_RECORDS.name, project)
+    return {
+        key: wanted[key]
+        for key, made in catalog.products(table.name, project).items()
+        if key in wanted
+        and made.input_hash != wanted[key]
+        and resting.waits(sources[key], made, version)
+    }
+
+
 def _derived_behind(components: Components, project: str) -> str:
     catalog = components.catalog
-    embedder_id = components.embedder.embedder_id
-    stages = (
+    stages = [
         (TURN_CHUNKS, REDACTED_RECORDS, CHUNKER_VERSION),
         (USER_PROMPTS, REDACTED_RECORDS, CHUNKER_VERSION),
         (SESSION_SUMMARIES, REDACTED_RECORDS, components.summarizer.summarizer_id),
-        (TURN_EMBEDDINGS, TURN_CHUNKS, embedder_id),
-        (PROMPT_EMBEDDINGS, USER_PROMPTS, embedder_id),
-        (SUMMARY_EMBEDDINGS, SESSION_SUMMARIES, embedder_id),
-    )
+        (OBSERVATIONS, REDACTED_RECORDS, OBSERVER_ID),
+        (SESSION_COMMITS, REDACTED_RECORDS, ATTRIBUTION_VERSION),
+    ]
+    if components.embeds:
+        embedder_id = components.embedder.embedder_id
+        stages += [
+            (TURN_EMBEDDINGS, TURN_CHUNKS, embedder_id),
+            (PROMPT_EMBEDDINGS, USER_PROMPTS, embedder_id),
+            (SUMMARY_EMBEDDINGS, SESSION_SUMMARIES, embedder_id),
+            (OBSERVATION_EMBEDDINGS, OBSERVATIONS, embedder_id),
+        ]
     for table, upstream, version in stages:
         wanted = {
             key: expected_input(product, version)
@@ -158,9 +193,11 @@ def _derived_behind(components: Components, project: str) -> str:
             key = (project, entry.session_id)
             if entry.stage == table.name and wanted.get(key) == entry.input_hash:
                 made[key] = entry.input_hash
+        if table in AMORTISED:
+            made.update(_waiting(components, project, table, version, wanted))
         if wanted != made:
             return f"{table.name} behind {upstream.name}"
-    for index in INDEXES:
+    for index in INDEXES if components.embeds else ():
         made_from = {
             key[1]: item.input_hash for key, item in catalog.products(index.stage, project).items()
         }
@@ -170,4 +207,4 @@ def _derived_behind(components: Components, project: str) -> str:
         }
         if wanted_from != made_from:
             return f"{index.stage} behind {index.table.name}"
-    return ""
+    return keywords_behind(components, project)

@@ -10,6 +10,7 @@ from itertools import groupby
 
 import numpy as np
 
+from memory_assets.pipeline.appended_records import addition_to, append_session, own_values
 from memory_assets.pipeline.attribution import (
     RECORD_DTYPE,
     RecordIds,
@@ -19,13 +20,14 @@ from memory_assets.pipeline.attribution import (
     owners,
 )
 from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.forgetting.forgotten import with_forgotten
+from memory_assets.pipeline.forgetting.forgotten import tombstones, with_forgotten
 from memory_assets.pipeline.known import KnownSoFar
 from memory_assets.pipeline.quarantine import hold_back
 from memory_assets.pipeline.report import StageReport, timed
 from memory_assets.pipeline.session_files import SessionFiles
+from memory_assets.pipeline.session_passes import WrittenSession
 from memory_assets.pipeline.two_passes import write_session
-from memory_assets.stores.catalog import Product
+from memory_assets.stores.catalog import Product, SourceRow
 from memory_assets.stores.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 STAGE = REDACTED_RECORDS.name
@@ -109,7 +111,7 @@ def redact_project(components: Components, project: str) -> StageReport:
     """
     report = StageReport(STAGE, project)
     catalog, version = components.catalog, components.redactor.ruleset_version
-    known = KnownSoFar(catalog)
+    known, appended = KnownSoFar(catalog), 0
     with components.project_lock(project), timed(report):
         state = RedactionState.of(components, project)
         for session in session_files(components, project):
@@ -120,11 +122,16 @@ def redact_project(components: Components, project: str) -> StageReport:
                 continue
             hashes, through = known.now()
             try:
-                made = write_session(components, project, session, wanted, hashes)
+                made, was_added = _redacted(components, project, session, wanted, hashes, state)
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
                 hold_back(catalog, project, name, STAGE, wanted, error)
                 continue
-            catalog.put_redacted(made.records, made.audit, through, made.found)
+            if was_added:  # its earlier records were not searched for what was found since
+                through = min(through, catalog.checked_through(project, name))
+                report.details["sessions_appended_to"] = appended = appended + 1
+            catalog.put_redacted(
+                made.records, made.audit, through, made.found, made.state.to_json()
+            )
             state.records[name] = made.records
             report.changed += 1
             report.rows_written += made.records.rows
@@ -132,6 +139,28 @@ def redact_project(components: Components, project: str) -> StageReport:
         report.quarantined = len(catalog.quarantined(project))
         _add_details(report, state.records)
     return report
+
+
+def _redacted(
+    components: Components,
+    project: str,
+    session: SessionFiles,
+    wanted: str,
+    known: frozenset[bytes],
+    state: RedactionState,
+) -> tuple[WrittenSession, bool]:
+    """Redact what was added to a session if that is all that changed, else all of it; return
+    what came of it, and whether it was the former."""
+    name = session.session_id
+    records, audit = state.records.get(name), state.audits.get(name)
+    if records is not None and audit is not None and name not in state.holders:
+        addition = addition_to(components, session, records, audit)
+        if addition is not None:
+            made = append_session(components, project, session, wanted, known, addition)
+            if made is not None:
+                return made, True
+    own = own_values(components, project, name)
+    return write_session(components, project, session, wanted, known, own), False
 
 
 def audit_project(components: Components, project: str) -> StageReport:
@@ -155,7 +184,7 @@ def audit_project(components: Components, project: str) -> StageReport:
 def _holders(components: Components, project: str) -> list[SessionRecords]:
     """Return the sessions of a project, and those elsewhere that may share its records."""
     catalog = components.catalog
-    rows = catalog.families_of(project)
+    rows = _may_share(components, project)
     made: dict[SessionKey, Product] = {}
     for name in {row.project for row in rows}:
         made.update(catalog.products(STAGE, name))
@@ -171,6 +200,25 @@ def _holders(components: Components, project: str) -> list[SessionRecords]:
         for row in rows
         if row.gone_at is None or (row.project, row.session_id) in made
     ]
+
+
+def _may_share(components: Components, project: str) -> list[SourceRow]:
+    """Return the main files that share records with others, or begin like one that was
+    forgotten, or of which neither is known."""
+    catalog = components.catalog
+    rows = catalog.families_of(project, sharing=True)
+    buried = tombstones(components)
+    if families := buried.families():
+        listed = {(row.project, row.session_id) for row in rows}
+        rows += [
+            catalog.with_record_ids(row)
+            for row in catalog.sources(project)
+            if not row.agent_id
+            and (row.project, row.session_id) not in listed
+            and row.family is not None
+            and buried.family_key(row.family) in families
+        ]
+    return rows
 
 
 def _gave_way_to(product: Product | None) -> frozenset[SessionKey]:

@@ -11,18 +11,20 @@ from typing import Any
 import numpy as np
 
 from memory_assets.errors import StoreError, safe_reason
-from memory_assets.pipeline.attribution import RECORD_DTYPE, hash_record_id
+from memory_assets.pipeline.attribution import RECORD_DTYPE, RecordIds
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.forgetting.forgotten import tombstones
+from memory_assets.pipeline.reading import PASSED_OVER_MS, FileState, read_file
 from memory_assets.pipeline.report import StageReport, input_hash, timed
-from memory_assets.stores.catalog import Quarantined, SourceRow
+from memory_assets.pipeline.sharing import note_sharing
+from memory_assets.stores.catalog import Quarantined, ReadNote, SourceRow
+from memory_assets.stores.reading_ledger import SourceKey, source_key
 from memory_assets.transcripts import (
+    HISTORY_FILE,
     READER_VERSIONS,
     ReadReport,
     Source,
     discover,
-    file_fingerprint,
-    read_session,
 )
 
 STAGE = "raw_sessions"
@@ -61,7 +63,8 @@ def look_for_sources(components: Components) -> Found:
 
 def transcripts_on_disk(components: Components) -> Iterator[Source]:
     """Yield every transcript on disk, those of forgotten sessions too."""
-    known = {row.path: row for row in components.catalog.sources()}
+    rows = components.catalog.sources()
+    known = {row.path: row for row in rows}
 
     def remembered(path: Path, size: int, mtime_ns: int) -> Source | None:
         row = known.get(str(path))
@@ -70,8 +73,11 @@ def transcripts_on_disk(components: Components) -> Iterator[Source]:
         agent_id = row.agent_id or None
         return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
 
+    read_before = {row.session_id for row in rows if Path(row.path).name != HISTORY_FILE}
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
     for source in discover(components.settings.transcript_roots(), remembered):
+        if source.path.name == HISTORY_FILE and source.session_id in read_before:
+            continue  # its transcript is gone, and in the archive
         key = (source.agent, source.project, source.session_id, source.agent_id)
         if taken[key]:  # the same subagent's id in two folders of its session
             source = replace(source, agent_id=f"{source.agent_id or 'main'}~{taken[key]}")
@@ -134,9 +140,11 @@ def scan_project(components: Components, project: str, limit: int | None = None)
         changed = out_of_date(ledger, found)
         changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
         unread: dict[str, list[str]] = {}
+        known = {source_key(row): row for row in ledger}
+        new_ids: dict[SourceKey, RecordIds] = {}
         for source in changed[:limit]:
             try:
-                row = _read_facts(components, source)
+                row, note, ids = _read_facts(components, source, known.get(_key(source)))
             except StoreError:
                 raise
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
@@ -147,8 +155,10 @@ def scan_project(components: Components, project: str, limit: int | None = None)
                     Quarantined(project, source.session_id, STAGE, " ".join(states), reason)
                 )
                 continue
-            catalog.put_source(row)
+            catalog.put_source(row, note)
+            new_ids[_key(source)] = ids
             report.changed += 1
+        note_sharing(catalog, project, new_ids)
         report.details["newly_gone"] = catalog.mark_gone(project, vanished(ledger, found))
         ledger = catalog.sources(project)
         _add_totals(report, ledger)
@@ -184,31 +194,55 @@ def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:
     report.data_version = input_hash(*(f"{row.path}:{row.fingerprint}" for row in rows))
 
 
-def _read_facts(components: Components, source: Source) -> SourceRow:
-    """Read a file once and return its ledger row."""
-    report = ReadReport()
-    ids: list[tuple[int, int]] = []
-    last_uuid = None
-    for record in read_session(source.path, source=source, report=report):
-        if record.record_uuid != last_uuid:
-            last_uuid = record.record_uuid
-            written = int(record.timestamp.timestamp() * 1000) if record.timestamp else 0
-            ids.append((hash_record_id(last_uuid), written))
-    records = np.array(ids, dtype=RECORD_DTYPE)
-    return SourceRow(
-        agent=source.agent,
-        project=source.project,
-        session_id=source.session_id,
-        agent_id=source.agent_id or "",
+def _read_facts(
+    components: Components, source: Source, known: SourceRow | None
+) -> tuple[SourceRow, ReadNote, RecordIds]:
+    """Read what is new of a file; return its ledger row, with what is to be noted of the
+    reading, and the ids of the records that were read."""
+    catalog, key = components.catalog, components.install_key
+    before = _state_before(components, source, known)
+
+    def ids_before() -> bytes:
+        return catalog.record_ids(_key(source), before.ids if before is not None else 0)
+
+    reading = read_file(source, before, ids_before)
+    state, fingerprint = reading.state(source, key)
+    ids = reading.ids()
+    family = known.family if known is not None and reading.before is not None else None
+    records = np.frombuffer(ids, dtype=RECORD_DTYPE)
+    kept = records[records["time_ms"] != PASSED_OVER_MS]
+    if family is None and len(kept):
+        family = int(kept["id"][0].astype(np.int64))
+    row = SourceRow(
+        *_key(source),
         path=str(source.path),
         size=source.size,
         mtime_ns=source.mtime_ns,
-        fingerprint=file_fingerprint(source.path, report.complete_offset, components.install_key),
-        reader_version=READER_VERSIONS[source.agent],
-        family=int(records["id"][0].astype(np.int64)) if len(records) else None,
-        facts=_facts(components, source.project, report),
-        record_ids=records.tobytes(),
+        fingerprint=fingerprint,
+        reader_version=state.reader_version,
+        family=family,
+        facts=_facts(components, source.project, reading.report),
+        record_ids=ids,
     )
+    firm = state.ids - reading.kept_ids
+    return row, ReadNote(state.to_json(), reading.kept_ids, firm), records["id"]
+
+
+def _state_before(
+    components: Components, source: Source, known: SourceRow | None
+) -> FileState | None:
+    """Return where to go on reading a file: None if it is new, or anything but grown."""
+    if known is None or source.size <= known.size:
+        return None
+    state = components.catalog.reading_state(_key(source))
+    before = FileState.from_json(state) if state else None
+    if before is None or not before.still_holds(source, components.install_key):
+        return None
+    return before
+
+
+def _key(source: Source) -> SourceKey:
+    return (source.agent, source.project, source.session_id, source.agent_id or "")
 
 
 def _facts(components: Components, project: str, report: ReadReport) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from memory_assets.pipeline.attribution import RecordIds, SessionKey
 from memory_assets.pipeline.report import input_hash
@@ -39,16 +41,21 @@ class SessionFiles:
         roots = (str(row.facts.get("project_root") or "") for row in self.rows)
         return next((root for root in roots if root), "")
 
+    @property
+    def copied_hash(self) -> str:
+        """A hash of the records that it only copied."""
+        return blake2b(self.copied.tobytes(), digest_size=16).hexdigest()
+
     def input_hash(self, ruleset_version: str) -> str:
         """Return a hash of all that the redacted records depend on."""
-        copied = blake2b(self.copied.tobytes(), digest_size=16).hexdigest()
         parts = [f"{row.agent_id}:{row.fingerprint}:{row.reader_version}" for row in self.rows]
-        return input_hash(ruleset_version, copied, *parts)
+        return input_hash(ruleset_version, self.copied_hash, *parts)
 
 
 @dataclass
 class Counts:
-    """Row conservation of one session: records = kept + dropped + bad lines."""
+    """Row conservation of one session, or of a part of it: records = kept + dropped + bad
+    lines."""
 
     records: int = 0
     kept: int = 0
@@ -61,25 +68,45 @@ class Counts:
     personal: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
 
-    def add(self, report: ReadReport) -> None:
-        """Add what was counted while a file was read."""
-        self.records += report.records
-        self.kept += report.kept
-        self.bad_lines += report.bad_line_count
-        self.blocks += report.blocks
-        self.dropped.update(report.dropped)
+    @classmethod
+    def total(cls, parts: Iterable[Counts]) -> Counts:
+        """Return the sum of several."""
+        whole = cls()
+        for part in parts:
+            for each in fields(cls):
+                setattr(whole, each.name, getattr(whole, each.name) + getattr(part, each.name))
+        return whole
 
-    def add_from_ledger(self, row: SourceRow, kept: int, prompts: int, *, copies: bool) -> None:
-        """Add what the ledger counted in a file that is gone, of which `kept` rows with
+    @classmethod
+    def of_report(cls, report: ReadReport) -> Counts:
+        """Return what was counted while a file was read."""
+        return cls(
+            records=report.records,
+            kept=report.kept,
+            bad_lines=report.bad_line_count,
+            blocks=report.blocks,
+            dropped=Counter(report.dropped),
+        )
+
+    @classmethod
+    def of_ledger(cls, row: SourceRow, kept: int, prompts: int, *, copies: bool) -> Counts:
+        """Return what the ledger counted in a file that is gone, of which `kept` rows with
         `prompts` prompts are on record; `copies`: whether the session copied records."""
         dropped = Counter[str](row.facts["dropped"])
-        self.dropped.update(dropped)
-        self.records += row.facts["records"]
-        self.kept += row.facts["records"] - dropped.total()
-        self.bad_lines += row.facts["bad_lines"]
-        self.blocks += row.facts["blocks"]
-        self.copied_blocks += row.facts["blocks"] - kept
-        self.copied_prompts += row.facts["prompts"] - prompts if copies else 0
+        return cls(
+            records=row.facts["records"],
+            kept=row.facts["records"] - dropped.total(),
+            bad_lines=row.facts["bad_lines"],
+            blocks=row.facts["blocks"],
+            copied_blocks=row.facts["blocks"] - kept,
+            copied_prompts=row.facts["prompts"] - prompts if copies else 0,
+            dropped=dropped,
+        )
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Counts:
+        """Return what `vars` gave."""
+        return cls(**{**values, "dropped": Counter(values["dropped"])})
 
 
 def source_of(row: SourceRow) -> Source:

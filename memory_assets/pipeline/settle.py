@@ -16,15 +16,17 @@ from memory_assets.chunking import content_hash
 from memory_assets.models import (
     AppliedRedaction,
     Chunk,
+    Observation,
     Prompt,
     Record,
     RedactedRecord,
+    SessionCommit,
     Summary,
 )
 from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction import Redactor
 
-Row = TypeVar("Row", Chunk, Prompt, Summary)
+Row = TypeVar("Row", Chunk, Prompt, Summary, Observation, SessionCommit)
 
 _TEXTS: dict[type, tuple[str, ...]] = {
     Chunk: ("text", "tools_used", "files", "commands", "errors"),
@@ -44,6 +46,16 @@ _TEXTS: dict[type, tuple[str, ...]] = {
         "commits",
         "text",
     ),
+    Observation: (
+        "title",
+        "narrative",
+        "facts",
+        "concepts",
+        "files_read",
+        "files_modified",
+        "text",
+    ),
+    SessionCommit: ("subject", "branch", "pull_request", "files"),
 }
 """The fields that are composed or cut, not copied from a record."""
 

@@ -13,7 +13,8 @@ from memory_assets.summaries import session_turns as to_summarise
 
 
 def summarise_project(components: Components, project: str) -> StageReport:
-    """Summarise again the sessions whose records or summarizer changed.
+    """Summarise again the sessions whose records or summarizer changed; long ones that go
+    on growing when they rest.
 
     A session that says nothing (only titles, or tool calls without a word) gives none.
     """
@@ -33,4 +34,5 @@ def summarise_project(components: Components, project: str) -> StageReport:
         upstream=REDACTED_RECORDS.name,
         version=components.summarizer.summarizer_id,
         make=make,
+        amortised=True,
     )

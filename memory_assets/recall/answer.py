@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from memory_assets.redacted_text import RedactedText
@@ -11,20 +11,23 @@ from memory_assets.redacted_text import RedactedText
 
 @dataclass(frozen=True)
 class Hit:
-    """One answer. `score` is the cosine similarity of its best passage, in [-1, 1]."""
+    """One answer. `score` says how well it fits: in hybrid mode a weighted sum of the two
+    in `why` (`words`: share of the question's words found, weighed by their rarity;
+    `meaning`: cosine of its passages), in the other modes just one of them."""
 
     id: str
     turn_id: str
     score: float
     text: RedactedText
     metadata: Mapping[str, Any]
+    why: Mapping[str, float | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of what is on record the search could see.
+    """How much of what is on record the search could see, and as of when.
 
-    `complete` is whether every row of the lake is in the collections.
+    `complete` is whether every row of the lake is where the search looked.
     """
 
     sessions: int
@@ -36,19 +39,23 @@ class Coverage:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of the lake is missing from the collections."""
+        """Whether nothing of the lake is missing from where the search looked."""
         return self.rows == self.indexed
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The hits of one search, best first. `degraded` says what was not used, if anything."""
+    """The hits of one search, best first. `degraded` says what was not used, if anything
+    ("keyword-only", "semantic-only"), and `reason` why. `older` counts turns that would be
+    among the hits but for the window of recent days that was asked for."""
 
     query: str
     mode: str
     coverage: Coverage
     hits: tuple[Hit, ...]
     degraded: str | None = None
+    reason: str | None = None
+    older: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON contract of design.md, section 4."""
@@ -57,6 +64,8 @@ class Answer:
             "mode": self.mode,
             "coverage": {**asdict(self.coverage), "complete": self.coverage.complete},
             "degraded": self.degraded,
+            "reason": self.reason,
+            "older": self.older,
             "hits": [
                 {
                     "id": hit.id,
@@ -64,6 +73,7 @@ class Answer:
                     "score": round(hit.score, 4),
                     "text": str(hit.text),
                     "metadata": dict(hit.metadata),
+                    "why": dict(hit.why),
                 }
                 for hit in self.hits
             ],

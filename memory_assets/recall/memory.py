@@ -7,23 +7,21 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets import overview
 from memory_assets.embedding import Embedder, load_embedder
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.answer import Answer, Coverage
 from memory_assets.recall.ids import parse_id
 from memory_assets.recall.request import SearchRequest
-from memory_assets.recall.search import nearest_hits
-from memory_assets.recall.status import coverage, status
+from memory_assets.recall.searcher import Searcher
+from memory_assets.recall.status import coverage
 from memory_assets.redacted_text import RedactedText
 from memory_assets.settings import KNOWN_AGENTS, Settings, load_settings
 from memory_assets.stores import chroma_server
 from memory_assets.stores.lake import rows_from_arrow
 from memory_assets.stores.opened import Stores
 from memory_assets.stores.schemas import SESSION_SUMMARIES, TURN_CHUNKS
-from memory_assets.stores.vectors import CollectionVersions, VectorStore
-
-_SEMANTIC_ONLY = "semantic-only"
+from memory_assets.stores.vectors import VectorStore
 
 
 class Memory(Stores):
@@ -66,29 +64,44 @@ class Memory(Stores):
         tool: str | None = None,
         file: str | None = None,
         n: int = 10,
+        session: str | None = None,
+        recent: bool = False,
     ) -> Answer:
-        """Return the best `n` hits for a question, best first.
+        """Return the best `n` hits for a question, best first; with `recent`, those of the
+        last days alone (setting RECENT_DAYS), and how many older ones that leaves out.
 
         Raises:
             ConfigurationError: the request makes no sense; says what would.
-            NotFound: nothing was ever ingested.
-            StoreError: Chroma cannot be reached or does not fit the embedder.
+            NotFound: nothing was ever ingested, or nothing is left to search in.
+            StoreError: what the mode asks for cannot be used.
         """
         request = SearchRequest(
-            query, tuple(kinds), mode, project, agent, since, until, tool, file, n
+            query,
+            tuple(kinds),
+            mode,
+            project,
+            agent,
+            since,
+            until,
+            tool,
+            file,
+            n,
+            session,
+            self.settings.recent_days if recent else None,
         )
         self._require_known(request)
-        covered = coverage(self.catalog, request.kinds)
-        versions = CollectionVersions(
-            self.embedder.embedder_id, self.embedder.dimension, CHUNKER_VERSION, ""
-        )
-        vector = self.embedder.embed([query])[0]
-        hits = nearest_hits(request, vector, self.vectors, versions, self.lake)
-        degraded = _SEMANTIC_ONLY if mode == "hybrid" else None
-        return Answer(query, mode, covered, tuple(hits), degraded)
+        return self._searcher.search(request)
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        return Searcher(self)
 
     def _require_known(self, request: SearchRequest) -> None:
+        if request.agent is None and request.project is None and request.session is None:
+            return
         known = {"agent": KNOWN_AGENTS, "project": sorted(self.catalog.projects())}
+        if request.session is not None and self.catalog.project_of(request.session) is None:
+            raise ConfigurationError(f"no session {request.session!r} in memory")
         for name, values in known.items():
             asked = getattr(request, name)
             if asked is not None and asked not in values:
@@ -102,7 +115,7 @@ class Memory(Stores):
 
     def status(self) -> dict[str, Any]:
         """Return sizes, counts, versions and what is held back; quick, opens no Chroma."""
-        return status(self)
+        return overview.status(overview.where_of(self.settings))
 
     def show(self, any_id: str, around: int = 0) -> list[dict[str, Any]]:
         """Return the whole turn (or summary) behind an id, as rows with their full text.

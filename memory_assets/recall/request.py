@@ -19,7 +19,8 @@ _AGO = re.compile(r"(\d{1,5})([hdw])")
 @dataclass(frozen=True)
 class SearchRequest:
     """One search. `since` and `until` bound the time of the turn (UTC, since inclusive);
-    `tool` is a tool's name, `file` a path or the end of one."""
+    `tool` is a tool's name, `file` a path or the end of one. With `recent_days`, what is
+    older is left out of the hits, but counted."""
 
     query: str
     kinds: tuple[str, ...] = ("sessions",)
@@ -31,6 +32,8 @@ class SearchRequest:
     tool: str | None = None
     file: str | None = None
     n: int = 10
+    session: str | None = None
+    recent_days: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be answered.
@@ -48,10 +51,10 @@ class SearchRequest:
             )
         if self.mode not in MODES:
             raise ConfigurationError(f"unknown mode {self.mode}; choose from {', '.join(MODES)}")
-        if self.mode == "keyword":
-            raise ConfigurationError("there is no keyword index yet; use --mode semantic")
         if not 1 <= self.n <= MAX_HITS:
             raise ConfigurationError(f"ask for 1 to {MAX_HITS} hits, not {self.n}")
+        if self.recent_days is not None and self.recent_days < 1:
+            raise ConfigurationError(f"a window of {self.recent_days} days is none; give 1 or more")
         if (self.tool or self.file) and set(self.kinds) != {"sessions"}:
             raise ConfigurationError("--tool and --file filter sessions only")
 

@@ -1,16 +1,11 @@
-"""What is in memory, from the catalogue alone."""
+"""How much of what is on record a search can see."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
 from memory_assets.recall.answer import Coverage
-from memory_assets.stores import chroma_server
 from memory_assets.stores.catalog import Catalog
-from memory_assets.stores.opened import Stores
 
 _TABLE_AND_COLLECTION = {
     "sessions": ("turn_chunks", "session_collection"),
@@ -35,32 +30,3 @@ def coverage(catalog: Catalog, kinds: Sequence[str]) -> Coverage:
         quarantined=len(catalog.quarantined()),
         as_of=max(made, default=""),
     )
-
-
-def status(stores: Stores) -> dict[str, Any]:
-    """Return counts by agent and project, sizes, coverage, and what is held back."""
-    catalog = stores.catalog
-    endpoint = None if stores.chroma_url else chroma_server.running(stores.data_dir)
-    return {
-        "data_dir": str(stores.data_dir),
-        "agents": catalog.counts_by("agent"),
-        "projects": catalog.counts_by("project"),
-        "stages": catalog.totals(),
-        "coverage": {
-            kind: {**asdict(covered), "complete": covered.complete}
-            for kind, covered in (
-                (kind, coverage(catalog, [kind])) for kind in _TABLE_AND_COLLECTION
-            )
-        },
-        "quarantined": [asdict(entry) for entry in catalog.quarantined()],
-        "chroma": {
-            "url": stores.chroma_url or (endpoint.url if endpoint else None),
-            "state": "remote" if stores.chroma_url else "running" if endpoint else "stopped",
-            "bytes": _size(stores.chroma_dir),
-        },
-        "lake_bytes": _size(stores.lake.root),
-    }
-
-
-def _size(directory: Path) -> int:
-    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())

@@ -95,18 +95,15 @@ class PersonalData:
     """The search for the kinds of personal data that are on."""
 
     def __init__(self, kinds: Sequence[str]) -> None:
-        self._directories = HOME_DIRECTORY in kinds
+        self.wants_directories = HOME_DIRECTORY in kinds
+        """Whether the names in home directories are looked for."""
         self._others = tuple(_OTHERS[kind] for kind in kinds if kind in _OTHERS)
         self.always = 0 if _WITH_CLUES.issuperset(kinds) else ADDRESSES
         """What is to be looked for whether or not a text's clues ask for it."""
 
-    def may_hold_directories(self, text: str) -> bool:
-        """Return whether it is worth looking for home directories in `text`."""
-        return self._directories and any(root in text for root in _ROOTS)
-
     def directories(self, text: str) -> list[Edit]:
         """Return the home directories in `text`, up to and with the user's name."""
-        if not self._directories:
+        if not self.wants_directories:
             return []
         found: list[Edit] = []
         for root in _ROOTS:

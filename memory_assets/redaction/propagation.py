@@ -102,6 +102,14 @@ class SessionValues:
             self._rules[value] = rule
             self._search = None
 
+    def behind(self, count: int) -> SessionValues:
+        """Return those that were remembered after the first `count`."""
+        return SessionValues(dict(list(self._rules.items())[count:]))
+
+    def are_sought(self) -> bool:
+        """Whether any of them goes wherever it stands."""
+        return bool(self._forms())
+
     def items(self) -> Iterable[tuple[str, str]]:
         """Return (value, rule) of all that is remembered."""
         return self._rules.items()

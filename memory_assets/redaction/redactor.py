@@ -27,7 +27,6 @@ from memory_assets.redaction.tags import Tagger
 from memory_assets.redaction.version import version_of
 
 _MOST_PASSES = 8
-_LONG = 2_000
 
 
 def load_redactor(settings: RedactionSettings | None = None, key: bytes | None = None) -> Redactor:
@@ -155,17 +154,14 @@ class Redactor:
         """
         if not isinstance(text, str):
             raise TypeError("only text can be redacted")
-        # in a long text, to ask for home directories is cheaper than to look twice
-        if len(text) > _LONG and self._personal.may_hold_directories(text):
-            clues = HOMES_FIRST
-        else:
-            clues = self._scanner.look(text, True)
-        always = self._personal.always
+        personal = self._personal
+        always = personal.always
+        clues = self._scanner.look(text, personal.wants_directories)
         if clues is NO_CLUES and not (always or given or also):
             return Redaction(seal(text), ())
         homes: list[Edit] = []
         if clues is HOMES_FIRST:
-            homes = self._personal.directories(text)
+            homes = personal.directories(text)
             if not (given or homes):
                 clues = self._scanner.look(text)
         edits = merge_edits(text, [*given, *homes]) if given or homes else []
@@ -181,9 +177,9 @@ class Redactor:
             if seen is not None:
                 seen.extend(more)
             if (clues.asks | always) & ADDRESSES:
-                more += self._personal.others(rendered.text)
+                more += personal.others(rendered.text)
             if edits and clues.asks & HOMES:
-                more += self._personal.directories(rendered.text)
+                more += personal.directories(rendered.text)
             if not more:
                 return _redaction(rendered)
             edits = merge_edits(text, [*edits, *(_moved(edit, rendered) for edit in more)])

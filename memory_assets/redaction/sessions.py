@@ -66,6 +66,15 @@ class SessionRedactor:
         )
         return {known: rule for known, rule in hashed if known is not None}
 
+    @property
+    def values_shown(self) -> int:
+        """How many different values the records have shown so far."""
+        return len(self._values)
+
+    def shown_since(self, count: int) -> SessionValues:
+        """The values that were shown after the first `count`, to be sought elsewhere."""
+        return self._values.behind(count)
+
     def redact_record(self, record: Record, *, project: str, project_root: str) -> RecordRedaction:
         """Return `record` with every free string redacted and file contents cut by policy.
 

@@ -23,12 +23,13 @@ from memory_assets.stores.catalog_schema import (
     Quarantined,
     SourceRow,
 )
-from memory_assets.stores.known_ledger import KnownLedger
+from memory_assets.stores.reading_ledger import ReadNote, insert_source, source_row
+from memory_assets.stores.vector_ledger import VectorLedger
 
-__all__ = ["SOURCE_COLUMNS", "Catalog", "Product", "Quarantined", "SourceRow"]
+__all__ = ["SOURCE_COLUMNS", "Catalog", "Product", "Quarantined", "ReadNote", "SourceRow"]
 
 
-class Catalog(KnownLedger):
+class Catalog(VectorLedger):
     """The ledger. Each call is one short transaction; threads of a process may share it.
 
     `run_id` names the Dagster run that the products put from now on are made by.
@@ -47,24 +48,7 @@ class Catalog(KnownLedger):
             " ORDER BY project, agent, session_id, agent_id",
             *parameters,
         )
-        return [_source_row(row) for row in rows]
-
-    def families_of(self, project: str) -> list[SourceRow]:
-        """Return the main files of a project, and those of any other project that start
-        with the same record; with their `record_ids`."""
-        rows = self._rows(
-            f"SELECT {SOURCE_FACTS}, record_ids FROM sources WHERE agent_id = '' AND"
-            " (project = ? OR family IN (SELECT family FROM sources WHERE project = ?))"
-            " ORDER BY project, agent, session_id",
-            project,
-            project,
-        )
-        return [_source_row(row) for row in rows]
-
-    def put_source(self, source: SourceRow) -> None:
-        """Insert or replace what is known of one source file."""
-        with self._transaction() as connection:
-            _insert_source(connection, source)
+        return [source_row(row) for row in rows]
 
     def mark_gone(self, project: str, paths: Iterable[str]) -> int:
         """Note that these files of a project are gone; return how many are newly so."""
@@ -104,15 +88,24 @@ class Catalog(KnownLedger):
             self._put(connection, product)
 
     def put_redacted(
-        self, records: Product, audit: Product, through: int, found: Mapping[bytes, str]
+        self,
+        records: Product,
+        audit: Product,
+        through: int,
+        found: Mapping[bytes, str],
+        state: str = "",
     ) -> None:
         """Insert or replace what redaction made of a session: both products, the values it
-        found (rule by hash), and that it is free of the known values up to `through`, all
-        in one transaction."""
+        found (rule by hash), that it is free of the known values up to `through`, and where
+        it can go on (`state`), all in one transaction."""
         with self._transaction() as connection:
             self._put(connection, records)
             self._put(connection, audit)
             self._note_found(connection, records.project, records.session_id, through, found)
+            connection.execute(
+                "INSERT OR REPLACE INTO redaction_states VALUES (?,?,?)",
+                (records.project, records.session_id, state),
+            )
 
     def _put(self, connection: sqlite3.Connection, product: Product) -> None:
         _insert_product(connection, replace(product, run_id=product.run_id or self.run_id))
@@ -126,7 +119,7 @@ class Catalog(KnownLedger):
         they are found, and what was made of them."""
         with self._transaction() as connection:
             for source in sources:
-                _insert_source(connection, replace(source, gone_at=now()))
+                insert_source(connection, replace(source, gone_at=now()))
             for product in products:
                 _insert_product(connection, product)
 
@@ -223,6 +216,15 @@ class Catalog(KnownLedger):
         )
         return [Quarantined(**dict(row)) for row in rows]
 
+    def rows_by_collection(self, stage: str) -> dict[str, int]:
+        """Return how many rows the products of an indexing stage say are in each collection."""
+        rows = self._rows(
+            "SELECT json_extract(facts, '$.collection') AS name, SUM(rows) AS rows FROM products"
+            " WHERE stage = ? GROUP BY 1",
+            stage,
+        )
+        return {str(row["name"]): int(row["rows"]) for row in rows}
+
     def incarnation(self, collection: str) -> str | None:
         """Return which creation of a collection the products speak of."""
         rows = self._rows("SELECT incarnation FROM collections WHERE name = ?", collection)
@@ -239,28 +241,6 @@ class Catalog(KnownLedger):
             connection.execute(
                 "INSERT OR REPLACE INTO collections VALUES (?,?)", (collection, incarnation)
             )
-
-
-def _insert_source(connection: sqlite3.Connection, source: SourceRow) -> None:
-    connection.execute(
-        f"INSERT OR REPLACE INTO sources ({SOURCE_FACTS}, record_ids)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        (
-            source.agent,
-            source.project,
-            source.session_id,
-            source.agent_id,
-            source.path,
-            source.size,
-            source.mtime_ns,
-            source.fingerprint,
-            source.reader_version,
-            source.family,
-            json.dumps(source.facts, sort_keys=True),
-            source.gone_at,
-            source.record_ids,
-        ),
-    )
 
 
 def _insert_product(connection: sqlite3.Connection, product: Product) -> None:
@@ -286,12 +266,6 @@ def _without(row: sqlite3.Row, name: str) -> dict[str, Any]:
     values = dict(row)
     del values[name]
     return values
-
-
-def _source_row(row: sqlite3.Row) -> SourceRow:
-    values = dict(row)
-    values["facts"] = json.loads(values["facts"])
-    return SourceRow(**values)
 
 
 def _product(row: sqlite3.Row) -> Product:

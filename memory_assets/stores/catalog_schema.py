@@ -51,8 +51,32 @@ same value may stand bare in others, which the hash alone keeps it out of.
 one was found in them since (`holds`), so that they are to be redacted again.
 """
 
-MIGRATIONS = ("ALTER TABLE products ADD COLUMN run_id TEXT NOT NULL DEFAULT ''",)
-"""One statement a version, in order; `PRAGMA user_version` counts those applied."""
+_SOURCE_KEY = (
+    "agent TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL, agent_id TEXT NOT NULL"
+)
+MIGRATIONS = (
+    "ALTER TABLE products ADD COLUMN run_id TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE sources ADD COLUMN shares INTEGER",
+    f"CREATE TABLE record_ids ({_SOURCE_KEY}, first INTEGER NOT NULL, ids BLOB NOT NULL,"
+    " PRIMARY KEY (agent, project, session_id, agent_id, first))",
+    "INSERT INTO record_ids SELECT agent, project, session_id, agent_id, 0, record_ids"
+    " FROM sources",
+    "UPDATE sources SET record_ids = x''",
+    f"CREATE TABLE reading_states ({_SOURCE_KEY}, state TEXT NOT NULL,"
+    " PRIMARY KEY (agent, project, session_id, agent_id))",
+    "CREATE TABLE redaction_states (project TEXT NOT NULL, session_id TEXT NOT NULL,"
+    " state TEXT NOT NULL, PRIMARY KEY (project, session_id))",
+    "CREATE TABLE vector_places (hash BLOB PRIMARY KEY, stage TEXT NOT NULL,"
+    " project TEXT NOT NULL, session_id TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX vector_places_by_session ON vector_places (project, session_id)",
+)
+"""One statement a version, in order; `PRAGMA user_version` counts those applied.
+
+`sources.record_ids` is empty since `record_ids` holds them in pieces (`first`: bytes before
+the piece); `sources.shares`: whether a main file shares a record with another, NULL where
+nobody looked. `vector_places`: in which session's file a vector stands, by a keyed hash of
+its text and embedder.
+"""
 
 SOURCE_FACTS = (
     "agent, project, session_id, agent_id, path, size, mtime_ns, fingerprint,"
@@ -63,7 +87,7 @@ SOURCE_FACTS = (
 @dataclass(frozen=True)
 class SourceRow:
     """What is known of one source file. `agent_id` is "" for a session's main file;
-    `record_ids` are 64-bit hashes of its record uuids, in file order."""
+    `record_ids` are rows of `attribution.RECORD_DTYPE`, in file order."""
 
     agent: str
     project: str

@@ -1,4 +1,4 @@
-"""The local Chroma's files, rewritten while no process has them open.
+"""The local Chroma's files, examined and rewritten while no process has them open.
 
 A row that was deleted through Chroma stays in its files: in the HNSW files of its
 collection (which is why a collection is replaced, see `VectorStore.replace`), in the
@@ -17,6 +17,7 @@ import shutil
 import sqlite3
 import struct
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_assets.errors import StoreError
@@ -30,8 +31,116 @@ _HEADER_BYTES = 100
 """What chroma-hnswlib writes begins with: version, offset of level 0, room for elements,
 elements, bytes an element."""
 _LENGTH_BYTES = 4
+_LINK_LENGTH = struct.Struct("<I")
 _ZEROS = 1 << 20
+_LINKS_FILE, _LABELS_FILE = "link_lists.bin", "index_metadata.pickle"
+_PICKLE_BEGINS, _PICKLE_ENDS = b"\x80", b"."
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_BROKEN = "chroma.broken-"
+_KEPT_BROKEN = 2
 DATABASE = "chroma.sqlite3"
+
+
+def damage(directory: Path) -> str | None:
+    """Return what is wrong with Chroma's files, or None where they look whole.
+
+    Chroma overwrites its HNSW files in place: a process that is killed meanwhile leaves
+    them torn, and every later call fails. Looked at are lengths and ends, never a row:
+    some 30 ms at 100,000 rows.
+    """
+    database = directory / DATABASE
+    if not database.exists():
+        return f"{DATABASE} is missing" if directory.exists() and _segments(directory) else None
+    wrong = _wrong_with_database(database)
+    if wrong is not None:
+        return wrong
+    try:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+            persisted = connection.execute(
+                "SELECT id FROM segments JOIN max_seq_id ON segment_id = id WHERE scope = 'VECTOR'"
+            ).fetchall()
+    except sqlite3.Error as error:
+        return f"{DATABASE} cannot be read ({type(error).__name__})"
+    for (segment,) in persisted:
+        wrong = _wrong_with_segment(directory / segment)
+        if wrong is not None:
+            return f"the vectors' index {segment}: {wrong}"
+    return None
+
+
+def wrong_within(directory: Path) -> str | None:
+    """Return what SQLite finds wrong when it reads the whole database (seconds a GB)."""
+    database = directory / DATABASE
+    if not database.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+            (answer,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        return f"{DATABASE} cannot be read ({type(error).__name__})"
+    return None if answer == "ok" else f"{DATABASE} is damaged within"
+
+
+def _segments(directory: Path) -> list[Path]:
+    return [path for path in directory.iterdir() if _UUID.fullmatch(path.name)]
+
+
+def _wrong_with_database(database: Path) -> str | None:
+    with database.open("rb") as file:
+        header = file.read(100)
+    size = database.stat().st_size
+    if not size:
+        return None  # as SQLite leaves it when it has just begun
+    if len(header) < 100 or not header.startswith(_SQLITE_MAGIC):
+        return f"{DATABASE} is not a database"
+    page = int.from_bytes(header[16:18], "big")
+    pages = int.from_bytes(header[28:32], "big")
+    if size < pages * (65536 if page == 1 else page):
+        return f"{DATABASE} is cut off"
+    return None
+
+
+def _wrong_with_segment(segment: Path) -> str | None:
+    if not segment.is_dir():
+        return "its directory is missing"
+    try:
+        header = (segment / _HEADER_FILE).read_bytes()
+        labels = (segment / _LABELS_FILE).read_bytes()
+        links = (segment / _LINKS_FILE).read_bytes()
+        elements = (segment / _ELEMENTS_FILE).stat().st_size
+        lengths = (segment / _LENGTHS_FILE).stat().st_size
+    except OSError as error:
+        return f"{Path(str(error.filename)).name} is missing"
+    if not (labels.startswith(_PICKLE_BEGINS) and labels.endswith(_PICKLE_ENDS)):
+        return f"{_LABELS_FILE} is cut off"
+    if len(header) != _HEADER_BYTES:
+        return f"{_HEADER_FILE} is cut off"
+    _, _, _, used, each = _HEADER.unpack_from(header)
+    if elements < used * each or lengths < used * _LENGTH_BYTES:
+        return f"{_ELEMENTS_FILE} is cut off"
+    place = 0
+    for _ in range(used):
+        if place + _LINK_LENGTH.size > len(links):
+            return f"{_LINKS_FILE} is cut off"
+        place += _LINK_LENGTH.size + _LINK_LENGTH.unpack_from(links, place)[0]
+    return None if place == len(links) else f"{_LINKS_FILE} is torn"
+
+
+def set_aside(directory: Path, reason: str) -> Path:
+    """Move damaged files away, note why beside them, and return where they are now; older
+    ones than the last two are deleted."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    target = directory.with_name(f"{_BROKEN}{stamp}")
+    directory.rename(target)
+    (target / "WHY").write_text(f"{reason}\n")
+    for old in were_set_aside(directory.parent)[:-_KEPT_BROKEN]:
+        shutil.rmtree(old)
+    return target
+
+
+def were_set_aside(data_dir: Path) -> list[Path]:
+    """Return the directories of damaged files, oldest first."""
+    return sorted(path for path in data_dir.glob(f"{_BROKEN}*") if path.is_dir())
 
 
 def sweep(directory: Path) -> int:

@@ -30,11 +30,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from memory_assets.errors import StoreBusy, StoreError
+from memory_assets.errors import StoreBusy, StoreDamaged, StoreError
+from memory_assets.stores import chroma_files
 
 _HOST = "127.0.0.1"
 _LOCK = "chroma.lock"
 _ENDPOINT = "chroma.endpoint.json"
+_PORT = "chroma.port"
 _LAST_USE = "chroma.last-use"
 _LOG = "chroma.log"
 _CLOSED = "chroma.closed.lock"
@@ -75,6 +77,7 @@ def ensure_running(data_dir: Path, idle_seconds: float) -> Endpoint:
     """Return the endpoint of this directory's server, starting it if there is none.
 
     Raises:
+        StoreDamaged: its files are damaged; they were set aside.
         StoreError: it did not start; the message names its log.
     """
     endpoint = running(data_dir)
@@ -145,8 +148,32 @@ def stop(data_dir: Path, timeout: float = 10.0) -> bool:
     return True
 
 
+def was_killed(data_dir: Path) -> bool:
+    """Whether the last server of this directory ended without taking leave (a crash, a kill,
+    a power cut), so that its files may be torn. Costs a stat where it did not."""
+    return (data_dir / _ENDPOINT).exists() and not _lock_is_held(data_dir)
+
+
+def set_aside_if_damaged(data_dir: Path, *, thoroughly: bool = False) -> str | None:
+    """Stop the server, look at its files, move them away if they are damaged, and return what
+    is wrong with them. `thoroughly` reads all of the database.
+
+    Raises:
+        StoreBusy: another process keeps them closed.
+    """
+    with closed_files(data_dir) as directory:
+        wrong = chroma_files.damage(directory)
+        if wrong is None and thoroughly:
+            wrong = chroma_files.wrong_within(directory)
+        if wrong is not None and directory.exists():
+            chroma_files.set_aside(directory, wrong)
+        (data_dir / _ENDPOINT).unlink(missing_ok=True)
+    return wrong
+
+
 def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
     data_dir.mkdir(parents=True, exist_ok=True)
+    _require_whole_files(data_dir)
     log = data_dir / _LOG
     command = [sys.executable, "-m", __name__, str(data_dir), str(idle_seconds)]
     with log.open("wb") as output:
@@ -171,9 +198,23 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
             break
         time.sleep(0.02)
     raise StoreError(
-        f"the Chroma server for {data_dir} did not start (see {log}). If its files are "
-        f"damaged, move {data_dir / 'chroma'} away and run `memory ingest`: it is rebuilt "
-        "from the lake without embedding again."
+        f"the Chroma server for {data_dir} did not start (see {log}): is the disk full, or not "
+        f"to be written? If its files are damaged, move {data_dir / 'chroma'} away and run "
+        "`memory ingest`: it is rebuilt from the lake without embedding again."
+    )
+
+
+def _require_whole_files(data_dir: Path) -> None:
+    """Move damaged files away, whoever comes first; the caller keeps other starters out."""
+    directory = data_dir / "chroma"
+    wrong = chroma_files.damage(directory)
+    if wrong is None or _lock_is_held(data_dir):
+        return
+    aside = chroma_files.set_aside(directory, wrong)
+    (data_dir / _ENDPOINT).unlink(missing_ok=True)
+    raise StoreDamaged(
+        f"Chroma's files were damaged ({wrong}) and are now in {aside}. Run `memory ingest`: the "
+        "collections are made again from the lake, without embedding."
     )
 
 
@@ -200,10 +241,18 @@ def _answers(endpoint: Endpoint) -> bool:
         connection.close()
 
 
-def _free_port() -> int:
+def _free_port(data_dir: Path) -> int:
+    """Return the port that this directory's server had last, so that others who were told it
+    find it again, or a free one where that is taken."""
+    with contextlib.suppress(OSError, ValueError), socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((_HOST, int((data_dir / _PORT).read_text())))
+        return int(probe.getsockname()[1])
     with socket.socket() as probe:
         probe.bind((_HOST, 0))
-        return int(probe.getsockname()[1])
+        port = int(probe.getsockname()[1])
+    (data_dir / _PORT).write_text(str(port))
+    return port
 
 
 def _stop_when_idle(data_dir: Path, idle_seconds: float) -> None:
@@ -241,7 +290,7 @@ def _serve(data_dir: Path, idle_seconds: float) -> int:
     (data_dir / _ENDPOINT).unlink(missing_ok=True)
     import chromadb_rust_bindings  # heavy, and only this process may load it on the directory
 
-    endpoint = Endpoint(os.getpid(), _free_port())
+    endpoint = Endpoint(os.getpid(), _free_port(data_dir))
     staging = data_dir / f"{_ENDPOINT}.staging"
     staging.write_text(json.dumps(asdict(endpoint)))
     staging.replace(data_dir / _ENDPOINT)

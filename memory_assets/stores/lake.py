@@ -2,8 +2,9 @@
 
     <lake>/<table>/project=<project>/<session>.parquet
 
-It accepts and returns redacted text only: a row whose model says `RedactedText` and
-that holds a plain `str` is refused before anything is written.
+A big file may have a tail beside it (`lake_files.py`); whoever reads through `Lake` sees
+them as one. It accepts and returns redacted text only: a row whose model says
+`RedactedText` and that holds a plain `str` is refused before anything is written.
 """
 
 from __future__ import annotations
@@ -12,11 +13,9 @@ import dataclasses
 import glob
 import os
 import re
-import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from contextlib import contextmanager
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -25,24 +24,23 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from memory_assets.errors import DamagedFile, NotFound, StoreError
-from memory_assets.redacted_text import RedactedText, require_redacted, seal
-from memory_assets.stores.schemas import Table
+from memory_assets.redacted_text import RedactedText
+from memory_assets.stores import lake_files
+from memory_assets.stores.lake_files import FileFacts, SessionRows
+from memory_assets.stores.lake_rows import (
+    arrow_batches,
+    redacted_columns,
+    rows_from_arrow,
+    texts_from_arrow,
+)
+from memory_assets.stores.schemas import EMBEDDING_DIMENSION, Table
+
+__all__ = ["FileFacts", "Lake", "Vectors", "redacted_columns", "redacted_values", "rows_from_arrow"]
 
 _PARTITION_PREFIX = "project="
-_STAGING_SUFFIX = ".staging"
-_BATCH_ROWS = 2_000
-
-
-@dataclasses.dataclass(frozen=True)
-class FileFacts:
-    """What was written: rows, bytes on disk, and a hash of the content."""
-
-    rows: int
-    bytes: int
-    output_hash: str
+_TAIL = ".tail"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +62,12 @@ class Lake:
     def path(self, table: Table, project: str, session_id: str) -> Path:
         """Return where a session's file is; names are percent-encoded where needed,
         so no project or session name can lead outside the lake."""
-        return self.partition_dir(table, project) / f"{_encoded(session_id)}.parquet"
+        return self.partition_dir(table, project) / f"{_encoded_session(session_id)}.parquet"
+
+    def files(self, table: Table, project: str, session_id: str) -> list[Path]:
+        """Return the files that hold a session's rows: none, one, or it and its tail."""
+        path = self.path(table, project, session_id)
+        return [each for each in (path, lake_files.tail_path(path)) if each.exists()]
 
     def partition_dir(self, table: Table, project: str) -> Path:
         """Return the directory of a project's files of one table."""
@@ -88,7 +91,12 @@ class Lake:
         directory = self.partition_dir(table, project)
         if not directory.is_dir():
             return []
-        return sorted(unquote(path.stem) for path in directory.glob("*.parquet"))
+        names = (entry.name for entry in os.scandir(directory))
+        return sorted(
+            unquote(name.removesuffix(lake_files.SUFFIX))
+            for name in names
+            if name.endswith(lake_files.SUFFIX) and not name.endswith(lake_files.TAIL_SUFFIX)
+        )
 
     def write(
         self,
@@ -99,50 +107,72 @@ class Lake:
         *,
         footer: Mapping[str, str] | None = None,
         extra: Mapping[str, Sequence[object]] | None = None,
+        keep: int = 0,
     ) -> FileFacts:
-        """Replace a session's file by `rows` (instances of the table's model).
+        """Replace a session's rows behind the first `keep` by `rows` (instances of the
+        table's model).
 
         Rows are consumed and written a batch at a time, so memory stays flat however
         long the session. `extra` fills the table's written columns; `footer`, looked at
-        after the last row, is kept as
-        Parquet metadata. The new file is complete before it takes the old one's place;
-        without any rows the old one is removed.
+        after the last row, is kept as Parquet metadata. The new file is complete before it
+        takes the old one's place; without any rows the old one is removed.
+
+        The hash of a file written whole is of its content. With `keep` it is chained, of
+        the hash before, `keep` and what is new: it tells changed from unchanged, but equal
+        content may have come about in another way and have another.
 
         Raises:
             TypeError: a text is not redacted.
             StoreError: the directory cannot be written; the old file is untouched.
+            NotFound, DamagedFile: there is no usable file of which rows could be kept.
         """
-        target = self.path(table, project, session_id)
-        staging = target.with_name(f"{target.name}.{os.getpid()}{_STAGING_SUFFIX}")
+        path = self.path(table, project, session_id)
+        content = blake2b(digest_size=16)
+        if keep:
+            before, _ = self.read_footer(table, project, session_id)
+            content.update(f"{before.output_hash}\0{keep}\0".encode())
+        parts = arrow_batches(table, rows, extra or {}, content)
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                facts = _write_batches(table, staging, rows, footer or {}, extra or {})
-                if facts.rows:
-                    staging.replace(target)
-                else:
-                    target.unlink(missing_ok=True)
-            finally:
-                staging.unlink(missing_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if keep:
+                return lake_files.write_behind(
+                    path, table.schema, keep, parts, footer or {}, content
+                )
+            return lake_files.write_whole(path, table.schema, parts, footer or {}, content)
+        except pa.ArrowInvalid as error:
+            raise _damaged(path, project, error) from None
         except OSError as error:
             raise StoreError(
-                f"cannot write {target}: {error.strerror or type(error).__name__}. "
+                f"cannot write {path}: {error.strerror or type(error).__name__}. "
                 "Free space or correct the permissions, then run the ingest again."
             ) from error
-        return facts
 
     def read(
-        self, table: Table, project: str, session_id: str, columns: list[str] | None = None
+        self,
+        table: Table,
+        project: str,
+        session_id: str,
+        columns: list[str] | None = None,
+        *,
+        skip: int = 0,
     ) -> pa.Table:
-        """Return a session's rows as an Arrow table.
+        """Return a session's rows behind the first `skip` as an Arrow table; costs the row
+        groups that hold them.
 
         Raises:
             NotFound: the session has no file in this table.
             StoreError: the file is not readable as Parquet.
         """
+        with self.opened(table, project, session_id) as rows:
+            return rows.read(columns, skip)
+
+    @contextmanager
+    def opened(self, table: Table, project: str, session_id: str) -> Iterator[SessionRows]:
+        """Give a session's file, open for reading; raises as `read` does."""
         path = self.path(table, project, session_id)
         try:
-            return pq.ParquetFile(path).read(columns=columns)
+            with lake_files.opened(path) as rows:
+                yield rows
         except FileNotFoundError:
             raise NotFound(f"no {table.name} of session {session_id} in {project}") from None
         except (pa.ArrowInvalid, OSError) as error:
@@ -152,53 +182,40 @@ class Lake:
         self, table: Table, project: str, session_id: str
     ) -> tuple[FileFacts, dict[str, str]]:
         """Return what a session's file says of itself, without reading its rows."""
-        path = self.path(table, project, session_id)
-        try:
-            metadata = pq.read_metadata(path)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise _damaged(path, project, error) from None
-        footer = {
-            name.decode(): value.decode()
-            for name, value in (metadata.metadata or {}).items()
-            if name != b"ARROW:schema"
-        }
-        facts = FileFacts(metadata.num_rows, path.stat().st_size, footer.get("output_hash", ""))
-        return facts, footer
+        with self.opened(table, project, session_id) as rows:
+            return rows.facts, rows.footer
 
-    def read_rows(self, table: Table, project: str, session_id: str) -> list[Any]:
+    def read_rows(self, table: Table, project: str, session_id: str, *, skip: int = 0) -> list[Any]:
         """Return a session's rows as instances of the table's model, in file order."""
-        return rows_from_arrow(table, self.read(table, project, session_id))
+        return rows_from_arrow(table, self.read(table, project, session_id, skip=skip))
 
     def read_texts(
-        self, table: Table, project: str, session_id: str
+        self, table: Table, project: str, session_id: str, *, skip: int = 0
     ) -> list[tuple[str, str, RedactedText]]:
         """Return (id, content_hash, text) of each row of a session."""
-        rows = self.read(table, project, session_id, ["id", "content_hash", "text"])
-        return [(row["id"], row["content_hash"], seal(row["text"])) for row in rows.to_pylist()]
+        columns = ["id", "content_hash", "text"]
+        return texts_from_arrow(self.read(table, project, session_id, columns, skip=skip))
 
-    def read_vectors(self, table: Table, project: str, session_id: str) -> Vectors:
+    def read_vectors(
+        self, table: Table, project: str, session_id: str, *, skip: int = 0
+    ) -> Vectors:
         """Return a session's rows of an embeddings table."""
-        rows = self.read(table, project, session_id)
+        rows = self.read(table, project, session_id, skip=skip)
         flat = pc.list_flatten(rows["vector"]).to_numpy()
         names: dict[str, list[Any]] = rows.drop_columns(["vector"]).to_pydict()
         return Vectors(
             ids=names["id"],
             content_hashes=names["content_hash"],
             embedder_ids=names["embedder_id"],
-            vectors=flat.reshape(len(rows), -1).astype(np.float32, copy=False),
+            vectors=flat.reshape(len(rows), EMBEDDING_DIMENSION).astype(np.float32, copy=False),
         )
 
-    def read_redacted_values(self, table: Table, project: str, session_id: str) -> Iterator[str]:
+    def read_redacted_values(
+        self, table: Table, project: str, session_id: str, *, skip: int = 0
+    ) -> Iterator[str]:
         """Yield each distinct value of each column of free text, as it lies on disk."""
         names = list(redacted_columns(table.model))
-        rows = self.read(table, project, session_id, names)
-        for name in names:
-            column: Any = rows[name]
-            while pa.types.is_list(column.type):
-                column = pc.list_flatten(column)
-            if pa.types.is_struct(column.type):
-                column = pc.struct_field(column, "text")
-            yield from pc.unique(column).to_pylist()
+        yield from redacted_values(table, self.read(table, project, session_id, names, skip=skip))
 
     def read_partition(
         self, table: Table, project: str, columns: list[str] | None = None
@@ -215,13 +232,13 @@ class Lake:
 
     def delete(self, table: Table, project: str, session_id: str) -> None:
         """Remove a session's file of one table, if it is there."""
-        self.path(table, project, session_id).unlink(missing_ok=True)
+        lake_files.remove(self.path(table, project, session_id))
 
     def remove_session(self, project: str, session_id: str) -> int:
         """Remove a session's files of every table that has a directory here, and what
         killed writers left of them; return how many files there were."""
-        name = re.escape(f"{_encoded(session_id)}.parquet")
-        own = re.compile(rf"{name}(\.\d+{re.escape(_STAGING_SUFFIX)})?")
+        name, end = re.escape(_encoded_session(session_id)), re.escape(lake_files.STAGING_SUFFIX)
+        own = re.compile(rf"{name}({re.escape(_TAIL)})?\.parquet(\.\d+{end})?")
         removed = 0
         for directory in self._directories_of(project):
             for path in list(directory.iterdir()):
@@ -244,20 +261,9 @@ class Lake:
     ) -> None:
         """Replace what a session's file says of itself; its rows stay as they are."""
         path = self.path(table, project, session_id)
-        rows = self.read(table, project, session_id)
-        kept = {
-            name: value
-            for name, value in (rows.schema.metadata or {}).items()
-            if name == b"ARROW:schema"
-        }
-        staging = path.with_name(f"{path.name}.{os.getpid()}{_STAGING_SUFFIX}")
-        try:
-            metadata = {**kept, **{name.encode(): text.encode() for name, text in footer.items()}}
-            amended = rows.replace_schema_metadata(metadata)
-            pq.write_table(amended, staging, compression="zstd", compression_level=3)
-            staging.replace(path)
-        finally:
-            staging.unlink(missing_ok=True)
+        with self.opened(table, project, session_id) as rows:
+            parts, output_hash = rows.parts(0, None), footer["output_hash"]
+            lake_files.write_whole(path, table.schema, parts, footer, output_hash)
 
     def size(self, table: Table, project: str) -> int:
         """Return the bytes on disk of a project's files of one table."""
@@ -265,15 +271,15 @@ class Lake:
         return sum(path.stat().st_size for path in directory.glob("*.parquet"))
 
 
-def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
-    """Return Arrow rows as instances of the table's model; free text is sealed."""
-    converters = _readers(table.model)
-    columns = [
-        [convert(value) for value in arrow.column(name).to_pylist()]
-        for name, convert in converters.items()
-    ]
-    model = table.model
-    return [model(*values) for values in zip(*columns, strict=True)]
+def redacted_values(table: Table, rows: pa.Table) -> Iterator[str]:
+    """Yield each distinct value of each column of free text in rows that were read."""
+    for name in redacted_columns(table.model):
+        column: Any = rows[name]
+        while pa.types.is_list(column.type):
+            column = pc.list_flatten(column)
+        if pa.types.is_struct(column.type):
+            column = pc.struct_field(column, "text")
+        yield from pc.unique(column).to_pylist()
 
 
 def _damaged(path: Path, project: str, error: Exception) -> DamagedFile:
@@ -288,110 +294,7 @@ def _encoded(name: str) -> str:
     return f"%2E{encoded[1:]}" if encoded.startswith(".") else encoded
 
 
-def _write_batches(
-    table: Table,
-    path: Path,
-    rows: Iterable[Any],
-    footer: Mapping[str, str],
-    extra: Mapping[str, Sequence[object]],
-) -> FileFacts:
-    content = blake2b(digest_size=16)
-    written = 0
-    iterator = iter(rows)
-    with pq.ParquetWriter(path, table.schema, compression="zstd", compression_level=3) as writer:
-        while batch := list(islice(iterator, _BATCH_ROWS)):
-            part = {name: values[written : written + len(batch)] for name, values in extra.items()}
-            arrow = _to_arrow(table, batch, part)
-            _add_content(content, table, arrow)
-            writer.write_table(arrow)
-            written += len(batch)
-        output_hash = content.hexdigest()
-        writer.add_key_value_metadata({**footer, "output_hash": output_hash})
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-    return FileFacts(written, path.stat().st_size, output_hash)
-
-
-def _to_arrow(table: Table, rows: Sequence[Any], extra: Mapping[str, Sequence[object]]) -> pa.Table:
-    redacted = redacted_columns(table.model)
-    columns: list[pa.Array[Any]] = []
-    for field in table.schema:
-        values: Sequence[object]
-        if field.name in table.written_columns:
-            values = extra[field.name]
-        else:
-            values = [getattr(row, field.name) for row in rows]
-            texts_of = redacted.get(field.name)
-            if texts_of is not None:
-                require_redacted(texts_of(values))
-        if pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type):
-            values = [_as_structs(items) for items in values]
-        columns.append(pa.array(values, type=field.type))
-    return pa.Table.from_arrays(columns, schema=table.schema)
-
-
-def _as_structs(items: Any) -> list[dict[str, Any]]:
-    return [dataclasses.asdict(item) for item in items]
-
-
-def _add_content(content: blake2b, table: Table, arrow: pa.Table) -> None:
-    kept = [name for name in arrow.column_names if name not in table.written_columns]
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, arrow.select(kept).schema) as stream:
-        stream.write_table(arrow.select(kept))
-    content.update(sink.getvalue())
-
-
-@cache
-def redacted_columns(model: type) -> dict[str, Any]:
-    """Map each column of redacted text to a function that yields its texts."""
-    found: dict[str, Any] = {}
-    for name, hint in typing.get_type_hints(model).items():
-        if hint is RedactedText:
-            found[name] = iter
-        elif typing.get_origin(hint) is tuple:
-            inner = typing.get_args(hint)[0]
-            if inner is RedactedText:
-                found[name] = _flatten
-            elif dataclasses.is_dataclass(inner):
-                found[name] = _flatten_errors
-    return found
-
-
-def _flatten(values: Sequence[Sequence[object]]) -> Iterator[object]:
-    return (text for value in values for text in value)
-
-
-def _flatten_errors(values: Sequence[Sequence[Any]]) -> Iterator[object]:
-    return (error.text for value in values for error in value)
-
-
-@cache
-def _readers(model: type) -> dict[str, Any]:
-    """Map each field of a model to the function that restores it from Arrow."""
-    readers: dict[str, Any] = {}
-    for name, hint in typing.get_type_hints(model).items():
-        if hint is RedactedText:
-            readers[name] = seal
-        elif typing.get_origin(hint) is tuple:
-            inner = typing.get_args(hint)[0]
-            readers[name] = _tuple_reader(inner)
-        else:
-            readers[name] = _as_is
-    return readers
-
-
-def _as_is(value: Any) -> Any:
-    return value
-
-
-def _tuple_reader(inner: type) -> Any:
-    if inner is RedactedText:
-        return lambda values: tuple(seal(value) for value in values or ())
-    if dataclasses.is_dataclass(inner):
-        readers = _readers(inner)
-        return lambda values: tuple(
-            inner(**{name: read(value[name]) for name, read in readers.items()})
-            for value in values or ()
-        )
-    return lambda values: tuple(values or ())
+def _encoded_session(session_id: str) -> str:
+    """Return a session's file name; none looks like that of another one's tail."""
+    encoded = _encoded(session_id)
+    return f"{encoded.removesuffix(_TAIL)}%2Etail" if encoded.endswith(_TAIL) else encoded

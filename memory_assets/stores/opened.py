@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from memory_assets.stores import chroma_server
 from memory_assets.stores.catalog import Catalog
 from memory_assets.stores.lake import Lake
 from memory_assets.stores.vectors import VectorStore, open_vectors
@@ -39,11 +38,10 @@ class Stores:
     def vectors(self) -> VectorStore:
         """The connection to Chroma. A local server that stopped meanwhile (idle, killed)
         is started again."""
-        url = self.chroma_url
-        if url is None:
-            url = chroma_server.ensure_running(self.data_dir, self._chroma_idle_seconds).url
-        if self._vectors is None or self._vectors.url != url:
+        if self._vectors is None:
             self._vectors = open_vectors(
-                self.data_dir, url=url, idle_seconds=self._chroma_idle_seconds
+                self.data_dir, url=self.chroma_url, idle_seconds=self._chroma_idle_seconds
             )
+        else:
+            self._vectors.find_server()
         return self._vectors

@@ -230,6 +230,79 @@ SESSION_SUMMARIES = Table(
     key="id",
 )
 
+OBSERVATIONS = Table(
+    "observations",
+    pa.schema(
+        [
+            _field("id", pa.string(), "`observation::<session>::<n>`, n from the anchor."),
+            _field("turn_id", pa.string(), "Turn in which it was complete."),
+            _field("turn_index", pa.int32(), "Human turn of the session, from 0."),
+            *_WHERE,
+            _field("agent_id", pa.string(), "Subagent whose record it is.", nullable=True),
+            _field("anchor_seq", pa.int64(), "Record that completed it, in its source file."),
+            _field("type", pa.string(), "bugfix, feature, refactor, change, decision, discovery."),
+            _field("title", pa.string(), "What it is, in one line."),
+            _field("narrative", pa.string(), "What happened, and why."),
+            _field("facts", _STRINGS, "Single statements, each true by itself."),
+            _field("concepts", _STRINGS, "What kind of knowledge it is, and programs it is about."),
+            _field("files_read", _STRINGS, "Files read for it."),
+            _field("files_modified", _STRINGS, "Files changed."),
+            _field("turn_ids", _STRINGS, "Turns that it comes from."),
+            _field("prompt_ids", _STRINGS, "Prompts of these turns."),
+            _field("timestamp", _UTC, "When it began.", nullable=True),
+            _field("ended_at", _UTC, "When it was complete.", nullable=True),
+            _field("git_branch", pa.string(), "Git branch at that moment."),
+            _field("text", pa.string(), "What is embedded and searched."),
+            _field("content_hash", pa.string(), "Hash of text."),
+            _field("observer_id", pa.string(), "Observer that made it."),
+        ]
+    ),
+    models.Observation,
+    key="id",
+)
+OBSERVATION_EMBEDDINGS = _embeddings_table("observation_embeddings")
+
+SESSION_COMMITS = Table(
+    "session_commits",
+    pa.schema(
+        [
+            _field("id", pa.string(), "`commit::<session>::<commit or pull request>`."),
+            _field("turn_id", pa.string(), "Turn that it comes from."),
+            _field("turn_index", pa.int32(), "Human turn of the session, from 0."),
+            *_WHERE,
+            _field("commit", pa.string(), "SHA, as long as is known; empty for a pull request."),
+            _field("subject", pa.string(), "First line of the commit's message, redacted."),
+            _field("branch", pa.string(), "Branch it was made on."),
+            _field("evidence", pa.string(), "trailer, printed, same-change, pull-request, ..."),
+            _field("score", pa.float64(), "How far the claim can be trusted, 0 to 1."),
+            _field("verified", pa.bool_(), "Whether git was asked and knows the commit."),
+            _field("from_commit", pa.string(), "The session's own commit that this one repeats."),
+            _field("pull_request", pa.string(), "Address of the pull request, if any."),
+            _field("files", _STRINGS, "Files of the commit, relative to the repository."),
+            _field("timestamp", _UTC, "When the session made it.", nullable=True),
+            _field("committed_at", _UTC, "When git says that it was made.", nullable=True),
+            _field("attribution_version", pa.string(), "Rules that made the claim."),
+        ]
+    ),
+    models.SessionCommit,
+    key="id",
+)
+
+COMMIT_LINKS = Table(
+    "commit_links",
+    pa.schema(
+        [
+            _field("id", pa.string(), "`link::<session>::<commit>`."),
+            _field("project", pa.string(), "Partition key: the project's directory name."),
+            _field("session_id", pa.string(), "Session that stands behind the commit."),
+            _field("commit", pa.string(), "SHA, in full where git knew it."),
+            _field("linked_at", _UTC, "When the human said so."),
+        ]
+    ),
+    models.CommitLink,
+    key="id",
+)
+
 TABLES = {
     table.name: table
     for table in (
@@ -241,5 +314,9 @@ TABLES = {
         PROMPT_EMBEDDINGS,
         SESSION_SUMMARIES,
         SUMMARY_EMBEDDINGS,
+        OBSERVATIONS,
+        OBSERVATION_EMBEDDINGS,
+        SESSION_COMMITS,
     )
 }
+"""The tables that assets make. `COMMIT_LINKS` is none of them: no ingest may rewrite it."""

@@ -1,32 +1,34 @@
 """Vectors in Chroma: collections, idempotent upserts, ids, nearest neighbours.
 
-The only module that imports chromadb (about 1 s of CPU), and only when a connection is
-made. It always speaks HTTP: to the server of `chroma_server.py`, or to `CHROMA_URL`.
+It always speaks HTTP: to the server of `chroma_server.py`, or to `CHROMA_URL`. Only this
+module and `chroma_connection.py` import chromadb (about 1 s of CPU), once it is needed.
 """
 
 from __future__ import annotations
 
-import os
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from memory_assets.errors import NotFound, StoreError, StoreMismatch
+from memory_assets.errors import NotFound, StoreMismatch
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
-from memory_assets.stores import chroma_server
+from memory_assets.stores.chroma_connection import ChromaConnection, chroma_errors
+from memory_assets.stores.other_collections import OtherCollection
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
     from chromadb.api.collection_configuration import CreateCollectionConfiguration
     from chromadb.api.models.Collection import Collection as ChromaCollection
+    from chromadb.api.types import GetResult
 
+Answer = TypeVar("Answer")
 Metadata = dict[str, str | int | float | bool]
 Where = dict[str, Any]
 
@@ -36,9 +38,12 @@ _READ_BATCH = 5_000
 
 _CONFIGURATION: CreateCollectionConfiguration = {"hnsw": {"space": "cosine"}}
 _REPLACEMENT, _REPLACED = ".replacement", ".replaced"
+_TRIES = 3
+"""A call may meet a swap and a restart; more than both at once is an error."""
 
 SUMMARIES = "session-summaries"
 PROMPTS = "user-prompts"
+OBSERVATIONS = "observations"
 
 
 def sessions_collection(agent: str) -> str:
@@ -69,14 +74,29 @@ class Neighbour:
 class VectorStore:
     """A connection to Chroma. Use `open_vectors`."""
 
-    def __init__(self, client: ClientAPI, url: str) -> None:
-        self._client = client
-        self.url = url
+    def __init__(self, connection: ChromaConnection) -> None:
+        self._connection = connection
+
+    @property
+    def url(self) -> str:
+        """Where Chroma is; a local server that was restarted may be elsewhere."""
+        return self._connection.url
+
+    def find_server(self) -> None:
+        """Make sure that somebody answers: a local server that stopped is started again."""
+        self._connection.find_server()
 
     def names(self) -> list[str]:
-        """Return the names of all collections, sorted."""
-        with _chroma_errors(self.url):
-            return sorted(collection.name for collection in self._client.list_collections())
+        """Return the names of all collections, sorted. One that is being swapped is there."""
+        there = self._stored()
+        return sorted(
+            {name.removesuffix(_REPLACED) for name in there if not name.endswith(_REPLACEMENT)}
+        )
+
+    def _stored(self) -> set[str]:
+        return self._connection.call(
+            lambda client: {collection.name for collection in client.list_collections()}
+        )
 
     def open(self, name: str, versions: CollectionVersions) -> Collection:
         """Return a collection for writing; it is created when it is not there.
@@ -84,18 +104,21 @@ class VectorStore:
         Raises:
             StoreMismatch: its vectors were made by another embedder.
         """
-        with _chroma_errors(self.url):
-            raw = self._client.get_or_create_collection(
+        self._put_back(name)
+        raw = self._connection.call(
+            lambda client: client.get_or_create_collection(
                 name,
                 metadata={**vars(versions), "incarnation": uuid.uuid4().hex},
                 configuration=_CONFIGURATION,
                 embedding_function=None,
             )
-            found = dict(raw.metadata or {})
-            _require_same_embedder(name, found, versions)
-            if {key: found.get(key) for key in vars(versions)} != vars(versions):
-                raw.modify(metadata={**found, **vars(versions)})
-        return Collection(raw, self.url)
+        )
+        found = dict(raw.metadata or {})
+        _require_same_embedder(name, found, versions)
+        if {key: found.get(key) for key in vars(versions)} != vars(versions):
+            amended = {**found, **vars(versions)}
+            self._connection.call(lambda client: raw.modify(metadata=amended))
+        return Collection(self._connection, name, raw)
 
     def get(self, name: str, versions: CollectionVersions | None = None) -> Collection:
         """Return a collection for reading.
@@ -104,65 +127,115 @@ class VectorStore:
             NotFound: there is none of that name.
             StoreMismatch: its vectors were made by another embedder than `versions` says.
         """
-        from chromadb.errors import NotFoundError
-
-        with _chroma_errors(self.url):
-            try:
-                raw = self._client.get_collection(name, embedding_function=None)
-            except NotFoundError:
-                raise NotFound(f"no collection {name}; run `memory ingest` first") from None
+        raw = _found(self._connection, name)
         if versions is not None:
             _require_same_embedder(name, dict(raw.metadata or {}), versions)
-        return Collection(raw, self.url)
+        return Collection(self._connection, name, raw)
+
+    def other(self, name: str) -> OtherCollection:
+        """Return a collection that somebody else may have made, or raise `NotFound`."""
+        return OtherCollection(self.get(name)._raw, partial(chroma_errors, self.url))
 
     def drop(self, name: str) -> None:
         """Delete a collection, if it is there."""
-        if name in self.names():
-            with _chroma_errors(self.url):
-                self._client.delete_collection(name)
+        for stored in {name, f"{name}{_REPLACED}"} & self._stored():
+            self._delete(stored)
 
-    def begin_replacement(self, name: str) -> Collection:
-        """Return an empty collection that `replace` can put in the place of `name`: of the
-        same versions and incarnation, so that nothing has to be indexed again for it.
+    def _delete(self, stored: str) -> None:
+        from chromadb.errors import NotFoundError
 
-        What an interrupted replacement left is taken up or dropped. Searches go on in the
-        old collection meanwhile.
+        with suppress(NotFoundError):
+            self._connection.call(lambda client: client.delete_collection(stored))
+
+    def _rename(self, stored: str, name: str) -> None:
+        self._connection.call(
+            lambda client: client.get_collection(stored, embedding_function=None).modify(name=name)
+        )
+
+    def _put_back(self, name: str) -> None:
+        """Undo a swap that ended half-way."""
+        there = self._stored()
+        if name not in there and f"{name}{_REPLACED}" in there:
+            self._rename(f"{name}{_REPLACED}", name)
+
+    def begin_replacement(
+        self, name: str, versions: CollectionVersions | None = None
+    ) -> Collection:
+        """Return an empty collection, of an incarnation of its own, that `replace` can put in
+        the place of `name`; of the same versions as that, unless others are given.
+
+        What an interrupted replacement left is dropped. Searches go on in the old collection.
 
         Raises:
-            NotFound: there is no such collection, nor a replacement that was begun.
+            NotFound: there is no such collection, and no versions are given.
         """
-        there = set(self.names())
+        metadata = dict(vars(versions) if versions else self.get(name)._raw.metadata or {})
+        metadata["incarnation"] = uuid.uuid4().hex
+        self.drop_leftovers(name)
         beside = f"{name}{_REPLACEMENT}"
-        model = next((known for known in (name, beside) if known in there), None)
-        if model is None:
-            raise NotFound(f"no collection {name}")
-        with _chroma_errors(self.url):
-            raw = self._client.get_collection(model, embedding_function=None)
-            metadata = dict(raw.metadata or {})
-            for leftover in {beside, f"{name}{_REPLACED}"} & there:
-                self._client.delete_collection(leftover)
-            raw = self._client.create_collection(
+        raw = self._connection.call(
+            lambda client: client.create_collection(
                 beside, metadata=metadata, configuration=_CONFIGURATION, embedding_function=None
             )
-        return Collection(raw, self.url)
+        )
+        return Collection(self._connection, beside, raw)
+
+    def drop_leftovers(self, name: str) -> None:
+        """Delete what an interrupted replacement of `name` left beside it."""
+        self._put_back(name)
+        for leftover in {f"{name}{_REPLACEMENT}", f"{name}{_REPLACED}"} & self._stored():
+            self._delete(leftover)
 
     def replace(self, name: str) -> None:
-        """Let the replacement of `name` take its place, and delete the old one. For some
-        milliseconds there is no collection of that name."""
-        old, new = f"{name}{_REPLACED}", f"{name}{_REPLACEMENT}"
-        with _chroma_errors(self.url):
-            if name in self.names():
-                self._client.get_collection(name, embedding_function=None).modify(name=old)
-            self._client.get_collection(new, embedding_function=None).modify(name=name)
-        self.drop(old)
+        """Let the replacement of `name` take its place, and delete the old one. Between the
+        two renamings readers find the old one under its other name."""
+        old = f"{name}{_REPLACED}"
+        if name in self._stored():
+            self._rename(name, old)
+        self._rename(f"{name}{_REPLACEMENT}", name)
+        self._delete(old)
+
+
+def _found(connection: ChromaConnection, name: str) -> ChromaCollection:
+    """Return the collection of a name, or the one that is about to be replaced."""
+    from chromadb.errors import NotFoundError
+
+    for stored in (name, f"{name}{_REPLACED}", name):
+        try:
+            return connection.call(partial(_get, stored))
+        except NotFoundError:
+            continue
+    raise NotFound(f"no collection {name}; run `memory ingest` first")
+
+
+def _get(stored: str, client: ClientAPI) -> ChromaCollection:
+    return client.get_collection(stored, embedding_function=None)
 
 
 class Collection:
-    """One Chroma collection, cosine space; ids are ours."""
+    """One Chroma collection, cosine space; ids are ours. It may be swapped for another, or
+    its server restarted: the next call finds what has its name then."""
 
-    def __init__(self, raw: ChromaCollection, url: str) -> None:
+    def __init__(self, connection: ChromaConnection, name: str, raw: ChromaCollection) -> None:
+        self._connection = connection
+        self._name = name
         self._raw = raw
-        self._url = url
+
+    def _ask(self, question: Callable[[ChromaCollection], Answer]) -> Answer:
+        import httpx
+        from chromadb.errors import ChromaError, InvalidArgumentError, InvalidDimensionException
+
+        for _ in range(_TRIES - 1):
+            try:
+                return question(self._raw)
+            except (InvalidArgumentError, InvalidDimensionException):
+                break  # what was asked is wrong, and stays so
+            except (httpx.TransportError, ChromaError):
+                # stopped, swapped, or deleted amid the call, which Chroma calls internal
+                self._connection.find_server()
+                self._raw = _found(self._connection, self._name)
+        with chroma_errors(self._connection.url):
+            return question(self._raw)
 
     @property
     def incarnation(self) -> str:
@@ -176,8 +249,7 @@ class Collection:
 
     def count(self) -> int:
         """Return the number of rows."""
-        with _chroma_errors(self._url):
-            return int(self._raw.count())
+        return int(self._ask(lambda raw: raw.count()))
 
     def upsert(
         self,
@@ -189,20 +261,19 @@ class Collection:
         """Insert or replace rows, in batches; repeating it changes nothing."""
         require_redacted(texts)
         for start in range(0, len(ids), UPSERT_BATCH):
-            end = start + UPSERT_BATCH
-            with _chroma_errors(self._url):
-                self._raw.upsert(
-                    ids=list(ids[start:end]),
-                    embeddings=vectors[start:end],
-                    documents=[str(text) for text in texts[start:end]],
-                    metadatas=list(metadatas[start:end]),
-                )
+            some = slice(start, start + UPSERT_BATCH)
+            batch: dict[str, Any] = {
+                "ids": list(ids[some]),
+                "embeddings": vectors[some],
+                "documents": [str(text) for text in texts[some]],
+                "metadatas": list(metadatas[some]),
+            }
+            self._ask(partial(_upsert, batch))
 
     def delete(self, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are ignored."""
         for start in range(0, len(ids), UPSERT_BATCH):
-            with _chroma_errors(self._url):
-                self._raw.delete(ids=list(ids[start : start + UPSERT_BATCH]))
+            self._ask(partial(_delete, list(ids[start : start + UPSERT_BATCH])))
 
     def row_hashes(self, where: Where) -> dict[str, str]:
         """Return the `row_hash` of each row that matches, by id."""
@@ -211,6 +282,13 @@ class Collection:
     def ids(self, where: Where) -> set[str]:
         """Return the ids of the rows that match."""
         return {row_id for row_id, _ in self._metadatas(where)}
+
+    def hashes_by_session(self, where: Where) -> dict[str, tuple[str, str]]:
+        """Return (session id, `row_hash`) of each row that matches, by id."""
+        return {
+            row_id: (str(meta.get("session_id", "")), str(meta.get("row_hash", "")))
+            for row_id, meta in self._metadatas(where)
+        }
 
     def keys_of(self, where: Where) -> dict[str, tuple[str, str]]:
         """Return (project, session id) of each row that matches, by id."""
@@ -222,10 +300,9 @@ class Collection:
     def _metadatas(self, where: Where) -> Iterator[tuple[str, Mapping[str, Any]]]:
         offset = 0
         while True:
-            with _chroma_errors(self._url):
-                page = self._raw.get(
-                    where=where, include=["metadatas"], limit=_READ_BATCH, offset=offset
-                )
+            page = self._ask(
+                partial(_page, where=where, include=["metadatas"], limit=_READ_BATCH, offset=offset)
+            )
             yield from zip(page["ids"], page["metadatas"] or [], strict=True)
             if len(page["ids"]) < _READ_BATCH:
                 return
@@ -235,13 +312,14 @@ class Collection:
         self, vector: npt.NDArray[np.float32], n: int, where: Where | None = None
     ) -> list[Neighbour]:
         """Return the `n` rows nearest to a unit vector, nearest first."""
-        with _chroma_errors(self._url):
-            answer = self._raw.query(
+        answer = self._ask(
+            lambda raw: raw.query(
                 query_embeddings=vector.reshape(1, -1),
                 n_results=n,
                 where=where,
                 include=["documents", "metadatas", "distances"],
             )
+        )
         return [
             Neighbour(row_id, 1.0 - float(distance), seal(text or ""), metadata or {})
             for row_id, distance, text, metadata in zip(
@@ -259,11 +337,13 @@ class Collection:
         """Return the `n` nearest among the rows with these ids, by exact dot product."""
         found: list[Neighbour] = []
         for start in range(0, len(ids), _READ_BATCH):
-            with _chroma_errors(self._url):
-                page = self._raw.get(
+            page = self._ask(
+                partial(
+                    _page,
                     ids=list(ids[start : start + _READ_BATCH]),
                     include=["embeddings", "documents", "metadatas"],
                 )
+            )
             if not page["ids"]:
                 continue
             similarities = np.asarray(page["embeddings"], dtype=np.float32) @ vector
@@ -281,6 +361,18 @@ class Collection:
         return found[:n]
 
 
+def _upsert(batch: dict[str, Any], raw: ChromaCollection) -> None:
+    raw.upsert(**batch)
+
+
+def _delete(ids: list[str], raw: ChromaCollection) -> None:
+    raw.delete(ids=ids)
+
+
+def _page(raw: ChromaCollection, **what: Any) -> GetResult:
+    return raw.get(**what)
+
+
 def open_vectors(data_dir: Path, *, url: str | None, idle_seconds: float) -> VectorStore:
     """Return a connection to `url`, or to this data directory's own server, started if
     need be.
@@ -288,51 +380,7 @@ def open_vectors(data_dir: Path, *, url: str | None, idle_seconds: float) -> Vec
     Raises:
         StoreError: nothing answers there.
     """
-    import chromadb
-    from chromadb.config import Settings as ChromaSettings
-
-    if url is None:
-        url = chroma_server.ensure_running(data_dir, idle_seconds).url
-    host, port, ssl = _address(url)
-    with _chroma_errors(url), _no_proxy_for_loopback():
-        client = chromadb.HttpClient(
-            host=host,
-            port=port,
-            ssl=ssl,
-            settings=ChromaSettings(anonymized_telemetry=False),
-        )
-    return VectorStore(client, url)
-
-
-def _address(url: str) -> tuple[str, int, bool]:
-    """Return host, port and whether to speak TLS."""
-    wrong = StoreError(f"MEMORY_CHROMA_URL is {url!r}; it should look like http://host:8000")
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise wrong from None
-    if parts.hostname is None or parts.scheme not in ("http", "https"):
-        raise wrong
-    ssl = parts.scheme == "https"
-    return parts.hostname, port or (443 if ssl else 8000), ssl
-
-
-@contextmanager
-def _no_proxy_for_loopback() -> Iterator[None]:
-    """Keep a client that is made meanwhile from asking the environment's proxy for a
-    server on this machine; chromadb has no option for it."""
-    before = {name: os.environ.get(name) for name in ("no_proxy", "NO_PROXY")}
-    listed = before["no_proxy"] or before["NO_PROXY"] or ""
-    os.environ.update(dict.fromkeys(before, f"{listed},127.0.0.1,localhost".lstrip(",")))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    return VectorStore(ChromaConnection(data_dir, url, idle_seconds))
 
 
 def _require_same_embedder(
@@ -344,19 +392,3 @@ def _require_same_embedder(
             f"the settings ask for {versions.embedder_id}. Set MEMORY_EMBEDDER back, or run "
             "`memory ingest --full` to embed everything again."
         )
-
-
-@contextmanager
-def _chroma_errors(url: str) -> Iterator[None]:
-    """Translate chromadb's and httpx's errors; their messages may quote a request's
-    body, so only their type is told, and a traceback does not show them."""
-    import httpx
-    from chromadb.errors import ChromaError
-
-    try:
-        yield
-    except (httpx.HTTPError, ChromaError, ValueError) as error:
-        raise StoreError(
-            f"Chroma at {url} failed ({type(error).__name__}). Check that it runs "
-            "(`memory status`), then run the command again."
-        ) from None

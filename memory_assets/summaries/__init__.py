@@ -1,16 +1,17 @@
 """One summary per session, without an LLM.
 
-Belongs here: what a summarizer is (`Summarizer`), what it is given (`SessionTurns`), and
-the extractive one, which picks sentences and facts that stand in the session. Does not:
-reading, redacting, cutting into turns, storing. Text goes in and comes out as
+Belongs here: what a summarizer is (`Summarizer`), and the extractive one, which picks
+sentences and facts that stand in the session (`sessions/` finds them). Does not: reading,
+redacting, cutting into turns, storing. Text goes in and comes out as
 `RedactedText`. docs/summaries.md says what each field is made of, and how often it errs.
 """
 
 from __future__ import annotations
 
 from memory_assets.errors import ConfigurationError
+from memory_assets.sessions import SessionTurns, session_turns
+from memory_assets.summaries.base import Summarizer
 from memory_assets.summaries.extractive import ExtractiveSummarizer
-from memory_assets.summaries.session import SessionTurns, Summarizer, session_turns
 
 _SUMMARIZERS: dict[str, type[ExtractiveSummarizer]] = {"extractive": ExtractiveSummarizer}
 

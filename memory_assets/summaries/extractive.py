@@ -8,16 +8,16 @@ from datetime import datetime
 
 from memory_assets.models import Summary
 from memory_assets.redacted_text import RedactedText, compose, join
+from memory_assets.sessions.commands import commands
+from memory_assets.sessions.commits import commits
+from memory_assets.sessions.failures import RESOLVED, errors_met
+from memory_assets.sessions.files import touched
+from memory_assets.sessions.phrases import EMPTY, base_name, distinct, listing, shorten
+from memory_assets.sessions.session import SessionTurns
+from memory_assets.sessions.statements import all_said
 from memory_assets.summaries import findings, outcomes, prompts
-from memory_assets.summaries.commands import commands
-from memory_assets.summaries.commits import commits
-from memory_assets.summaries.failures import RESOLVED, errors_met
-from memory_assets.summaries.files import touched
-from memory_assets.summaries.phrases import EMPTY, base_name, distinct, listing, shorten
-from memory_assets.summaries.session import SessionTurns
-from memory_assets.summaries.statements import all_said
 
-EXTRACTIVE_ID = "extractive-1"
+EXTRACTIVE_ID = "extractive-2"
 TEXT_LIMIT = 880
 """One window of the embedder: at most 256 word pieces in 98% of the real sessions."""
 

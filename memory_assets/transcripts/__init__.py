@@ -7,7 +7,15 @@ error or report carries text of a transcript.
 """
 
 from memory_assets.transcripts.base import BadLine, Known, Reader, ReadReport, Source
-from memory_assets.transcripts.fingerprints import file_fingerprint
+from memory_assets.transcripts.checkpoint import FROM_THE_START, Checkpoint, Resume
+from memory_assets.transcripts.claude_history import HISTORY_FILE
+from memory_assets.transcripts.fields import mark
+from memory_assets.transcripts.fingerprints import (
+    Fingerprint,
+    begins_with,
+    file_fingerprint,
+    take_fingerprint,
+)
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,
     READERS,
@@ -18,16 +26,24 @@ from memory_assets.transcripts.registry import (
 )
 
 __all__ = [
+    "FROM_THE_START",
+    "HISTORY_FILE",
     "READERS",
     "READER_VERSIONS",
     "BadLine",
+    "Checkpoint",
+    "Fingerprint",
     "Known",
     "ReadReport",
     "Reader",
+    "Resume",
     "Source",
+    "begins_with",
     "discover",
     "file_fingerprint",
+    "mark",
     "read_session",
     "reader_by_agent",
     "reader_for",
+    "take_fingerprint",
 ]

@@ -40,7 +40,6 @@ class Assembler:
     def __init__(self, source: Source, report: ReadReport) -> None:
         self._source = source
         self._report = report
-        self._seq = 0
 
     def record(self, frame: Frame, role: Role, kind: Kind, text: str, **details: Any) -> Record:
         """Return the next record; `details` are further fields of `Record`.
@@ -54,7 +53,7 @@ class Assembler:
             agent=source.agent,
             session_id=source.session_id,
             agent_id=source.agent_id,
-            seq=self._seq,
+            seq=self._report.blocks,
             record_uuid=frame.record_uuid,
             parent_uuid=frame.parent_uuid,
             byte_start=frame.byte_start,
@@ -71,7 +70,6 @@ class Assembler:
             message_id=frame.message_id,
             **details,
         )
-        self._seq += 1
         self._report.blocks += 1
         if kind == "prompt":
             self._report.prompts += 1

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from memory_assets.models import Record
+from memory_assets.transcripts.checkpoint import FROM_THE_START, Checkpoint, Extent, Resume
 
 MAX_LISTED_BAD_LINES = 1_000
 MAX_DISTINCT = 500
@@ -108,6 +109,18 @@ class ReadReport:
     copied: int = 0
     """Objects that the format itself shows to be copied from another session."""
 
+    at: Extent = (0, 0)
+    """The object that is being read."""
+    origins: set[Extent] = field(default_factory=set)
+    """Objects that were the first to name a directory, version or session."""
+    passed_over: list[int] = field(default_factory=list)
+    """Marks of ids whose objects gave no `Record`, of this reading alone."""
+    passed_over_before: int = 0
+    """How many of them stand before the checkpoint."""
+    checkpoint: Checkpoint | None = None
+    """Where reading can go on when the file has grown; set when its last complete line
+    was read. `Record`s that are yielded after that are provisional: they are read again."""
+
     def add_bad_line(self, bad_line: BadLine) -> None:
         """Count `bad_line`, and list it unless too many are listed already."""
         self.bad_line_count += 1
@@ -124,12 +137,29 @@ class ReadReport:
 
     def see_session(self, session_id: str) -> None:
         """Count an object that names `session_id` as its session."""
+        known = self.own_session_ids
+        if session_id not in known and len(known) < MAX_DISTINCT:
+            self.origins.add(self.at)
         _count(self.own_session_ids, session_id)
 
     def see_version(self, version: str) -> None:
         """Note a version of the agent."""
-        if version and len(self.agent_versions) < MAX_DISTINCT:
-            self.agent_versions.add(version)
+        known = self.agent_versions
+        if version and version not in known and len(known) < MAX_DISTINCT:
+            known.add(version)
+            self.origins.add(self.at)
+
+    def see_cwd(self, cwd: str) -> None:
+        """Note a working directory; the first one counts."""
+        if cwd and not self.first_cwd:
+            self.first_cwd = cwd
+            self.origins.add(self.at)
+
+    def see_parent(self, session_id: str | None) -> None:
+        """Note the session that this one was forked from; the first one counts."""
+        if session_id and self.parent_session is None:
+            self.parent_session = session_id
+            self.origins.add(self.at)
 
     def see_time(self, timestamp: datetime) -> None:
         """Widen the time span to include `timestamp`."""
@@ -170,8 +200,14 @@ class Reader(Protocol):
         What vanishes or cannot be read during the walk is left out, never raised.
         """
 
-    def read(self, source: Source, report: ReadReport) -> Iterator[Record]:
+    def read(
+        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
+    ) -> Iterator[Record]:
         """Yield the records of `source.path` in file order, filling `report`.
 
-        Raises `TranscriptError` if the file cannot be opened or read.
+        Raises `TranscriptError` if the file cannot be opened or read, and `ResumeFailed` if
+        it cannot be gone on with where `resume` says.
         """
+
+    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
+        """Yield the records of the objects that stand at these places, each by itself."""

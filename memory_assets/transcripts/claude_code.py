@@ -13,12 +13,14 @@ What the records mean: `claude_records.py`, `claude_prompts.py`, `claude_queue.p
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.transcripts.base import Known, ReadReport, Source
+from memory_assets.transcripts.checkpoint import FROM_THE_START, Extent, Resume
+from memory_assets.transcripts.claude_history import HISTORY_FILE, HistorySession, lost_sessions
 from memory_assets.transcripts.claude_records import ClaudeSession
 from memory_assets.transcripts.discovery import (
     UNKNOWN_PROJECT,
@@ -33,11 +35,11 @@ from memory_assets.transcripts.lines import (
     clean_text,
     head_objects,
     read_head,
-    read_objects,
 )
+from memory_assets.transcripts.resuming import read_with, records_at
 
 _SUFFIX = ".jsonl"
-_NOT_TRANSCRIPTS = frozenset({"journal.jsonl", "history.jsonl"})
+_NOT_TRANSCRIPTS = frozenset({"journal.jsonl", HISTORY_FILE})
 _AGENT = "agent-"
 _IDLE_AGENTS = ("agent-aprompt_suggestion-", "agent-acompact-")
 _SUBAGENT_DEPTH = 4
@@ -65,19 +67,32 @@ class ClaudeCodeReader:
         return _identify(path, lambda: head)
 
     def discover(self, root: Path, known: Known) -> Iterator[Source]:
-        """Yield sessions and subagents of each project, from `~/.claude` or its `projects`."""
+        """Yield sessions and subagents of each project, from `~/.claude` or its `projects`,
+        then those of which only the history beside it is left."""
         if (root / "projects").is_dir():
             root = root / "projects"
+        present: set[str] = set()
         for project in entries(root):
             if is_directory(project):
-                yield from self._project(project, known)
+                for source in self._project(project, known):
+                    present.add(source.session_id)
+                    yield source
+        if root.name == "projects":
+            yield from lost_sessions(root.parent / HISTORY_FILE, present, self.agent)
 
-    def read(self, source: Source, report: ReadReport) -> Iterator[Record]:
+    def read(
+        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
+    ) -> Iterator[Record]:
         """Yield the records of `source.path`, queued prompts where the agent took them."""
-        session = ClaudeSession(source, report)
-        for start, end, record in read_objects(source.path, report):
-            yield from session.take(record, start, end)
-        yield from session.end()
+        if source.path.name == HISTORY_FILE:
+            return read_with(lambda _: HistorySession(source, report), source, report, resume)
+        return read_with(lambda seen: ClaudeSession(source, report, seen), source, report, resume)
+
+    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
+        """Yield the records of the objects that stand at these places, each by itself."""
+        if source.path.name == HISTORY_FILE:
+            return records_at(lambda _: HistorySession(source, ReadReport()), source, extents)
+        return records_at(lambda _: ClaudeSession(source, ReadReport()), source, extents)
 
     def _project(self, project: os.DirEntry[str], known: Known) -> Iterator[Source]:
         for entry in entries(project.path):

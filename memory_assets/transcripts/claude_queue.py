@@ -27,11 +27,16 @@ were still queued.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory_assets.transcripts.assembly import Frame
-from memory_assets.transcripts.claude_prompts import Said
+from memory_assets.transcripts.checkpoint import Extent
+from memory_assets.transcripts.claude_prompts import Said, classify_queued
+from memory_assets.transcripts.fields import derived_id, mark, text_field
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.rendering import content_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,19 @@ MACHINE = "queued-machine-text"
 MAX_WAITING = 1_000
 
 
+def queued_text(record: JsonObject, frame: Frame) -> Queued:
+    """Return the text that an `enqueue` record puts into the queue."""
+    said = classify_queued(content_text(record.get("content")))
+    frame.record_uuid = derived_id("queued", text_field(record, "timestamp"), said.text)
+    if said.kind != "prompt":
+        said = said._replace(text="")
+    return Queued(said, frame)
+
+
+def _place(item: Queued) -> Extent:
+    return item.frame.byte_start, item.frame.byte_end
+
+
 def _left_over(item: Queued) -> Settled:
     return Settled(item, "" if item.is_human else MACHINE)
 
@@ -71,7 +89,7 @@ class PromptQueue:
         self._waiting: list[Queued] = []
         self._removed: list[Queued] = []
         self._dequeued: list[Queued] = []
-        self._emitted: Counter[str] = Counter()
+        self._emitted: Counter[int] = Counter()
 
     def enqueue(self, queued: Queued) -> list[Settled]:
         """Note a text that was typed or notified; settles the oldest of too many."""
@@ -111,8 +129,8 @@ class PromptQueue:
         Returns what that settles, and whether `text` has been emitted already.
         """
         settled = self._drop(self._removed, text)
-        if not settled and self._emitted[text]:
-            self._emitted[text] -= 1
+        if not settled and self._emitted[mark(text)]:
+            self._emitted[mark(text)] -= 1
             return [], True
         return settled or self._drop(self._waiting, text), False
 
@@ -121,7 +139,7 @@ class PromptQueue:
         if not self._removed:
             return []
         settled = [Settled(item, "") for item in self._removed]
-        self._emitted.update(item.said.text for item in self._removed)
+        self._emitted.update(mark(item.said.text) for item in self._removed)
         self._removed = []
         return settled
 
@@ -131,6 +149,22 @@ class PromptQueue:
         self._removed, self._dequeued = [], []
         self._waiting.clear()
         return [_left_over(item) for item in left]
+
+    def state(self) -> dict[str, Any]:
+        """Return where each text that is held stands, and marks of those emitted."""
+        return {
+            "waiting": [_place(item) for item in self._waiting],
+            "removed": [_place(item) for item in self._removed],
+            "dequeued": [_place(item) for item in self._dequeued],
+            "emitted": list((+self._emitted).items()),
+        }
+
+    def restore(self, state: Mapping[str, Any], queued: Callable[[Extent], Queued]) -> None:
+        """Take on a state; `queued` reads a text again."""
+        self._waiting = [queued((start, end)) for start, end in state["waiting"]]
+        self._removed = [queued((start, end)) for start, end in state["removed"]]
+        self._dequeued = [queued((start, end)) for start, end in state["dequeued"]]
+        self._emitted = Counter(dict(state["emitted"]))
 
     @staticmethod
     def _drop(items: list[Queued], text: str) -> list[Settled]:

@@ -12,14 +12,17 @@ sessions are two titles.
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from typing import Any
 
 from memory_assets.models import Kind, Record, Role
 from memory_assets.transcripts.assembly import EMPTY, UNKNOWN_TYPE, Assembler, Frame, Outcome
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.calls import Call, OpenCalls
+from memory_assets.transcripts.checkpoint import Extent
+from memory_assets.transcripts.claude_envelope import Envelopes
 from memory_assets.transcripts.claude_prompts import Said, classify_queued, classify_record
-from memory_assets.transcripts.claude_queue import PromptQueue, Queued, Settled
+from memory_assets.transcripts.claude_queue import PromptQueue, Queued, Settled, queued_text
 from memory_assets.transcripts.claude_types import (
     ATTACHMENT_NOISE,
     NOISE,
@@ -29,8 +32,8 @@ from memory_assets.transcripts.claude_types import (
 )
 from memory_assets.transcripts.fields import (
     derived_id,
+    mark,
     object_field,
-    parse_time,
     safe_id,
     safe_name,
     text_field,
@@ -38,22 +41,28 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.rendering import content_text, paths_in, render_input, render_value
+from memory_assets.transcripts.resuming import Fetch
 
 
 class ClaudeSession:
-    """The state of reading one file: open calls, the prompt queue, what was seen before."""
+    """The state of reading one file: open calls, the prompt queue, what was seen before.
 
-    def __init__(self, source: Source, report: ReadReport) -> None:
+    `seen` holds the marks of the records that an earlier reading of the file met.
+    """
+
+    def __init__(
+        self, source: Source, report: ReadReport, seen: Container[int] = frozenset()
+    ) -> None:
         self._source = source
         self._report = report
         self._assembler = Assembler(source, report)
         self._calls = OpenCalls()
         self._queue = PromptQueue()
-        self._uuids: set[int] = set()
-        self._latest: dict[str, str] = {}
+        self._envelopes = Envelopes(source, report)
+        self._seen_before = seen
+        self._seen: set[int] = set()
+        self._latest: dict[str, int] = {}
         self._message_id = ""
-        self._origin = ""
-        self._forked = False
 
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
@@ -63,7 +72,7 @@ class ClaudeSession:
         if name in NOISE:
             report.dropped[NOISE[name]] += 1
             return []
-        frame = self._frame(record, start, end)
+        frame = self._envelopes.frame(record, start, end)
         if name in SPOKEN:
             return self._spoken(name, record, frame)
         if name == "queue-operation":
@@ -82,47 +91,61 @@ class ClaudeSession:
 
     def end(self) -> list[Record]:
         """Return the prompts that were still in the queue; settle what was copied."""
-        report = self._report
-        if not self._forked and self._source.session_id not in report.own_session_ids:
-            # No record is the file's own: it was renamed, not forked.
-            report.copied, report.parent_session = 0, None
+        self._envelopes.end()
         return self._release(self._queue.end())
 
-    def _frame(self, record: JsonObject, start: int, end: int) -> Frame:
-        report = self._report
-        timestamp = parse_time(record.get("timestamp"))
-        if timestamp is not None:
-            report.see_time(timestamp)
-        cwd = text_field(record, "cwd")
-        if cwd and not report.first_cwd:
-            report.first_cwd = cwd
-        version = safe_name(text_field(record, "version"))
-        report.see_version(version)
-        self._origin = safe_id(record.get("sessionId"))
-        if self._origin:
-            report.see_session(self._origin)
-        return Frame(
-            byte_start=start,
-            byte_end=end,
-            record_uuid=safe_id(record.get("uuid")),
-            timestamp=timestamp,
-            parent_uuid=safe_id(record.get("parentUuid")) or None,
-            cwd=cwd,
-            git_branch=text_field(record, "gitBranch"),
-            agent_version=version,
-            is_sidechain=self._source.agent_id is not None or record.get("isSidechain") is True,
-        )
+    def state(self) -> dict[str, Any]:
+        """Return the state without text."""
+        return {
+            "calls": self._calls.state(),
+            "queue": self._queue.state(),
+            "latest": dict(self._latest),
+            "message_id": self._message_id,
+            "forked": self._envelopes.forked,
+        }
+
+    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
+        """Take on a state; what was queued is read again."""
+
+        def queued(at: Extent) -> Queued:
+            record = fetch(at)
+            return queued_text(record, self._envelopes.frame(record, *at))
+
+        def call(at: Extent, call_id: str) -> Call | None:
+            content = object_field(fetch(at), "message").get("content")
+            blocks = content if isinstance(content, list) else []
+            made = [_call(block) for block in blocks if isinstance(block, dict)]
+            return next((known for made_id, known in reversed(made) if made_id == call_id), None)
+
+        self._calls.restore(state["calls"], call)
+        self._queue.restore(state["queue"], queued)
+        self._latest = dict(state["latest"])
+        self._message_id = state["message_id"]
+        self._envelopes.forked = state["forked"]
 
     def _spoken(self, name: str, record: JsonObject, frame: Frame) -> list[Record]:
         if not frame.record_uuid:
             frame.record_uuid = derived_id(
                 name, text_field(record, "timestamp"), render_value(record.get("message", record))
             )
-        mark = hash(frame.record_uuid)
-        if mark in self._uuids:
+        if self._met(frame.record_uuid):
             return self._assembler.settle("duplicate-uuid")
-        self._uuids.add(mark)
-        self._note_origin(record)
+        self._envelopes.note_origin(record)
+        uuid = frame.record_uuid
+        made = self._by_type(name, record, frame)
+        if not any(block.record_uuid == uuid for block in made):
+            self._report.passed_over.append(mark(uuid))
+        return made
+
+    def _met(self, record_uuid: str) -> bool:
+        """Return whether a record with this id was met before; it is from now on."""
+        known = mark(record_uuid)
+        if known in self._seen or known in self._seen_before:
+            return True
+        self._seen.add(known)
+        return False
+
+    def _by_type(self, name: str, record: JsonObject, frame: Frame) -> list[Record]:
         if name == "assistant":
             released = self._agent_spoke(record, frame)
             return released + self._assembler.settle(self._assistant(record, frame))
@@ -131,17 +154,6 @@ class ClaudeSession:
         if name == "system":
             return self._assembler.settle(self._system(record, frame))
         return self._attachment(record, frame)
-
-    def _note_origin(self, record: JsonObject) -> None:
-        """Note whether this record was copied from another session: a fork or an old resume."""
-        if self._source.agent_id is not None:
-            return
-        forked_from = safe_id(object_field(record, "forkedFrom").get("sessionId"))
-        if forked_from or (self._origin and self._origin != self._source.session_id):
-            self._report.copied += 1
-            if self._report.parent_session is None:
-                self._report.parent_session = forked_from or self._origin
-            self._forked = self._forked or bool(forked_from)
 
     # --- assistant ---------------------------------------------------------------------
 
@@ -188,21 +200,17 @@ class ClaudeSession:
         return []
 
     def _tool_use(self, block: JsonObject, frame: Frame) -> Record:
-        given = block.get("input")
-        name = text_field(block, "name")
-        command = text_field(given, "command") if isinstance(given, dict) else ""
-        call = Call(name, paths_in(given), command)
-        call_id = safe_id(block.get("id"))
-        self._calls.open(call_id, call)
+        call_id, call = _call(block)
+        self._calls.open(call_id, call, (frame.byte_start, frame.byte_end))
         return self._assembler.record(
             frame,
             "assistant",
             "tool_use",
-            render_input(given),
-            tool_name=name,
+            render_input(block.get("input")),
+            tool_name=call.tool_name,
             tool_use_id=call_id,
             paths=call.paths,
-            command=command,
+            command=call.command,
         )
 
     # --- user --------------------------------------------------------------------------
@@ -326,17 +334,18 @@ class ClaudeSession:
         text = text_field(record, "summary")
         frame.parent_uuid = safe_id(record.get("leafUuid")) or None
         frame.record_uuid = derived_id("summary", frame.parent_uuid or "", text)
-        mark = hash(frame.record_uuid)
-        if mark in self._uuids:
+        if self._met(frame.record_uuid):
             return "repeated"
-        self._uuids.add(mark)
-        return self._one(frame, "system", "summary", text, subtype="leaf-summary")
+        made = self._one(frame, "system", "summary", text, subtype="leaf-summary")
+        if not made:
+            self._report.passed_over.append(mark(frame.record_uuid))
+        return made
 
     def _repeated(self, frame: Frame, kind: Kind, subtype: str, text: str) -> Outcome:
         """Session metadata, written again and again: only its changes are kept."""
-        if self._latest.get(subtype) == text:
+        if self._latest.get(subtype) == mark(text):
             return "repeated"
-        self._latest[subtype] = text
+        self._latest[subtype] = mark(text)
         frame.record_uuid = derived_id(subtype, self._source.session_id, text)
         return self._one(frame, "system", kind, text, subtype=subtype)
 
@@ -344,12 +353,7 @@ class ClaudeSession:
         operation = record.get("operation")
         text = content_text(record.get("content"))
         if operation == "enqueue":
-            said = classify_queued(text)
-            stamp = text_field(record, "timestamp")
-            frame.record_uuid = derived_id("queued", stamp, said.text)
-            if said.kind != "prompt":
-                said = said._replace(text="")
-            return self._release(self._queue.enqueue(Queued(said, frame)))
+            return self._release(self._queue.enqueue(queued_text(record, frame)))
         settled: list[Settled] = []
         if operation == "remove":
             settled = self._queue.remove()
@@ -377,6 +381,14 @@ class ClaudeSession:
         if not text.strip():
             return []
         return [self._assembler.record(frame, role, kind, text, **details)]
+
+
+def _call(block: JsonObject) -> tuple[str, Call]:
+    """Return the id and the call of a block that calls a tool."""
+    given = block.get("input")
+    command = text_field(given, "command") if isinstance(given, dict) else ""
+    call = Call(text_field(block, "name"), paths_in(given), command)
+    return safe_id(block.get("id")), call
 
 
 def _is_tool_result(block: Any) -> bool:

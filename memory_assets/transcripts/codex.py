@@ -10,18 +10,20 @@ What the lines mean: `codex_records.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.transcripts.base import Known, ReadReport, Source
+from memory_assets.transcripts.checkpoint import FROM_THE_START, Extent, Resume
 from memory_assets.transcripts.codex_records import CodexSession
 from memory_assets.transcripts.codex_types import BARE_ITEMS
 from memory_assets.transcripts.discovery import project_of, walk_jsonl
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
-from memory_assets.transcripts.lines import JsonObject, head_objects, read_head, read_objects
+from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.resuming import read_with, records_at
 
 _FOLDERS = ("sessions", "archived_sessions")
 _DEPTH = 3
@@ -68,12 +70,15 @@ class CodexReader:
                 seen.add(key)
                 yield source
 
-    def read(self, source: Source, report: ReadReport) -> Iterator[Record]:
+    def read(
+        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
+    ) -> Iterator[Record]:
         """Yield the records of `source.path`, each message once."""
-        session = CodexSession(source, report)
-        for start, end, line in read_objects(source.path, report):
-            yield from session.take(line, start, end)
-        yield from session.end()
+        return read_with(lambda _: CodexSession(source, report), source, report, resume)
+
+    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
+        """Yield the records of the objects that stand at these places, each by itself."""
+        return records_at(lambda _: CodexSession(source, ReadReport()), source, extents)
 
     def _walk(self, folder: Path, known: Known) -> Iterator[Source]:
         for entry, size, mtime_ns in walk_jsonl(folder, _DEPTH):

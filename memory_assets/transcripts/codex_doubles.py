@@ -14,12 +14,17 @@ gives the same prompts as the whole.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from memory_assets.transcripts.assembly import Frame
+from memory_assets.transcripts.checkpoint import Extent
 from memory_assets.transcripts.claude_prompts import Said
+from memory_assets.transcripts.fields import mark
 
 _REMEMBERED = 64
+_NOTHING = mark("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +35,32 @@ class Held:
     frame: Frame
 
 
+def _place(held: Held) -> Extent:
+    return held.frame.byte_start, held.frame.byte_end
+
+
 class RecentTexts:
     """The last texts of one stream, each to be matched once."""
 
-    def __init__(self) -> None:
-        self._marks: OrderedDict[int, None] = OrderedDict()
+    def __init__(self, marks: Iterable[int] = ()) -> None:
+        self._marks: OrderedDict[int, None] = OrderedDict.fromkeys(marks)
+
+    def marks(self) -> list[int]:
+        """Return marks of the texts, oldest first."""
+        return list(self._marks)
 
     def add(self, text: str) -> None:
         """Remember `text`."""
-        self._marks[hash(text.strip())] = None
+        self._marks[mark(text.strip())] = None
         if len(self._marks) > _REMEMBERED:
             self._marks.popitem(last=False)
 
     def match(self, text: str) -> bool:
         """Return whether `text` is remembered, and forget it."""
-        mark = hash(text.strip())
-        if mark not in self._marks:
+        known = mark(text.strip())
+        if known not in self._marks:
             return False
-        del self._marks[mark]
+        del self._marks[known]
         return True
 
 
@@ -59,8 +72,8 @@ class Doubles:
         self._user_item: Held | None = None
         self._items_kept = RecentTexts()
         self._events_kept = RecentTexts()
-        self._just_submitted = ""
-        self._without_item = ""
+        self._just_submitted = _NOTHING
+        self._without_item = _NOTHING
         self._events_exist = False
 
     def agent_event(self, held: Held) -> bool:
@@ -88,12 +101,12 @@ class Doubles:
 
     def agent_acted(self) -> None:
         """What the human said last is being answered: the same text again is said again."""
-        self._just_submitted = self._without_item = ""
+        self._just_submitted = self._without_item = _NOTHING
 
     def user_item(self, held: Held) -> bool:
         """Hold a user's item; return False if it doubles the event just kept."""
-        if held.said.text == self._without_item:
-            self._without_item = ""
+        if mark(held.said.text) == self._without_item:
+            self._without_item = _NOTHING
             return False
         self._user_item = held
         return True
@@ -102,12 +115,32 @@ class Doubles:
         """Return whether to keep a submitted text, and how many held items it doubles."""
         self._events_exist = True
         doubled = 1 if self._user_item is not None else 0
-        if not doubled and text == self._just_submitted:
+        said = mark(text)
+        if not doubled and said == self._just_submitted:
             return False, 0
         self._user_item = None
-        self._just_submitted = text
-        self._without_item = "" if doubled else text
+        self._just_submitted = said
+        self._without_item = _NOTHING if doubled else said
         return True, doubled
+
+    def state(self) -> dict[str, Any]:
+        """Return where the held texts stand, and marks of all others."""
+        return {
+            "events": [_place(held) for held in self._events],
+            "user_item": [_place(self._user_item)] if self._user_item else [],
+            "items_kept": self._items_kept.marks(),
+            "events_kept": self._events_kept.marks(),
+            "said": [self._just_submitted, self._without_item, self._events_exist],
+        }
+
+    def restore(self, state: Mapping[str, Any], held: Callable[[Extent], Held]) -> None:
+        """Take on a state; `held` reads a text again."""
+        self._events = [held((start, end)) for start, end in state["events"]]
+        for start, end in state["user_item"]:
+            self._user_item = held((start, end))
+        self._items_kept = RecentTexts(state["items_kept"])
+        self._events_kept = RecentTexts(state["events_kept"])
+        self._just_submitted, self._without_item, self._events_exist = state["said"]
 
     def release_user(self, *, at_end: bool = False) -> list[Held]:
         """Return the user's item that no event came for, if one is held."""

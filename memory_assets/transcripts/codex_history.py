@@ -9,7 +9,9 @@ copy is written in one go.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from memory_assets.transcripts.lines import JsonObject
 
@@ -28,6 +30,15 @@ class CopiedHistory:
         """The parent's `session_meta` was read."""
         self.goes_on = True
         self._last = timestamp
+
+    def state(self) -> list[Any]:
+        """Return the state, as JSON can hold it."""
+        return [self.goes_on, self._has_turn_ids, self._last and self._last.isoformat()]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Take on a state."""
+        self.goes_on, self._has_turn_ids, last = state
+        self._last = datetime.fromisoformat(last) if last else None
 
     def covers(self, payload: JsonObject, timestamp: datetime | None, thread: str) -> bool:
         """Return whether this line is still copied; `thread` is the file's own thread."""

@@ -12,17 +12,19 @@ thread, its text and its number among the thread's prompts.
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping
+from typing import Any
 
 from memory_assets.models import Kind, Record, Role
 from memory_assets.transcripts.assembly import UNKNOWN_TYPE, Assembler, Frame, Outcome
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.calls import Call, OpenCalls
+from memory_assets.transcripts.checkpoint import Extent
 from memory_assets.transcripts.claude_prompts import Said
 from memory_assets.transcripts.codex_calls import describe_call, parse_arguments, parse_output
 from memory_assets.transcripts.codex_doubles import Doubles, Held, RecentTexts
-from memory_assets.transcripts.codex_history import CopiedHistory
-from memory_assets.transcripts.codex_lines import completed_item, line_name, plain_text, unwrap
+from memory_assets.transcripts.codex_envelope import Envelopes
+from memory_assets.transcripts.codex_lines import completed_item, line_name, unwrap
 from memory_assets.transcripts.codex_prompts import classify_submitted, event_text, item_text
 from memory_assets.transcripts.codex_types import (
     CALLS,
@@ -34,14 +36,15 @@ from memory_assets.transcripts.codex_types import (
 )
 from memory_assets.transcripts.fields import (
     derived_id,
+    mark,
     object_field,
     parse_time,
     safe_id,
-    safe_name,
     text_field,
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.rendering import content_text
+from memory_assets.transcripts.resuming import Fetch
 
 COPIED = "copied-history"
 DOUBLED = "doubled-message"
@@ -57,10 +60,8 @@ class CodexSession:
         self._calls = OpenCalls()
         self._doubles = Doubles()
         self._thoughts = RecentTexts()
-        self._thread = source.agent_id or source.session_id
-        self._has_meta = False
-        self._history = CopiedHistory()
-        self._cwd = self._branch = self._model = self._version = self._title = ""
+        self._envelopes = Envelopes(source, report)
+        self._title = mark("")
         self._failed_calls: set[str] = set()
 
     # --- lines -------------------------------------------------------------------------
@@ -73,22 +74,21 @@ class CodexSession:
         timestamp = parse_time(line.get("timestamp"))
         if timestamp is not None:
             self._report.see_time(timestamp)
-        if self._history.covers(payload, timestamp, self._thread):
+        if self._envelopes.history.covers(payload, timestamp, self._envelopes.thread):
             self._report.copied += 1
             return self._assembler.settle(COPIED)
         if reason := self._reason_to_drop(kind, payload):
             return self._assembler.settle(reason)
-        stamp = text_field(line, "timestamp") or str(start)
-        frame = self._frame(name, payload, timestamp, stamp, start, end)
+        frame = self._envelopes.frame(line, start, end)
         if kind == "session_meta":
-            return self._assembler.settle(self._session_meta(payload, timestamp))
+            return self._assembler.settle(self._envelopes.session_meta(payload, timestamp))
         if kind == "response_item":
             return self._item(text_field(payload, "type"), payload, frame, name)
         if kind == "event_msg":
-            return self._event(text_field(payload, "type"), payload, frame, name)
+            return self._event(payload, frame, name)
         released = self._release()
         if kind == "turn_context":
-            self._turn_context(payload)
+            self._envelopes.turn_context(payload)
             return released + self._assembler.settle("session-state")
         if kind == "compacted":
             text = text_field(payload, "message")
@@ -103,6 +103,38 @@ class CodexSession:
         """Return what no double came for."""
         return self._release(at_end=True)
 
+    def state(self) -> dict[str, Any]:
+        """Return the state without text."""
+        return {
+            "calls": self._calls.state(),
+            "doubles": self._doubles.state(),
+            "thoughts": self._thoughts.marks(),
+            "envelopes": self._envelopes.state(),
+            "title": self._title,
+            "failed": sorted(self._failed_calls),
+        }
+
+    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
+        """Take on a state; the held texts are read again."""
+
+        def held(at: Extent) -> Held:
+            line = fetch(at)
+            kind, payload = unwrap(line)
+            said = classify_submitted(item_text(payload.get("content")))
+            if kind == "event_msg":
+                said = Said("assistant_text", "", text_field(_event(payload)[1], "message"))
+            return Held(said, self._envelopes.frame(line, *at))
+
+        def call(at: Extent, call_id: str) -> Call | None:
+            return describe_call(unwrap(fetch(at))[1])[0]
+
+        self._envelopes.restore(state["envelopes"], fetch)
+        self._calls.restore(state["calls"], call)
+        self._doubles.restore(state["doubles"], held)
+        self._thoughts = RecentTexts(state["thoughts"])
+        self._title = state["title"]
+        self._failed_calls = set(state["failed"])
+
     def _reason_to_drop(self, kind: str, payload: JsonObject) -> str:
         """Return why a line without words is dropped, or ""; a third of all lines."""
         if kind == "event_msg":
@@ -114,59 +146,6 @@ class CodexSession:
         if payload.get("type") == "reasoning" and not payload.get("summary"):
             return "" if payload.get("content") else "empty"
         return NOISE_LINES.get(kind, "")
-
-    def _frame(
-        self,
-        name: str,
-        payload: JsonObject,
-        timestamp: datetime | None,
-        stamp: str,
-        start: int,
-        end: int,
-    ) -> Frame:
-        own_id = safe_id(payload.get("call_id")) or safe_id(payload.get("id"))
-        kind = text_field(payload, "type")
-        text = own_id or f"{stamp}\x1f{plain_text(payload)}"
-        return Frame(
-            byte_start=start,
-            byte_end=end,
-            record_uuid=derived_id("codex", "" if own_id else self._thread, name, kind, text),
-            timestamp=timestamp,
-            cwd=self._cwd,
-            git_branch=self._branch,
-            model=self._model,
-            agent_version=self._version,
-            is_sidechain=self._source.agent_id is not None,
-            message_id=safe_id(payload.get("id")) if kind == "message" else "",
-        )
-
-    def _session_meta(self, meta: JsonObject, timestamp: datetime | None) -> Outcome:
-        own = safe_id(meta.get("id"))
-        if own:
-            self._report.see_session(own)
-        if self._has_meta:
-            if own and own != self._thread and not self._report.kept:
-                self._history.begin(timestamp)
-                self._report.parent_session = self._report.parent_session or own
-            return "session-meta"
-        self._has_meta = True
-        if own and self._source.agent_id is None:
-            self._thread = own
-        self._see_cwd(text_field(meta, "cwd"))
-        self._branch = text_field(object_field(meta, "git"), "branch")
-        self._version = safe_name(text_field(meta, "cli_version"))
-        self._report.see_version(self._version)
-        self._report.parent_session = safe_id(meta.get("forked_from_id")) or None
-        return "session-meta"
-
-    def _turn_context(self, context: JsonObject) -> None:
-        self._see_cwd(text_field(context, "cwd"))
-        self._model = safe_name(text_field(context, "model")) or self._model
-
-    def _see_cwd(self, cwd: str) -> None:
-        if cwd:
-            self._cwd = cwd
-            self._report.first_cwd = self._report.first_cwd or cwd
 
     # --- items: what the model saw -----------------------------------------------------
 
@@ -225,7 +204,7 @@ class CodexSession:
         self._doubles.agent_acted()
         call, text = describe_call(item)
         call_id = safe_id(item.get("call_id")) or safe_id(item.get("id"))
-        self._calls.open(call_id, call)
+        self._calls.open(call_id, call, (frame.byte_start, frame.byte_end))
         return [
             self._assembler.record(
                 frame,
@@ -265,10 +244,8 @@ class CodexSession:
 
     # --- events: what the UI showed ----------------------------------------------------
 
-    def _event(self, kind: str, event: JsonObject, frame: Frame, name: str) -> list[Record]:
-        if kind == "item_completed":
-            item = object_field(event, "item")
-            kind, event = completed_item(item)
+    def _event(self, payload: JsonObject, frame: Frame, name: str) -> list[Record]:
+        kind, event = _event(payload)
         if kind == "user_message":
             return self._submitted(classify_submitted(event_text(event)), frame)
         if kind == "agent_message":
@@ -313,9 +290,9 @@ class CodexSession:
     def _notice(self, kind: str, event: JsonObject, frame: Frame) -> Outcome | None:
         if kind == "thread_name_updated":
             title = text_field(event, "thread_name")
-            if title == self._title:
+            if mark(title) == self._title:
                 return "repeated"
-            self._title = title
+            self._title = mark(title)
             return self._one(frame, "system", "title", title, subtype="thread-name")
         if kind == "thread_rolled_back":
             turns = event.get("num_turns")
@@ -354,7 +331,7 @@ class CodexSession:
             else:
                 role = "user"
                 number = str(self._report.prompts)
-                frame.record_uuid = derived_id("codex", self._thread, number, said.text)
+                frame.record_uuid = derived_id("codex", self._envelopes.thread, number, said.text)
         return self._one(frame, role, said.kind, said.text, subtype=said.subtype)
 
     def _one(
@@ -371,6 +348,14 @@ class CodexSession:
             return []
         record = self._assembler.record
         return [record(frame, role, kind, text, subtype=subtype, is_error=is_error)]
+
+
+def _event(payload: JsonObject) -> tuple[str, JsonObject]:
+    """Return an event's type and content; of an item that was completed, what it says."""
+    kind = text_field(payload, "type")
+    if kind == "item_completed":
+        return completed_item(object_field(payload, "item"))
+    return kind, payload
 
 
 def _spawned_agent(text: str) -> str:

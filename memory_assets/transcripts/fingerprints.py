@@ -1,13 +1,46 @@
-"""Keyed fingerprints of transcript files: equal for equal bytes, and for nobody else."""
+"""Keyed fingerprints of transcript files: equal for equal bytes, and for nobody else.
+
+A fingerprint is made of the hashes of a file's blocks, so that one of a file that has
+grown costs what is new, and whether a file still begins as it did can be checked on some
+of its blocks.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError
 
-_BLOCK = 1024 * 1024
+_BLOCK = 1 << 20
+_DIGEST = 16
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Keyed hashes of the blocks of a file's first `length` bytes, the last one as long as
+    it may be, joined."""
+
+    length: int
+    blocks: bytes
+
+    def hex(self, key: bytes) -> str:
+        """Return what stands for all of it, 32 hex digits."""
+        digest = blake2b(f"{self.length}\0".encode(), key=key, digest_size=_DIGEST)
+        digest.update(self.blocks)
+        return digest.hexdigest()
+
+    @property
+    def full_blocks(self) -> bytes:
+        """The hashes of the blocks that will not change when the file grows."""
+        return self.blocks[: self.length // _BLOCK * _DIGEST]
+
+    def extends(self, other: Fingerprint) -> bool:
+        """Whether `other` may be of the beginning of this: all its full blocks are here."""
+        return self.length >= other.length and self.blocks.startswith(other.full_blocks)
 
 
 def file_fingerprint(path: Path, length: int, key: bytes) -> str:
@@ -16,13 +49,55 @@ def file_fingerprint(path: Path, length: int, key: bytes) -> str:
     Raises:
         TranscriptError: it cannot be read.
     """
-    digest = blake2b(key=key, digest_size=16)
-    left = length
+    return take_fingerprint(path, length, key).hex(key)
+
+
+def take_fingerprint(
+    path: Path, length: int, key: bytes, before: Fingerprint | None = None
+) -> Fingerprint:
+    """Return the fingerprint of the first `length` bytes of a file; what `before` (of a
+    beginning of them) covers in full blocks is not read.
+
+    Raises:
+        TranscriptError: it cannot be read.
+    """
+    known = before.full_blocks if before is not None else b""
+    first = len(known) // _DIGEST
+    hashes = [digest for _, digest in _hashes(path, length, key, _numbers(length, first))]
+    return Fingerprint(length, known + b"".join(hashes))
+
+
+def begins_with(path: Path, known: Fingerprint, key: bytes) -> bool:
+    """Return whether a file still begins with what `known` was taken of: its first block,
+    its last two, and one of the others are looked at.
+
+    Raises:
+        TranscriptError: it cannot be read.
+    """
+    numbers = list(_numbers(known.length, 0))
+    if not numbers:
+        return True
+    drawn = int.from_bytes(known.blocks[-4:], "little") % len(numbers)
+    chosen = sorted({numbers[0], *numbers[-2:], numbers[drawn]})
+    return all(
+        digest == known.blocks[number * _DIGEST : (number + 1) * _DIGEST]
+        for number, digest in _hashes(path, known.length, key, chosen)
+    )
+
+
+def _numbers(length: int, first: int) -> range:
+    return range(first, -(-length // _BLOCK))
+
+
+def _hashes(
+    path: Path, length: int, key: bytes, numbers: list[int] | range
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the hash of each block of these numbers."""
     try:
-        with path.open("rb") as file:
-            while left > 0 and (block := file.read(min(_BLOCK, left))):
-                digest.update(block)
-                left -= len(block)
+        with path.open("rb", buffering=0) as file:
+            for number in numbers:
+                start = number * _BLOCK
+                block = os.pread(file.fileno(), min(_BLOCK, length - start), start)
+                yield number, blake2b(block, key=key, digest_size=_DIGEST).digest()
     except OSError as error:
         raise TranscriptError(f"cannot read {path}: {error.strerror}") from error
-    return digest.hexdigest()

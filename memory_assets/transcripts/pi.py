@@ -8,16 +8,18 @@ What the entries mean: `pi_records.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.transcripts.base import Known, ReadReport, Source
+from memory_assets.transcripts.checkpoint import FROM_THE_START, Extent, Resume
 from memory_assets.transcripts.discovery import project_of, walk_jsonl
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
-from memory_assets.transcripts.lines import JsonObject, head_objects, read_head, read_objects
+from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.pi_records import PiSession
+from memory_assets.transcripts.resuming import read_with, records_at
 
 _FOLDERS = (Path("agent", "sessions"), Path("sessions"))
 _DEPTH = 2
@@ -58,11 +60,15 @@ class PiReader:
             session_id, agent_id = self.identify(path, head)
             yield Source(self.agent, project, session_id, agent_id, path, size, mtime_ns)
 
-    def read(self, source: Source, report: ReadReport) -> Iterator[Record]:
+    def read(
+        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
+    ) -> Iterator[Record]:
         """Yield the records of `source.path` in file order, dead branches included."""
-        session = PiSession(source, report)
-        for start, end, entry in read_objects(source.path, report):
-            yield from session.take(entry, start, end)
+        return read_with(lambda _: PiSession(source, report), source, report, resume)
+
+    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
+        """Yield the records of the objects that stand at these places, each by itself."""
+        return records_at(lambda _: PiSession(source, ReadReport()), source, extents)
 
 
 def _is_header(entry: JsonObject) -> bool:

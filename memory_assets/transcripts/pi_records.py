@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -20,8 +21,10 @@ from memory_assets.models import Kind, Record, Role
 from memory_assets.transcripts.assembly import UNKNOWN_TYPE, Assembler, Frame, Outcome
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.calls import Call, OpenCalls
+from memory_assets.transcripts.checkpoint import Extent
 from memory_assets.transcripts.fields import (
     derived_id,
+    mark,
     object_field,
     parse_time,
     safe_id,
@@ -36,6 +39,7 @@ from memory_assets.transcripts.rendering import (
     render_input,
     render_value,
 )
+from memory_assets.transcripts.resuming import Fetch
 
 NOISE = {
     "model_change": "session-state",
@@ -64,9 +68,11 @@ class PiSession:
         self._report = report
         self._assembler = Assembler(source, report)
         self._calls = OpenCalls()
-        self._uuids: OrderedDict[str, str] = OrderedDict()
+        self._uuids: OrderedDict[int, str] = OrderedDict()
         self._started: datetime | None = None
-        self._cwd = self._version = self._name = ""
+        self._header_at: Extent | None = None
+        self._cwd = self._version = ""
+        self._name = mark("")
 
     def take(self, entry: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this entry gives."""
@@ -87,23 +93,54 @@ class PiSession:
                 outcome = self._other(name, entry, frame)
         return self._assembler.settle(outcome)
 
+    def end(self) -> list[Record]:
+        """Return nothing: no entry waits for a later one."""
+        return []
+
+    def state(self) -> dict[str, Any]:
+        """Return the state without text."""
+        return {
+            "calls": self._calls.state(),
+            "uuids": list(self._uuids.items()),
+            "header": self._header_at,
+            "name": self._name,
+        }
+
+    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
+        """Take on a state; the header is read again."""
+
+        def call(at: Extent, call_id: str) -> Call | None:
+            content = object_field(fetch(at), "message").get("content")
+            blocks = content if isinstance(content, list) else []
+            made = [_call(block) for block in blocks if isinstance(block, dict)]
+            return next((known for made_id, known in reversed(made) if made_id == call_id), None)
+
+        if state["header"]:
+            start, end = self._report.at = tuple(state["header"])
+            self._header(fetch((start, end)))
+        self._calls.restore(state["calls"], call)
+        self._uuids = OrderedDict((known, uuid) for known, uuid in state["uuids"])
+        self._name = state["name"]
+
     def _header(self, header: JsonObject) -> Outcome:
         report = self._report
         if own := safe_id(header.get("id")):
             report.see_session(own)
         if self._started is not None or self._cwd:
             return "session-header"
+        self._header_at = report.at
         self._started = parse_time(header.get("timestamp"))
         if self._started is not None:
             report.see_time(self._started)
-        self._cwd = report.first_cwd = text_field(header, "cwd")
+        self._cwd = text_field(header, "cwd")
+        report.see_cwd(self._cwd)
         version = header.get("version")
         self._version = f"v{version}" if isinstance(version, int) and 0 < version < 100 else "v1"
         report.see_version(self._version)
         origin = text_field(header, "parentSession") or text_field(header, "branchedFrom")
         if origin:
             found = _SESSION_IN_PATH.search(origin)
-            report.parent_session = safe_id(found.group(1) if found else origin) or None
+            report.see_parent(safe_id(found.group(1) if found else origin))
         return "session-header"
 
     def _frame(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
@@ -117,7 +154,7 @@ class PiSession:
         content = entry_id or render_value(message or entry)
         uuid = derived_id("pi", stamp, text_field(message, "role"), content)
         if entry_id:
-            self._uuids[entry_id] = uuid
+            self._uuids[mark(entry_id)] = uuid
             if len(self._uuids) > _KNOWN_PARENTS:
                 self._uuids.popitem(last=False)
         return Frame(
@@ -125,7 +162,7 @@ class PiSession:
             byte_end=end,
             record_uuid=uuid,
             timestamp=timestamp,
-            parent_uuid=self._uuids.get(text_field(entry, "parentId")),
+            parent_uuid=self._uuids.get(mark(text_field(entry, "parentId"))),
             cwd=self._cwd,
             model=safe_name(text_field(message, "model")),
             agent_version=self._version,
@@ -179,12 +216,9 @@ class PiSession:
         if kind != "toolCall":
             self._report.see_unknown(f"assistant/{type_name(kind)}")
             return []
-        arguments = block.get("arguments")
-        command = text_field(arguments, "command") if isinstance(arguments, dict) else ""
-        call = Call(text_field(block, "name"), paths_in(arguments), command)
-        call_id = _call_id(block.get("id"))
-        self._calls.open(call_id, call)
-        text = render_input(arguments)
+        call_id, call = _call(block)
+        self._calls.open(call_id, call, (frame.byte_start, frame.byte_end))
+        text = render_input(block.get("arguments"))
         return [self._called(frame, "assistant", call, text, call_id)]
 
     def _tool_result(self, message: JsonObject, frame: Frame) -> Record:
@@ -212,9 +246,9 @@ class PiSession:
             return self._one(frame, "system", "system", text, "injected")
         if name == "session_info":
             title = text_field(entry, "name")
-            if title == self._name:
+            if mark(title) == self._name:
                 return "repeated"
-            self._name = title
+            self._name = mark(title)
             return self._one(frame, "system", "title", title, "session-name")
         self._report.see_unknown(name)
         return UNKNOWN_TYPE
@@ -277,6 +311,14 @@ def prompt_text(text: str) -> str:
     text = _FILE.sub(lambda found: f"@{found.group(1)}", text)
     text = _SKILL.sub(lambda found: f"/skill:{found.group(1)} ", text)
     return text.strip()
+
+
+def _call(block: JsonObject) -> tuple[str, Call]:
+    """Return the id and the call of a block that calls a tool."""
+    arguments = block.get("arguments")
+    command = text_field(arguments, "command") if isinstance(arguments, dict) else ""
+    call = Call(text_field(block, "name"), paths_in(arguments), command)
+    return _call_id(block.get("id")), call
 
 
 def _call_id(value: object) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.transcripts.base import Known, Reader, ReadReport, Source, nothing_known
+from memory_assets.transcripts.checkpoint import FROM_THE_START, Resume
 from memory_assets.transcripts.claude_code import ClaudeCodeReader
 from memory_assets.transcripts.codex import CodexReader
 from memory_assets.transcripts.lines import read_head
@@ -45,14 +46,23 @@ def _choose(path: Path, head: bytes, source: Source | None) -> Reader:
 
 
 def read_session(
-    path: Path, *, source: Source | None = None, report: ReadReport | None = None
+    path: Path,
+    *,
+    source: Source | None = None,
+    report: ReadReport | None = None,
+    resume: Resume = FROM_THE_START,
 ) -> Iterator[Record]:
     """Return the records of one transcript file, in file order, lazily.
+
+    With `resume` they are those behind a checkpoint that an earlier reading left in its
+    report; `report` is then that of the whole file all the same. What follows the new
+    checkpoint in the file is provisional: it will be read again.
 
     The reader is found by content; where the content says nothing (an empty file),
     by `source.agent`. Ids come from `source`, else from the file. Bad lines are listed
     in `report`, which is complete once the iterator is exhausted, and never raised.
-    Raises `TranscriptError` if the file cannot be opened or no reader knows it.
+    Raises `TranscriptError` if the file cannot be opened or no reader knows it, and
+    `ResumeFailed` (also while it is read) if it is not what it was.
     """
     head = read_head(path)
     report = report if report is not None else ReadReport()
@@ -62,7 +72,7 @@ def read_session(
     if source is None:
         session_id, agent_id = reader.identify(path, head)
         source = Source(reader.agent, "", session_id, agent_id, path, 0, 0)
-    return reader.read(replace(source, agent=reader.agent, path=path), report)
+    return reader.read(replace(source, agent=reader.agent, path=path), report, resume)
 
 
 def discover(roots: Mapping[str, Path], known: Known = nothing_known) -> Iterator[Source]:

@@ -14,7 +14,17 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import chunk, embed, index, redact, scan, summarise
+from memory_assets.pipeline import (
+    chunk,
+    commits,
+    embed,
+    index,
+    keywords,
+    observe,
+    redact,
+    scan,
+    summarise,
+)
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.plan import ProjectPlan, plan
 from memory_assets.pipeline.report import StageReport
@@ -42,8 +52,11 @@ STAGES: Mapping[str, Stage] = {
     "turn_chunks": chunk.chunk_project,
     "user_prompts": chunk.extract_prompts,
     "session_summaries": summarise.summarise_project,
+    "observations": observe.observe_project,
+    "session_commits": commits.attribute_project,
     **{of.embeddings.name: _embedding(of) for of in INDEXES},
     **{of.stage: _indexing(of) for of in INDEXES},
+    keywords.STAGE: keywords.index_keywords,
 }
 
 
@@ -160,9 +173,10 @@ class SampleMemory:
             row for name in projects for row in lake.read_partition(of, name, names).to_pylist()
         ]
 
-    def lake_state(self) -> dict[str, list[dict[str, Any]]]:
-        """All that the lake holds, but for when it was written."""
-        return {name: self.rows(name) for name in TABLES}
+    def lake_state(self, project: str | None = None) -> dict[str, list[dict[str, Any]]]:
+        """All that the lake holds (of one project, or of all), but for when it was written;
+        the records of a session by source file, whatever the order in which its files grew."""
+        return {name: sorted(self.rows(name, project), key=_in_source_order) for name in TABLES}
 
     def lake_files(self) -> dict[str, int]:
         """When each file of the lake was written."""
@@ -190,6 +204,12 @@ class SampleMemory:
                     assert found.text == row["text"]
                     assert found.metadata["session_id"] == row["session_id"]
                     assert found.metadata["content_hash"] == row["content_hash"]
+
+
+def _in_source_order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Sort key that leaves the order of rows within a file as it is."""
+    session = (row.get("project", ""), row.get("session_id", ""))
+    return (*session, row.get("agent_id") or "", row.get("seq", 0))
 
 
 @pytest.fixture(scope="session")

@@ -27,11 +27,11 @@ from memory_assets.entrypoints.ingest import run_plans
 from memory_assets.errors import StoreBusy
 from memory_assets.pipeline import plan, scan
 from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.reading import read_file
 from memory_assets.recall import open_memory
 from memory_assets.redacted_text import seal
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores import chroma_server
-from memory_assets.stores.catalog import SourceRow
 from memory_assets.stores.schemas import EMBEDDING_DIMENSION, TABLES
 from memory_assets.transcripts import Source
 
@@ -179,7 +179,9 @@ def _answers(settings: Settings, without: set[str]) -> list[tuple[str, str, floa
     return [
         (query, hit.id, round(hit.score, 4))
         for query in QUERIES
-        for hit in memory.search(query, kinds=("sessions", "prompts", "summaries"), n=200).hits
+        for hit in memory.search(
+            query, kinds=("sessions", "prompts", "summaries"), mode="semantic", n=200
+        ).hits  # by meaning: how rare a word is changes with what is forgotten
         if not any(session_id in hit.id for session_id in without)
     ]
 
@@ -247,15 +249,14 @@ def _ingest_at_the_second_attempt(
     settings: Settings, session_id: str, patch: pytest.MonkeyPatch
 ) -> None:
     """A first run holds the session back, which its events name; the next takes it in."""
-    read_facts = scan._read_facts
 
-    def fail(components: Components, source: Source) -> SourceRow:
+    def fail(source: Source, *given: Any) -> Any:
         if source.session_id == session_id:
             raise ValueError
-        return read_facts(components, source)
+        return read_file(source, *given)
 
     with patch.context() as failing:
-        failing.setattr(scan, "_read_facts", fail)
+        failing.setattr("memory_assets.pipeline.scan.read_file", fail)
         _ingest(settings, HARBOR)
     for path in (settings.projects_dir or Path()).rglob("*.jsonl"):
         path.touch()

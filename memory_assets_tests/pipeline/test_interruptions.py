@@ -16,13 +16,18 @@ STAGES = (
     "turn_chunks",
     "user_prompts",
     "session_summaries",
+    "observations",
+    "session_commits",
     "turn_embeddings",
     "prompt_embeddings",
     "summary_embeddings",
+    "observation_embeddings",
     "session_collection",
     "prompt_collection",
     "summary_collection",
+    "observation_collection",
 )
+UNTIL_EMBEDDED = STAGES[: STAGES.index("session_collection")]
 
 
 class Crash(BaseException):
@@ -33,7 +38,7 @@ def _assert_same_as_made_at_once(memory: Any, fresh: Any) -> None:
     for path in memory.transcripts.rglob("*.jsonl"):
         target = fresh.transcripts / path.relative_to(memory.transcripts)
         target.write_bytes(path.read_bytes())
-    fresh.run(STAGES[:8])
+    fresh.run(UNTIL_EMBEDDED)
     assert memory.lake_state() == fresh.lake_state()
     memory.assert_collections_equal_the_lake()
 
@@ -44,7 +49,9 @@ def test_a_run_that_ends_between_two_stages_is_completed_by_the_next(
     """After each stage in turn: the plan names the project until all stages are done, and
     the result is what one run would have made."""
     for done in range(len(STAGES)):
-        memory.append(memory.flaky, f"question number {done}", f"answer number {done}")
+        memory.append(
+            memory.flaky, f"question number {done}", f"The root cause is clock number {done}."
+        )
         memory.run(STAGES[:done], [memory.harbor])
         memory.reopen()
         assert [work.project for work in memory.behind()] == [memory.harbor], done
@@ -58,7 +65,9 @@ def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
 ) -> None:
     """In each stage in turn, after its rows were written and before that was noted."""
     for number, stage in enumerate(STAGES):
-        memory.append(memory.flaky, f"question number {number}", f"answer number {number}")
+        memory.append(
+            memory.flaky, f"question number {number}", f"The root cause is clock number {number}."
+        )
         memory.run(STAGES[:number], [memory.harbor])
 
         def crash(*_: object) -> None:

@@ -17,9 +17,12 @@ UNTIL_EMBEDDED = (
     "turn_chunks",
     "user_prompts",
     "session_summaries",
+    "observations",
+    "session_commits",
     "turn_embeddings",
     "prompt_embeddings",
     "summary_embeddings",
+    "observation_embeddings",
 )
 
 
@@ -66,7 +69,7 @@ def test_a_changed_file_names_its_project_alone(memory: Any) -> None:
 
 def test_each_stage_that_is_behind_is_named_until_it_is_done(memory: Any) -> None:
     """The reason moves down the stages."""
-    memory.append(memory.flaky, "one more thing", "done")
+    memory.append(memory.flaky, "one more thing", "The root cause is a clock without summer time.")
     reasons = []
     for stage in UNTIL_EMBEDDED:
         memory.run([stage], [memory.harbor])
@@ -76,9 +79,12 @@ def test_each_stage_that_is_behind_is_named_until_it_is_done(memory: Any) -> Non
         ["turn_chunks behind redacted_records"],
         ["user_prompts behind redacted_records"],
         ["session_summaries behind redacted_records"],
+        ["observations behind redacted_records"],
+        ["session_commits behind redacted_records"],
         ["turn_embeddings behind turn_chunks"],
         ["prompt_embeddings behind user_prompts"],
         ["summary_embeddings behind session_summaries"],
+        ["observation_embeddings behind observations"],
         ["session_collection behind turn_chunks"],
     ]
 

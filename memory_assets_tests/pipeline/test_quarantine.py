@@ -10,7 +10,7 @@ import pytest
 
 from memory_assets.errors import RedactionFailed, TranscriptError
 from memory_assets.models import Record
-from memory_assets.pipeline import scan
+from memory_assets.pipeline import reading
 from memory_assets.redaction import RecordRedaction, Redactor, SessionRedactor
 
 LAKE_STAGES = (
@@ -194,7 +194,7 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
     memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With its subagent's file: both wait, the plan does not ask again, and both come in."""
-    real = scan.read_session
+    real = reading.read_session
 
     def unreadable(path: Path, **rest: Any) -> Any:
         if memory.flaky in str(path):
@@ -204,7 +204,7 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
     memory.append(memory.flaky, *NEW_TURN)
     for path in memory.transcripts.rglob("agent-*.jsonl"):
         path.touch()
-    monkeypatch.setattr(scan, "read_session", unreadable)
+    monkeypatch.setattr(reading, "read_session", unreadable)
     memory.run()
     (held,) = memory.components.catalog.quarantined()
     assert (held.session_id, held.stage) == (memory.flaky, "raw_sessions")
@@ -213,7 +213,7 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
     assert memory.reports["redacted_records", memory.harbor].unchanged
     assert memory.behind() == []
 
-    monkeypatch.setattr(scan, "read_session", real)
+    monkeypatch.setattr(reading, "read_session", real)
     memory.run()
     assert memory.components.catalog.quarantined() == []
     assert memory.reports["raw_sessions", memory.harbor].changed == 2

@@ -18,11 +18,13 @@ EMBEDDINGS = {
     "turn_embeddings": "turn_chunks",
     "prompt_embeddings": "user_prompts",
     "summary_embeddings": "session_summaries",
+    "observation_embeddings": "observations",
 }
 COLLECTIONS = {
     "session_collection": "turn_chunks",
     "prompt_collection": "user_prompts",
     "summary_collection": "session_summaries",
+    "observation_collection": "observations",
 }
 BEFORE_CHROMA = (
     "raw_sessions",
@@ -30,9 +32,14 @@ BEFORE_CHROMA = (
     "turn_chunks",
     "user_prompts",
     "session_summaries",
+    "observations",
+    "session_commits",
     *EMBEDDINGS,
 )
-NEW_TURN = ("what about the zanzibar clock?", "The zanzibar clock has no summer time.")
+NEW_TURN = (
+    "what about the zanzibar clock?",
+    "The root cause is that the zanzibar clock has no summer time.",
+)
 
 
 def _turns(memory: Any, session_id: str) -> list[int]:
@@ -166,7 +173,7 @@ def test_one_appended_turn_changes_one_session_at_every_stage(memory: Any) -> No
     assert embedded["texts_embedded"] == len(new)
     assert memory.reports["session_collection", memory.harbor].rows_written == len(new)
     written = {path for path, at in memory.lake_files().items() if files.get(path) != at}
-    assert len(written) == 8
+    assert len(written) == 11
     assert all(memory.flaky in path for path in written)
     memory.assert_collections_equal_the_lake()
     assert memory.behind() == []
@@ -364,8 +371,8 @@ def test_collections_removed_under_a_running_server_are_rebuilt(memory: Any) -> 
     """The server that still has the files open does not get the new rows."""
     server = chroma_server.ensure_running(memory.data_dir, 60.0)
     shutil.rmtree(memory.data_dir / "chroma")
-    assert index.forget_lost_store(memory.components) is True
-    assert index.forget_lost_store(memory.components) is False
+    assert index.forget_lost_store(memory.components) == "Chroma's files are gone"
+    assert index.forget_lost_store(memory.components) == ""
     assert chroma_server.running(memory.data_dir) is None
     memory.run()
     assert chroma_server.ensure_running(memory.data_dir, 60.0).pid != server.pid

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import chunk, embed, index, redact, scan, summarise
+from memory_assets.pipeline import chunk, embed, index, keywords, redact, scan, summarise
 from memory_assets.pipeline.components import Components
 from memory_assets.recall import Memory, open_memory
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
@@ -95,6 +95,7 @@ def ingest(components: Components) -> None:
         for of in index.INDEXES:
             embed.embed_project(components, project, source_table=of.table, table=of.embeddings)
             index.index_project(components, project, of)
+        keywords.index_keywords(components, project)
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
         ({"kinds": ()}, "cannot search in nothing; choose from sessions, prompts, summaries"),
         ({"kinds": ("sessions", "dreams")}, "cannot search in dreams"),
         ({"mode": "psychic"}, "unknown mode psychic; choose from hybrid, semantic, keyword"),
-        ({"mode": "keyword"}, "use --mode semantic"),
+        ({"recent_days": 0}, "window of 0 days"),
         ({"n": 0}, "1 to 200 hits, not 0"),
         ({"n": 201}, "1 to 200 hits, not 201"),
         ({"n": -1}, "not -1"),
@@ -38,7 +38,7 @@ def test_a_request_that_makes_no_sense_is_refused(given: dict[str, Any], message
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"n": 1}, {"n": 200}, {"mode": "semantic"}, {"kinds": KINDS}, {"tool": "Bash"}]
+    "given", [{}, {"n": 1}, {"n": 200}, {"mode": "keyword"}, {"kinds": KINDS}, {"tool": "Bash"}]
 )
 def test_a_request_at_the_limits_is_accepted(given: dict[str, Any]) -> None:
     """The bounds themselves are allowed."""

@@ -107,15 +107,15 @@ def test_coverage_of_a_finished_memory_is_complete(
 
 
 def test_coverage_is_incomplete_while_a_row_is_missing(copied: Callable[..., Memory]) -> None:
-    """A turn was chunked and not yet indexed: the answer says so, and still comes."""
+    """A session's words are not in the keyword index yet: the answer says so, and comes."""
     memory = copied()
     components = Components(memory.settings)
     (product,) = [
         made
-        for made in components.catalog.products("session_collection").values()
+        for made in components.catalog.products("sessions_keywords").values()
         if made.session_id == FLAKY
     ]
-    components.catalog.drop_product("session_collection", product.project, FLAKY)
+    components.catalog.drop_product("sessions_keywords", product.project, FLAKY)
     answer = memory.search("why did the report fail", n=3)
     assert len(answer.hits) == 3
     assert not answer.coverage.complete
@@ -166,13 +166,13 @@ def test_status_tells_what_is_in_memory_without_opening_chroma(
         "pi": 1,
     }
     assert sum(facts["files"] for facts in status["projects"].values()) == 11
-    assert status["coverage"].keys() == {"sessions", "prompts", "summaries"}
+    assert status["coverage"].keys() == {"sessions", "prompts", "summaries", "observations"}
     assert all(covered["complete"] for covered in status["coverage"].values())
     assert status["chroma"]["state"] == "stopped"
     assert status["chroma"]["bytes"] > 0
     assert status["lake_bytes"] > 0
     assert chroma_server.running(memory.data_dir) is None
-    memory.search("anything", n=1)
+    assert memory.vectors.names()
     running = memory.status()["chroma"]
     endpoint = chroma_server.running(memory.data_dir)
     assert endpoint is not None

@@ -66,7 +66,7 @@ def _caught() -> list[tuple[str, str]]:
 
 def _goes_on(text: str, end: int) -> bool:
     """Return whether an item labels only the beginning of a token."""
-    return text[end : end + 2].replace("-", "a").isalnum()
+    return text[end : end + 2].replace("-", "a").replace(".", "a").isalnum()
 
 
 class Items(list[tuple[str, str]]):

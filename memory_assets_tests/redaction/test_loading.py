@@ -101,7 +101,7 @@ def test_the_version_is_known_without_loading(redactor: Redactor) -> None:
             RedactionSettings(personal=("email",)),
         )
     }
-    assert time.process_time() - begin < 0.2
+    assert time.process_time() - begin < 0.5
     assert len(versions) == 5
 
 

@@ -431,7 +431,7 @@ def test_the_allowlist_and_files_of_secrets() -> None:
 )
 def test_odd_paths_and_commands(text: str) -> None:
     """Nothing raises and nothing takes long, whatever stands in a path, command or output."""
-    began = time.perf_counter()
+    began = time.process_time()
     is_sensitive(text)
     policy = ContentPolicy(RedactionSettings(max_file_bytes=100, allowlist=("docs/**",)))
     policy.cut_contents("x", (text,), ("/home",))
@@ -442,4 +442,4 @@ def test_odd_paths_and_commands(text: str) -> None:
                 cuts = policy.cuts(record, "/home/dev")
                 ends = [position for cut in cuts for position in cut]
                 assert ends == sorted(ends) and all(0 <= end <= len(text) for end in ends)
-    assert time.perf_counter() - began < 6
+    assert time.process_time() - began < 6

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from memory_assets.errors import StoreError
+from memory_assets.errors import StoreDamaged
 from memory_assets.redacted_text import seal
-from memory_assets.stores import chroma_server
+from memory_assets.stores import chroma_files, chroma_server
 from memory_assets.stores.vectors import Collection, CollectionVersions, open_vectors
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
@@ -235,14 +235,21 @@ def test_proxies_are_not_asked_for_a_server_on_this_machine(
     _add(_collection(data_dir), "a")
 
 
-def test_a_server_that_cannot_start_is_an_error_with_the_remedy(servers: Any) -> None:
-    """Its files are damaged: the message names its log and what to do."""
+def test_damaged_files_are_set_aside_and_named(servers: Any) -> None:
+    """The message says what was wrong, where they are now, and what to run; the next use
+    begins with an empty store. The last two that were set aside are kept."""
     data_dir = servers.data_dir()
-    (data_dir / "chroma").mkdir()
-    (data_dir / "chroma" / "chroma.sqlite3").write_bytes(b"not a database" * 100)
-    with pytest.raises(StoreError, match=r"chroma\.log.*memory ingest"):
-        chroma_server.ensure_running(data_dir, 60.0)
-    assert chroma_server.running(data_dir) is None
+    for number in range(3):
+        (data_dir / "chroma").mkdir()
+        (data_dir / "chroma" / "chroma.sqlite3").write_bytes(b"not a database %d" % number * 99)
+        with pytest.raises(StoreDamaged, match=r"not a database.*chroma\.broken-.*memory ingest"):
+            chroma_server.ensure_running(data_dir, 60.0)
+        assert not (data_dir / "chroma").exists()
+    aside = chroma_files.were_set_aside(data_dir)
+    assert [(path / "chroma.sqlite3").read_bytes()[15:16] for path in aside] == [b"1", b"2"]
+    assert "not a database" in (aside[-1] / "WHY").read_text()
+    assert _collection(data_dir).count() == 0
+    servers.start(data_dir)
 
 
 @LINUX

@@ -164,7 +164,7 @@ def test_a_new_chunker_or_rule_set_keeps_the_collection(store: VectorStore) -> N
     again = store.open(name, newer)
     assert again.incarnation == store.get(name, newer).incarnation == first.incarnation
     assert again.count() == 2
-    raw = store._client.get_collection(name, embedding_function=None)
+    raw = store.get(name)._raw
     assert raw.metadata is not None
     assert vars(newer).items() <= dict(raw.metadata).items()
     found = again.nearest(_vectors(2)[1], 1)
@@ -212,8 +212,8 @@ def test_a_server_that_does_not_answer_is_an_error(tmp_path: Any) -> None:
 def test_errors_never_carry_what_was_sent(servers: Any) -> None:
     """The server is gone in the middle: message and cause hold neither text nor metadata."""
     data_dir = servers.data_dir()
-    collection = open_vectors(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
-    servers.start(data_dir)
+    url = servers.start(data_dir).url
+    collection = open_vectors(data_dir, url=url, idle_seconds=60.0).open("things", VERSIONS)
     _fill(collection, 1)
     wrong_size = np.zeros((1, 7), np.float32)
     metadata: list[Metadata] = [{"k": "private-metadata"}]

@@ -31,6 +31,7 @@ from memory_assets.pipeline.forgetting.selection import (
     sessions_on_record,
 )
 from memory_assets.pipeline.forgetting.vectors import forget_vectors
+from memory_assets.pipeline.keywords import forget_keywords
 from memory_assets.pipeline.redact import session_files
 from memory_assets.stores import erasure
 from memory_assets.stores.erasure import Names
@@ -56,6 +57,7 @@ class ForgetReport:
     lake_files: int = 0
     forks_amended: int = 0
     collection_rows: int = 0
+    keyword_rows: int = 0
     catalog_rows: int = 0
     runs: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
@@ -154,6 +156,7 @@ def _complete(
             "lake_files": lake_files,
             "forks_amended": lambda: forget_references(components, doomed, names),
             "collection_rows": lambda: forget_vectors(components, doomed, progress),
+            "keyword_rows": lambda: forget_keywords(components, doomed),
             "runs": lambda: erase_traces(names) if names else 0,
             "catalog_rows": catalog_rows,
         }

@@ -7,21 +7,15 @@ one's place, and the files are rewritten without what belongs to no collection.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Set
 
-import numpy as np
-
-from memory_assets.errors import DamagedFile, NotFound
-from memory_assets.pipeline.collection_rows import CollectionRow
+from memory_assets.errors import NotFound
 from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.index import INDEXES, IndexedTable, session_rows
+from memory_assets.pipeline.indexed_tables import INDEXES, IndexedTable
+from memory_assets.pipeline.rebuild import Progress, SessionKey, rebuild_collection
 from memory_assets.stores import chroma_server
-from memory_assets.stores.catalog import Product
 from memory_assets.stores.chroma_files import sweep
-from memory_assets.stores.vectors import UPSERT_BATCH, Collection
 
-Progress = Callable[[str], None]
-SessionKey = tuple[str, str]
 _IDS_A_QUERY = 200
 
 
@@ -44,7 +38,7 @@ def forget_vectors(components: Components, doomed: Set[SessionKey], progress: Pr
     if components.chroma_url is None:
         for name, indexes in affected.items():
             progress(f"making {name} again from the lake")
-            _replace(components, name, indexes, doomed)
+            rebuild_collection(components, name, indexes, without=doomed, progress=progress)
         progress("rewriting Chroma's files")
         with chroma_server.closed_files(components.data_dir) as directory:
             sweep(directory)
@@ -65,49 +59,3 @@ def _delete_rows(components: Components, name: str, doomed: Set[SessionKey]) -> 
         collection.delete(ids)
         removed += len(ids)
     return removed
-
-
-def _replace(
-    components: Components, name: str, indexes: list[IndexedTable], doomed: Set[SessionKey]
-) -> None:
-    try:
-        collection = components.vectors.begin_replacement(name)
-    except NotFound:
-        return
-    batch: list[CollectionRow] = []
-    for index in indexes:
-        for product in components.catalog.products(index.stage).values():
-            if (product.project, product.session_id) in doomed:
-                continue
-            if product.facts["collection"] != name:
-                continue
-            batch += _rows_of(components, index, product)
-            if len(batch) >= UPSERT_BATCH:
-                _write(collection, batch)
-                batch = []
-            chroma_server.touch(components.data_dir)
-    _write(collection, batch)
-    components.vectors.replace(name)
-
-
-def _rows_of(
-    components: Components, index: IndexedTable, product: Product
-) -> Iterator[CollectionRow]:
-    """Yield the rows of a session; one whose rows and vectors do not fit (a run ended
-    between two stages, a damaged file) counts as not indexed: the next ingest does it."""
-    try:
-        rows = session_rows(components, product.project, index, product.session_id)
-    except (NotFound, DamagedFile, KeyError):
-        components.catalog.drop_product(index.stage, product.project, product.session_id)
-        return
-    yield from rows
-
-
-def _write(collection: Collection, rows: list[CollectionRow]) -> None:
-    if rows:
-        collection.upsert(
-            [row.id for row in rows],
-            np.stack([row.vector for row in rows]),
-            [row.text for row in rows],
-            [row.metadata for row in rows],
-        )

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 from memory_assets.install_key import user_cache_dir
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.proof.text_columns import text_columns
+from memory_assets.pipeline.proof.unpassed import Batch, note_passed, unpassed
 from memory_assets.pipeline.proof.verify import Verdict
 from memory_assets.pipeline.report import input_hash
 from memory_assets.redaction.known import is_guessable, value_hash
 from memory_assets.redaction.tags import TAG
-from memory_assets.stores.catalog import Product
 from memory_assets.stores.schemas import Table
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def neutral(value: str | bytes) -> bytes:
 @dataclass(frozen=True)
 class _Place:
     session_id: str
-    column: str
     row: int
+    column: str
 
     def __str__(self) -> str:
         """The place, without the session's name where the name itself was reported."""
@@ -142,16 +142,16 @@ def independent_scanner_finds_nothing(
     scanner = load_independent_scanner(components.settings.scanner_ignored_rules)
     if scanner is None:
         return Verdict(False, {"scanner": _UNAVAILABLE}, _no_scanner(), warning=True)
-    stage = f"independent/{table.name}"
-    states = _unscanned(components, project, table, stage, scanner.id)
+    catalog = components.catalog
+    sessions = unpassed(catalog, components.lake, project, table, "independent", scanner.id)
     outcome = _Outcome()
-    for batch in _batches(_strings(components, project, table, states)):
-        _scan_batch(components, scanner, batch, outcome)
-    for session_id, state in states.items():
-        if session_id not in outcome.dirty:
-            components.catalog.put_product(Product(stage, project, session_id, state, ""))
+    for rows in components.rows_to_check.batches(project, table, sessions):
+        _scan_rows(components, scanner, rows, outcome)
+    note_passed(
+        catalog, (session for session in sessions if session.session_id not in outcome.dirty)
+    )
     counts: dict[str, int | str] = {
-        "files_scanned": len(states),
+        "files_scanned": len(sessions),
         "values_scanned": outcome.values,
         "reports": outcome.by_rule.total(),
         "files_with_reports": len(outcome.dirty),
@@ -162,29 +162,36 @@ def independent_scanner_finds_nothing(
     return Verdict(not outcome.dirty, counts, _remedy(project, outcome))
 
 
-def _unscanned(
-    components: Components, project: str, table: Table, stage: str, scanner_id: str
-) -> dict[str, str]:
-    """Return the sessions whose file was not found clean as it is now, with its state."""
-    clean = components.catalog.products(stage, project)
-    states: dict[str, str] = {}
-    for session_id in components.lake.sessions(table, project):
-        stat = components.lake.path(table, project, session_id).stat()
-        state = input_hash(scanner_id, str(stat.st_mtime_ns), str(stat.st_size))
-        known = clean.get((project, session_id))
-        if known is None or known.input_hash != state:
-            states[session_id] = state
-    return states
+def _scan_rows(
+    components: Components, scanner: IndependentScanner, rows: Batch, outcome: _Outcome
+) -> None:
+    """Scan all sessions at once; if anything is reported, each by itself, because a value
+    that several hold is scanned once."""
+    together = _Outcome()
+    for batch in _batches(_strings(rows)):
+        _scan_batch(components, scanner, batch, together)
+    outcome.learned += together.learned
+    if not together.dirty:
+        outcome.values += together.values
+        return
+    alone = _Outcome()
+    for part in rows.split():
+        for batch in _batches(_strings(part)):
+            _scan_batch(components, scanner, batch, alone)
+    for found in (alone,) if alone.dirty else (together,):
+        outcome.values += found.values
+        outcome.by_rule.update(found.by_rule)
+        outcome.places += found.places
+        outcome.dirty |= found.dirty
+    outcome.learned += alone.learned
 
 
-def _strings(
-    components: Components, project: str, table: Table, sessions: Iterable[str]
-) -> Iterator[tuple[_Place, bytes]]:
-    for session_id in sessions:
-        for column in text_columns(components.lake.read(table, project, session_id)):
-            for value, row in zip(column.values, column.rows, strict=True):
-                if len(value) >= 8:
-                    yield _Place(session_id, column.name, row), neutral(value)
+def _strings(batch: Batch) -> Iterator[tuple[_Place, bytes]]:
+    for column in text_columns(batch.rows):
+        for value, row in zip(column.values, column.rows, strict=True):
+            if len(value) >= 8:
+                place = _Place(*batch.place_of(row), column.name)
+                yield place, neutral(value)
 
 
 def _batches(

@@ -13,8 +13,11 @@ from functools import partial
 from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.index import INDEXES, SESSIONS_INDEX
+from memory_assets.pipeline.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.proof import verify
 from memory_assets.pipeline.proof.independent_scan import independent_scanner_finds_nothing
+from memory_assets.pipeline.proof.keywords_match import keywords_match
+from memory_assets.pipeline.proof.unpassed import COMPARISONS, NOTED_CHECKS, note_stage
 from memory_assets.pipeline.proof.verify import Verdict
 from memory_assets.stores import schemas
 from memory_assets.stores.lake import redacted_columns
@@ -49,21 +52,28 @@ class Verified:
 
 
 def schema_matches(components: Components, project: str, table: Table) -> Verdict:
-    """Whether every file of a table can be read and has exactly the table's columns."""
+    """Whether every file of a table can be read and has exactly the table's columns, and
+    no id stands in two of them."""
     differing: list[str] = []
-    rows = 0
+    ids: set[str] = set()
+    rows = repeated = 0
     sessions = components.lake.sessions(table, project)
     for session_id in sessions:
         read = components.lake.read(table, project, session_id)
         rows += len(read)
         if not read.schema.equals(table.schema):
             differing.append(session_id)
+        elif table.key == "id":
+            own = {str(name) for name in read["id"].to_pylist()}
+            repeated += len(own & ids)
+            ids |= own
     return Verdict(
-        not differing,
+        not differing and not repeated,
         {
             "files": len(sessions),
             "rows": rows,
             "files_that_differ": len(differing),
+            "ids_in_two_files": repeated,
             "sessions": ", ".join(differing[:_LISTED]),
         },
         f"Run `memory ingest --full --project={project}`.",
@@ -100,6 +110,7 @@ VERIFICATIONS: Sequence[Verification] = (
         )
         for index in INDEXES
     ),
+    Verification(KEYWORD_INDEX, "ids_match_tables", keywords_match),
     Verification(
         SESSIONS_INDEX.stage,
         "embedder_consistent",
@@ -110,8 +121,10 @@ VERIFICATIONS: Sequence[Verification] = (
 
 def verify_project(components: Components, project: str) -> Iterator[Verified]:
     """Yield what each verification of a project comes to, taken while nobody writes it. One
-    that cannot be made has failed."""
+    that cannot be made has failed. Tables are compared row by row, whatever passed before;
+    files that both scanners found clean are scanned again after `forget_notes` only."""
     with components.project_lock(project):
+        forget_notes(components, project, COMPARISONS)
         for wanted in VERIFICATIONS:
             try:
                 verdict = wanted.verify(components, project)
@@ -122,10 +135,12 @@ def verify_project(components: Components, project: str) -> Iterator[Verified]:
             yield Verified(project, wanted.subject, wanted.name, verdict)
 
 
-def forget_notes(components: Components, project: str) -> None:
-    """Make the scans of a project start over: what was noted as clean does not count."""
+def forget_notes(
+    components: Components, project: str, checks: Sequence[str] = NOTED_CHECKS
+) -> None:
+    """Make checks of a project start over: what was noted as passed does not count."""
     for table in TABLES.values():
-        for stage in (f"clean/{table.name}", f"independent/{table.name}"):
+        for stage in (note_stage(check, table) for check in checks):
             for _, session_id in components.catalog.products(stage, project):
                 components.catalog.drop_product(stage, project, session_id)
 

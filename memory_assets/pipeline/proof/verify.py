@@ -16,8 +16,8 @@ from memory_assets.errors import NotFound
 from memory_assets.pipeline import redact
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.index import IndexedTable
-from memory_assets.pipeline.report import input_hash
-from memory_assets.stores.catalog import Product
+from memory_assets.pipeline.proof.unpassed import Batch, note_passed, unpassed
+from memory_assets.stores.lake import Lake, redacted_values
 from memory_assets.stores.schemas import (
     REDACTED_RECORDS,
     REDACTION_AUDIT,
@@ -43,41 +43,31 @@ class Verdict:
     warning: bool = False
 
 
+_NO_EMBEDDER = Verdict(True, {"embedder": "none: no vectors are made, none are looked at"})
+
+
 def no_secrets_remain(components: Components, project: str, table: Table) -> Verdict:
     """Whether the redactor finds nothing in any free text of a table as it lies on disk.
 
     A file that was found clean is not read again until it or the rules change.
     """
-    stage = f"clean/{table.name}"
     catalog, lake = components.catalog, components.lake
-    clean = catalog.products(stage, project)
+    version = components.redactor.ruleset_version
+    sessions = unpassed(catalog, lake, project, table, "clean", version)
     found: Counter[str] = Counter()
-    dirty: list[str] = []
-    scanned = 0
-    for session_id in lake.sessions(table, project):
-        stat = lake.path(table, project, session_id).stat()
-        state = input_hash(
-            components.redactor.ruleset_version, str(stat.st_mtime_ns), str(stat.st_size)
-        )
-        known = clean.get((project, session_id))
-        if known is not None and known.input_hash == state:
-            continue
-        scanned += 1
-        rules = Counter(
-            finding.rule
-            for value in lake.read_redacted_values(table, project, session_id)
-            for finding in components.redactor.find(value)
-        )
-        if rules:
-            found.update(rules)
-            dirty.append(session_id)
-        else:
-            catalog.put_product(Product(stage, project, session_id, state, ""))
+    dirty: set[str] = set()
+    for batch in components.rows_to_check.batches(project, table, sessions):
+        for part in batch.split() if _rules_found(components, table, batch) else ():
+            rules = _rules_found(components, table, part)
+            if rules:
+                found.update(rules)
+                dirty.add(part.sessions[0].session_id)
+    note_passed(catalog, (session for session in sessions if session.session_id not in dirty))
     counts: dict[str, int | str] = {
-        "files_scanned": scanned,
+        "files_scanned": len(sessions),
         "secrets_found": found.total(),
         "files_with_secrets": len(dirty),
-        "sessions": ", ".join(dirty[:_LISTED]),
+        "sessions": ", ".join(sorted(dirty)[:_LISTED]),
     }
     counts.update({f"rule_{rule}": count for rule, count in sorted(found.items())})
     return Verdict(
@@ -85,6 +75,12 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
         counts,
         f"Run `memory ingest --full --project={project}`; if it stays, report the rule by name.",
     )
+
+
+def _rules_found(components: Components, table: Table, batch: Batch) -> Counter[str]:
+    find = components.redactor.find
+    values = redacted_values(table, batch.rows)
+    return Counter(finding.rule for value in values for finding in find(value))
 
 
 def rows_conserved(components: Components, project: str) -> Verdict:
@@ -120,23 +116,22 @@ def rows_conserved(components: Components, project: str) -> Verdict:
 
 def audit_matches_records(components: Components, project: str) -> Verdict:
     """Whether redaction_audit has as many entries of each record as that record says."""
-    lake = components.lake
-    sessions = {
-        *lake.sessions(REDACTED_RECORDS, project),
-        *lake.sessions(REDACTION_AUDIT, project),
-    }
+    catalog, lake = components.catalog, components.lake
+    sessions = unpassed(catalog, lake, project, REDACTED_RECORDS, "audited", beside=REDACTION_AUDIT)
     differing: list[str] = []
     entries = records = 0
-    for session_id in sorted(sessions):
+    for session_id in (session.session_id for session in sessions):
         said = _redactions_said(components, project, session_id)
         traced = _redactions_traced(components, project, session_id)
         records += len(said)
         entries += traced.total()
         if traced != said:
             differing.append(session_id)
+    note_passed(catalog, (each for each in sessions if each.session_id not in differing))
     return Verdict(
         not differing,
         {
+            "sessions_compared": len(sessions),
             "records_with_redactions": records,
             "entries": entries,
             "sessions_that_differ": len(differing),
@@ -159,32 +154,34 @@ def nothing_quarantined(components: Components, project: str) -> Verdict:
 
 def prompts_in_one_chunk(components: Components, project: str) -> Verdict:
     """Whether each human prompt of redacted_records begins in exactly one chunk."""
-    lake = components.lake
+    catalog, lake = components.catalog, components.lake
+    sessions = unpassed(catalog, lake, project, REDACTED_RECORDS, "prompted", beside=TURN_CHUNKS)
     missing = repeated = extra = prompts = 0
-    for session_id in lake.sessions(REDACTED_RECORDS, project):
-        records = lake.read(
-            REDACTED_RECORDS, project, session_id, ["record_uuid", "kind", "is_sidechain"]
-        ).to_pylist()
-        wanted = {row["record_uuid"] for row in records if row["kind"] == "prompt"}
-        try:
-            chunks = lake.read(TURN_CHUNKS, project, session_id, ["prompt_uuid"])
-        except NotFound:
-            starts: Counter[str] = Counter()
-        else:
-            starts = Counter(row["prompt_uuid"] for row in chunks.to_pylist() if row["prompt_uuid"])
+    for session in sessions:
+        wanted, starts = _prompts_and_starts(lake, project, session.session_id)
         prompts += len(wanted)
         missing += len(wanted - starts.keys())
         extra += len(starts.keys() - wanted)
         repeated += sum(count > 1 for count in starts.values())
+    if missing == repeated == extra == 0:
+        note_passed(catalog, sessions)
     return Verdict(
         missing == repeated == extra == 0,
-        {"prompts": prompts, "missing": missing, "repeated": repeated, "unknown": extra},
+        {
+            "sessions_compared": len(sessions),
+            "prompts": prompts,
+            "missing": missing,
+            "repeated": repeated,
+            "unknown": extra,
+        },
         f"Run `memory ingest --full --project={project}`.",
     )
 
 
 def collection_matches(components: Components, project: str, index: IndexedTable) -> Verdict:
     """Whether the ids in the collections are exactly those of the table."""
+    if not components.embeds:
+        return _NO_EMBEDDER
     products = components.catalog.products(index.stage, project).values()
     wanted: dict[str, set[str]] = {str(made.facts["collection"]): set() for made in products}
     for row in components.lake.read_partition(index.table, project, ["id", "agent"]).to_pylist():
@@ -206,6 +203,8 @@ def collection_matches(components: Components, project: str, index: IndexedTable
 def embedder_consistent(components: Components, project: str, index: IndexedTable) -> Verdict:
     """Whether all vectors of the project, and the collections they are in, were made by
     the embedder of the settings."""
+    if not components.embeds:
+        return _NO_EMBEDDER
     wanted = components.embedder.embedder_id
     others: Counter[str] = Counter()
     rows = components.lake.read_partition(index.embeddings, project, ["embedder_id"])
@@ -225,17 +224,44 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
 
 def vectors_complete(components: Components, project: str) -> Verdict:
     """Whether turn_embeddings holds exactly one vector for each chunk."""
-    lake = components.lake
-    chunks = lake.read_partition(TURN_CHUNKS, project, ["id", "content_hash"]).to_pylist()
-    vectors = lake.read_partition(TURN_EMBEDDINGS, project, ["id", "content_hash"]).to_pylist()
-    wanted = {(row["id"], row["content_hash"]) for row in chunks}
-    found = {(row["id"], row["content_hash"]) for row in vectors}
-    missing, extra = len(wanted - found), len(found - wanted)
+    if not components.embeds:
+        return _NO_EMBEDDER
+    catalog, lake = components.catalog, components.lake
+    sessions = unpassed(catalog, lake, project, TURN_CHUNKS, "embedded", beside=TURN_EMBEDDINGS)
+    vectors = missing = extra = repeated = 0
+    for session in sessions:
+        wanted, found = (
+            _ids_and_hashes(lake, table, project, session.session_id)
+            for table in (TURN_CHUNKS, TURN_EMBEDDINGS)
+        )
+        vectors += len(found)
+        missing += len(set(wanted) - set(found))
+        extra += len(set(found) - set(wanted))
+        repeated += len(found) - len(set(found))
+    if missing == extra == repeated == 0:
+        note_passed(catalog, sessions)
     return Verdict(
-        missing == extra == 0 and len(vectors) == len(found),
-        {"vectors": len(vectors), "missing": missing, "extra": extra},
+        missing == extra == repeated == 0,
+        {
+            "sessions_compared": len(sessions),
+            "vectors": vectors,
+            "missing": missing,
+            "extra": extra,
+            "repeated": repeated,
+        },
         f"Run `memory ingest --full --project={project}`.",
     )
+
+
+def _ids_and_hashes(
+    lake: Lake, table: Table, project: str, session_id: str
+) -> list[tuple[str, str]]:
+    try:
+        rows = lake.read(table, project, session_id, ["id", "content_hash"])
+    except NotFound:
+        return []
+    ids, hashes = rows["id"].to_pylist(), rows["content_hash"].to_pylist()
+    return [(str(row_id), str(content)) for row_id, content in zip(ids, hashes, strict=True)]
 
 
 def _collection(components: Components, name: str) -> Collection | None:
@@ -243,6 +269,23 @@ def _collection(components: Components, name: str) -> Collection | None:
         return components.vectors.get(name)
     except NotFound:
         return None
+
+
+def _prompts_and_starts(lake: Lake, project: str, session_id: str) -> tuple[set[str], Counter[str]]:
+    """Return the prompts of a session's records, and how many chunks begin with each."""
+    wanted: set[str] = set()
+    try:
+        records = lake.read(REDACTED_RECORDS, project, session_id, ["record_uuid", "kind"])
+    except NotFound:
+        pass
+    else:
+        prompts = records.filter(pc.field("kind") == "prompt")
+        wanted = {str(name) for name in prompts["record_uuid"].to_pylist()}
+    try:
+        chunks = lake.read(TURN_CHUNKS, project, session_id, ["prompt_uuid"])
+    except NotFound:
+        return wanted, Counter()
+    return wanted, Counter(str(name) for name in chunks["prompt_uuid"].to_pylist() if name)
 
 
 def _redactions_said(components: Components, project: str, session_id: str) -> Counter[str]:
@@ -265,6 +308,6 @@ def _redactions_traced(components: Components, project: str, session_id: str) ->
 
 def _rows_on_disk(components: Components, project: str, session_id: str) -> int:
     try:
-        return len(components.lake.read(REDACTED_RECORDS, project, session_id, ["seq"]))
+        return components.lake.read_footer(REDACTED_RECORDS, project, session_id)[0].rows
     except NotFound:
         return 0

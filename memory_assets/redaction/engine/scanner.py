@@ -79,6 +79,7 @@ class Scanner:
         self._tokens = TokenIndex(formats)
         self._rules = tuple(anchored)
         self._triggers = triggers or PlainTriggers(self._rules)
+        self._find = self._triggers.find
         self._clock = clock
 
     def scan(self, text: str) -> list[Span]:
@@ -94,7 +95,7 @@ class Scanner:
 
         `homes_first`: as soon as there may be home directories, return `HOMES_FIRST`.
         """
-        return NO_CLUES if len(text) < _SHORTEST else self._triggers.find(text, homes_first)
+        return self._find(text, homes_first) if len(text) >= _SHORTEST else NO_CLUES
 
     def confirm(self, text: str, clues: Clues) -> list[Span]:
         """Return the secret stretches of `text`, of which `look` gave the clues."""

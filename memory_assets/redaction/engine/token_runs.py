@@ -31,6 +31,8 @@ _JOINTS = frozenset(":!.")
 _JOINT_BYTES = frozenset(joint.encode() for joint in _JOINTS)
 _SHAPE_ENDS = frozenset((b".", b":"))
 _LONGEST_VALUE = 600
+_NO_VALUE = frozenset(" \t\n\r\"'`,;()[]{}<>|&\\$?*#^")
+"""Characters beside a run that are no part of its value."""
 _SHORT_RUN = re.compile(r"[\w\-]{0,40}")
 _FIRST_RUN = re.compile(r"[A-Za-z0-9_\-]*")
 _OUTSIDE = re.compile(r"^(?P<outside>.*[^A-Za-z0-9_\-])?(?P<inside>[A-Za-z0-9_\-]*)$")
@@ -220,21 +222,33 @@ def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found 
     """
     if _SLUG_RUN.fullmatch(text, start, end) is not None:
         return None
-    left = _LEFT.match(text[max(start - 64, 0) : start][::-1])
-    begin = start
-    if left is not None and left.end():
-        reach = left.group()[::-1]
-        cut = max(reach.rfind("="), reach.rfind(":"), reach.rfind("//"))
-        begin = start - (len(reach) - cut - 1)
-    extension = _EXTENSION.match(text, end)
-    finish = extension.end() if extension else end
+    begin, finish = start, end
+    # a look at the neighbour saves most of the searches
+    if start and text[start - 1] not in _NO_VALUE:
+        left = _LEFT.match(text[max(start - 64, 0) : start][::-1])
+        if left is not None and left.end():
+            reach = left.group()[::-1]
+            cut = max(reach.rfind("="), reach.rfind(":"), reach.rfind("//"))
+            begin = start - (len(reach) - cut - 1)
+    if end < len(text) and text[end] not in _NO_VALUE:
+        extension = _EXTENSION.match(text, end)
+        finish = extension.end() if extension else end
     value = text[begin:finish].rstrip(".!:")
-    if _DIGEST_BEFORE.search(text[max(begin - 9, 0) : begin]) is not None:
+    if (
+        begin
+        and text[begin - 1] in "-:=/"
+        and _DIGEST_BEFORE.search(text[max(begin - 9, 0) : begin])
+    ):
         return None
     rule = CONTEXTS.rule_for(text, begin, value) if vendored else None
     if rule is not None:
         return begin, begin + len(value), rule
-    if _LONG_PIECE.search(value) and _is_machine_made(value) and _is_named(text, begin, value):
+    if (
+        _LONG_PIECE.search(value)
+        and _is_drawn(value)
+        and _is_named(text, begin, value)
+        and _is_no_stand_in(value)
+    ):
         return begin, _wrapped_end(text, begin, begin + len(value)), "named-secret"
     if _PREFIXED_BODY.search(text, max(start - 1, 0), end) is None:
         return None
@@ -269,16 +283,19 @@ def _wrapped_end(text: str, begin: int, end: int) -> int:
     return lines.end() if lines else end
 
 
-def _is_machine_made(value: str) -> bool:
-    if not (
+def _is_drawn(value: str) -> bool:
+    """Return whether `value` looks drawn by a machine."""
+    return len(value) <= _LONGEST_VALUE and (
         values.is_random(value)
         or values.is_uuid(value)
         or (values.is_hex(value) and len(value) >= 20)
-    ):
-        return False
+    )
+
+
+def _is_no_stand_in(value: str) -> bool:
+    """Return whether `value` itself may be secret."""
     return not (
-        len(value) > _LONGEST_VALUE
-        or values.is_identifier_of_something(value)
+        values.is_identifier_of_something(value)
         or values.is_placeholder(value)
         or values.is_reference(value)
     )

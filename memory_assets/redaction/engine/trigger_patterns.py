@@ -8,136 +8,35 @@ before that the place to look at may be.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
-from memory_assets.redaction.engine.byte_patterns import (
-    CannotWiden,
-    Node,
-    Widened,
-    is_branch,
-    is_group,
-    parse,
-    widen,
-    widened,
-    width,
-)
+from memory_assets.redaction.engine.byte_patterns import CannotWiden, widened
 from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
+from memory_assets.redaction.engine.trigger import (
+    ALSO_WORD,
+    ANCHORED,
+    ASKING,
+    ASSIGNED,
+    COOKIE,
+    VENDOR,
+    Trigger,
+)
 from memory_assets.redaction.engine.triggers import ADDRESSES, COLOURED, ESCAPED, HOMES, PERCENT
-from memory_assets.redaction.rules import assignments
 from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.rules.names import (
     KEYWORDS,
     VENDORS,
     NameKind,
+    is_also_word,
+    keylike_words,
     name_kind,
-    speaking_words,
     word_lists,
 )
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
 
-ASSIGNED, ANCHORED, COOKIE, VENDOR = "assigned", "anchored", "cookie", "vendor"
-ASKING = "asking"
-
-
-class Trigger(NamedTuple):
-    """One pattern. `rule` is the anchored rule's number, `back` how many bytes before the
-    reported end its place begins, `slack` how many later at most."""
-
-    source: bytes
-    kind: str = ""
-    back: int = 0
-    slack: int = 0
-    rule: int = 0
-    once: bool = False
-    """Whether its first match in a text says all."""
-
-
-_KEYWORD = "(?i:" + "|".join(keyword.decode() for keyword in KEYWORDS) + ")"
-_NAME = r"[\w.\-?]"
-_BARE = r"""[^\s"'`<>,;(){}\[\]|\\&]"""
-_BARE_NO_DIGIT = r"""[^\s"'`<>,;(){}\[\]|\\&0-9]"""
-_QUOTED_VALUE = r"""[rRbBfFuU@]{0,2}(?:\\{0,3}["'`]|&quot;)[^\n]{4}"""
-_WORD_VALUE = "|".join(
-    (
-        _QUOTED_VALUE,
-        r"[A-Za-z\-]{3}[ \t]",
-        *(f"[0-9]{{{digits}}}{_BARE_NO_DIGIT}{_BARE}{{{3 - digits}}}" for digits in (1, 2)),
-        f"{_BARE_NO_DIGIT}{_BARE}{{3}}",
-        f"[0-9]{{3,60}}{_BARE_NO_DIGIT}",
-    )
-)
-_ANY_VALUE = f"{_QUOTED_VALUE}|{_BARE}{{4}}"
-"""The shortest values that `assignments.py` takes for secrets: four characters, quoted or
-bare (then not digits only), or a scheme of three letters before a blank."""
-_LONGEST_NAME = 58
-_LONGEST_VALUE = 72
-_PLAIN_KEYWORD = 8
 _FURTHEST_ANCHOR = 2_000
-
-
-def assignment_triggers() -> tuple[Trigger, ...]:
-    """Return the triggers of what begins at a keyword: assignments, flags, blocks."""
-    found = [
-        Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
-        Trigger(rb":[ \t]{0,4}[\"']?(?i:secret)[\"' \t,]{0,20}(?:[\r\n]|\z)", ASSIGNED, 40),
-        Trigger(rb"(?:PASSWORD|password)[ \t]{1,8}['\"]", ASSIGNED, 24),
-        Trigger(rb"#define [A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
-    ]
-    try:
-        plain = _after_keyword(lambda group: group not in ("space", "xml"))
-        element = _after_keyword(lambda group: group == "xml")
-        flag = _after_keyword(lambda group: group == "space")
-    except CannotWiden:
-        return (*found, Trigger(_KEYWORD.encode(), ASSIGNED, _PLAIN_KEYWORD))
-    listed = speaking_words()
-    shortest = sorted(w for w in listed if not any(w != o and w.endswith(o) for o in listed))
-    head = len(max(shortest, key=len)) + _LONGEST_NAME
-    lower = "|".join(f"[{word[0]}{word[0].upper()}]{word[1:]}" for word in shortest)
-    upper = "|".join(shortest).upper()
-    name = (
-        f"(?:(?:{lower})(?:[A-Z0-9_.\\-?]{_NAME}{{0,{_LONGEST_NAME}}})?"
-        f"|(?:{upper})(?:[a-z0-9_.\\-?]{_NAME}{{0,{_LONGEST_NAME}}}"
-        f"|[A-Z][a-z]{_NAME}{{0,{_LONGEST_NAME}}})?)"
-    )
-    for before, after, value in (
-        ("", plain, _WORD_VALUE),
-        ("", element, _ANY_VALUE),
-        (rf"-{_NAME}{{0,47}}", flag, _WORD_VALUE),
-    ):
-        source = f"{before}{name}{after.source}(?:{value})"
-        back = head + after.most + _LONGEST_VALUE
-        found.append(Trigger(source.encode(), ASSIGNED, back))
-    return tuple(found)
-
-
-def _after_keyword(counts: Callable[[str], bool]) -> Widened:
-    """Return what may follow a name up to the value, by `assignments.py`, through those
-    of its alternatives that begin with a group whose name `counts` (or with none: "")."""
-    nodes, flags, groups = parse(assignments._AFTER)
-    names = {number: name for name, number in groups.items()}
-    if not nodes or nodes[0][1][0] != groups.get("name"):
-        raise CannotWiden("a name was expected first")
-
-    def kept(found: Sequence[Node]) -> list[Node]:
-        result: list[Node] = []
-        for code, value in found:
-            if is_branch(code):
-                value = (value[0], [b for b in value[1] if counts(_leading(b, names))])
-            elif is_group(code) and len(value[3]) == 1:
-                value = (*value[:3], kept(value[3]))
-            result.append((code, value))
-        return result
-
-    rest = kept(nodes[1:])
-    return Widened(widen(rest, flags), width(rest))
-
-
-def _leading(nodes: Sequence[Node], names: Mapping[int, str]) -> str:
-    code, value = nodes[0]
-    return names.get(value[0], "") if is_group(code) else ""
 
 
 def anchored_triggers(rules: Sequence[AnchoredRule]) -> tuple[Trigger, ...]:
@@ -209,7 +108,7 @@ def shape_triggers(templates: Iterable[Template]) -> tuple[Trigger, ...]:
 _PART = r"[A-Za-z0-9+/_\-.~%@#!$^*]"
 _SIGN = r"[+/_\-.~%@#!$^*]"
 _LINE_END = r"[\\\r]?\n[ \t]*(?:[0-9?]+[?\t:|][ \t]*|[+|>\-][ \t]*)?"
-_AFTER_PART = r"[\s\"'`,;)}\]\\?]"
+_AFTER_PART = r"[\s\x1c-\x1f\"'`,;)}\]\\?]"
 _TOKEN = r"[A-Za-z0-9_\-]"
 _LETTER = r"[A-Za-z_\-]"
 _NO_TOKEN = r"[^A-Za-z0-9_\-]"
@@ -220,14 +119,16 @@ def keyword_triggers() -> tuple[Trigger, ...]:
     return tuple(Trigger(b"(?i:" + keyword + b")", ASSIGNED, len(keyword)) for keyword in KEYWORDS)
 
 
+def home_triggers() -> tuple[Trigger, ...]:
+    """Return what asks for a search for home directories."""
+    roots = (rb"/home(?:\\{0,2}/|\\)", rb"/Users(?:\\{0,2}/|\\)", rb"\\Users[\\/]", rb"\\home[\\/]")
+    return tuple(Trigger(source, ASKING, rule=HOMES, once=True) for source in roots)
+
+
 def asking_triggers() -> tuple[Trigger, ...]:
-    """Return what asks for a search for personal data, home directories first, or for a
-    view; `rule` says for which."""
+    """Return what asks for a search for other personal data, or for a view; `rule` says for
+    which."""
     rows = (
-        (HOMES, rb"/home(?:\\{0,2}/|\\)"),
-        (HOMES, rb"/Users(?:\\{0,2}/|\\)"),
-        (HOMES, rb"\\Users[\\/]"),
-        (HOMES, rb"\\home[\\/]"),
         (COLOURED, rb"\x1b"),
         (ESCAPED, rb"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4})"),
         (PERCENT, rb"%[0-9A-Fa-f]{2}"),
@@ -237,14 +138,15 @@ def asking_triggers() -> tuple[Trigger, ...]:
 
 
 def joint_trigger() -> Trigger:
-    """Return the trigger of a line end that may stand inside a token (see `joints.py`)."""
+    """Return the trigger of a line end that may stand inside a token (see `joints.py`): the
+    last one before what it reports."""
     digit = rf"(?:[0-9]|{_SIGN}{_PART}*[0-9]|[A-Za-z][a-z]*(?:[0-9]|[A-Z]{_PART}*[0-9]))"
     drawn = rf"(?:[0-9]|{_SIGN}{_PART}*(?:[0-9]|[a-z][A-Z]|[A-Z][A-Z])|[A-Za-z][a-z]*[A-Z0-9])"
     ways = (
         f"[0-9]{_PART}*{_LINE_END}{drawn}",
         f"(?:[A-Za-z][A-Z]|[+~%@#!$^*]){_PART}*{_LINE_END}{digit}",
     )
-    return Trigger(rf"(?:{'|'.join(ways)}){_PART}*=*(?:{_AFTER_PART}|\z)".encode(), once=True)
+    return Trigger(rf"(?:{'|'.join(ways)}){_PART}*=*(?:{_AFTER_PART}|\z)".encode())
 
 
 def run_trigger() -> Trigger:
@@ -263,22 +165,24 @@ def run_trigger() -> Trigger:
 
 def context_triggers() -> tuple[Trigger, ...]:
     """Return the triggers of what may stand before a named value: the words that make a
-    name speak of secrets, a tag, and last the vendors (which count if `begins_word`), with
-    the stand-in of characters beyond ASCII, which may be anything."""
+    name speak of secrets, a tag, then vendors whose names are also words (which count beside
+    such a word only) and last the other vendors. A vendor counts if `begins_word`."""
     listed = {word for each in word_lists() for word in each if word.islower()}
     listed |= {keyword.decode() for keyword in KEYWORDS}
     telling = {word for word in listed - set(VENDORS) if name_kind(word) is not NameKind.PLAIN}
     telling |= set(words("token secret password apikey credential key pat"))
     shortest = {w for w in telling if not any(o != w and o in w for o in telling)}
     found = [Trigger(b"<redacted")]
+    found.extend(Trigger(f"[_\\-](?i:{word})".encode()) for word in sorted(keylike_words()))
     for word in sorted(shortest):
         ends = all(other.endswith(word) for other in telling if word in other)
         edge = "(?:[^a-z]|$)" if ends else ""
         found.append(Trigger(f"(?i:{re.escape(word)}){edge}".encode()))
-    found.append(Trigger(rb"\?", VENDOR))
     beside = (word for row in CONTEXT_FORMATS for word in words(row[1]))
-    for vendor in dict.fromkeys((*VENDORS, *beside)):
-        found.append(Trigger(f"(?i:{re.escape(vendor)})".encode(), VENDOR, len(vendor)))
+    vendors = sorted(dict.fromkeys((*VENDORS, *beside)), key=is_also_word, reverse=True)
+    for vendor in vendors:
+        kind = ALSO_WORD if is_also_word(vendor) else VENDOR
+        found.append(Trigger(f"(?i:{re.escape(vendor)})".encode(), kind, len(vendor)))
     return tuple(found)
 
 

@@ -37,6 +37,8 @@ class Clues(NamedTuple):
     """(start, end, what it may be) of whole runs of token characters."""
     asks: int = 0
     """What the text asks for beside the rules: `COLOURED` and the like, added up."""
+    joints: Sequence[int] | None = None
+    """Where lines end that may go on in the next one; None: nobody knows."""
 
 
 NO_CLUES = Clues()

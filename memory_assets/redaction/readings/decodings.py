@@ -45,7 +45,9 @@ class _WithoutTerminalEscapes(View):
 class _Lines(View):
     """Some lines of the source, decoded; every escape in them becomes one character."""
 
-    def __init__(self, text: str, source: str, lines: list[str], escape: re.Pattern[str]) -> None:
+    def __init__(
+        self, text: str, source: str, lines: list[tuple[int, int]], escape: re.Pattern[str]
+    ) -> None:
         super().__init__(text)
         self._source = source
         self._lines = lines
@@ -53,11 +55,10 @@ class _Lines(View):
 
     def _build(self) -> Iterator[Piece]:
         length = position = 0
-        for number, line in enumerate(self._lines):
-            start = self._source.find(line, position)
+        for number, (start, end) in enumerate(self._lines):
             if number and start != position:
                 self.gaps.append(length)
-            position, end = start, start + len(line)
+            position = start
             for escape in self._escape.finditer(self._source, start, end):
                 yield Piece(length, position, escape.start())
                 length += escape.start() - position
@@ -69,6 +70,22 @@ class _Lines(View):
             position = end + 1
 
 
+def _lines_with(text: str, mark: str, escape: re.Pattern[str]) -> list[tuple[int, int]]:
+    """Return (start, end) of the lines of `text` in which some `escape` stands; each of them
+    begins with `mark`."""
+    lines: list[tuple[int, int]] = []
+    position = text.find(mark)
+    while position >= 0:
+        if escape.match(text, position) is None:
+            position = text.find(mark, position + 1)
+            continue
+        end = text.find("\n", position)
+        end = len(text) if end < 0 else end
+        lines.append((text.rfind("\n", 0, position) + 1, end))
+        position = text.find(mark, end)
+    return lines
+
+
 def without_terminal_escapes(text: str) -> View | None:
     """Return `text` without the escapes that colour it, if there are any."""
     if "\x1b" not in text or _TERMINAL_ESCAPE.search(text) is None:
@@ -78,10 +95,10 @@ def without_terminal_escapes(text: str) -> View | None:
 
 def json_unescaped(text: str) -> View | None:
     """Return the lines of `text` that hold JSON escapes, without them."""
-    if _JSON_ESCAPE.search(text) is None:
+    lines = _lines_with(text, "\\", _JSON_ESCAPE)
+    if not lines:
         return None
-    lines = [line for line in text.split("\n") if "\\" in line and _JSON_ESCAPE.search(line)]
-    plain = "\n".join(lines).replace("\\\\", "\0")
+    plain = "\n".join([text[start:end] for start, end in lines]).replace("\\\\", "\0")
     for escape, character in _JSON_PLAIN.items():
         plain = plain.replace(escape, character)
     if "\\u" in plain:
@@ -91,10 +108,11 @@ def json_unescaped(text: str) -> View | None:
 
 def percent_decoded(text: str) -> View | None:
     """Return the lines of `text` that hold percent-encoded characters, decoded."""
-    if _PERCENT.search(text) is None:
+    lines = _lines_with(text, "%", _PERCENT)
+    if not lines:
         return None
-    lines = [line for line in text.split("\n") if "%" in line and _PERCENT.search(line)]
-    plain = _PERCENT.sub(lambda escape: chr(int(escape[1], 16)), "\n".join(lines))
+    plain = "\n".join([text[start:end] for start, end in lines])
+    plain = _PERCENT.sub(lambda escape: chr(int(escape[1], 16)), plain)
     return _Lines(plain, text, lines, _PERCENT)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from string import ascii_letters, digits
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ _JOINT = re.compile(
     rf"\n(?<=[0-9A-Za-z/+#@]\n)(?<={_TOKEN}{{4}}\n)(?![ \t]*[A-Za-z][a-z]*(?:[^A-Za-z0-9]|$))"
     + _REST
 )
+_LINE_END = re.compile(r"\n")
 _CONTINUED = re.compile(r"\n(?<=[0-9A-Za-z/+#@][\\\r]\n)" + _REST)
 """The same after a backslash, or where lines end in CR LF."""
 _TOKEN_CHARACTERS = f"{ascii_letters}{digits}+/_-.~%@#!$^*"
@@ -48,17 +49,20 @@ class Joint(NamedTuple):
     end: int
 
 
-def line_joined(text: str) -> View | None:
-    """Return the lines around joints, joined."""
-    matches = list(_JOINT.finditer(text))
-    if "\r" in text or ("\\" in text and "\\\n" in text):
-        matches = sorted([*matches, *_CONTINUED.finditer(text)], key=re.Match.start)
-    joints = [joint for match in matches if (joint := _joint(text, match)) is not None]
+def line_joined(text: str, line_ends: Sequence[int] | None = None) -> View | None:
+    """Return the lines around joints, joined; `line_ends`: where alone they may be."""
+    if line_ends is None:
+        line_ends = [line_end.start() for line_end in _LINE_END.finditer(text)]
+    joints = [joint for end in line_ends if (joint := _joint(text, end)) is not None]
     return _Joined(text, list(_windows(joints))) if joints else None
 
 
-def _joint(text: str, match: re.Match[str]) -> Joint | None:
-    """Return the joint unless what stands before it or after it reads as words."""
+def _joint(text: str, line_end: int) -> Joint | None:
+    """Return the joint at a line end unless what stands before it or after it reads as
+    words."""
+    match = (_CONTINUED if text[line_end - 1] in "\\\r" else _JOINT).match(text, line_end)
+    if match is None:
+        return None
     left = match.start() - (text[match.start() - 1] in "\\\r")
     before = text[max(left - 24, 0) : left]
     head = before[len(before.rstrip(_TOKEN_CHARACTERS)) :]

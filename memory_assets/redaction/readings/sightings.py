@@ -29,7 +29,6 @@ _READINGS = (
     (ESCAPED, json_unescaped),
     (PERCENT, percent_decoded),
     (ENCODED, base64_decoded),
-    (JOINED, line_joined),
 )
 """What a text must ask for to be worth a closer look for a view."""
 _VIEWS = ESCAPED | PERCENT | ENCODED | JOINED
@@ -68,6 +67,9 @@ def _sightings(scanner: Scanner, text: str, depth: int, clues: Clues) -> list[Ed
                 view = reading(text)
                 if view is not None:
                     found += _through(view, text, scanner, depth)
+        view = line_joined(text, clues.joints) if asks & JOINED else None
+        if view is not None:
+            found += _through(view, text, scanner, depth)
     return found
 
 

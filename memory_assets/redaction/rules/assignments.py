@@ -122,6 +122,8 @@ def _is_query_value(text: str, first: int, value: str) -> bool:
     """Return whether a URL's query holds a value that mixes letters and digits."""
     if text[first - 1 : first] not in ("?", "&"):
         return False
+    if value.isdigit():
+        return False
     has_digit = any(character.isdigit() for character in value)
     return (len(value) >= 8 and values.is_random(value, 6)) or (
         len(value) >= 12 and has_digit and not values.is_slug(value)
@@ -211,13 +213,13 @@ def _is_secret(value: str, kind: NameKind, quoted: bool, following: str) -> bool
         return False  # `${NAME:?must be set}`
     if len(value) < (4 if kind is NameKind.PASSWORD else _SHORTEST_TOKEN):
         return False
-    if values.is_placeholder(value) or values.is_reference(value):
-        return False
-    if quoted and _INTERPOLATED.search(value) and not values.is_random(value, 16):
-        return False
-    if kind is NameKind.PASSWORD:
-        return _is_password(value, quoted, following)
-    return _is_token(value, quoted, following)
+    judge = _is_password if kind is NameKind.PASSWORD else _is_token
+    return (
+        judge(value, quoted, following)  # cheap: it goes first
+        and not values.is_placeholder(value)
+        and not values.is_reference(value)
+        and not (quoted and _INTERPOLATED.search(value) and not values.is_random(value, 16))
+    )
 
 
 def _is_password(value: str, quoted: bool, following: str) -> bool:

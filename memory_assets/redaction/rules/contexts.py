@@ -15,14 +15,15 @@ from functools import cache
 
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.formats import Template, compile_template
-from memory_assets.redaction.rules.names import VENDOR_END, is_also_word
+from memory_assets.redaction.rules.names import VENDOR_END, is_also_word, lower_ascii
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
 
 REACH = 80
 """How many characters before a value its vendor is looked for."""
 
-_WORD_START = re.compile(r"(?<![A-Za-z])[A-Za-z]|(?<=[a-z])[A-Z]|(?<=[0-9])[A-Za-z]")
+_WORD_START = re.compile(r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?=([A-Za-z].{0,2}))", re.DOTALL)
+"""Where a word begins, and its first three characters."""
 _ASSIGNED = re.compile(
     r"""(?x) [\w.\-\ ]{0,40} [\\"'`\])]{0,5} \s{0,8} (?:[:?]?=>?|:|[,(|>])
         \s{0,8} [\\"'`\[(@]{0,5} (?:[A-Za-z]{4,12}[ ])?"""
@@ -49,37 +50,55 @@ class ContextIndex:
     """The rows by the first letters of their words."""
 
     def __init__(self, rows: Iterable[tuple[str, ...]]) -> None:
-        self._by_start: dict[str, list[tuple[str, Row]]] = {}
-        shapes: list[Template] = []
+        self._entries: list[tuple[range, str, Row, Template]] = []
         for name, context, *sources in rows:
             templates = [compile_template(source) for source in sources]
             row = (name, _whole(templates))
-            shapes += templates
-            for word in words(context):
-                self._by_start.setdefault(word[:3], []).append((word, row))
-        self._shapes = _by_length(shapes)
+            for shape in templates:
+                lengths = _lengths(shape)
+                self._entries.extend((lengths, word, row, shape) for word in words(context))
+        self._by_length: dict[int, _Rows] = {}
 
     def rule_for(self, text: str, begin: int, value: str) -> str | None:
         """Return the rule whose vendor is named before `value` at `begin` and whose shape
         `value` has; None if no row applies."""
-        shapes = self._shapes.get(len(value))
-        if shapes is None or shapes.fullmatch(value) is None or not _is_drawn(value):
+        rows = self._by_length.get(len(value)) or self._of_length(len(value))
+        if rows.shapes is None or rows.shapes.fullmatch(value) is None:
             return None
         window = text[max(begin - REACH, 0) : begin]
-        by_start = self._by_start
-        for start in _WORD_START.finditer(window):
+        starts = [start for start in _WORD_START.finditer(window) if start[1].lower() in rows.heads]
+        if not starts or not _is_drawn(value):
+            return None
+        for start in starts:
             at = start.start()
-            rows = by_start.get(window[at : at + 3].lower())
-            if rows is None:
-                continue
-            word = window[at : at + _LONGEST_WORD].lower()
-            for name, (rule, shape) in rows:
+            word = lower_ascii(window[at : at + _LONGEST_WORD])
+            for name, (rule, shape) in rows.heads[start[1].lower()]:
                 if not word.startswith(name) or shape.fullmatch(value) is None:
                     continue
-                between = window[at + len(name) :]
-                if _links(name, between):
+                if _links(name, window[at + len(name) :]):
                     return rule
         return None
+
+    def _of_length(self, length: int) -> _Rows:
+        """Return the rows for values of this length, and keep them."""
+        fitting = [entry[1:] for entry in self._entries if length in entry[0]]
+        rows = self._by_length[min(length, _LONGEST + 1)] = _Rows(fitting)
+        return rows
+
+
+class _Rows:
+    """The rows that have a shape of one length."""
+
+    def __init__(self, entries: Iterable[tuple[str, Row, Template]]) -> None:
+        self.heads: dict[str, list[tuple[str, Row]]] = {}
+        """By the first three letters of the row's words, in the order of the rows."""
+        sources: dict[str, None] = {}
+        for word, row, shape in entries:
+            sources[shape.pattern] = None
+            listed = self.heads.setdefault(word[:3], [])
+            if (word, row) not in listed:
+                listed.append((word, row))
+        self.shapes = _any_of(tuple(sources)) if sources else None
 
 
 def _links(vendor: str, between: str) -> bool:
@@ -104,14 +123,10 @@ def _is_drawn(value: str) -> bool:
     return values.is_uuid(value) or values.is_random(value, 10) or not values.is_slug(value)
 
 
-def _by_length(shapes: Iterable[Template]) -> dict[int, re.Pattern[str]]:
-    """Return, by the length of a value, the pattern of all shapes that have it."""
-    sources: dict[int, dict[str, None]] = {}
-    for shape in shapes:
-        spare = sum(int(most) - int(least) for least, most in _COUNT.findall(shape.pattern))
-        for length in range(len(shape.sample), len(shape.sample) + min(spare, _LONGEST) + 1):
-            sources.setdefault(length, {})[shape.pattern] = None
-    return {length: _any_of(tuple(found)) for length, found in sources.items()}
+def _lengths(shape: Template) -> range:
+    """Return the lengths of the values that have a shape."""
+    spare = sum(int(most) - int(least) for least, most in _COUNT.findall(shape.pattern))
+    return range(len(shape.sample), len(shape.sample) + min(spare, _LONGEST) + 1)
 
 
 @cache

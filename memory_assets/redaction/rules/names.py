@@ -182,7 +182,7 @@ def name_kind(name: str) -> NameKind:
     vendor = has_vendor(name)
     if "key" in parts:
         known = (
-            _ANY_VENDOR.search(name.lower())
+            _ANY_VENDOR.search(lower_ascii(name))
             or len(parts) == 1
             or _KEY_QUALIFIERS.intersection(parts)
         )
@@ -198,9 +198,25 @@ def speaking_words() -> frozenset[str]:
     return _PASSWORD_WORDS | _TOKEN_WORDS | frozenset(ends)
 
 
+def password_words() -> frozenset[str]:
+    """Return those of `speaking_words` of which every name of kind PASSWORD has one."""
+    return _PASSWORD_WORDS | frozenset(_PASSWORD_ENDS)
+
+
+def keylike_words() -> frozenset[str]:
+    """Return the words that make a name of kind VENDOR behind `_` or `-`."""
+    return _KEYLIKE
+
+
 def has_vendor(text: str) -> bool:
     """Return whether a vendor that hands out keys is named in `text`."""
-    return _VENDOR.search(text.lower()) is not None
+    return _VENDOR.search(lower_ascii(text)) is not None
+
+
+def lower_ascii(text: str) -> str:
+    """Return `text` in lower case. Kelvin's sign and the dotted capital I become no `k` and
+    `i`: a vendor's name is ASCII."""
+    return text.replace("\u212a", "?").replace("\u0130", "?").lower()
 
 
 def is_also_word(vendor: str) -> bool:

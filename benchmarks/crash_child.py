@@ -1,0 +1,137 @@
+"""One `memory ingest` that tells its stages to a pipe, for `crash_safety.py` to kill.
+
+The product's code runs as it is, but for two things that make a round cheap: texts are
+embedded by a hash instead of the model, and Chroma saves its HNSW files every 100 rows
+instead of every 1,000, so that there are many saves to hit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import memory_assets.embedding as embedding
+from memory_assets.embedding import minilm
+
+DIMENSION = 384
+STAGES = {
+    "scan": ("memory_assets.pipeline.scan", ("scan_project",)),
+    "redact": ("memory_assets.pipeline.redact", ("redact_project",)),
+    "chunk": ("memory_assets.pipeline.chunk", ("chunk_project",)),
+    "prompts": ("memory_assets.pipeline.chunk", ("extract_prompts",)),
+    "summaries": ("memory_assets.pipeline.summarise", ("summarise_project",)),
+    "embed": ("memory_assets.pipeline.embed", ("embed_project",)),
+    "checks": (
+        "memory_assets.pipeline.proof.verify",
+        (
+            "no_secrets_remain",
+            "rows_conserved",
+            "audit_matches_records",
+            "prompts_in_one_chunk",
+            "vectors_complete",
+            "collection_matches",
+        ),
+    ),
+}
+
+
+class HashEmbedder:
+    """Vectors that depend on the text alone, made by a hash; tokens are the model's."""
+
+    embedder_id = "hash-for-crash-tests"
+    family = "hash"
+    dimension = DIMENSION
+
+    def __init__(self) -> None:
+        self._pieces = minilm.load_word_pieces()
+
+    @property
+    def max_tokens(self) -> int:
+        """The model's."""
+        return 256
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return a unit vector a text, from a generator seeded by the text's hash."""
+        rows = []
+        for text in texts:
+            seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+            row = np.random.default_rng(seed).normal(size=DIMENSION).astype(np.float32)
+            rows.append(row / np.linalg.norm(row))
+        return np.array(rows, dtype=np.float32).reshape(-1, DIMENSION)
+
+    def count_tokens(self, text: str) -> int:
+        """The model's."""
+        return self._pieces.count_tokens(text)
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """The model's."""
+        return self._pieces.token_offsets(text)
+
+
+def use_hash_embedder() -> None:
+    """Let whoever loads an embedder from now on get the hashing one."""
+    embedding.load_embedder = lambda *_, **__: HashEmbedder()  # type: ignore[assignment]
+
+
+def save_often(rows: int = 100) -> None:
+    """Let Chroma save its index every so many rows, in collections made from now on."""
+    from memory_assets.stores import vectors
+
+    hnsw = {"space": "cosine", "sync_threshold": rows, "batch_size": min(rows, 100)}
+    vectors._CONFIGURATION = {"hnsw": hnsw}  # type: ignore[typeddict-item]
+
+
+def tell_stages(pipe: int) -> None:
+    """Write a line to the pipe whenever a stage begins or ends."""
+
+    def told(stage: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(real)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            os.write(pipe, f"+{stage}\n".encode())
+            try:
+                return real(*args, **kwargs)
+            finally:
+                os.write(pipe, f"-{stage}\n".encode())
+
+        return run
+
+    for stage, (module_name, names) in STAGES.items():
+        module = __import__(module_name, fromlist=["x"])
+        for name in names:
+            setattr(module, name, told(stage, getattr(module, name)))
+    from memory_assets.stores.lake import Lake
+    from memory_assets.stores.vectors import Collection
+
+    Collection.upsert = told("upsert", Collection.upsert)  # type: ignore[method-assign]
+    write = Lake.write
+
+    @wraps(write)
+    def write_told(lake: Lake, table: Any, *args: Any, **kwargs: Any) -> Any:
+        if table.name == "redaction_audit":
+            return told("audit", write)(lake, table, *args, **kwargs)
+        return write(lake, table, *args, **kwargs)
+
+    Lake.write = write_told  # type: ignore[method-assign]
+
+
+def main() -> None:
+    """Run `memory` with the arguments given; the first is the pipe's number."""
+    pipe = int(sys.argv[1])
+    use_hash_embedder()
+    save_often()
+    tell_stages(pipe)
+    from memory_assets.entrypoints.cli import main as memory
+
+    sys.argv = ["memory", *sys.argv[2:]]
+    memory()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Our own recall output, as it comes back in a transcript: known, and not indexed again.
+
+What an agent is told from memory stands in its transcript like any tool's output, and in
+what people paste. Indexed, it would be found again in the place of what it quotes. It is
+known by the frame that every answer carries, by the names of our tools, or by the command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from memory_assets.models import RedactedRecord
+from memory_assets.redacted_text import RedactedText, join
+
+FRAME_OPENING = "<recalled-memory v1>"
+FRAME_CLOSING = "</recalled-memory>"
+SERVER_NAMES = ("memory", "memory-assets", "memory_assets")
+RECALLING_TOOLS = ("recall", "timeline", "get", "cross_query", "summarize_session", "status")
+RECALLING_COMMANDS = ("search", "show", "timeline", "summarize", "blame", "context", "audit")
+
+_FRAME_WITHIN = 400
+"""Characters at the head of an output that the frame's opening stands in: a file that
+merely mentions it, further down, is somebody's work."""
+
+_FRAME = re.compile(rf"{re.escape(FRAME_OPENING)}.*?{re.escape(FRAME_CLOSING)}[ \t]*\n?", re.DOTALL)
+_TOOL = re.compile(
+    rf"(?:mcp__)?(?:{'|'.join(SERVER_NAMES)})(?:__|[./])(?:{'|'.join(RECALLING_TOOLS)})"
+)
+_COMMAND = re.compile(
+    r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:\w+=\S+\s+)*(?:(?:uv|poetry|pipx)\s+run\s+)?"
+    rf"(?:\S*/)?memory\s+(?:{'|'.join(RECALLING_COMMANDS)})\b"
+)
+_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh\s+-l?c\s+['\"]?")
+
+
+def asks_memory(record: RedactedRecord) -> bool:
+    """Whether a record is a call of this memory's tools or recalling commands, or its result."""
+    if record.kind not in ("tool_use", "tool_result"):
+        return False
+    if _TOOL.fullmatch(record.tool_name):
+        return True
+    shell = _SHELL.match(record.command)
+    return _COMMAND.match(record.command, shell.end() if shell else 0) is not None
+
+
+def is_recalled(record: RedactedRecord) -> bool:
+    """Whether a record is what this memory answered."""
+    if record.kind != "tool_result":
+        return False
+    return FRAME_OPENING in record.text[:_FRAME_WITHIN] or asks_memory(record)
+
+
+def as_said(records: Iterable[RedactedRecord]) -> Iterator[RedactedRecord]:
+    """Yield records without what this memory answered, or had quoted in what is said."""
+    for record in records:
+        if is_recalled(record):
+            continue
+        text = record.text
+        if record.kind in ("prompt", "assistant_text"):
+            text = without_recalled(text)
+        yield record if text is record.text else replace(record, text=text)
+
+
+def without_recalled(text: RedactedText) -> RedactedText:
+    """Return what somebody said without the framed answers quoted in it, if anything is
+    left; a frame that is not closed stays."""
+    if FRAME_OPENING not in text:
+        return text
+    parts, start = [], 0
+    for frame in _FRAME.finditer(text):
+        parts.append(text.cut(start, frame.start()))
+        start = frame.end()
+    kept = join("", [*parts, text.cut(start)])
+    return kept if kept.strip() else text

@@ -1,0 +1,219 @@
+"""The claims that follow from what a session says and what git knows.
+
+Without a repository only what the session's own `git commit` printed is claimed. With one,
+a printed SHA counts only if git made that commit while the call ran, so a log that quotes a
+commit proves nothing; and commits that repeat the session's own, merge its pull requests, or
+add the lines it wrote are found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from memory_assets.commits.claims import Claim
+from memory_assets.commits.evidence import (
+    CLOCK,
+    CONFIRMED,
+    MOST_BY_LINES,
+    OPENED_HERE,
+    SCORES,
+    Evidence,
+    strength,
+)
+from memory_assets.commits.lines import share_written
+from memory_assets.commits.repeats import said, same_author_time, same_change, same_subject
+from memory_assets.commits.repository import Repository, RepositoryCommit
+from memory_assets.commits.work import OwnCommit, OwnPullRequest, SessionWork, trailer_names
+
+_LATEST = timedelta(days=14)
+"""How long after a session's last line a commit can still be claimed by its lines."""
+_ENOUGH_LINES = 0.6
+_NUMBER = re.compile(r"#?(\d+)$")
+_MERGES = re.compile(r"^Merge pull request #(\d+) |\(#(\d+)\)$")
+
+
+def attribute(work: SessionWork, repository: Repository | None) -> list[Claim]:
+    """Return the claims of one session, each commit once with its strongest evidence, in the
+    order of its turns."""
+    printed = [said(own) for own in work.commits if own.certain]
+    links = [_linked(link) for link in _distinct_pull_requests(work.pull_requests)]
+    first = work.first_at
+    if repository is None or first is None:
+        return _strongest([*printed, *links])
+    there = repository.commits(first - timedelta(days=1))
+    by_sha = {commit.sha: commit for commit in there}
+    claims = _own_in_repository(work, repository, there)
+    confirmed = {claim.sha: (claim, claim.known) for claim in claims if claim.known is not None}
+    claims += _by_trailer(work, there)
+    claims += same_change(repository, confirmed, there, by_sha)
+    claims += same_author_time(work, confirmed, there)
+    claims += _by_pull_request(work.pull_requests, there)
+    proven = {claim.sha for claim in claims}
+    claims += _by_lines(work, repository, [one for one in there if one.sha not in proven])
+    return _strongest([*claims, *links])
+
+
+def _own_in_repository(
+    work: SessionWork, repository: Repository, there: Sequence[RepositoryCommit]
+) -> list[Claim]:
+    """The session's own commits, with their full SHA where git has them."""
+    found: list[Claim] = []
+    for own in work.commits:
+        known = _made_by_call(own, repository, there)
+        if known is not None:
+            found.append(replace(said(own), sha=known.sha, score=CONFIRMED, known=known))
+        elif own.certain and own.made.sha and not _contradicted(own, repository):
+            found.append(said(own))
+    return found
+
+
+def _made_by_call(
+    own: OwnCommit, repository: Repository, there: Iterable[RepositoryCommit]
+) -> RepositoryCommit | None:
+    """The commit that git made while the call ran, of that SHA, or of that subject where git
+    was quiet; None if there is none, or more than one."""
+    if own.began is None or own.ended is None:
+        return None
+    begin, end = own.began - CLOCK, own.ended + CLOCK
+    if own.made.sha:
+        known = [repository.commit(sha) for sha in repository.resolve(own.made.sha)]
+        fitting = [one for one in known if one and begin <= one.committed_at <= end]
+        same = [one for one in fitting if same_subject(own.made.subject, one.subject)]
+        fitting = same or fitting
+    else:
+        fitting = [
+            one
+            for one in there
+            if begin <= one.committed_at <= end and same_subject(own.made.subject, one.subject)
+        ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _contradicted(own: OwnCommit, repository: Repository) -> bool:
+    """Whether git has a commit of that SHA which the call cannot have made."""
+    return bool(own.began and repository.resolve(own.made.sha))
+
+
+def _by_trailer(work: SessionWork, there: Iterable[RepositoryCommit]) -> list[Claim]:
+    """Commits whose message names the session."""
+    return [
+        _git_claim(work, commit, Evidence.TRAILER)
+        for commit in there
+        if any(_names(name, work.names) for name in trailer_names(commit.message))
+    ]
+
+
+def _names(value: str, names: set[str]) -> bool:
+    """Whether a trailer's value is a name of the session, or ends with it after a dash."""
+    return value in names or any(value.endswith(f"-{name}") for name in names if len(name) >= 32)
+
+
+def _distinct_pull_requests(all_of_them: Iterable[OwnPullRequest]) -> list[OwnPullRequest]:
+    """Each address once; that it was opened here outweighs a mere link."""
+    best: dict[str, OwnPullRequest] = {}
+    for one in all_of_them:
+        if one.address not in best or (one.opened and not best[one.address].opened):
+            best[one.address] = one
+    return [one for one in best.values() if "://" in one.address]
+
+
+def _linked(one: OwnPullRequest) -> Claim:
+    score = OPENED_HERE if one.opened else SCORES[Evidence.PULL_REQUEST]
+    return Claim(
+        one.turn,
+        one.turn_id,
+        "",
+        Evidence.PULL_REQUEST,
+        score,
+        one.timestamp,
+        pull_request=one.address,
+    )
+
+
+def _by_pull_request(
+    links: Iterable[OwnPullRequest], there: Iterable[RepositoryCommit]
+) -> list[Claim]:
+    """The commits that merged the pull requests which the session opened or merged."""
+    numbers: dict[str, OwnPullRequest] = {}
+    for link in links:
+        if link.opened and (number := _NUMBER.search(link.address)):
+            numbers[number.group(1)] = link
+    claims = []
+    for commit in there:
+        merges = _MERGES.search(commit.subject)
+        number_of = (merges.group(1) or merges.group(2)) if merges else ""
+        link_of = numbers.get(number_of)
+        if link_of is None or (link_of.timestamp and commit.committed_at < link_of.timestamp):
+            continue
+        claims.append(
+            replace(
+                _linked(link_of), sha=commit.sha, score=SCORES[Evidence.PULL_REQUEST], known=commit
+            )
+        )
+    return claims
+
+
+def _by_lines(
+    work: SessionWork, repository: Repository, others: Iterable[RepositoryCommit]
+) -> list[Claim]:
+    """Commits most of whose lines the session wrote before, into the same files."""
+    times = [one.at for one in work.written if one.at is not None]
+    if not times:
+        return []
+    begin, end = min(times), max(times) + _LATEST
+    claims = []
+    for commit in others:
+        if len(commit.parents) > 1 or not begin <= commit.authored_at <= end:
+            continue
+        share, last = share_written(work, commit, repository)
+        if last is not None and share >= _ENOUGH_LINES:
+            score = SCORES[Evidence.TIME_AND_FILES]
+            score += (MOST_BY_LINES - score) * (share - _ENOUGH_LINES) / (1 - _ENOUGH_LINES)
+            claims.append(
+                Claim(
+                    last.turn,
+                    last.turn_id,
+                    commit.sha,
+                    Evidence.TIME_AND_FILES,
+                    round(score, 3),
+                    last.at,
+                    known=commit,
+                )
+            )
+    return claims
+
+
+def _git_claim(work: SessionWork, commit: RepositoryCommit, evidence: Evidence) -> Claim:
+    """A claim whose turn is the one that ran when the commit was made, else the last."""
+    turns = work.session.turns
+    before = [
+        turn
+        for turn in turns
+        if any(r.timestamp is not None and r.timestamp <= commit.committed_at for r in turn.records)
+    ]
+    turn = (before or list(turns))[-1]
+    return Claim(
+        turn.turn_index,
+        turn.id,
+        commit.sha,
+        evidence,
+        SCORES[evidence],
+        commit.committed_at,
+        known=commit,
+    )
+
+
+def _strongest(claims: Iterable[Claim]) -> list[Claim]:
+    """Each commit and each pull request once."""
+    best: dict[str, Claim] = {}
+    for claim in claims:
+        key = claim.sha or claim.pull_request
+        if not key:
+            continue  # git was quiet, and nobody can say which commit it was
+        rank = (strength(claim.evidence), -claim.score)
+        if key not in best or rank < (strength(best[key].evidence), -best[key].score):
+            best[key] = claim
+    return sorted(best.values(), key=lambda claim: (claim.turn, claim.sha, claim.pull_request))

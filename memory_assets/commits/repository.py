@@ -1,0 +1,266 @@
+"""A git repository on disk, read only: commits, patches, blame.
+
+Git is run as a program, with nothing of the user's or the repository's configuration that
+could start another one (hooks, pagers, file system monitors, external diffs, text
+converters, signature checks), without prompts, network and optional locks, and with a time
+limit. What it returns is not redacted: `str`, never to be stored as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import SequenceMatcher
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+
+from memory_assets.errors import GitFailed
+
+MOST_COMMITS = 20_000
+_MOST_MESSAGE = 8_000
+_EXACT_LINES = 2_000
+_TIMEOUT_SECONDS = 20.0
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.pager=cat",
+    "core.quotePath=false",
+    "core.attributesFile=/dev/null",
+    "log.showSignature=false",
+    "log.follow=false",
+    "log.mailmap=false",
+    "diff.external=",
+    "diff.renames=false",
+    "diff.noprefix=false",
+    "diff.mnemonicPrefix=false",
+    "diff.algorithm=myers",
+    "blame.ignoreRevsFile=",
+    "color.ui=false",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+)
+_ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_PAGER": "cat",
+    "GIT_ASKPASS": "",
+}
+_SHA = re.compile(r"[0-9a-f]{4,40}")
+_FIELDS = "%x01%H%x00%P%x00%at%x00%ct%x00%s%x00%B%x00"
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryCommit:
+    """A commit as git has it. `files` are relative to the repository's root; a merge has
+    none. Times are UTC, to the second. NOT redacted."""
+
+    sha: str
+    parents: tuple[str, ...]
+    authored_at: datetime
+    committed_at: datetime
+    subject: str
+    message: str
+    files: tuple[str, ...]
+
+
+class Repository:
+    """Reads one repository; never writes to it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def at(cls, path: Path) -> Repository | None:
+        """Return the repository that `path` (a directory, or a file's) lies in, or None where
+        there is none, or git is missing or does not trust its owner."""
+        directory = path if path.is_dir() else path.parent
+        try:
+            if not directory.is_dir():
+                return None
+            top = _git(directory, ["rev-parse", "--show-toplevel"])
+        except (GitFailed, OSError):
+            return None
+        root = top.decode("utf-8", "surrogateescape").rstrip("\n")
+        return cls(Path(root)) if root else None
+
+    @cached_property
+    def state(self) -> str:
+        """What changes with every commit, rebase or fetch: a hash of HEAD and all refs."""
+        listed = self._try(["for-each-ref", "--format=%(objectname)%(refname)"])
+        head = self._try(["rev-parse", "HEAD"])
+        return blake2b(listed + head, digest_size=16).hexdigest()
+
+    def commits(self, since: datetime | None = None) -> list[RepositoryCommit]:
+        """Return the commits that any ref or reflog reaches, committed after `since`, newest
+        first, at most `MOST_COMMITS`."""
+        arguments = ["log", "--all", "--reflog", f"--max-count={MOST_COMMITS}"]
+        if since is not None:
+            arguments.append(f"--since={int(since.timestamp())}")
+        return list(self._parsed([*arguments, f"--format={_FIELDS}", "--name-only"]))
+
+    def commit(self, sha: str) -> RepositoryCommit | None:
+        """Return one commit by its full SHA, if it is there."""
+        arguments = ["log", "--max-count=1", f"--format={_FIELDS}", "--name-only", sha, "--"]
+        try:
+            return next(self._parsed(arguments), None)
+        except GitFailed:
+            return None
+
+    def resolve(self, name: str) -> list[str]:
+        """Return the full SHAs of the commits that a SHA, or its beginning, can mean; a
+        revision such as `HEAD~1` or a branch means one."""
+        if _SHA.fullmatch(name):
+            listed = self._try(["rev-parse", f"--disambiguate={name}"]).decode().split()
+            given = "".join(f"{one}\n" for one in listed).encode()
+            kinds = self._try(["cat-file", "--batch-check"], given)
+            lines = (line.split() for line in kinds.decode().splitlines())
+            found = [line[0] for line in lines if len(line) == 3 and line[1] == "commit"]
+            if found:
+                return found
+        if name.startswith("-"):
+            return []
+        one = self._try(["rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"])
+        return one.decode().split()
+
+    def patch_ids(self, shas: Iterable[str]) -> dict[str, str]:
+        """Return the stable patch id of each commit that has one parent and a change."""
+        wanted = "".join(f"{sha}\n" for sha in shas)
+        if not wanted:
+            return {}
+        patches = self._try(
+            ["diff-tree", "--stdin", "-p", "--no-ext-diff", "--no-textconv"], wanted.encode()
+        )
+        listed = self._try(["patch-id", "--stable"], patches).decode().splitlines()
+        return {sha: patch for patch, sha in (line.split() for line in listed)}
+
+    def patch_id_between(self, before: str, after: str) -> str:
+        """Return the stable patch id of all that changed from one commit to another."""
+        patch = self._try(["diff-tree", "-p", "--no-ext-diff", "--no-textconv", before, after])
+        listed = self._try(["patch-id", "--stable"], patch).decode().split()
+        return listed[0] if listed else ""
+
+    def added_lines(self, sha: str) -> dict[str, list[str]]:
+        """Return the lines that a commit added, by file."""
+        patch = self._try(
+            ["diff-tree", "--root", "-r", "-p", "-U0", "--no-ext-diff", "--no-textconv", sha]
+        )
+        added: dict[str, list[str]] = {}
+        path = ""
+        header = True
+        for line in patch.decode("utf-8", "replace").split("\n"):
+            if line.startswith("diff --git "):
+                header, path = True, ""
+            elif header and line.startswith("+++ "):
+                path = line[4:].removeprefix("b/").rstrip("\t")
+            elif line.startswith("@@ "):
+                header = False
+            elif not header and line.startswith("+") and path:
+                added.setdefault(path, []).append(line[1:])
+        return added
+
+    def blame(self, path: str, line: int | None = None) -> dict[str, list[int]]:
+        """Return the commits that last changed a file's lines (or one line), with the line
+        numbers of the file as it lies there; lines that are not committed are left out.
+
+        Git is asked about HEAD: of a file on disk it would run the filters that the
+        repository names.
+
+        Raises:
+            GitFailed: HEAD has no such file.
+        """
+        committed = _git(self.root, ["cat-file", "blob", f"HEAD:{path}"])
+        now = self.root / path
+        places = matching_lines(
+            _lines(committed), _lines(now.read_bytes() if now.is_file() else committed)
+        )
+        wanted = [place for place, here in places.items() if line in (None, here)]
+        if not wanted:
+            return {}
+        only = [f"-L{wanted[0]},{wanted[0]}"] if line is not None else []
+        told = _git(self.root, ["blame", "--porcelain", "--no-textconv", *only, "HEAD", "--", path])
+        blamed: dict[str, list[int]] = {}
+        for found in re.finditer(rb"^([0-9a-f]{40}) \d+ (\d+)", told, re.MULTILINE):
+            here = places.get(int(found.group(2)))
+            if here is not None:
+                blamed.setdefault(found.group(1).decode(), []).append(here)
+        return blamed
+
+    def _parsed(self, arguments: Sequence[str]) -> Iterator[RepositoryCommit]:
+        told = _git(self.root, arguments).decode("utf-8", "replace")
+        for entry in told.split("\x01")[1:]:
+            sha, parents, authored, committed, subject, message, files = entry.split("\0", 6)
+            yield RepositoryCommit(
+                sha,
+                tuple(parents.split()),
+                datetime.fromtimestamp(int(authored), UTC),
+                datetime.fromtimestamp(int(committed), UTC),
+                subject,
+                message[:_MOST_MESSAGE],
+                tuple(line for line in files.split("\n") if line),
+            )
+
+    def _try(self, arguments: Sequence[str], given: bytes | None = None) -> bytes:
+        """Git's output, or nothing where it refused."""
+        try:
+            return _git(self.root, arguments, given)
+        except GitFailed:
+            return b""
+
+
+def matching_lines(before: Sequence[bytes], after: Sequence[bytes]) -> dict[int, int]:
+    """Return the number (from 1) that each line of one text has in another, changed one."""
+    first = 0
+    while first < min(len(before), len(after)) and before[first] == after[first]:
+        first += 1
+    last = 0
+    most = min(len(before), len(after)) - first
+    while last < most and before[-1 - last] == after[-1 - last]:
+        last += 1
+    places = {number: number for number in range(1, first + 1)}
+    ours, theirs = before[first : len(before) - last], after[first : len(after) - last]
+    inner = SequenceMatcher(None, ours, theirs, autojunk=len(theirs) > _EXACT_LINES)
+    for block in inner.get_matching_blocks():
+        for offset in range(block.size):
+            places[first + block.a + offset + 1] = first + block.b + offset + 1
+    shift = len(after) - len(before)
+    for number in range(len(before) - last + 1, len(before) + 1):
+        places[number] = number + shift
+    return places
+
+
+def _lines(text: bytes) -> list[bytes]:
+    return text.replace(b"\r\n", b"\n").removesuffix(b"\n").split(b"\n")
+
+
+def _git(directory: Path, arguments: Sequence[str], given: bytes | None = None) -> bytes:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+    command = ["git", "--no-pager", "--no-optional-locks", *settings, *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=directory,
+            env=kept | _ENVIRONMENT,
+            input=given if given is not None else b"",
+            capture_output=True,
+            timeout=_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise GitFailed("git is not installed; install it to ask repositories") from None
+    except subprocess.TimeoutExpired:
+        raise GitFailed(f"git {arguments[0]} took longer than {_TIMEOUT_SECONDS:.0f} s") from None
+    if done.returncode != 0:
+        raise GitFailed(f"git {arguments[0]} ended with code {done.returncode} in {directory}")
+    return done.stdout

@@ -1,0 +1,205 @@
+"""What a session itself says of commits, pull requests and the lines it wrote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memory_assets.models import RedactedRecord, Turn
+from memory_assets.redacted_text import RedactedText
+from memory_assets.sessions import SessionTurns
+from memory_assets.sessions.calls import Calls
+from memory_assets.sessions.commits import MadeCommit, made_in, makes_commits, printed_in
+from memory_assets.sessions.files import failed_calls, patched_paths, tool_kind
+from memory_assets.sessions.phrases import EMPTY, distinct
+from memory_assets.sessions.shell import segments
+
+_PULL_REQUEST = re.compile(r"https://[\w.-]+/[\w.-]+/[\w.-]+/pull/\d+")
+_MERGED = re.compile(r"(?:Merged|Squashed and merged|Rebased and merged) pull request (\S*#\d+)")
+_SESSION_TRAILER = re.compile(r"^\s*[\w-]*Session(?:-Id)?: *(\S{8,200})\s*$", re.M | re.I)
+_NEW_TEXT = re.compile(r"^(?:new_string|new_str|content|file_text|contents):[ \n]", re.MULTILINE)
+_AFTER_NEW_TEXT = re.compile(r"\nreplace_all: \w+\s*$")
+MOST_LINES = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCommit:
+    """A commit that the session made, as its output tells; the call ran from `began` to
+    `ended`. `certain`: the command itself was a `git commit`; else only git can confirm it."""
+
+    turn: int
+    turn_id: str
+    made: MadeCommit
+    began: datetime | None
+    ended: datetime | None
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPullRequest:
+    """A pull request that the session opened, merged, or is linked to by its agent."""
+
+    turn: int
+    turn_id: str
+    address: RedactedText
+    timestamp: datetime | None
+    opened: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Lines that a call wrote into a file (path as the call gave it), stripped."""
+
+    turn: int
+    turn_id: str
+    path: RedactedText
+    cwd: RedactedText
+    at: datetime | None
+    lines: frozenset[str]
+
+
+@dataclass(slots=True)
+class SessionWork:
+    """All of it, in the session's order. `names` are what trailers may call the session."""
+
+    session: SessionTurns
+    names: set[str]
+    commits: list[OwnCommit] = field(default_factory=list)
+    pull_requests: list[OwnPullRequest] = field(default_factory=list)
+    written: list[Written] = field(default_factory=list)
+
+    @property
+    def first_at(self) -> datetime | None:
+        """When it wrote or committed first; None if it did neither or has no times."""
+        times = [one.at for one in self.written] + [one.began for one in self.commits]
+        times += [one.timestamp for one in self.pull_requests]
+        return min((time for time in times if time is not None), default=None)
+
+
+def session_work(session: SessionTurns) -> SessionWork:
+    """Return what the session did to repositories, as far as it says so itself."""
+    work = SessionWork(session, {session.session_id})
+    failed = failed_calls(session)
+    calls = Calls()
+    began: dict[str, datetime | None] = {}
+    for turn in session.turns:
+        for record in turn.records:
+            command = calls.ended(record)
+            if record.kind == "tool_use":
+                began[record.tool_use_id] = record.timestamp
+                if record.tool_use_id not in failed:
+                    work.written += _written(turn, record)
+            elif record.kind == "tool_result":
+                start = began.get(record.tool_use_id, record.timestamp)
+                work.commits += _own_commits(turn, record, command, start)
+                work.pull_requests += _own_pull_requests(turn, record, command)
+                if makes_commits(command):
+                    work.names.update(trailer_names(command))
+            elif record.subtype == "pr-link" and record.text:
+                work.pull_requests.append(_pull_request(turn, record, record.text, opened=False))
+    for record in session.records:  # those before the first turn, or after an empty one
+        if record.subtype == "pr-link" and record.text and session.turns:
+            known = {one.address for one in work.pull_requests}
+            if record.text not in known:
+                last = session.turns[-1]
+                work.pull_requests.append(_pull_request(last, record, record.text, opened=False))
+    return work
+
+
+def trailer_names(message: str) -> set[str]:
+    """Return what the `...-Session: ` trailers of a message call its sessions: the value, and
+    its last part where it is an address."""
+    values = {found.strip("\"'") for found in _SESSION_TRAILER.findall(message)}
+    return values | {value.rstrip("/").rpartition("/")[2] for value in values if "/" in value}
+
+
+def _own_commits(
+    turn: Turn, record: RedactedRecord, command: RedactedText, began: datetime | None
+) -> Iterator[OwnCommit]:
+    made = made_in(record, command)
+    certain = bool(made)
+    if not made and command and not record.is_error:
+        made = printed_in(record.text)  # a script may have committed; git will tell
+    for one in made:
+        yield OwnCommit(turn.turn_index, turn.id, one, began, record.timestamp, certain)
+
+
+def _own_pull_requests(
+    turn: Turn, record: RedactedRecord, command: RedactedText
+) -> Iterator[OwnPullRequest]:
+    if "gh pr" not in command or record.is_error:
+        return
+    verbs = {
+        word
+        for segment in segments(command)
+        if segment.program == "gh" and "pr" in segment.words[1:3]
+        for word in segment.words[1:5]
+    }
+    if "create" in verbs:
+        found = _PULL_REQUEST.findall(record.text)
+        if found:
+            at = record.text.rfind(found[-1])
+            address = record.text.cut(at, at + len(found[-1]))
+            yield _pull_request(turn, record, address, opened=True)
+    elif "merge" in verbs and (merged := _MERGED.search(record.text)):
+        yield _pull_request(turn, record, record.text.cut(*merged.span(1)), opened=True)
+
+
+def _pull_request(
+    turn: Turn, record: RedactedRecord, address: RedactedText, *, opened: bool
+) -> OwnPullRequest:
+    return OwnPullRequest(turn.turn_index, turn.id, address, record.timestamp, opened)
+
+
+def _written(turn: Turn, record: RedactedRecord) -> Iterator[Written]:
+    kind = tool_kind(record)
+    if kind == "write":
+        paths = record.paths or patched_paths(record.text)
+        lines = _new_lines(record.text)
+    elif kind == "shell":
+        paths = (*patched_paths(record.command), *_shell_writes(record.command))
+        lines = _telling(record.command.split("\n")[1:])
+    else:
+        return
+    for path in distinct(paths):
+        if lines:
+            yield Written(turn.turn_index, turn.id, path, record.cwd, record.timestamp, lines)
+
+
+def _shell_writes(command: RedactedText) -> list[RedactedText]:
+    """Files that a here-document is written to."""
+    if "<<" not in command:
+        return []
+    return [segment.writes or EMPTY for segment in segments(command) if segment.writes]
+
+
+def _new_lines(text: str) -> frozenset[str]:
+    """The lines that a file tool writes, the replaced ones left out."""
+    if "*** Begin Patch" in text or "*** Update File" in text or "*** Add File" in text:
+        return _telling(line[1:] for line in text.split("\n") if line.startswith("+"))
+    starts = list(_NEW_TEXT.finditer(text))
+    if starts:
+        end = _AFTER_NEW_TEXT.search(text)
+        text = text[starts[-1].end() : end.start() if end else None]
+    return _telling(text.replace("\\n", "\n").split("\n") if not starts else text.split("\n"))
+
+
+def _telling(lines: Iterator[str] | list[str]) -> frozenset[str]:
+    """Stripped lines that tell one piece of code from another."""
+    kept: set[str] = set()
+    for line in lines:
+        bare = telling_line(line)
+        if bare:
+            kept.add(bare)
+        if len(kept) >= MOST_LINES:
+            break
+    return frozenset(kept)
+
+
+def telling_line(line: str) -> str:
+    """Return the line stripped of white space and a patch's `+`, or "" if it could stand in
+    any file (a brace, an `else`, a blank)."""
+    bare = line.strip().removeprefix("+").strip()
+    return bare if sum(letter.isalnum() for letter in bare) >= 8 else ""

@@ -1,0 +1,130 @@
+"""`memory status`: printed without rich, because it must be there at once."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from memory_assets.errors import NotFound
+from memory_assets.overview import Where, status
+
+_CONTROL = dict.fromkeys(range(32)) | dict.fromkeys(range(127, 160))
+_LISTED = 20
+
+
+def show_status(where: Where, *, as_json: bool) -> None:
+    """Print what is in memory.
+
+    Raises:
+        NotFound: nothing was ever ingested there.
+        StoreError: the catalogue cannot be read.
+    """
+    if not (where.data_dir / "catalog.db").exists():
+        raise NotFound(f"there is no memory in {where.data_dir} yet; run `memory ingest` first")
+    current = status(where)
+    if as_json:
+        sys.stdout.write(json.dumps(current, indent=2, ensure_ascii=False) + "\n")
+        return
+    for line in lines_of(current):
+        sys.stdout.write(line.translate(_CONTROL) + "\n")
+
+
+def lines_of(current: dict[str, Any]) -> Iterator[str]:
+    """Yield the status in lines for a human."""
+    yield f"Memory in {current['data_dir']}"
+    yield from _totals(current)
+    yield from _coverage(current)
+    yield from _freshness(current["freshness"])
+    archive = current["archive"]
+    yield (
+        f"Archive: {archive['sessions_source_gone']} sessions whose source is gone and which stay, "
+        f"{archive['sessions_prompts_only']} known by their prompts alone."
+    )
+    yield from _runs(current["runs"])
+    yield from _watcher(current["watcher"])
+    chroma, sizes = current["chroma"], current["sizes"]
+    yield f"Chroma: {chroma['state']} {chroma['url'] or ''}".rstrip()
+    yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
+    yield "Versions: " + ", ".join(
+        f"{name} {value}" for name, value in current["versions"].items() if isinstance(value, str)
+    )
+    yield from _projects(current["projects"])
+    for entry in current["quarantined"]:
+        yield (
+            f"held back: {entry['session_id']} ({entry['stage']}) since {entry['since']}: "
+            f"{entry['reason']}"
+        )
+
+
+def _totals(current: dict[str, Any]) -> Iterator[str]:
+    stages = current["stages"]
+    chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
+    agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
+    yield (
+        f"{redacted.get('sessions', 0)} sessions ({agents}) in {len(current['projects'])} "
+        f"projects: {redacted.get('rows') or 0} records, {chunks.get('turns') or 0} turns, "
+        f"{chunks.get('rows') or 0} chunks, {redacted.get('redactions') or 0} redactions, "
+        f"{len(current['quarantined'])} held back."
+    )
+
+
+def _coverage(current: dict[str, Any]) -> Iterator[str]:
+    behind = {kind: each for kind, each in current["coverage"].items() if not each["complete"]}
+    if not behind and not current["freshness"]["pending_files"]:
+        yield "Everything on record can be found."
+    for kind, each in behind.items():
+        yield f"{kind}: {each['indexed']} of {each['rows']} rows can be found; run `memory ingest`"
+
+
+def _freshness(fresh: dict[str, Any]) -> Iterator[str]:
+    pending = fresh["pending_files"]
+    behind = f"{pending} changed and not yet taken in, {fresh['lag_seconds']:.0f} s behind"
+    yield (
+        f"Files: {fresh['files']} on disk, {behind if pending else 'all taken in'}; newest written "
+        f"{fresh['newest_source_at'] or 'never'}, newest indexed "
+        f"{fresh['newest_indexed_at'] or 'never'}."
+    )
+
+
+def _runs(runs: dict[str, Any]) -> Iterator[str]:
+    last = runs.get("last")
+    if last:
+        yield (
+            f"Last run: {last['status'].lower()} {last['ended_at']}, {last['project'] or 'all'}, "
+            f"{last['seconds']} s; {runs['failed_in_7_days']} failed in 7 days, "
+            f"{runs['under_way']} under way."
+        )
+    for run in runs.get("failed", ()):
+        yield f"failed: run {run['run_id'][:8]} of {run['project']} at {run['ended_at']}"
+
+
+def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
+    if state is None:
+        yield "Watcher: none (`memory ingest --watch`)."
+        return
+    yield (
+        f"Watcher: process {state['pid']} since {state['since']}, {state['mode']}, "
+        f"{state['runs']} runs, {state['waiting']} projects waiting."
+    )
+    for directory, reason in state["notes"].items():
+        yield f"  {directory} is polled: {reason}"
+    for project, reason in state["failing"].items():
+        yield f"  failing: {project}: {reason}"
+
+
+def _projects(projects: dict[str, dict[str, int]]) -> Iterator[str]:
+    if not projects:
+        return
+    names = sorted(projects, key=lambda name: -projects[name]["bytes"])
+    width = min(60, max(len(name) for name in names))
+    yield f"{'project':{width}} sessions  files prompts      MB   gone"
+    for name in names[:_LISTED]:
+        each = projects[name]
+        yield (
+            f"{name[:width]:{width}} {each['sessions']:8} {each['files']:6} {each['prompts']:7} "
+            f"{each['bytes'] / 1e6:7.1f} {each['gone']:6}"
+        )
+    if len(names) > _LISTED:
+        yield f"... and {len(names) - _LISTED} more (--json lists all)"

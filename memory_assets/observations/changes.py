@@ -1,0 +1,186 @@
+"""Commits made, and files changed where none was made: what was done, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from memory_assets.models import RedactedRecord, Turn
+from memory_assets.observations.moments import Moment
+from memory_assets.observations.types import Type, type_asked_for, type_of_work
+from memory_assets.observations.wording import CONCEPTS, asked, asked_in
+from memory_assets.redacted_text import RedactedText, compose, join
+from memory_assets.sessions import SessionTurns
+from memory_assets.sessions.calls import Calls
+from memory_assets.sessions.commits import MadeCommit, made_in
+from memory_assets.sessions.done import done_score
+from memory_assets.sessions.files import tool_kind, touched_in
+from memory_assets.sessions.phrases import EMPTY, base_name, closed, distinct, listing, squeeze
+from memory_assets.sessions.sentences import sentences
+from memory_assets.sessions.statements import Said, all_said
+
+_BODY = re.compile(
+    r"\n\s*\n(?P<body>\S.*?)"
+    r"(?=\n\s*(?:EOF\b|[A-Z][\w-]+-[Bb]y:|🤖|[\w-]+-Session:|\)?[\"']\s*(?:\n|&&|;|$))"
+    r"|[\"']\s*(?:&&|;|\||$)|\Z)",
+    re.DOTALL,
+)
+_TRAILER = re.compile(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)", re.I)
+_DEED = re.compile(
+    r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then) )*"
+    r"(?!need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated)"
+    r"[A-Za-z-]+(?:ed|te|de|ut|lt|ot)\b"
+)
+_BY_THE_WAY = re.compile(
+    r"^\W*(?:I(?:'ve| have)? )?(?:also\b|\w+ (?:also|that|this|it|these|those|them)\b)",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(
+    r"^\W*(?:(?:but|so+|and|ok(?:ay)?|hm+|wait|like)[, ]+)*"
+    r"(?:why|what|how|where|which|who|is|are|was|were|does|do|did|didn't|don't|isn't|if|we didn't)"
+    r"\b.*\?|^\W*\S*(?:fuck|wtf|hell)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CHECKED = re.compile(
+    r"\b(?:tests?|build|lint\w*|checks?|suite|compiles?|typecheck\w*|vet|CI)\b.{0,40}"
+    r"\b(?:pass\w*|succe\w+|green|clean|0 (?:issues|errors))\b"
+    r"|^\W*(?:all|everything) .{0,40}\b(?:pass|fixed|resolved|done|complete)"
+    r"|^\W*(?:I(?:'ve| have)? )?(?:verified|ran|committed|pushed|tested|checked|staged|started)\b"
+    r"|^\W*(?:added|removed|updated) (?:the |an? )?(?:[\w-]+ ){0,2}imports?\b",
+    re.IGNORECASE,
+)
+
+
+def commits_made(
+    turn: Turn,
+    earlier: Sequence[tuple[Turn, Sequence[RedactedRecord]]],
+    failed_calls: Collection[str],
+) -> Iterator[tuple[Moment, RedactedRecord]]:
+    """Yield a moment for each commit of a turn, the last of those with one subject, with the
+    record that made it. `earlier` are the turns since the commit before, and their records
+    since then."""
+    calls = Calls()
+    found: dict[RedactedText, tuple[MadeCommit, RedactedRecord, RedactedText]] = {}
+    for record in turn.records:
+        command = calls.ended(record)
+        for made in made_in(record, command):
+            found[made.subject] = (made, record, command)
+    start = 0
+    for made, record, command in found.values():
+        end = next(n for n, one in enumerate(turn.records) if one is record) + 1
+        own = turn.records[start:end]
+        before = [] if start else list(earlier)
+        start = end
+        since = [*(one for _, records in before for one in records), *own]
+        modified = touched_in(since, failed_calls, record.project_root).modified
+        worked = [
+            one
+            for one, records in before
+            if touched_in(records, failed_calls, record.project_root).modified
+        ]
+        turns = (*worked, turn)
+        body = _body(command)
+        moment = Moment(
+            type=type_of_work(made.subject, modified, " ".join(body)),
+            anchor=record,
+            began=since[0] if since else record,
+            turns=turns,
+            title=made.subject,
+            narrative=[*body, asked(*turns)],
+            facts=_commit_facts(made, record, modified),
+            concepts=[CONCEPTS["what-changed"]],
+            records=tuple(since),
+        )
+        yield moment, record
+
+
+def _commit_facts(
+    made: MadeCommit, record: RedactedRecord, modified: Sequence[RedactedText]
+) -> list[RedactedText]:
+    facts = []
+    if made.sha:
+        at = record.text.find(made.sha)
+        sha = record.text.cut(at, at + len(made.sha))
+        told = compose("Commit {} on {}.", sha, made.branch)
+        facts.append(told if made.branch else compose("Commit {}.", sha))
+    if modified:
+        facts.append(compose("Changed: {}.", listing(modified, 8)))
+    return facts
+
+
+def _body(command: RedactedText) -> list[RedactedText]:
+    """The sentences of the commit's message below its subject."""
+    at = max(command.find("git commit"), 0)
+    found = _BODY.search(command, at)
+    if found is None:
+        return []
+    body = command.cut(*found.span("body"))
+    told = [one.text for one in sentences(body)[:6]]
+    return [text for text in told if not _TRAILER.match(text) and len(text) > 12][:4]
+
+
+def files_changed(
+    session: SessionTurns,
+    turn: Turn,
+    since: Sequence[RedactedRecord],
+    failed_calls: Collection[str],
+    fixed: Collection[str],
+) -> Moment | None:
+    """Return the moment of a turn that changed files after its last commit; None if it did
+    not, or nothing says why. `since` are the turn's records after that commit, `session` the
+    turn alone, `fixed` the files that an error's end in this turn tells of."""
+    touched = touched_in(since, failed_calls, session.project_root)
+    if not touched.modified:
+        return None
+    writing = next(
+        (
+            record
+            for record in since
+            if record.kind == "tool_use"
+            and record.tool_use_id not in failed_calls
+            and tool_kind(record) in ("write", "shell")
+            and touched_in([record], failed_calls, session.project_root).modified
+        ),
+        None,
+    )
+    if writing is None:
+        return None
+    said = [one for one in all_said(session) if not one.recap and len(one.text) <= 200]
+    scored = [(done_score(one), -place, one) for place, one in enumerate(said)]
+    best = sorted((each for each in scored if each[0] >= 2.5), key=lambda each: each[:2])
+    told = [one for _, _, one in reversed(best)]
+    deeds = [one for one in told if _DEED.match(one.plain) and not _CHECKED.search(one.plain)]
+    deeds = [one for one in deeds if not _BY_THE_WAY.match(one.plain)]
+    title, kind = _told(deeds, asked_in(turn), touched.modified)
+    if not title or (not deeds and set(touched.modified) <= set(fixed)):
+        return None
+    return Moment(
+        type=kind,
+        anchor=writing,
+        began=writing,
+        turns=(turn,),
+        title=squeeze(title),
+        narrative=[asked(turn), *(one.text for one in told[:3] if one.text != title)],
+        facts=[compose("Changed: {}.", listing(touched.modified, 8))],
+        concepts=[CONCEPTS["what-changed"]],
+        records=tuple(since),
+    )
+
+
+def _told(
+    deeds: Sequence[Said], request: RedactedText, modified: Sequence[RedactedText]
+) -> tuple[RedactedText, Type]:
+    """Title and type of a turn's changes: by the best sentence that says what was done; one
+    item of a list tells a part only, so rather by the files and what was asked. "" where
+    neither says why."""
+    whole = [one for one in deeds if not one.sentence.item]
+    if whole or len(deeds) == 1:
+        best = (whole or list(deeds))[0].text
+        return best, type_of_work(best, modified)
+    if request and not _QUESTION.search(request):
+        names = listing(distinct(base_name(path) for path in modified), 4)
+        return compose("Changed {}: {}", names, request), type_asked_for(request, modified)
+    if deeds:
+        best = join(" ", (closed(one.text) for one in deeds[:2]))
+        return best, type_of_work(best, modified)
+    return EMPTY, "change"

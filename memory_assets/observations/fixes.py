@@ -1,0 +1,189 @@
+"""An error met and what ended it: a run that failed, and the first that showed it gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from memory_assets.models import RedactedRecord, Turn
+from memory_assets.observations.moments import Moment
+from memory_assets.observations.types import Type, only_tests
+from memory_assets.observations.wording import CONCEPTS, quoted
+from memory_assets.redacted_text import RedactedText, compose
+from memory_assets.sessions.commands import LOOKING_GIT, shown
+from memory_assets.sessions.failures import Run
+from memory_assets.sessions.files import touched_in
+from memory_assets.sessions.phrases import base_name, distinct, listing, shorten
+from memory_assets.sessions.shell import Segment, meaningful, names, segments
+
+_THAT_HELP = names(
+    "npm pnpm yarn bun pip pip3 uv poetry apt apt-get brew docker docker-compose git chmod mkdir "
+    "systemctl gem bundle nvm corepack mise"
+)
+_MOVES_ABOUT = names("checkout switch add rm restore reset stash branch worktree clone fetch")
+_LINTS = re.compile(r"\b(?:lint\w*|format|fmt|biome|prettier|eslint|ruff|knip|black)\b", re.I)
+_LOOPS = re.compile(r"\$\{?[\w#@*]|^\W|^(?:for|while|do|if)\b")
+_TELLS = re.compile(
+    r"error|fail|not found|denied|cannot|can't|refused|exist|missing|invalid|undefined|unable|"
+    r"no such|fatal|panic|exception|unexpected|unknown|conflict|rejected|timed? ?out|TS\d{4}|"
+    r"not (?:a|an|allowed|available|installed|defined)|required|unresolved|abort|assert",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    r"\W*(?:FAIL(?:ED|URE)?|error|fatal|exit status \d+|script failed|"
+    r"command aborted|.*invalid hunk.*|.*apply_patch.*|"
+    r".*sandbox denied.*|"
+    r".*operation not permitted.*)\W*$",
+    re.IGNORECASE,
+)
+_HEAD_LIMIT = 110
+_COMMAND_LIMIT = 70
+
+
+def fixes(
+    runs: Sequence[Run],
+    records: Sequence[RedactedRecord],
+    failed_calls: Collection[str],
+    project_root: RedactedText,
+    explained: Callable[[Turn, Collection[int]], list[RedactedText]],
+) -> Iterator[Moment]:
+    """Yield one moment for each success that ended errors: a bugfix where files were changed
+    in between, a discovery where another command helped. An error that went away by itself
+    (the same command again, nothing in between) is none. `explained` returns what the agent
+    said of causes in some records (by identity) of a turn."""
+    place = {id(record): number for number, record in enumerate(records)}
+    ended: dict[int, list[Run]] = {}
+    for number, run in enumerate(runs):
+        if not run.failed or not _tells(run.head) or _moves_about(run.segment):
+            continue
+        success = next(
+            (
+                later
+                for later in range(number + 1, len(runs))
+                if not runs[later].failed
+                and runs[later].key.covers(run.key)
+                and _where(runs[later]) == _where(run)
+            ),
+            None,
+        )
+        if success is not None:
+            ended.setdefault(success, []).append(run)
+    for success, failures in sorted(ended.items()):
+        moment = _moment(
+            runs[success],
+            failures,
+            records[place[id(failures[0].record)] : place[id(runs[success].record)] + 1],
+            failed_calls,
+            project_root,
+            explained,
+        )
+        if moment is not None:
+            yield moment
+
+
+def _tells(head: str) -> bool:
+    """Whether a line says what went wrong, more than that something did."""
+    return _TELLS.search(head) is not None and not _BARE.match(head)
+
+
+def _moves_about(segment: Segment | None) -> bool:
+    """Whether a run says nothing of the work: a branch to check out, a file to
+    stage, a loop whose words are variables."""
+    return (
+        segment is None
+        or _LOOPS.search(segment.text) is not None
+        or (segment.program == "git" and bool(_MOVES_ABOUT & set(segment.words[1:3])))
+    )
+
+
+def _moment(
+    success: Run,
+    failures: Sequence[Run],
+    between: Sequence[RedactedRecord],
+    failed_calls: Collection[str],
+    project_root: RedactedText,
+    explained: Callable[[Turn, Collection[int]], list[RedactedText]],
+) -> Moment | None:
+    if success.segment is None:
+        return None
+    last = failures[-1]
+    command = shorten(shown(success.segment), _COMMAND_LIMIT)
+    modified = touched_in(between, failed_calls, project_root).modified
+    heads = distinct(_open(shorten(run.head, _HEAD_LIMIT)) for run in failures)
+    facts = [compose("{} failed: {}", quoted(run.command), run.head) for run in failures[:3]]
+    if modified:
+        names = listing(distinct(base_name(path) for path in modified), 4)
+        facts.append(compose("Changed in between: {}.", listing(modified, 8)))
+        title = compose("{}: fixed by changing {}", heads[-1], names)
+        helped = compose("After changes to {} {} succeeded.", names, quoted(command))
+        concepts = [CONCEPTS["problem-solution"]]
+    else:
+        steps = _steps(between, last, success)
+        if not steps:
+            return None
+        title = compose("{}: {} helped", heads[-1], quoted(steps[-1]))
+        helped = compose("What helped: {}.", listing([quoted(step) for step in steps], 4))
+        concepts = [CONCEPTS["problem-solution"], CONCEPTS["gotcha"]]
+    facts.append(compose("{} succeeded.", quoted(command)))
+    turns = {run.turn.id: run.turn for run in (*failures, success)}
+    within = {id(record) for record in between}
+    why = [text for turn in turns.values() for text in explained(turn, within)][-2:]
+    return Moment(
+        type=_type(modified, success),
+        anchor=success.record,
+        began=failures[0].record,
+        turns=tuple(turns.values()),
+        title=title,
+        narrative=[compose("{} failed with: {}.", quoted(last.command), heads[-1]), *why, helped],
+        facts=facts,
+        concepts=concepts,
+        records=tuple(between),
+    )
+
+
+def _type(modified: Sequence[RedactedText], success: Run) -> Type:
+    """Files changed make a fix; of tests alone, or for a linter or
+    git's hooks, a change."""
+    if not modified:
+        return "discovery"
+    segment = success.segment
+    checked = segment is not None and (segment.program == "git" or _LINTS.search(segment.text))
+    return "change" if checked or only_tests(modified) else "bugfix"
+
+
+def _open(text: RedactedText) -> RedactedText:
+    return text.cut(0, len(text.rstrip(".:; ")))
+
+
+def _steps(between: Sequence[RedactedRecord], last: Run, success: Run) -> list[RedactedText]:
+    """The commands after the last failure that helped: installing, fetching, making; and the
+    success itself, first, if it was asked otherwise."""
+    own: list[RedactedText] = []
+    helping: list[RedactedText] = []
+    after = False
+    failed = shorten(last.command, _COMMAND_LIMIT)
+    for record in between:
+        after = after or record is last.record
+        if not after or record.kind != "tool_use" or not record.command:
+            continue
+        for segment in meaningful(record.command):
+            step = shorten(shown(segment), _COMMAND_LIMIT)
+            if segment.program == "git" and LOOKING_GIT & set(segment.words[1:2]):
+                continue
+            if record.tool_use_id == success.record.tool_use_id:
+                own.append(step)
+            elif segment.program in _THAT_HELP:
+                helping.append(step)
+    mine = [step for step in own if success.segment and step == _shown(success.segment)]
+    return [step for step in distinct([*mine, *helping]) if step != failed]
+
+
+def _shown(segment: Segment) -> RedactedText:
+    return shorten(shown(segment), _COMMAND_LIMIT)
+
+
+def _where(run: Run) -> str:
+    """The directory that a run was in: what it changed to, else the working directory."""
+    moved = [part.words[1] for part in segments(run.record.command) if part.words[:1] == ("cd",)
+             and len(part.words) > 1]  # fmt: skip
+    return moved[-1] if moved else run.record.cwd

@@ -1,0 +1,223 @@
+"""What was decided and what was found out, where the session says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from memory_assets.models import RedactedRecord, Turn
+from memory_assets.observations.moments import Moment
+from memory_assets.observations.wording import CONCEPTS, asked
+from memory_assets.redacted_text import RedactedText, compose
+from memory_assets.sessions import SessionTurns
+from memory_assets.sessions.causes import cause_score
+from memory_assets.sessions.phrases import shorten, squeeze
+from memory_assets.sessions.requests import own_words, request_sentences
+from memory_assets.sessions.sentences import plain_text, sentences
+from memory_assets.sessions.statements import POINTS_BACK, Said, all_said, in_context, readable
+
+_MOST_DISCOVERIES = 2
+_DECIDED = re.compile(
+    r"\b(?:we|I)(?:'ve| have)? (?:also |deliberately |intentionally )?"
+    r"(?:decided|chose|opted|settled on)\b"
+    r"|^\W*decision(?: made)?:"
+    r"|\b(?:was|were) (?:deliberately )?(?:chosen|preferred) (?:because|over|to|as)\b"
+    r"|\b(?:we|I)(?:'ll| will|'re going to| are going to) (?:go|stick) with .{3,120}",
+    re.IGNORECASE,
+)
+_HUMAN_DECIDED = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|yes|no|actually|alright|so|and|but|hmm+|i think)[,. ]+)*"
+    r"(?:let'?s (?:go with|stick with|use|keep|drop|switch to|move to|not)\b"
+    r"|(?:i|we)(?:'d| would)? (?:decided|prefer|chose|rather)\b"
+    r"|(?:go|going) with\b|use (?:option|approach)\b|we(?:'ll| will) (?:use|go with|stick)\b"
+    r"|i want to (?:use|keep|drop|go with|avoid)\b)",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(
+    r"\?|\b(?:if|maybe|might|perhaps|could|would you|should we|when you|whether)\b", re.IGNORECASE
+)
+_ABOUT_WORK = re.compile(
+    r"\b(?:skills?|workflow|subagents?|sub-agents?|this turn|todo list|commit message)\b",
+    re.IGNORECASE,
+)
+_ASKS_A_CHOICE = re.compile(
+    r"\b(?:should|which|prefer|approach|strategy|scope|option|want to (?:use|keep|support)|handle|"
+    r"do you want (?!me to)|how (?:do|would) you (?:want|like) (?!to proceed))\b",
+    re.IGNORECASE,
+)
+_ASKS_TO_GO_ON = re.compile(
+    r"like to (?:do|proceed|continue|handle this todo)|how to proceed|ready to|proceed\b|"
+    r"shall I|should I (?:proceed|continue|start|run|commit|push|go)|what(?:'s| is) (?:the|your)\b|"
+    r"^(?:is|are|have|has|did|does|do you have|where|who)\b|"
+    r"^which (?:\w+ )?(?:prs?|pull requests?|issues?|todos?|tickets?|files?|phase)\b",
+    re.IGNORECASE,
+)
+_NO_CHOICE = re.compile(
+    r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|skip|done|n/?a|none|cancel|later|\d+)\b.{0,12}$",
+    re.IGNORECASE,
+)
+_RECOMMENDED = re.compile(r"\s*\(Recommended\)")
+_ANSWERED = re.compile(
+    r"(?:User has answered your questions?|Your questions have been answered):\s*"
+)
+_ANSWER = re.compile(r"\"(?P<question>[^\"\n]{8,400})\"\s*=\s*\"(?P<answer>[^\"\n]{1,300})\"")
+_APPROVED = re.compile(r"User has approved (?:your|the) plan", re.IGNORECASE)
+_FINDING = re.compile(
+    r"\broot cause\b(?! anal)"
+    r"|\b(?:the|your|our|my) (?:(?:real|actual|main|core|underlying|only|other) )?"
+    r"(?:problem|issue|bug|cause|culprit)\b.{0,40}?\b(?:is|was|lies|comes)\b"
+    r"|\bturn(?:s|ed) out\b|\bcaused by\b|\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b"
+    r"|\bthis explains\b|\bthe fix (?:is|was)\b|\bthe reason .{3,60} is\b|\bculprit\b",
+    re.IGNORECASE,
+)
+_NO_FINDING = re.compile(
+    r"^\W*(?:I(?:'ve)? )?found the (?:root )?(?:cause|issue|problem|bug)\b(?: and \w+ it)?\W*$|"
+    r"\b(?:issue|problem|bug) (?:description|report|statement|number)\b|\bI was\b|\bthe user\b"
+    r"|\bissue is (?:really )?(?:after|about|asking|tracking)\b"
+    r"|\bthe (?:fix|solution) (?:is|was) (?:already|now|just|not|to)\b|\bthat's why (?:we|I)\b"
+    r"|^\W*(?:note|so|but|and)\b.{0,20}$",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^#{1,3} +(?:Plan:? *)?(\S.{6,200})$", re.MULTILINE)
+
+
+def decisions(session: SessionTurns, turn: Turn) -> Iterator[Moment]:
+    """Yield what was decided in a turn: the human's answers to the agent's questions, plans
+    approved, and what human or agent says was decided."""
+    yield from _chosen(turn)
+    yield from _approved(turn)
+    yield from _said_by_human(turn)
+    for one in all_said(session):
+        if one.recap or not readable(one.plain) or _UNSURE.search(one.plain):
+            continue
+        if _DECIDED.search(one.plain) and not _ABOUT_WORK.search(one.plain):
+            yield _stated(one, turn, "decision", CONCEPTS["trade-off"])
+
+
+def _said_by_human(turn: Turn) -> Iterator[Moment]:
+    if turn.prompt is None:
+        return
+    for one in request_sentences(own_words(turn.prompt.text))[:6]:
+        plain = one.text.replace("’", "'")
+        if 24 <= len(plain) <= 220 and _HUMAN_DECIDED.match(plain) and not _UNSURE.search(plain):
+            yield Moment(
+                type="decision",
+                anchor=turn.prompt,
+                began=turn.prompt,
+                turns=(turn,),
+                title=one.text,
+                narrative=[compose("The user said: {}", one.text), asked(turn)],
+                facts=[one.text],
+                concepts=[CONCEPTS["trade-off"]],
+            )
+            return
+
+
+def _chosen(turn: Turn) -> Iterator[Moment]:
+    for record in turn.records:
+        if record.kind != "tool_result" or not (opening := _ANSWERED.search(record.text)):
+            continue
+        answered = [
+            (
+                squeeze(record.text.cut(*found.span("question"))),
+                _bare(record.text.cut(*found.span("answer"))),
+            )
+            for found in _ANSWER.finditer(record.text, opening.end())
+        ]
+        pairs = [pair for pair in answered if _is_choice(*pair)]
+        if not pairs:
+            continue
+        facts = [compose("{} {}", question, answer) for question, answer in pairs]
+        question, answer = pairs[0]
+        yield Moment(
+            type="decision",
+            anchor=record,
+            began=record,
+            turns=(turn,),
+            title=compose("{} → {}", shorten(question, 90), shorten(answer, 60)),
+            narrative=[compose("The user chose, when asked."), *facts[:3], asked(turn)],
+            facts=facts,
+            concepts=[CONCEPTS["trade-off"]],
+        )
+
+
+def _is_choice(question: str, answer: str) -> bool:
+    """Whether an answer decides something of the work, not whether or how to go on."""
+    if _ASKS_TO_GO_ON.search(question) or _NO_CHOICE.match(answer) or len(answer) < 3:
+        return False
+    return _ASKS_A_CHOICE.search(question) is not None
+
+
+def _bare(answer: RedactedText) -> RedactedText:
+    found = _RECOMMENDED.search(answer)
+    return squeeze(answer.cut(0, found.start()) if found else answer)
+
+
+def _approved(turn: Turn) -> Iterator[Moment]:
+    plan: RedactedRecord | None = None
+    for record in turn.records:
+        if record.tool_name.lower() in ("exitplanmode", "exit_plan_mode"):
+            if record.kind == "tool_use":
+                plan = record
+            elif plan is not None and _APPROVED.search(record.text[:400]):
+                moment = _plan(turn, plan, record)
+                if moment is not None:
+                    yield moment
+
+
+def _plan(turn: Turn, plan: RedactedRecord, approval: RedactedRecord) -> Moment | None:
+    source = plan if _HEADING.search(plan.text) else approval
+    heading = _HEADING.search(source.text)
+    if heading is None:
+        return None
+    title = plain_text(source.text.cut(*heading.span(1)))
+    told = [one.text for one in sentences(source.text.cut(heading.end(), heading.end() + 4_000))]
+    return Moment(
+        type="decision",
+        anchor=approval,
+        began=plan,
+        turns=(turn,),
+        title=compose("Plan approved: {}", shorten(title, 110)),
+        narrative=[*told[:3], asked(turn)],
+        facts=[text for text in told[3:8] if len(text) > 20],
+        concepts=[CONCEPTS["why-it-exists"]],
+    )
+
+
+def discoveries(session: SessionTurns, turn: Turn) -> Iterator[Moment]:
+    """Yield the sentences of a turn that state a cause or a finding most plainly."""
+    scored = [
+        (cause_score(one), -place, one)
+        for place, one in enumerate(all_said(session))
+        if not one.recap
+        and _FINDING.search(one.plain)
+        and not _NO_FINDING.search(one.plain)
+        and (one.sentence.before or not POINTS_BACK.match(one.plain))
+    ]
+    best = sorted((each for each in scored if each[0] >= 3.0), key=lambda each: each[:2])
+    for _, _, one in sorted(best[-_MOST_DISCOVERIES:], key=lambda each: -each[1]):
+        yield _stated(one, turn, "discovery", CONCEPTS["how-it-works"])
+
+
+def causes_said(session: SessionTurns, within: Collection[int]) -> list[RedactedText]:
+    """Return the sentences that state a cause in some records (by identity) of one turn."""
+    return [
+        one.text
+        for one in all_said(session)
+        if id(one.record) in within and not one.recap and cause_score(one) >= 1.2
+    ]
+
+
+def _stated(one: Said, turn: Turn, kind: str, concept: RedactedText) -> Moment:
+    before = one.sentence.before
+    told = [before, one.text] if before else [one.text]
+    return Moment(
+        type="decision" if kind == "decision" else "discovery",
+        anchor=one.record,
+        began=one.record,
+        turns=(turn,),
+        title=in_context(one),
+        narrative=[*told, asked(turn)],
+        facts=[one.text],
+        concepts=[concept],
+    )

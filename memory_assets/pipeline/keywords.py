@@ -1,0 +1,233 @@
+"""The keyword index holds exactly the rows of the lake: by input hash, checked by ids.
+
+It is disposable: when its file is gone, damaged or of another version, every session
+counts as not yet in it, and the next ingest makes it again. A session that grew has only
+its last rows split into terms and written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from memory_assets.errors import NotFound, StoreError
+from memory_assets.keywords import TERMS_VERSION
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.index import (
+    OBSERVATIONS_INDEX,
+    PROMPTS_INDEX,
+    SESSIONS_INDEX,
+    SUMMARIES_INDEX,
+    IndexedTable,
+)
+from memory_assets.pipeline.keyword_rows import Vector, keyword_row, lake_rows
+from memory_assets.pipeline.report import StageReport, input_hash, timed
+from memory_assets.stores import keyword_files
+from memory_assets.stores.catalog import Product
+from memory_assets.stores.keyword_index import KeywordIndex
+from memory_assets.stores.schemas import REDACTED_RECORDS
+
+STAGE = "keyword_index"
+KINDS: Mapping[str, IndexedTable] = {
+    "sessions": SESSIONS_INDEX,
+    "prompts": PROMPTS_INDEX,
+    "summaries": SUMMARIES_INDEX,
+    "observations": OBSERVATIONS_INDEX,
+}
+"""The kinds of rows in the index, and the tables that they are from."""
+_IN_PASSAGES = ("sessions", "prompts")
+"""Kinds whose rows are passages of turns; of others, each row stands for itself."""
+
+
+def stage_of(kind: str) -> str:
+    """Return the stage under which the products of a kind are noted."""
+    return f"{kind}_keywords"
+
+
+def keywords_path(components: Components) -> Path:
+    """Return where the index is."""
+    return components.data_dir / keyword_files.FILE_NAME
+
+
+def index_keywords(components: Components, project: str) -> StageReport:
+    """Make the keyword index hold exactly this project's rows of every kind."""
+    report = StageReport(STAGE, project)
+    opened = keyword_files.open_for_writing(keywords_path(components))
+    products: list[Product] = []
+    changed: set[str] = set()
+    removed: set[str] = set()
+    with closing(opened) as index, components.project_lock(project), timed(report):
+        for kind in KINDS:
+            made, written = _index_kind(components, project, kind, index)
+            products += made
+            changed |= written.keys()
+            report.rows_written += sum(written.values())
+            removed |= _remove_vanished(components, project, kind, index)
+        report.add_products(products)
+        report.sessions = len({product.session_id for product in products})
+        report.changed, report.removed = len(changed), len(removed)
+    report.details.update({f"{kind}": 0 for kind in KINDS})
+    for product in products:
+        kind = product.stage.removesuffix("_keywords")
+        report.details[kind] = int(report.details[kind]) + product.rows
+    return report
+
+
+def keywords_behind(components: Components, project: str) -> str:
+    """Return which table of a project the index is behind, or ""; opens its file only."""
+    incarnation = _incarnation(keywords_path(components))
+    for kind, table in KINDS.items():
+        made = components.catalog.products(stage_of(kind), project)
+        wanted = _wanted(components, project, table, incarnation)
+        if {key[1]: product.input_hash for key, product in made.items()} != wanted:
+            return f"{STAGE} behind {table.table.name}"
+    return ""
+
+
+def missing_and_extra(components: Components, project: str, kind: str) -> tuple[int, int]:
+    """Return how many rows of the lake the index lacks, and how many it has too many, of
+    one kind of a project.
+
+    Raises:
+        StoreError: the index cannot be read.
+    """
+    table = KINDS[kind].table
+    lake = components.lake
+    wanted = {
+        row_id
+        for session_id in lake.sessions(table, project)
+        for row_id in lake.read(table, project, session_id, ["id"])["id"].to_pylist()
+    }
+    try:
+        opened = keyword_files.open_for_reading(keywords_path(components))
+    except NotFound:
+        return len(wanted), 0
+    with closing(opened) as index:
+        there = index.ids(kind, project)
+    return len(wanted - there), len(there - wanted)
+
+
+def forget_keywords(components: Components, doomed: Set[tuple[str, str]]) -> int:
+    """Remove the rows of sessions (project, session id) from the index, every byte of them;
+    return how many there were."""
+    path = keywords_path(components)
+    if not path.exists():
+        return 0
+    with closing(keyword_files.open_for_writing(path)) as index:
+        return index.erase(sorted(doomed))
+
+
+def _index_kind(
+    components: Components, project: str, kind: str, index: KeywordIndex
+) -> tuple[list[Product], dict[str, int]]:
+    """Write the sessions of a kind that changed; return the products of all, and how many
+    rows were written of each that changed."""
+    catalog = components.catalog
+    stage, table = stage_of(kind), KINDS[kind]
+    made = {key[1]: product for key, product in catalog.products(stage, project).items()}
+    wanted = _wanted(components, project, table, index.incarnation)
+    archive = catalog.products(REDACTED_RECORDS.name, project)
+    written: dict[str, int] = {}
+    for session_id, hashed in sorted(wanted.items()):
+        if session_id in made and made[session_id].input_hash == hashed:
+            continue
+        agent = str(archive[(project, session_id)].facts["agent"])
+        rows, written[session_id] = _write_session(
+            components, project, session_id, kind, agent, index
+        )
+        made[session_id] = Product(
+            stage, project, session_id, hashed, output_hash=hashed, rows=rows
+        )
+        catalog.put_product(made[session_id])
+    return [product for product in made.values() if product.session_id in wanted], written
+
+
+def _remove_vanished(
+    components: Components, project: str, kind: str, index: KeywordIndex
+) -> set[str]:
+    """Remove the sessions that the lake has no more; return which."""
+    stage = stage_of(kind)
+    made = {session_id for _, session_id in components.catalog.products(stage, project)}
+    wanted = _wanted(components, project, KINDS[kind], index.incarnation).keys()
+    gone = (made | index.sessions(kind, project)) - wanted
+    for session_id in gone:
+        index.remove([(project, session_id)], kind)
+        components.catalog.drop_product(stage, project, session_id)
+    return gone
+
+
+def _wanted(
+    components: Components, project: str, table: IndexedTable, incarnation: str
+) -> dict[str, str]:
+    """Return the input hash that each session of a table should have in the index."""
+    catalog = components.catalog
+    rows = catalog.products(table.table.name, project)
+    vectors = catalog.products(table.embeddings.name, project)
+    archive = catalog.products(REDACTED_RECORDS.name, project)
+    return {
+        key[1]: input_hash(
+            rows[key].output_hash,
+            vectors[key].output_hash if key in vectors else "",
+            TERMS_VERSION,
+            incarnation,
+        )
+        for key in sorted(rows.keys() & archive.keys())
+    }
+
+
+def _write_session(
+    components: Components,
+    project: str,
+    session_id: str,
+    kind: str,
+    agent: str,
+    index: KeywordIndex,
+) -> tuple[int, int]:
+    """Write what changed of a session; return how many rows it has, and how many of them
+    were written."""
+    table = KINDS[kind]
+    try:
+        values: list[dict[str, Any]] = components.lake.read(
+            table.table, project, session_id
+        ).to_pylist()
+    except NotFound:  # a session without rows has no file
+        index.remove([(project, session_id)], kind)
+        return 0, 0
+    texts = [text for *_, text in components.lake.read_texts(table.table, project, session_id)]
+    vectors, embedder_id = _vectors(components, table, project, session_id)
+    rows = lake_rows(table, values, texts, vectors, embedder_id)
+    units = [
+        int(row["turn_index"]) if kind in _IN_PASSAGES else at for at, row in enumerate(values)
+    ]
+    kept, first = index.kept_rows(kind, project, session_id, [row.hash for row in rows])
+    index.write(
+        kind,
+        project,
+        session_id,
+        agent,
+        kept,
+        [keyword_row(row, unit) for row, unit in zip(rows[first:], units[first:], strict=True)],
+        embedder_id,
+    )
+    return len(rows), len(rows) - first
+
+
+def _vectors(
+    components: Components, table: IndexedTable, project: str, session_id: str
+) -> tuple[dict[str, Vector], str]:
+    try:
+        made = components.lake.read_vectors(table.embeddings, project, session_id)
+    except NotFound:
+        return {}, ""
+    embedder_id = made.embedder_ids[0] if made.embedder_ids else ""
+    return dict(zip(made.ids, made.vectors, strict=True)), embedder_id
+
+
+def _incarnation(path: Path) -> str:
+    try:
+        with closing(keyword_files.open_for_reading(path)) as index:
+            return index.incarnation
+    except (NotFound, StoreError):
+        return ""

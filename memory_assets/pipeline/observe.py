@@ -1,0 +1,37 @@
+"""observations: what is worth remembering of each session by itself."""
+
+from __future__ import annotations
+
+from memory_assets.observations import OBSERVER_ID, observe
+from memory_assets.pipeline.chunk import session_records, session_turns
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.derive import Made, derive_table
+from memory_assets.pipeline.report import StageReport
+from memory_assets.pipeline.settle import settled
+from memory_assets.sessions import session_turns as as_session
+from memory_assets.stores.catalog import Product
+from memory_assets.stores.schemas import OBSERVATIONS, REDACTED_RECORDS
+
+
+def observe_project(components: Components, project: str) -> StageReport:
+    """Observe again the sessions whose records or observer changed.
+
+    What a session gave keeps its id and text when the session grows.
+    """
+
+    def make(source: Product) -> Made:
+        turns = list(session_turns(components, source))
+        if not turns:
+            return [], {}
+        session = as_session(session_records(components, source), turns)
+        return [settled(components.redactor, one) for one in observe(session)], {}
+
+    return derive_table(
+        components,
+        project,
+        table=OBSERVATIONS,
+        upstream=REDACTED_RECORDS.name,
+        version=OBSERVER_ID,
+        make=make,
+        amortised=True,
+    )

@@ -1,0 +1,276 @@
+"""`blame`: the sessions and turns behind a commit, a file or a line.
+
+A file's or a line's commits are asked of git; the sessions behind a commit are those that
+`session_commits` claims, and what a human linked. For a commit that nobody claims yet, the
+sessions that changed its files about then are looked at again, against the repository as it
+is now. What is not proven is not claimed: a file that no known commit explains is answered
+with the turns that changed it, and they are called so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.commits import Repository, RepositoryCommit, uncontested
+from memory_assets.errors import ConfigurationError, GitFailed, NotFound
+from memory_assets.recall.file_turns import ChangedBy, projects_in, turns_that_changed
+from memory_assets.recall.live_claims import claims_now
+from memory_assets.recall.timeline_items import session_title
+from memory_assets.stores.schemas import COMMIT_LINKS, SESSION_COMMITS
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+_SHA = re.compile(r"[0-9a-f]{4,40}")
+_LINE = re.compile(r"(?P<path>.+):(?P<line>[1-9]\d{0,8})")
+_FEWEST_DIGITS = 7
+_MOST_COMMITS = 40
+_MOST_LIVE = 12
+_MOST_TURNS = 20
+_AROUND = timedelta(days=14)
+
+
+@dataclass(frozen=True)
+class Behind:
+    """A session that stands behind a commit, by what evidence, how far to be trusted."""
+
+    session_id: str
+    project: str
+    agent: str
+    turn_id: str | None
+    evidence: str
+    score: float
+    title: str
+    timestamp: str | None
+    pull_request: str = ""
+    commit: str = ""
+
+
+@dataclass(frozen=True)
+class BlamedCommit:
+    """A commit, what git and the sessions say of it, and who stands behind it, the best
+    proven first. `lines` are those of the file that it was the last to change."""
+
+    commit: str
+    subject: str
+    committed_at: str | None
+    lines: list[int]
+    sessions: list[Behind]
+
+
+@dataclass(frozen=True)
+class Blame:
+    """The answer. `kind` is "commit", "file" or "line"; `turns` are those that changed the
+    file, newest first, where no session stands behind its commits; `notes` say what could
+    not be told, and why."""
+
+    target: str
+    kind: str
+    repository: str | None
+    commits: list[BlamedCommit] = field(default_factory=list)
+    turns: list[ChangedBy] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def found(self) -> bool:
+        """Whether any session or turn was found."""
+        return bool(self.turns) or any(commit.sessions for commit in self.commits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON contract."""
+        return asdict(self)
+
+
+def blame(memory: Memory, target: str, directory: Path) -> Blame:
+    """Return who stands behind `target`: `PATH`, `PATH:LINE`, or a commit (a SHA of at least
+    seven digits, or any revision of the repository that `directory` lies in).
+
+    Raises:
+        ConfigurationError: it is empty, or a SHA that is too short or means several commits.
+        NotFound: it is neither a file nor a commit that git or the memory knows.
+    """
+    target = target.strip()
+    if not target:
+        raise ConfigurationError("give a file, FILE:LINE or a commit to blame")
+    path, line = _path_and_line(target, directory)
+    if path.exists() or (_LINE.fullmatch(target) and not _SHA.fullmatch(target)):
+        return _blame_file(memory, target, path, line)
+    repository = Repository.at(directory)
+    commit = _commit_meant(memory, target, repository)
+    if commit is not None:
+        return _blame_commit(memory, target, commit, repository)
+    if _SHA.fullmatch(target):
+        raise NotFound(f"no commit {target} in memory or in the repository of this directory")
+    return _blame_file(memory, target, path, None)
+
+
+def _path_and_line(target: str, directory: Path) -> tuple[Path, int | None]:
+    whole = directory / Path(target).expanduser()
+    found = _LINE.fullmatch(target)
+    if whole.exists() or found is None:
+        return whole, None
+    return directory / Path(found["path"]).expanduser(), int(found["line"])
+
+
+def _commit_meant(memory: Memory, target: str, repository: Repository | None) -> str | None:
+    """The full SHA where git knows it, else the longest that the memory has."""
+    if repository is not None:
+        known = repository.resolve(target)
+        if len(known) > 1:
+            raise ConfigurationError(f"{target} means {len(known)} commits; give more digits")
+        if known:
+            return known[0]
+    if not _SHA.fullmatch(target) or len(target) < _FEWEST_DIGITS:
+        return None
+    rows = _claims(memory, repository)
+    claimed = {str(row["commit"]) for row in rows if _same(row["commit"], target)}
+    longest = max(claimed, key=len, default=None)
+    if longest is not None and not all(_same(one, longest) for one in claimed):
+        raise ConfigurationError(f"{target} means {len(claimed)} commits; give more digits")
+    return longest
+
+
+def _blame_commit(memory: Memory, target: str, commit: str, repository: Repository | None) -> Blame:
+    blamed = list(_blamed(memory, {commit: []}, repository))
+    notes = [] if blamed[0].sessions else ["no session is proven to stand behind this commit"]
+    return Blame(target, "commit", _root(repository), blamed, [], notes)
+
+
+def _blame_file(memory: Memory, target: str, path: Path, line: int | None) -> Blame:
+    repository = Repository.at(path.resolve())
+    kind = "file" if line is None else "line"
+    notes: list[str] = []
+    commits: list[BlamedCommit] = []
+    inside = target if line is None else target.rpartition(":")[0]
+    if repository is None:
+        notes.append("not in a git repository of this machine: only turns that changed it")
+    else:
+        inside = str(path.resolve().relative_to(repository.root.resolve()))
+        try:
+            lines = repository.blame(inside, line)
+        except GitFailed:
+            lines = {}
+            notes.append("git knows nothing of it: only turns that changed it")
+        if line is not None and not lines and not notes:
+            notes.append("this line is not committed yet")
+        commits = list(_blamed(memory, lines, repository))
+    unexplained = [one for one in commits if not one.sessions]
+    if commits and unexplained:
+        count = len(unexplained)
+        notes.append(f"{count} of {len(commits)} commits have no session that is proven")
+    turns: list[ChangedBy] = []
+    if not any(one.sessions for one in commits):
+        turns = turns_that_changed(memory, inside, repository, _MOST_TURNS)
+    if not turns and not commits:
+        raise NotFound(f"no turn in memory changed {target}, and git has no commit of it")
+    return Blame(target, kind, _root(repository), commits, turns, notes)
+
+
+def _blamed(
+    memory: Memory, lines: dict[str, list[int]], repository: Repository | None
+) -> Iterator[BlamedCommit]:
+    """Yield the commits, those first that have most lines."""
+    claims = list(_claims(memory, repository))
+    order = sorted(lines, key=lambda sha: (-len(lines[sha]), sha))[:_MOST_COMMITS]
+    live = 0
+    for sha in order:
+        rows = [row for row in claims if _same(row["commit"], sha)]
+        rows = [row for row in rows if row["verified"] or _unambiguous(row, sha, repository)]
+        known = repository.commit(sha) if repository is not None else None
+        if not rows and known is not None and repository is not None and live < _MOST_LIVE:
+            live += 1
+            rows = claims_now(memory, known, repository, _AROUND)
+        sessions = [_behind(memory, row) for row in _best(rows)]
+        yield BlamedCommit(sha, _subject(rows), _when(rows, known), lines[sha], sessions)
+
+
+def _unambiguous(row: dict[str, Any], sha: str, repository: Repository | None) -> bool:
+    """Whether a SHA that a session printed, and nobody checked, means this commit and no
+    other one of the repository."""
+    if repository is None or len(row["commit"]) == 40:
+        return True
+    return repository.resolve(row["commit"]) in ([sha], [])
+
+
+def _claims(memory: Memory, repository: Repository | None) -> Iterator[dict[str, Any]]:
+    """Every claim on a commit, the links made by hand among them: of the projects in this
+    repository, or of all where none is known to be."""
+    mine = projects_in(memory.lake, repository)
+    for project in mine or memory.lake.projects(SESSION_COMMITS):
+        for row in memory.lake.read_partition(SESSION_COMMITS, project).to_pylist():
+            if row["commit"]:
+                yield row
+    for project in mine or memory.lake.projects(COMMIT_LINKS):
+        for row in memory.lake.read_partition(COMMIT_LINKS, project).to_pylist():
+            yield row | {
+                "turn_id": None,
+                "agent": "",
+                "evidence": "by-hand",
+                "score": 1.0,
+                "verified": True,
+                "subject": "",
+                "pull_request": "",
+                "timestamp": row["linked_at"],
+                "committed_at": None,
+            }
+
+
+@dataclass(frozen=True)
+class _Row:
+    commit: str
+    evidence: str
+    row: dict[str, Any]
+
+
+def _best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The claims that stand, each session once, the best proven first."""
+    standing = uncontested([_Row(row["commit"][:7], row["evidence"], row) for row in rows])
+    best: dict[str, dict[str, Any]] = {}
+    for one in sorted(standing, key=lambda one: -float(one.row["score"])):
+        best.setdefault(one.row["session_id"], one.row)
+    return list(best.values())
+
+
+def _behind(memory: Memory, row: dict[str, Any]) -> Behind:
+    title = session_title(memory.lake, row["project"], row["session_id"])
+    return Behind(
+        session_id=row["session_id"],
+        project=row["project"],
+        agent=row["agent"],
+        turn_id=row["turn_id"],
+        evidence=row["evidence"],
+        score=row["score"],
+        title=title,
+        timestamp=_iso(row["timestamp"]),
+        pull_request=row["pull_request"],
+        commit=row["commit"],
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two SHAs, each at least seven digits, can be one commit's."""
+    shorter = min(len(one), len(other))
+    return shorter >= _FEWEST_DIGITS and one[:shorter] == other[:shorter]
+
+
+def _subject(rows: Iterable[dict[str, Any]]) -> str:
+    return next((str(row["subject"]) for row in rows if row["subject"]), "")
+
+
+def _when(rows: Iterable[dict[str, Any]], known: RepositoryCommit | None) -> str | None:
+    if known is not None:
+        return _iso(known.committed_at)
+    return next((_iso(row["committed_at"]) for row in rows if row["committed_at"]), None)
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment is not None else None
+
+
+def _root(repository: Repository | None) -> str | None:
+    return str(repository.root) if repository is not None else None

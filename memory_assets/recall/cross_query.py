@@ -1,0 +1,303 @@
+"""A question or a document asked across the sessions and another collection of the same
+Chroma: who worked on it, and where both say the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.recall.answer import Hit
+from memory_assets.recall.request import all_of
+from memory_assets.recall.shared_space import Space, require_same_space
+from memory_assets.recall.timeline_items import one_line
+from memory_assets.settings import KNOWN_AGENTS
+from memory_assets.stores.other_collections import OtherCollection, OtherDocument
+from memory_assets.stores.schemas import TURN_EMBEDDINGS
+from memory_assets.stores.vectors import PROMPTS, SUMMARIES, sessions_collection
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+MAX_DOCUMENTS = 50
+_QUERY_CHARACTERS = 1_000
+_HITS_PER_DOCUMENT = 3
+_TOUCHED_FILES = 5
+_ALIKE = 0.35
+"""Cosine from which two passages count as about the same thing: unrelated ones of one
+project rarely pass it."""
+_PATH_KEYS = ("path", "file_path", "filepath", "relative_path", "rel_path", "file", "source")
+_DOCUMENT_ID = re.compile(r"[^:]+::(?P<path>.+)::\d+")
+_PATH = re.compile(r"[^\n\0:*?\"<>|]*[/\\][^\n\0:*?\"<>|/\\]+\.\w{1,8}")
+_WORD = re.compile(r"[A-Za-z_][\w./-]{3,}")
+_COMMON = re.compile(
+    r"about|after|again|also|been|before|being|both|could|does|"
+    r"doing|done|down|each|even|every|file|files|first|from|have|"
+    r"here|into|just|like|made|make|many|more|most|much|must|"
+    r"need|only|other|over|same|should|since|some|such|than|that|"
+    r"their|them|then|there|these|they|this|those|through|under|"
+    r"used|user|uses|using|very|want|well|were|what|when|where|"
+    r"which|while|will|with|would|your"
+)
+OURS = frozenset({PROMPTS, SUMMARIES, "observations", *map(sessions_collection, KNOWN_AGENTS)})
+
+
+@dataclass(frozen=True)
+class SessionFound:
+    """A session, why it is here ("similar", "touched" a document's file), and its turns."""
+
+    session_id: str
+    project: str
+    agent: str
+    score: float | None
+    why: tuple[str, ...]
+    turns: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """A document and the turn of a session that is most like it (cosine), the words that
+    both use, and the document's path where the turn touched that file."""
+
+    document: str
+    session_id: str
+    turn_id: str
+    similarity: float
+    shared_terms: tuple[str, ...]
+    touched: str | None
+
+
+@dataclass(frozen=True)
+class CrossAnswer:
+    """What a collection and the sessions have on one thing. `coverage` and `degraded` are
+    those of the search in the sessions."""
+
+    query: str
+    collection: str
+    space: Space
+    documents: tuple[dict[str, Any], ...]
+    sessions: tuple[SessionFound, ...]
+    overlap: tuple[Overlap, ...]
+    coverage: Mapping[str, Any]
+    degraded: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON contract of a cross-query."""
+        return {
+            "query": self.query,
+            "collection": {"name": self.collection, **asdict(self.space)},
+            "documents": list(self.documents),
+            "sessions": [asdict(found) for found in self.sessions],
+            "overlap": [
+                {**asdict(each), "shared_terms": list(each.shared_terms)} for each in self.overlap
+            ],
+            "coverage": dict(self.coverage),
+            "degraded": self.degraded,
+        }
+
+
+def other_collections(memory: Memory) -> list[str]:
+    """Return the names of the collections in the same Chroma that are not ours."""
+    return [name for name in memory.vectors.names() if name not in OURS and "." not in name]
+
+
+def cross_query(
+    memory: Memory,
+    query: str = "",
+    *,
+    document: str | None = None,
+    collection: str | None = None,
+    where: Mapping[str, str] | None = None,
+    project: str | None = None,
+    n: int = 10,
+    assume_same_embedder: bool = False,
+) -> CrossAnswer:
+    """Return the documents and the sessions that a query, or one document, is about.
+
+    `document` is an id in `collection`; else `query` is a question or a document's text.
+    `collection` may be left out where there is just one that is not ours. `where` keeps
+    documents whose metadata equals it (`{"source_repo_slug": "org/app"}`).
+
+    Raises:
+        ConfigurationError: the request makes no sense; says what would.
+        NotFound: no such collection or document.
+        StoreMismatch: it was, or may have been, embedded with another model.
+        StoreError: Chroma cannot be reached.
+    """
+    if not query.strip() and not document:
+        raise ConfigurationError("give a query, or the id of a document in the collection")
+    if not 1 <= n <= MAX_DOCUMENTS:
+        raise ConfigurationError(f"ask for 1 to {MAX_DOCUMENTS} documents, not {n}")
+    other = _collection(memory, collection)
+    space = require_same_space(other, memory.embedder, assume=assume_same_embedder)
+    if document:
+        own = other.by_id(document)
+        if own is None:
+            raise NotFound(f"no document {document!r} in {other.name}")
+        found = [(own, 1.0)]
+        text = query.strip() or own.text
+    else:
+        text = query
+        vector = memory.embedder.embed([text])[0]
+        conditions: list[dict[str, object]] = [{key: value} for key, value in (where or {}).items()]
+        found = other.nearest(vector, n, all_of(conditions))
+    answer = memory.search(
+        text[:_QUERY_CHARACTERS] or document or "", project=project, n=n * _HITS_PER_DOCUMENT
+    )
+    touched = _touched(memory, [each for each, _ in found], text, project)
+    sessions = _sessions(answer.hits, touched, n)
+    turns = {turn["id"] for each in sessions for turn in each.turns}
+    told = answer.to_dict()
+    return CrossAnswer(
+        query=query,
+        collection=other.name,
+        space=space,
+        documents=tuple(_document(each, similarity) for each, similarity in found),
+        sessions=tuple(sessions),
+        overlap=tuple(_overlap(memory, [each for each, _ in found], answer.hits, touched, turns)),
+        coverage=told["coverage"],
+        degraded=answer.degraded,
+    )
+
+
+def _collection(memory: Memory, name: str | None) -> OtherCollection:
+    if name is not None:
+        return memory.vectors.other(name)
+    names = other_collections(memory)
+    if len(names) != 1:
+        there = f"there are: {', '.join(names)}" if names else "there is none besides ours"
+        raise ConfigurationError(f"say which collection to ask beside the sessions; {there}")
+    return memory.vectors.other(names[0])
+
+
+def _document(document: OtherDocument, similarity: float) -> dict[str, Any]:
+    return {
+        "id": document.id,
+        "score": round(similarity, 4),
+        "text": one_line(document.text, 400),
+        "metadata": dict(document.metadata),
+    }
+
+
+def document_path(document: OtherDocument) -> str | None:
+    """Return the path of the file that a document was made from, if it says so."""
+    for key in _PATH_KEYS:
+        value = document.metadata.get(key)
+        if isinstance(value, str) and _PATH.fullmatch(value):
+            return value
+    named = _DOCUMENT_ID.fullmatch(document.id)
+    return named["path"] if named and _PATH.fullmatch(named["path"]) else None
+
+
+def _touched(
+    memory: Memory, documents: Sequence[OtherDocument], text: str, project: str | None
+) -> dict[str, tuple[Hit, ...]]:
+    """Return the turns that touched the documents' files, by path."""
+    paths = [path for document in documents if (path := document_path(document))]
+    found = {}
+    for path in list(dict.fromkeys(paths))[:_TOUCHED_FILES]:
+        query = text[:_QUERY_CHARACTERS] or path
+        found[path] = memory.search(query, file=path, project=project, n=5).hits
+    return found
+
+
+def _sessions(
+    hits: Sequence[Hit], touched: Mapping[str, Sequence[Hit]], n: int
+) -> list[SessionFound]:
+    by_session: dict[str, list[tuple[str, Hit]]] = {}
+    for why, hit in (
+        *(("touched", hit) for same in touched.values() for hit in same),
+        *(("similar", hit) for hit in hits),
+    ):
+        by_session.setdefault(str(hit.metadata["session_id"]), []).append((why, hit))
+    found = []
+    for session_id, reasons in by_session.items():
+        scores = [hit.score for why, hit in reasons if why == "similar"]
+        turns = {hit.turn_id: hit for _, hit in reasons}
+        found.append(
+            SessionFound(
+                session_id=session_id,
+                project=str(reasons[0][1].metadata["project"]),
+                agent=str(reasons[0][1].metadata["agent"]),
+                score=round(max(scores), 4) if scores else None,
+                why=tuple(dict.fromkeys(why for why, _ in reasons)),
+                turns=tuple(_turn(hit) for hit in turns.values()),
+            )
+        )
+    found.sort(key=lambda each: (-len(each.why), -(each.score or 0.0), each.session_id))
+    return found[:n]
+
+
+def _turn(hit: Hit) -> dict[str, Any]:
+    return {
+        "id": hit.turn_id,
+        "score": round(hit.score, 4),
+        "time": hit.metadata.get("timestamp"),
+        "text": one_line(str(hit.text), 240),
+    }
+
+
+def _overlap(
+    memory: Memory,
+    documents: Sequence[OtherDocument],
+    hits: Sequence[Hit],
+    touched: Mapping[str, Sequence[Hit]],
+    turns: set[str],
+) -> list[Overlap]:
+    """Return, for each document and session, the turn that is most like it, best first."""
+    everything = {hit.id: hit for hit in (*hits, *(h for same in touched.values() for h in same))}
+    passages = [hit for hit in everything.values() if hit.turn_id in turns]
+    vectors = _vectors(memory, passages)
+    passages = [hit for hit in passages if hit.id in vectors]
+    if not passages or not documents:
+        return []
+    ours = np.stack([vectors[hit.id] for hit in passages])
+    best: dict[tuple[str, str], Overlap] = {}
+    for document in documents:
+        path = document_path(document)
+        touching = {hit.turn_id for hit in touched.get(path or "", ())}
+        for hit, similarity in zip(passages, ours @ document.vector, strict=True):
+            touches = path if hit.turn_id in touching else None
+            if similarity < _ALIKE and not touches:
+                continue
+            session = str(hit.metadata["session_id"])
+            known = best.get((document.id, session))
+            if known is None or (bool(touches), similarity) > (
+                bool(known.touched),
+                known.similarity,
+            ):
+                best[document.id, session] = Overlap(
+                    document.id,
+                    session,
+                    hit.turn_id,
+                    round(float(similarity), 4),
+                    shared_terms(document.text, str(hit.text)),
+                    touches,
+                )
+    return sorted(best.values(), key=lambda each: (not each.touched, -each.similarity))
+
+
+def _vectors(memory: Memory, hits: Sequence[Hit]) -> dict[str, Any]:
+    """Return the vectors of passages from the lake, by id."""
+    wanted = {hit.id for hit in hits}
+    found = {}
+    sessions = {(str(hit.metadata["project"]), str(hit.metadata["session_id"])) for hit in hits}
+    for project, session_id in sorted(sessions):
+        try:
+            rows = memory.lake.read_vectors(TURN_EMBEDDINGS, project, session_id)
+        except NotFound:
+            continue
+        pairs = zip(rows.ids, rows.vectors, strict=True)
+        found.update({row_id: vector for row_id, vector in pairs if row_id in wanted})
+    return found
+
+
+def shared_terms(left: str, right: str, most: int = 8) -> tuple[str, ...]:
+    """Return words that two texts share, the most particular (longest) first."""
+    words = [{word.strip(".-/").lower() for word in _WORD.findall(text)} for text in (left, right)]
+    shared = [word for word in words[0] & words[1] if not _COMMON.fullmatch(word)]
+    return tuple(sorted(shared, key=lambda word: (-len(word), word))[:most])

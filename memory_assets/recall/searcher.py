@@ -1,0 +1,223 @@
+"""One search, whatever is there to search in: both indexes, or the one that is left.
+
+The keyword index answers alone while Chroma is away; Chroma answers alone while the
+keyword index is. What was not used, and why, is said in the answer.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from threading import Thread
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.embedding import Embedder
+from memory_assets.errors import EmbedderUnavailable, NotFound, StoreError
+from memory_assets.recall.answer import Answer, Coverage, Hit
+from memory_assets.recall.corpus import Corpora
+from memory_assets.recall.hybrid import Meaning, find
+from memory_assets.recall.request import SearchRequest
+from memory_assets.recall.status import coverage
+from memory_assets.settings import NO_EMBEDDER
+from memory_assets.stores import chroma_server, keyword_files
+from memory_assets.stores.catalog import Catalog
+from memory_assets.stores.keyword_index import KeywordIndex
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+KEYWORD_ONLY, SEMANTIC_ONLY = "keyword-only", "semantic-only"
+_CONNECT_SECONDS = 1.0
+_ASK_AGAIN_SECONDS = 5.0
+
+
+class Searcher:
+    """Answers the searches of one memory, and keeps what they have in common."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._corpora: Corpora | None = None
+        self._opened: tuple[int, int] | None = None
+        self._covered: dict[tuple[object, ...], Coverage] = {}
+        self._chroma: tuple[float, str | None] = (0.0, None)
+        self._loading: Thread | None = None
+
+    def search(self, request: SearchRequest) -> Answer:
+        """Return the answer to a request.
+
+        Raises:
+            NotFound, StoreError: what the mode asks for is not there, nor, in hybrid mode,
+                anything to fall back on.
+            StoreMismatch: the vectors were made by another embedder.
+        """
+        if request.mode != "keyword":
+            self._start_model()
+        corpora, lost = self._open_index(request)
+        if corpora is None:
+            if request.mode == "keyword":
+                raise lost or NotFound("there is no keyword index; run `memory ingest`")
+            return self._in_chroma(request, lost)
+        away = None if request.mode == "keyword" else self._meaning_away()
+        if away is not None and request.mode == "semantic":
+            return self._in_chroma(request, None)
+        meaning = None
+        if request.mode != "keyword" and away is None:
+            try:
+                embedder = self._embedder()
+            except EmbedderUnavailable as error:
+                if request.mode == "semantic":
+                    raise
+                away = str(error)
+            else:
+                meaning = Meaning(embedder.embedder_id, lambda text: embedder.embed([text])[0])
+        hits, compared = find(request, corpora, meaning)
+        if request.mode == "hybrid" and not compared:
+            away = away or "there are no vectors in memory; run `memory ingest`"
+        hits, older = _within_window(request, hits)
+        return Answer(
+            request.query,
+            request.mode,
+            self._coverage(request.kinds),
+            tuple(hits),
+            KEYWORD_ONLY if away else None,
+            away,
+            older,
+        )
+
+    def _start_model(self) -> None:
+        """Load the model beside everything else: the first question waits for it less."""
+        memory = self._memory
+        if self._loading is not None or memory.settings.embedder == NO_EMBEDDER:
+            return
+
+        def load() -> None:
+            with suppress(EmbedderUnavailable):  # told when it is needed
+                memory.embedder.embed(["ready"])
+
+        self._loading = Thread(target=load, daemon=True)
+        self._loading.start()
+
+    def _embedder(self) -> Embedder:
+        if self._loading is not None:
+            self._loading.join()
+        return self._memory.embedder
+
+    def _open_index(
+        self, request: SearchRequest
+    ) -> tuple[Corpora | None, NotFound | StoreError | None]:
+        """Return the keyword index's corpora, or None and why not. One that has nothing of
+        what is on record yet is as good as none."""
+        path = self._memory.data_dir / keyword_files.FILE_NAME
+        try:
+            found = path.stat()
+            identity = (found.st_ino, found.st_dev)
+            if self._corpora is None or identity != self._opened:
+                if self._corpora is not None:
+                    self._corpora.index.close()
+                self._corpora = Corpora(keyword_files.open_for_reading(path))
+                self._opened = identity
+            if self._holds_any(self._corpora.index, request.kinds):
+                return self._corpora, None
+        except OSError:
+            self._corpora = None
+            return None, NotFound(
+                f"there is no keyword index in {self._memory.data_dir}; run `memory ingest`"
+            )
+        except (NotFound, StoreError) as error:
+            self._corpora = None
+            return None, error
+        return None, NotFound("the keyword index is empty; run `memory ingest`")
+
+    def _holds_any(self, index: KeywordIndex, kinds: Sequence[str]) -> bool:
+        return any(index.holds(kind) for kind in kinds) or not self._coverage(kinds).rows
+
+    def _meaning_away(self) -> str | None:
+        """Return why meanings cannot be compared, or None. The collections are what is
+        known to be complete, so that while they are lost or away, vectors are not used."""
+        memory = self._memory
+        if memory.settings.embedder == NO_EMBEDDER:
+            return "no vectors are made (MEMORY_EMBEDDER=none)"
+        if memory.chroma_url is None:
+            if chroma_server.has_files(memory.data_dir):
+                return None
+            return f"the collections are not in {memory.chroma_dir}; run `memory ingest`"
+        asked_at, told = self._chroma
+        if time.monotonic() - asked_at > _ASK_AGAIN_SECONDS:
+            told = _unreachable(memory.chroma_url)
+            self._chroma = (time.monotonic(), told)
+        return told
+
+    def _in_chroma(self, request: SearchRequest, lost: Exception | None) -> Answer:
+        """Answer by meaning alone, from the collections."""
+        from memory_assets.recall.search import nearest_hits
+        from memory_assets.stores.vectors import CollectionVersions
+
+        memory = self._memory
+        embedder = self._embedder()
+        versions = CollectionVersions(embedder.embedder_id, embedder.dimension, CHUNKER_VERSION, "")
+        vector = embedder.embed([request.query])[0]
+        hits = nearest_hits(request, vector, memory.vectors, versions, memory.lake)
+        hits, older = _within_window(request, hits)
+        degraded = request.mode == "hybrid"
+        return Answer(
+            request.query,
+            request.mode,
+            coverage(memory.catalog, request.kinds),
+            tuple(hits),
+            SEMANTIC_ONLY if degraded else None,
+            str(lost) if degraded and lost is not None else None,
+            older,
+        )
+
+    def _coverage(self, kinds: Sequence[str]) -> Coverage:
+        """Return the coverage of the keyword index, counted anew when the catalogue changed."""
+        catalog = self._memory.catalog
+        state = (*kinds, *_state_of(catalog))
+        if state not in self._covered:
+            covered = coverage(catalog, kinds)
+            totals = catalog.totals()
+            made = [totals.get(f"{kind}_keywords", {}) for kind in kinds]
+            self._covered = {
+                state: replace(
+                    covered,
+                    indexed=sum(int(total.get("rows") or 0) for total in made),
+                    as_of=max((str(total.get("made_at") or "") for total in made), default=""),
+                )
+            }
+        return self._covered[state]
+
+
+def _state_of(catalog: Catalog) -> list[tuple[int, int]]:
+    """Return what changes when the catalogue does."""
+    state = []
+    for name in (catalog.path.name, f"{catalog.path.name}-wal"):
+        try:
+            found = catalog.path.with_name(name).stat()
+        except OSError:
+            continue
+        state.append((found.st_mtime_ns, found.st_size))
+    return state
+
+
+def _unreachable(url: str) -> str | None:
+    parts = urlsplit(url)
+    address = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 8000))
+    try:
+        with socket.create_connection(address, timeout=_CONNECT_SECONDS):
+            return None
+    except OSError as error:
+        return f"Chroma at {url} cannot be reached ({type(error).__name__})"
+
+
+def _within_window(request: SearchRequest, hits: list[Hit]) -> tuple[list[Hit], int]:
+    """Return the hits of the recent days asked for, and how many older ones there were."""
+    if request.recent_days is None:
+        return hits, 0
+    since = time.time() - request.recent_days * 86_400
+    recent = [hit for hit in hits if float(hit.metadata.get("ts_epoch") or 0.0) >= since]
+    return recent, len(hits) - len(recent)

@@ -1,0 +1,82 @@
+"""One session at a glance: its summary, and the index of what happened in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.errors import NotFound
+from memory_assets.recall.timeline_anchor import find_session
+from memory_assets.recall.timeline_items import ITEM_KINDS, Item, missing_kinds, session_items
+from memory_assets.stores.schemas import SESSION_SUMMARIES
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+_LISTED = tuple(kind for kind in ITEM_KINDS if kind not in ("prompts", "summaries"))
+_HIDDEN = frozenset({"content_hash", "text"})
+
+
+@dataclass(frozen=True)
+class SessionOverview:
+    """A session's summary (None where it said nothing) and its turns, observations and
+    commits, a line each; `missing` says why there is nothing of a kind."""
+
+    session_id: str
+    project: str
+    agent: str
+    summary: dict[str, Any] | None
+    items: tuple[Item, ...]
+    missing: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON contract of `memory summarize`."""
+        return {
+            "session_id": self.session_id,
+            "project": self.project,
+            "agent": self.agent,
+            "summary": self.summary,
+            **{
+                kind: [item.to_dict() for item in self.items if item.kind == kind]
+                for kind in _LISTED
+            },
+            "missing": self.missing,
+        }
+
+
+def session_overview(memory: Memory, session: str) -> SessionOverview:
+    """Return what one session was about and what happened in it.
+
+    `session` is its id, the beginning of it, or the id of any row of it.
+
+    Raises:
+        NotFound: there is no such session.
+    """
+    project, session_id = find_session(memory, session)
+    items = session_items(memory.lake, project, session_id, _LISTED, full=False)
+    summary = _summary(memory, project, session_id)
+    if summary is None and not items:
+        raise NotFound(f"session {session_id} has no turns: nobody says anything in it")
+    return SessionOverview(
+        session_id=session_id,
+        project=project,
+        agent=str(summary["agent"]) if summary else items[0].agent,
+        summary=summary,
+        items=tuple(items),
+        missing=missing_kinds(memory.lake, _LISTED),
+    )
+
+
+def _summary(memory: Memory, project: str, session_id: str) -> dict[str, Any] | None:
+    try:
+        rows = memory.lake.read(SESSION_SUMMARIES, project, session_id).to_pylist()
+    except NotFound:
+        return None
+    if not rows:
+        return None
+    return {name: _plain(value) for name, value in rows[0].items() if name not in _HIDDEN}
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value

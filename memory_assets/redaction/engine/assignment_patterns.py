@@ -1,0 +1,145 @@
+"""What Hyperscan looks for to find assignments, derived from `rules/assignments.py`.
+
+Each pattern matches wherever `find_assignment` finds a secret (and elsewhere too). They are
+as many as that takes no longer than one would: what is rare has a pattern of its own, which
+leaves the frequent ones sharp.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from memory_assets.redaction.engine.byte_patterns import (
+    CannotWiden,
+    Node,
+    Widened,
+    is_branch,
+    is_group,
+    parse,
+    widen,
+    width,
+)
+from memory_assets.redaction.engine.trigger import ASSIGNED, Trigger
+from memory_assets.redaction.rules import assignments
+from memory_assets.redaction.rules.names import KEYWORDS, password_words, speaking_words
+
+_KEYWORD = "(?i:" + "|".join(keyword.decode() for keyword in KEYWORDS) + ")"
+_NAME = r"[\w.\-?]"
+_NO_VALUE = r"""\s"'`<>,;(){}\[\]|\\&"""
+"""What does not stand in a bare value, as the inside of a character class."""
+_BLANK = r"\s"
+_BARE = f"[^{_NO_VALUE}]"
+_BARE_NO_DIGIT = f"[^{_NO_VALUE}0-9]"
+_QUOTE = r"""[rRbBfFuU@]{0,2}(?:\\{0,3}["'`]|&quot;)"""
+_QUOTED_VALUE = f"{_QUOTE}[^\\n]{{4}}"
+_WORD_VALUE = "|".join(
+    (
+        _QUOTED_VALUE,
+        r"[A-Za-z\-]{3}[ \t]",
+        *(f"[0-9]{{{digits}}}{_BARE_NO_DIGIT}{_BARE}{{{3 - digits}}}" for digits in (1, 2)),
+        f"{_BARE_NO_DIGIT}{_BARE}{{3}}",
+        f"[0-9]{{3,60}}{_BARE_NO_DIGIT}",
+    )
+)
+_ANY_VALUE = f"{_QUOTED_VALUE}|{_BARE}{{4}}"
+"""The shortest values that `assignments.py` takes for secrets: four characters, quoted or
+bare (then not digits only), or a scheme of three letters before a blank."""
+_LONGEST_NAME = 60
+_LONGEST_VALUE = 72
+_PLAIN_KEYWORD = 8
+TOKEN_START = 8
+"""How many characters of a token's value are seen where it is reported."""
+_NO_WORD = re.compile(rb"\S{0,40}?[0-9A-Z?]|\S{40}|\S*?[a-z]{16}")
+"""How a value begins that may be a token: `assignments._is_token` finds nothing among
+lower-case letters and signs, but for what sixteen letters or more may be."""
+
+
+def may_be_token(data: bytes, end: int) -> bool:
+    """Return whether the value that began `TOKEN_START` bytes before `end` is no word."""
+    return _NO_WORD.match(data, end - TOKEN_START) is not None
+
+
+def assignment_triggers() -> tuple[Trigger, ...]:
+    """Return the triggers of what begins at a keyword: assignments, flags, blocks.
+
+    Where `is_token` is set, `may_be_token` must say so, too.
+    """
+    found = [
+        Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
+        Trigger(rb":[ \t]{0,4}[\"']?(?i:secret)[\"' \t,]{0,20}(?:[\r\n]|\z)", ASSIGNED, 40),
+        Trigger(rb"(?:PASSWORD|password)[ \t]{1,8}['\"]", ASSIGNED, 24),
+        Trigger(rb"#define [A-Za-z0-9_.\-]{2,60} ['\"]", ASSIGNED, 64),
+    ]
+    try:
+        return (*found, *_after_names())
+    except CannotWiden:
+        return (*found, Trigger(_KEYWORD.encode(), ASSIGNED, _PLAIN_KEYWORD))
+
+
+def _after_names() -> Iterator[Trigger]:
+    """Yield the triggers of a name that speaks of secrets and is given something.
+
+    Raises:
+        CannotWiden: `assignments.py` has a construct that has no counterpart here.
+    """
+    passwords, speaking = password_words(), speaking_words()
+    tokens = speaking - passwords
+    nodes, flags, _ = parse(assignments._SCHEME)
+    scheme = widen(nodes, flags)
+    called = rf"\([\s\x1c-\x1f?]{{0,4}}\\{{0,3}}[\"'`]{_NAME}*"
+    token = f"{_QUOTE}\\S{{{TOKEN_START}}}|{_BARE}{{{TOKEN_START}}}"
+    for before, listed, group, value in (
+        ("", passwords, "", _WORD_VALUE),
+        ("", tokens, "", token),
+        ("", tokens, "", f"(?:{_QUOTE})?{scheme}\\S{{4}}"),
+        (called, speaking, "pair", _QUOTED_VALUE),
+        ("", speaking, "typed", _QUOTED_VALUE),
+        ("", speaking, "xml", _ANY_VALUE),
+        (f"-{_NAME}*", speaking, "space", _WORD_VALUE),
+    ):
+        after = _after_keyword(group)
+        source = f"{before}{_name(listed)}{after.source}(?:{value})"
+        back = len(max(listed, key=len)) + _LONGEST_NAME + after.most + _LONGEST_VALUE
+        yield Trigger(source.encode(), ASSIGNED, back, is_token=value is token)
+    named = rf"[\s\x1c-\x1f?](?:value|default)[ \t]{{0,8}}[:=][ \t]{{0,8}}(?:{_WORD_VALUE})"
+    back = _LONGEST_NAME + _after_keyword("named").most + _LONGEST_VALUE
+    yield Trigger(named.encode(), ASSIGNED, back)
+
+
+def _name(listed: frozenset[str]) -> str:
+    """Return the pattern of a name from one of the words on."""
+    shortest = sorted(w for w in listed if not any(w != o and w.endswith(o) for o in listed))
+    lower = "|".join(f"[{word[0]}{word[0].upper()}]{word[1:]}" for word in shortest)
+    upper = "|".join(shortest).upper()
+    return (
+        f"(?:(?:{lower})(?:[A-Z0-9_.\\-?]{_NAME}*)?"
+        f"|(?:{upper})(?:[a-z0-9_.\\-?]{_NAME}*|[A-Z][a-z]{_NAME}*)?)"
+    )
+
+
+def _after_keyword(group: str) -> Widened:
+    """Return what may follow a name up to the value, by `assignments.py`, through those
+    of its alternatives that begin with the group of this name (or with none: "")."""
+    nodes, flags, groups = parse(assignments._AFTER)
+    names = {number: name for name, number in groups.items()}
+    if not nodes or nodes[0][1][0] != groups.get("name"):
+        raise CannotWiden("a name was expected first")
+
+    def kept(found: Sequence[Node]) -> list[Node]:
+        result: list[Node] = []
+        for code, value in found:
+            if is_branch(code):
+                value = (value[0], [b for b in value[1] if _leading(b, names) == group])
+            elif is_group(code) and len(value[3]) == 1:
+                value = (*value[:3], kept(value[3]))
+            result.append((code, value))
+        return result
+
+    rest = kept(nodes[1:])
+    return Widened(widen(rest, flags), width(rest))
+
+
+def _leading(nodes: Sequence[Node], names: Mapping[int, str]) -> str:
+    code, value = nodes[0]
+    return names.get(value[0], "") if is_group(code) else ""

@@ -1,0 +1,144 @@
+"""What a long run of token characters with a digit in it may be, asked of Hyperscan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from memory_assets.redaction.engine.token_runs import SLUG, may_be_shape
+from memory_assets.redaction.engine.trigger import VENDOR
+from memory_assets.redaction.engine.trigger_patterns import (
+    begins_word,
+    context_triggers,
+    shape_triggers,
+)
+from memory_assets.redaction.engine.triggers import (
+    BLOB,
+    BLOB_START,
+    ENCODED,
+    NAMED,
+    TOKENS,
+    VENDORED,
+)
+from memory_assets.redaction.readings.decodings import LONGEST_WHOLE, SHORTEST_BLOB, ascii_in_base64
+from memory_assets.redaction.rules.formats import Template
+
+Reports = list[tuple[int, int]]
+"""(end, number) of what Hyperscan has found."""
+
+_TOKEN_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
+_IS_TOKEN = bytes(byte in _TOKEN_BYTES for byte in range(256))
+_CONTEXT = 160
+"""How far before a run its name or vendor begins, at most: 96 before a value that begins
+at most 64 before the run."""
+_SHAPE_BEFORE = 96
+_NEAR = 64
+_JOINTS = frozenset(b":!.")
+_SLUG_RUN = re.compile(SLUG.encode())
+_BLOB_START = re.compile(BLOB_START.pattern.encode())
+_BASE64_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/"
+_BASE64 = re.compile(rb"[A-Za-z0-9+/]*")
+_BLOB = re.compile(ascii_in_base64().pattern.encode())
+_PREFIXED_BODY = re.compile(rb"[_\-.][A-Za-z0-9]{20}")
+"""What every token of `prefixed.py` holds."""
+_LONG_PIECE = re.compile(rb"[A-Za-z0-9]{%d}" % SHORTEST_BLOB)
+
+
+class RunClues:
+    """Says of runs what they may be."""
+
+    def __init__(self, templates: Iterable[Template]) -> None:
+        templates = tuple(templates)
+        self.contexts = context_triggers()
+        self.shapes = shape_triggers(templates)
+        """What is to be looked for before a run, and around it."""
+        self._shape_after = max((len(t.sample) for t in templates), default=0) + _SHAPE_BEFORE
+
+    def find(
+        self,
+        data: bytes,
+        ends: Reports,
+        found: dict[int, tuple[int, int]],
+        contexts: Callable[[bytes], Reports],
+        shapes: Callable[[bytes], Reports],
+    ) -> int:
+        """Add the runs that may be more than a name with a number in it to `found`; return
+        `ENCODED` if some stretch of base64 around them reads as text, else 0.
+
+        `contexts` and `shapes` look for the triggers of these names.
+        """
+        asks = decoded = 0
+        for reported, _ in ends:
+            end = reported if _IS_TOKEN[data[reported - 1]] else reported - 1
+            start = left_edge(data, end)
+            length = end - start
+            what = 0
+            if _SLUG_RUN.fullmatch(data, start, end) is None:
+                before = data[start - _CONTEXT if start > _CONTEXT else 0 : start]
+                reports = contexts(before)
+                if reports:
+                    what = self._named(before, reports)
+                if (
+                    not what
+                    and length > 19
+                    and _PREFIXED_BODY.search(data, start and start - 1, end)
+                ):
+                    what = NAMED
+                if length >= SHORTEST_BLOB and _LONG_PIECE.search(data, start, end) is not None:
+                    if _BLOB_START.match(data, start):
+                        what |= BLOB
+                    if start >= decoded:
+                        begin, decoded = _base64_around(data, start, end)
+                        if _BLOB.search(data, begin, decoded) is not None:
+                            asks = ENCODED
+            if may_be_shape(data[start - 1 : start], data[end : end + 1], length):
+                first = max(start - _SHAPE_BEFORE, 0)
+                last = end + self._shape_after if _in_parts(data, start, end) else end
+                reports = shapes(data[first:last])
+                if reports:
+                    reports.clear()
+                    what |= TOKENS
+            if what:
+                found[start] = (end, what | found[start][1] if start in found else what)
+        return asks
+
+    def _named(self, before: bytes, reports: Reports) -> int:
+        """Return what the words before a run say of it."""
+        what = also = 0
+        for stop, number in reports:
+            trigger = self.contexts[number]
+            if not trigger.kind:
+                what |= NAMED
+            elif not begins_word(before, stop - trigger.back):
+                continue
+            elif trigger.kind is VENDOR:
+                what = NAMED | VENDORED
+                break
+            else:
+                also = VENDORED
+        reports.clear()
+        return what | also if what else 0
+
+
+def _in_parts(data: bytes, start: int, end: int) -> bool:
+    """Return whether what joins the parts of a token stands beside the run."""
+    return (start > 0 and data[start - 1] in _JOINTS) or data[end : end + 1] in (b".", b":")
+
+
+def _base64_around(data: bytes, start: int, end: int) -> tuple[int, int]:
+    """Return where the base64 that a run stands in begins, as far as matters, and ends."""
+    after = _BASE64.match(data, end)
+    floor = max(start - LONGEST_WHOLE, 0)
+    begin = floor + len(data[floor:start].rstrip(_BASE64_BYTES))
+    return begin, after.end() if after else end
+
+
+def left_edge(data: bytes, position: int) -> int:
+    """Return where the run of token characters that reaches up to `position` begins."""
+    size = _NEAR
+    while True:
+        begin = position - size if position > size else 0
+        kept = len(data[begin:position].rstrip(_TOKEN_BYTES))
+        if kept or not begin:
+            return begin + kept
+        size *= 4

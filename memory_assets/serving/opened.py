@@ -1,0 +1,32 @@
+"""The memory that a server asks: opened with the first question, and again until it is there."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+    from memory_assets.settings import Settings
+
+
+class OpenedMemory:
+    """One memory for all requests of a server; a server may start before anything is there."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._memory: Memory | None = None
+        self._lock = Lock()
+
+    def get(self) -> Memory:
+        """Return the memory.
+
+        Raises:
+            NotFound: nothing was ever ingested; says what to do.
+        """
+        from memory_assets.recall import open_memory
+
+        with self._lock:
+            if self._memory is None:
+                self._memory = open_memory(self._settings)
+            return self._memory

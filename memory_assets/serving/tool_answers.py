@@ -1,0 +1,291 @@
+"""What each MCP tool answers: structured, and the same in framed lines; compact, with the
+next call named where something was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.recall import Memory
+from memory_assets.recall.cross_query import cross_query
+from memory_assets.recall.timeline import timeline
+from memory_assets.recall.timeline_anchor import find_session
+from memory_assets.recall.timeline_items import ITEM_KINDS
+from memory_assets.serving import questions
+from memory_assets.serving.framing import clean, framed, marked, snippet
+from memory_assets.serving.tool_arguments import (
+    Arguments,
+    CrossQueryArguments,
+    GetArguments,
+    LinkArguments,
+    RecallArguments,
+    SessionArguments,
+    TimelineArguments,
+)
+
+SNIPPET = 240
+PAGE_CHARACTERS = 12_000
+_FULL_ITEM = 1_500
+_LISTED_PROJECTS = 30
+
+
+@dataclass(frozen=True)
+class ToolAnswer:
+    """An answer for programs (`structured`, a JSON object) and the same for readers."""
+
+    structured: dict[str, Any]
+    text: str
+
+
+def answer_tool(memory: Memory, name: str, arguments: Arguments) -> ToolAnswer:
+    """Return what a tool answers.
+
+    Raises:
+        MemoryAssetsError: it cannot; the message says what to do.
+    """
+    return _TOOLS[name](memory, arguments)
+
+
+def _recall(memory: Memory, asked: RecallArguments) -> ToolAnswer:
+    given = asked.model_dump(exclude={"query", "kind", "n"}, exclude_none=True)
+    answer = questions.search(memory, query=asked.query, kind=asked.kind, n=asked.n, **given)
+    told = answer.to_dict()
+    hits = [
+        {
+            "id": hit["id"],
+            "turn_id": hit["turn_id"],
+            "score": hit["score"],
+            "time": hit["metadata"].get("timestamp") or None,
+            "project": hit["metadata"].get("project"),
+            "text": snippet(hit["text"], SNIPPET),
+        }
+        for hit in told["hits"]
+    ]
+    more = len(hits) == asked.n
+    next_call = _next_after(hits, asked.n if more else None)
+    kept = {name: value for name, value in told.items() if name != "hits"}
+    lines = [
+        f"{rank}. {hit['id']}  {_score(hit)}{str(hit['time'])[:16]}  {hit['project']}\n"
+        f"   {hit['text']}"
+        for rank, hit in enumerate(hits, start=1)
+    ]
+    notes = _notes(told["coverage"], told["degraded"])
+    text = framed(lines) if lines else "Nothing found."
+    structured = {**kept, "hits": hits, "next": next_call}
+    return ToolAnswer(marked(structured), "\n".join([text, *notes, next_call]).strip())
+
+
+def _score(hit: Mapping[str, Any]) -> str:
+    return f"{hit['score']:.2f}  " if hit["score"] else ""
+
+
+def _next_after(hits: Sequence[Mapping[str, Any]], n: int | None) -> str:
+    if not hits:
+        return "Try other words, another kind, or fewer filters; status says what is in memory."
+    first = hits[0]
+    calls = f'get(ids=["{first["id"]}"]) for the full text; timeline(anchor="{first["turn_id"]}")'
+    more = f"; recall(..., n={min(50, 2 * n)}) for more hits" if n is not None and n < 50 else ""
+    return f"Next: {calls} for what was around it{more}."
+
+
+def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
+    notes = []
+    if degraded and degraded != "semantic-only":
+        notes.append(f"Degraded: {degraded}.")
+    if not coverage["complete"]:
+        notes.append(
+            f"Incomplete: {coverage['indexed']} of {coverage['rows']} passages can be found."
+        )
+    return notes
+
+
+def _timeline(memory: Memory, asked: TimelineArguments) -> ToolAnswer:
+    told = timeline(
+        memory,
+        asked.anchor,
+        before=asked.before,
+        after=asked.after,
+        kinds=asked.kinds or ITEM_KINDS,
+        scope=asked.scope,
+        project=asked.project,
+        detail="full" if asked.full else "index",
+    ).to_dict()
+    lines = []
+    ends = []
+    for part in told["sessions"]:
+        lines.append(f"# {part['session_id']} {part['agent']} {part['project']} {part['title']}")
+        for item in part["items"]:
+            item["text"], cut = _cut(item["text"], _FULL_ITEM)
+            mark = ">" if item["anchor"] else "-"
+            more = f' [cut: get(ids=["{item["id"]}"])]' if cut else ""
+            when = str(item["time"] or "no time")[:16]
+            lines.append(f"{mark} {when} {item['kind']} {item['id']}: {item['text']}{more}")
+            ends.append((item["time"] or "", item["id"]))
+    next_call = _next_on_timeline(told["more"], sorted(ends))
+    notes = [f"No {kind}: {why}." for kind, why in told["missing"].items()]
+    text = framed(lines) if lines else "Nothing there."
+    return ToolAnswer(
+        marked({**told, "next": next_call}), "\n".join([text, *notes, next_call]).strip()
+    )
+
+
+def _next_on_timeline(more: Sequence[str], ends: Sequence[tuple[str, str]]) -> str:
+    if not ends or not more:
+        return ""
+    calls = {
+        "before": f'timeline(anchor="{ends[0][1]}", before=10, after=0)',
+        "after": f'timeline(anchor="{ends[-1][1]}", before=0, after=10)',
+    }
+    return "Next: " + "; ".join(f"{calls[side]} for what is {side}" for side in more) + "."
+
+
+def _cut(text: str, most: int) -> tuple[str, bool]:
+    return (text, False) if len(text) <= most else (f"{text[:most].rstrip()}…", True)
+
+
+def _get(memory: Memory, asked: GetArguments) -> ToolAnswer:
+    """Pages are cut from all texts in a row, so that each has about the same size."""
+    found, missing = [], {}
+    for any_id in dict.fromkeys(asked.ids):
+        try:
+            item = questions.whole(memory, any_id)
+            found.append({**item, "text": clean(item["text"])})
+        except (NotFound, ConfigurationError) as error:
+            missing[any_id] = str(error)
+    if not found:
+        raise NotFound("; ".join(missing.values()))
+    total = sum(len(item["text"]) for item in found)
+    pages = max(1, -(-total // PAGE_CHARACTERS))
+    if asked.page > pages:
+        raise ConfigurationError(f"there is no page {asked.page}; the last is {pages}")
+    first, last = (asked.page - 1) * PAGE_CHARACTERS, asked.page * PAGE_CHARACTERS
+    items, at = [], 0
+    for item in found:
+        start, end = max(first - at, 0), min(last - at, len(item["text"]))
+        if start < end or (not item["text"] and first <= at < last):
+            items.append({**item, "text": item["text"][start:end], "from_character": start})
+        at += len(item["text"])
+    next_call = ""
+    if asked.page < pages:
+        listed = ", ".join(f'"{any_id}"' for any_id in asked.ids)
+        next_call = f"Next: get(ids=[{listed}], page={asked.page + 1}) of {pages}."
+    lines = [
+        f"## {item['id']}  {str(item['time'])[:16]}  {item['project']}\n{item['text']}"
+        for item in items
+    ]
+    notes = [f"Not there: {why}" for why in missing.values()]
+    structured = {
+        "items": items, "page": asked.page, "pages": pages, "missing": missing, "next": next_call,
+    }  # fmt: skip
+    return ToolAnswer(marked(structured), "\n".join([framed(lines), *notes, next_call]).strip())
+
+
+def _cross_query(memory: Memory, asked: CrossQueryArguments) -> ToolAnswer:
+    told = cross_query(memory, **asked.model_dump()).to_dict()
+    documents = [
+        f"document {each['id']}  {each['score']:.2f}\n   {snippet(each['text'], SNIPPET)}"
+        for each in told["documents"]
+    ]
+    sessions = [
+        f"session {each['session_id']}  {', '.join(each['why'])}  {each['project']}\n"
+        + "\n".join(f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in each["turns"][:3])
+        for each in told["sessions"]
+    ]
+    overlap = [
+        f"overlap {each['document']} ~ {each['turn_id']}  {each['similarity']:.2f}  "
+        f"{', '.join(each['shared_terms'])}"
+        f"{' (touched ' + each['touched'] + ')' if each['touched'] else ''}"
+        for each in told["overlap"]
+    ]
+    lines = [*documents, *sessions, *overlap]
+    next_call = _next_after(
+        [{"id": turn["id"], "turn_id": turn["id"]} for turn in _turns(told)], None
+    )
+    text = framed(lines) if lines else "Nothing found."
+    notes = _notes(told["coverage"], told["degraded"])
+    return ToolAnswer(
+        marked({**told, "next": next_call}), "\n".join([text, *notes, next_call]).strip()
+    )
+
+
+def _turns(told: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [turn for each in told["sessions"] for turn in each["turns"]]
+
+
+def _summarize(memory: Memory, asked: SessionArguments) -> ToolAnswer:
+    told = questions.overview(memory, asked.session)
+    summary = told["summary"] or {}
+    lines = [f"# {told['session_id']} {told['agent']} {told['project']}"]
+    for name, value in summary.items():
+        if value and name not in ("id", "session_id", "project", "agent", "summarizer_id"):
+            lines.append(f"{name}: {snippet(_words(value), 1_000)}")
+    shown = {kind: told[kind][:50] for kind in ("turns", "observations", "commits")}
+    for kind, items in shown.items():
+        lines += [f"- {item['kind']} {item['id']}: {item['text']}" for item in items]
+        if len(items) < len(told[kind]):
+            lines.append(f"- and {len(told[kind]) - len(items)} more {kind}")
+    next_call = ""
+    if told["turns"]:
+        next_call = f'Next: get(ids=["{told["turns"][0]["id"]}"]) for a turn in full.'
+    structured = {**told, **shown, "next": next_call}
+    return ToolAnswer(marked(structured), f"{framed(lines)}\n{next_call}".strip())
+
+
+def _words(value: object) -> str:
+    if isinstance(value, list):
+        return "; ".join(_words(item) for item in value)
+    if isinstance(value, dict):
+        return " - ".join(str(item) for item in value.values())
+    return str(value)
+
+
+def _link(memory: Memory, asked: LinkArguments) -> ToolAnswer:
+    """The commit is looked up in the repository that the server was started in."""
+    from memory_assets.pipeline.commits import link_commit
+    from memory_assets.pipeline.components import Components
+
+    _, session_id = find_session(memory, asked.session)
+    made = link_commit(Components(memory.settings), session_id, asked.commit, Path.cwd())
+    told = {"session_id": made.session_id, "commit": made.commit}
+    return ToolAnswer(told, f"Linked session {made.session_id} to commit {made.commit}.")
+
+
+def _status(memory: Memory, _: Arguments) -> ToolAnswer:
+    told = memory.status()
+    projects = sorted(told["projects"].items(), key=lambda pair: -pair[1]["sessions"])
+    structured = {
+        "agents": told["agents"],
+        "projects": {name: counts["sessions"] for name, counts in projects[:_LISTED_PROJECTS]},
+        "projects_in_all": len(projects),
+        "coverage": told["coverage"],
+        "chroma": told["chroma"],
+        "held_back": len(told["quarantined"]),
+    }
+    covered = told["coverage"]["sessions"]
+    lines = [
+        f"{covered['sessions']} sessions, {covered['turns']} turns, {covered['rows']} passages in "
+        f"{len(projects)} projects; as of {covered['as_of'] or 'never'}; "
+        f"{len(told['quarantined'])} held back; Chroma {told['chroma']['state']}.",
+        *(
+            f"{kind}: {each['indexed']} of {each['rows']} can be found"
+            for kind, each in told["coverage"].items()
+            if not each["complete"]
+        ),
+        "Projects (sessions): "
+        + ", ".join(f"{name} ({n})" for name, n in structured["projects"].items()),
+    ]
+    return ToolAnswer(structured, "\n".join(lines))
+
+
+_TOOLS: dict[str, Callable[[Memory, Any], ToolAnswer]] = {
+    "recall": _recall,
+    "timeline": _timeline,
+    "get": _get,
+    "cross_query": _cross_query,
+    "summarize_session": _summarize,
+    "link_session_to_commit": _link,
+    "status": _status,
+}

@@ -1,0 +1,169 @@
+"""How far each source file was read: the ids of its records, and where reading can go on.
+
+Record ids are kept in pieces, one an append, so that a file that grows costs what is new.
+States are JSON of their owners (`pipeline.reading`, `pipeline.redaction_state`): numbers,
+ids and hashes, no text.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from memory_assets.stores.catalog_schema import SOURCE_FACTS, SourceRow
+from memory_assets.stores.known_ledger import KnownLedger
+
+SourceKey = tuple[str, str, str, str]
+"""Agent, project, session and subagent ("" for the main file)."""
+
+_MOST_PIECES = 32
+_OF_SOURCE = "agent = ? AND project = ? AND session_id = ? AND agent_id = ?"
+
+
+@dataclass(frozen=True)
+class ReadNote:
+    """Where reading a file stopped (`state`); how many bytes of the ids on record stay, and
+    how many of the new ones stand before that place."""
+
+    state: str = ""
+    kept_ids: int = 0
+    firm_ids: int | None = None
+
+
+NOTHING_NOTED = ReadNote()
+
+
+def source_key(row: SourceRow) -> SourceKey:
+    """Return what tells a source file from every other."""
+    return (row.agent, row.project, row.session_id, row.agent_id)
+
+
+class ReadingLedger(KnownLedger):
+    """The part of the catalogue that knows what was read."""
+
+    def families_of(self, project: str, *, sharing: bool = False) -> list[SourceRow]:
+        """Return the main files of a project, and those of any other project that start
+        with the same record; with their `record_ids`. `sharing`: without those that are
+        known to share no record with any other."""
+        which = " AND shares IS NOT 0" if sharing else ""
+        rows = self._rows(
+            f"SELECT {SOURCE_FACTS} FROM sources WHERE agent_id = '' AND"
+            " (project = ? OR family IN (SELECT family FROM sources WHERE project = ?))"
+            f"{which} ORDER BY project, agent, session_id",
+            project,
+            project,
+        )
+        return [self.with_record_ids(source_row(row)) for row in rows]
+
+    def with_record_ids(self, row: SourceRow) -> SourceRow:
+        """Return the row with its `record_ids`."""
+        return SourceRow(**{**vars(row), "record_ids": self.record_ids(source_key(row))})
+
+    def record_ids(self, key: SourceKey, end: int | None = None) -> bytes:
+        """Return the record ids of a file, or their first `end` bytes."""
+        pieces = self._rows(f"SELECT ids FROM record_ids WHERE {_OF_SOURCE} ORDER BY first", *key)
+        return b"".join(piece["ids"] for piece in pieces)[:end]
+
+    def put_source(self, source: SourceRow, note: ReadNote = NOTHING_NOTED) -> None:
+        """Insert or replace what is known of one source file.
+
+        `source.record_ids` come behind the first `note.kept_ids` bytes of those on record.
+        """
+        with self._transaction() as connection:
+            insert_source(connection, source, note)
+
+    def reading_state(self, key: SourceKey) -> str:
+        """Return where reading a file stopped, or ""."""
+        rows = self._rows(f"SELECT state FROM reading_states WHERE {_OF_SOURCE}", *key)
+        return str(rows[0]["state"]) if rows else ""
+
+    def redaction_state(self, project: str, session_id: str) -> str:
+        """Return how a session was redacted, or ""."""
+        rows = self._rows(
+            "SELECT state FROM redaction_states WHERE project = ? AND session_id = ?",
+            project,
+            session_id,
+        )
+        return str(rows[0]["state"]) if rows else ""
+
+    def checked_through(self, project: str, session_id: str) -> int:
+        """Return the number of the known value up to which a session is free of them."""
+        rows = self._rows(
+            "SELECT through FROM known_checked WHERE project = ? AND session_id = ?",
+            project,
+            session_id,
+        )
+        return int(rows[0]["through"]) if rows else 0
+
+    def note_sharing(self, alone: Iterable[SourceKey], sharing: Iterable[SourceKey]) -> None:
+        """Note which main files share a record with another one, and which do not; those
+        that were known to share one go on doing so."""
+        with self._transaction() as connection:
+            connection.executemany(
+                f"UPDATE sources SET shares = 0 WHERE {_OF_SOURCE} AND shares IS NULL",
+                list(alone),
+            )
+            connection.executemany(
+                f"UPDATE sources SET shares = 1 WHERE {_OF_SOURCE}", list(sharing)
+            )
+
+
+def insert_source(
+    connection: sqlite3.Connection, source: SourceRow, note: ReadNote = NOTHING_NOTED
+) -> None:
+    """Insert or replace a source file, its record ids and its state, in a transaction."""
+    key = source_key(source)
+    shared = connection.execute(
+        f"SELECT 1 FROM sources WHERE {_OF_SOURCE} AND shares = 1", key
+    ).fetchone()
+    connection.execute(
+        f"INSERT OR REPLACE INTO sources ({SOURCE_FACTS}, record_ids, shares)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,x'',?)",
+        (
+            *key,
+            source.path,
+            source.size,
+            source.mtime_ns,
+            source.fingerprint,
+            source.reader_version,
+            source.family,
+            json.dumps(source.facts, sort_keys=True),
+            source.gone_at,
+            1 if shared and note.kept_ids else None,
+        ),
+    )
+    connection.execute(
+        "INSERT OR REPLACE INTO reading_states VALUES (?,?,?,?,?)", (*key, note.state)
+    )
+    _insert_ids(connection, key, source.record_ids, note)
+
+
+def _insert_ids(connection: sqlite3.Connection, key: SourceKey, ids: bytes, note: ReadNote) -> None:
+    connection.execute(
+        f"DELETE FROM record_ids WHERE {_OF_SOURCE} AND first >= ?", (*key, note.kept_ids)
+    )
+    firm = len(ids) if note.firm_ids is None else note.firm_ids
+    pieces = [(note.kept_ids, ids[:firm]), (note.kept_ids + firm, ids[firm:])]
+    (held,) = connection.execute(
+        f"SELECT COUNT(*) FROM record_ids WHERE {_OF_SOURCE}", key
+    ).fetchone()
+    if held >= _MOST_PIECES:
+        before = connection.execute(
+            f"SELECT ids FROM record_ids WHERE {_OF_SOURCE} ORDER BY first", key
+        ).fetchall()
+        connection.execute(f"DELETE FROM record_ids WHERE {_OF_SOURCE}", key)
+        pieces.insert(0, (0, b"".join(piece["ids"] for piece in before)))
+    connection.executemany(
+        "INSERT INTO record_ids VALUES (?,?,?,?,?,?)",
+        [(*key, first, piece) for first, piece in pieces if piece],
+    )
+
+
+def source_row(row: sqlite3.Row) -> SourceRow:
+    """Return a row of `sources`."""
+    values: dict[str, Any] = dict(row)
+    values["facts"] = json.loads(values["facts"])
+    return SourceRow(**values)

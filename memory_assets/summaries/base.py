@@ -1,0 +1,19 @@
+"""What a summarizer is: the `Summarizer` protocol."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from memory_assets.models import Summary
+from memory_assets.sessions.session import SessionTurns
+
+
+class Summarizer(Protocol):
+    """Turns one session into one `Summary`. It sees redacted text and nothing else."""
+
+    @property
+    def summarizer_id(self) -> str:
+        """Changes whenever the same session would give another summary."""
+
+    def summarize(self, session: SessionTurns) -> Summary:
+        """Return the summary of `session`."""

@@ -1,0 +1,13 @@
+"""Watching the agents' directories: what changed, when to take it in, and by whom.
+
+Belongs here: events of the file system, their debounce, the loop that turns them into runs
+of projects. Does not: Dagster (a run is a function that is handed in), what a run does
+(`pipeline/`), the command line (`entrypoints/watch_command.py`).
+"""
+
+from memory_assets.watching.changes import Changes
+from memory_assets.watching.directories import Directories
+from memory_assets.watching.pending import Pace, Pending
+from memory_assets.watching.watcher import Outcome, Watcher
+
+__all__ = ["Changes", "Directories", "Outcome", "Pace", "Pending", "Watcher"]

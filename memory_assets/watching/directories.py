@@ -1,0 +1,206 @@
+"""Events of the file system under the agents' directories: inotify and its like where they
+work, polling where they do not."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from watchdog.events import (
+    DirCreatedEvent,
+    DirMovedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
+from watchdog.observers.polling import PollingObserver
+
+from memory_assets.watching.changes import Changes
+
+Mode = Literal["events", "polling"]
+POLL_SECONDS = 2.0
+_SUFFIX = ".jsonl"
+_NETWORK = (
+    "nfs",
+    "cifs",
+    "smb",
+    "9p",
+    "fuse.sshfs",
+    "afs",
+    "ceph",
+    "gluster",
+    "vboxsf",
+    "virtiofs",
+)
+_EVENTS: list[type[FileSystemEvent]] = [
+    FileCreatedEvent,
+    FileModifiedEvent,
+    FileMovedEvent,
+    FileDeletedEvent,
+    DirCreatedEvent,
+    DirMovedEvent,
+]
+"""Not opening and closing: our own reading would count as a change."""
+
+
+@dataclass
+class _Watched:
+    observer: BaseObserver
+    mode: Mode
+    inode: int
+
+
+class Directories(FileSystemEventHandler):
+    """Watches directories, and puts the paths of transcripts that change into `changes`.
+
+    A directory that is not there yet, or comes back after it was removed, is watched from
+    the next `refresh` on. `notes` says why one is polled.
+    """
+
+    def __init__(
+        self,
+        roots: Mapping[str, Path],
+        changes: Changes,
+        *,
+        poll_seconds: float = POLL_SECONDS,
+        polling: bool = False,
+    ) -> None:
+        self._roots = dict(roots)
+        self._changes = changes
+        self._poll_seconds = poll_seconds
+        self._always_poll = polling
+        self._watched: dict[Path, _Watched] = {}
+        self.notes: dict[str, str] = {}
+
+    def refresh(self) -> bool:
+        """Watch what appeared, leave what is gone, replace what broke; return whether any
+        directory is watched only from now on, so that a full look is due. A stat a root."""
+        begun = False
+        for root in self._roots.values():
+            inode = _inode(root)
+            watched = self._watched.get(root)
+            if watched is not None and watched.inode == inode and _is_alive(watched.observer):
+                continue
+            if watched is not None:
+                _stop(self._watched.pop(root).observer)
+            if inode is not None:
+                self._watched[root] = self._watch(root, inode)
+                begun = True
+        return begun
+
+    def stop(self) -> None:
+        """Stop watching."""
+        for watched in self._watched.values():
+            _stop(watched.observer)
+        self._watched.clear()
+
+    @property
+    def mode(self) -> Mode:
+        """Whether all directories tell of changes by themselves, or any is polled."""
+        return (
+            "polling"
+            if any(each.mode == "polling" for each in self._watched.values())
+            else "events"
+        )
+
+    def dispatch(self, event: FileSystemEvent) -> None:
+        """Take one event, in the observer's thread."""
+        for location in (event.src_path, event.dest_path):
+            path = os.fsdecode(location)
+            if path.endswith(_SUFFIX):
+                self._changes.add(path)
+            elif path and event.is_directory:
+                self._look_into(path)
+
+    def _look_into(self, directory: str) -> None:
+        """A directory may be filled before anybody watches it."""
+        for folder, _, names in os.walk(directory):
+            for name in names:
+                if name.endswith(_SUFFIX):
+                    self._changes.add(os.path.join(folder, name))  # noqa: PTH118
+
+    def _watch(self, root: Path, inode: int) -> _Watched:
+        reason = self._reason_to_poll(root)
+        if not reason:
+            try:
+                return _Watched(self._started(Observer(), root), "events", inode)
+            except OSError as error:
+                reason = _in_words(error)
+        self.notes[str(root)] = reason
+        polling = PollingObserver(timeout=self._poll_seconds)
+        return _Watched(self._started(polling, root), "polling", inode)
+
+    def _started(self, observer: BaseObserver, root: Path) -> BaseObserver:
+        observer.schedule(self, str(root), recursive=True, event_filter=_EVENTS)
+        try:
+            observer.start()
+        except BaseException:
+            observer.unschedule_all()
+            raise
+        return observer
+
+    def _reason_to_poll(self, root: Path) -> str:
+        if self._always_poll:
+            return "polling was asked for"
+        kind = filesystem_of(root)
+        if kind.startswith(_NETWORK):
+            return f"it is on a network file system ({kind}), which tells of no changes"
+        return ""
+
+
+def filesystem_of(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
+    """Return the type of the file system that holds a path, "" where nobody knows."""
+    try:
+        lines = mounts.read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    real, found, kind = os.path.realpath(path), "", ""
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        mount = fields[1].replace("\\040", " ")
+        inside = mount == "/" or real == mount or real.startswith(f"{mount}/")
+        if inside and len(mount) >= len(found):
+            found, kind = mount, fields[2]
+    return kind
+
+
+def _in_words(error: OSError) -> str:
+    if error.errno == errno.ENOSPC:
+        return (
+            "the limit of inotify watches is reached; raise it with "
+            "`sysctl fs.inotify.max_user_watches=524288` for quicker updates"
+        )
+    if error.errno == errno.EMFILE:
+        return (
+            "the limit of inotify instances is reached; raise it with "
+            "`sysctl fs.inotify.max_user_instances=512` for quicker updates"
+        )
+    return f"it cannot be watched ({error.strerror or type(error).__name__})"
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino if path.is_dir() else None
+    except OSError:
+        return None
+
+
+def _is_alive(observer: BaseObserver) -> bool:
+    return observer.is_alive() and all(emitter.is_alive() for emitter in observer.emitters)
+
+
+def _stop(observer: BaseObserver) -> None:
+    observer.stop()
+    if observer.is_alive():
+        observer.join(timeout=5.0)

@@ -1,0 +1,75 @@
+"""Which projects the changed paths belong to, by the ledger and, for new files, by a walk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.scan import find_sources
+from memory_assets.stores.catalog_view import CatalogView
+from memory_assets.transcripts import Source
+
+_MOST_IGNORED = 10_000
+
+
+class ChangedSources:
+    """Tells for changed paths which project has to be run, and whether it still has to."""
+
+    def __init__(self, components: Components) -> None:
+        self._components = components
+        self._view = CatalogView(components.catalog.path)
+        self._ignored: set[str] = set()
+        self._changed: dict[str, set[str]] = {}
+
+    def find(self) -> dict[str, list[Source]]:
+        """Return every transcript on disk by project."""
+        return find_sources(self._components)
+
+    def forget_ignored(self) -> None:
+        """Look again at what was no transcript."""
+        self._ignored.clear()
+
+    def projects_of(self, paths: Iterable[str]) -> list[str]:
+        """Return the projects of those paths that differ from what the ledger knows."""
+        unknown: list[str] = []
+        projects: dict[str, None] = {}
+        for path in paths:
+            if path in self._ignored:
+                continue
+            project = self._view.project_of_path(path)
+            if project is None:
+                unknown.append(path)
+            elif self._differs(path):
+                self._note(project, path, projects)
+        if unknown:
+            new = {
+                str(source.path): project
+                for project, sources in self.find().items()
+                for source in sources
+            }
+            for path in unknown:
+                if path in new:
+                    self._note(new[path], path, projects)
+                elif len(self._ignored) < _MOST_IGNORED:
+                    self._ignored.add(path)
+        return list(projects)
+
+    def still_differ(self, project: str) -> bool:
+        """Whether a changed path of a project is not in the ledger as it is now."""
+        return any(self._differs(path) for path in self._changed.get(project, ()))
+
+    def settle(self, project: str) -> None:
+        """Forget which paths changed: a run has seen them."""
+        self._changed.pop(project, None)
+
+    def _note(self, project: str, path: str, projects: dict[str, None]) -> None:
+        projects[project] = None
+        self._changed.setdefault(project, set()).add(path)
+
+    def _differs(self, path: str) -> bool:
+        try:
+            status = os.stat(path)  # noqa: PTH116 - a string from the event, on the hot path
+        except OSError:
+            return self._view.is_present(path)
+        return not self._view.knows(path, status.st_size, status.st_mtime_ns)

@@ -1,0 +1,202 @@
+"""The loop of a watcher: events and full looks in, runs of projects out, one at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from memory_assets.errors import MemoryAssetsError
+from memory_assets.pipeline import plan, recheck
+from memory_assets.pipeline.components import Components
+from memory_assets.stores import chroma_server, watcher_presence
+from memory_assets.stores.catalog_connection import now
+from memory_assets.stores.watcher_presence import WatcherState
+from memory_assets.watching.changes import Changes
+from memory_assets.watching.directories import Directories
+from memory_assets.watching.pending import Pace, Pending
+from memory_assets.watching.sources import ChangedSources
+
+_LOOK_SECONDS = 1.0
+"""How often directories are looked after (a stat a root) and the state is told."""
+_QUIET_BEFORE_SEARCH = 5.0
+_RUNS_BEFORE_TIDY = 20
+_KEEP_WARM_SECONDS = 3_600.0
+"""The local Chroma server is kept from stopping for so long after the last change."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run went: the reason why it failed, or that somebody else runs the project."""
+
+    failed: str = ""
+    busy: bool = False
+    seconds: float = 0.0
+
+
+Run = Callable[[str, str], Outcome]
+"""Brings one project up to date, for a reason."""
+Search = Callable[[], str | None]
+"""Searches the sessions on record for secrets found since; returns why it failed."""
+Tidy = Callable[[str], int]
+"""Removes a project's oldest runs from the history, and returns how many."""
+Report = Callable[[str], None]
+
+
+@dataclass
+class Watcher:
+    """Takes changes in until it is stopped. `watch` belongs to one thread, `stop` to any."""
+
+    components: Components
+    directories: Directories
+    changes: Changes
+    run: Run
+    search: Search
+    state: WatcherState
+    tidy: Tidy = lambda project: 0
+    report: Report = lambda line: None
+    pace: Pace = field(default_factory=Pace)
+    look_everywhere_seconds: float = 60.0
+    clock: Callable[[], float] = time.monotonic
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._pending = Pending(self.pace, self.clock)
+        self._sources = ChangedSources(self.components)
+        self._found: dict[str, str] = {}
+        self._done: dict[str, str] = {}
+        self._next_full_look = 0.0
+        self._last_change = self.clock()
+        self._next_search = 0.0
+        self._untidied: Counter[str] = Counter()
+
+    def stop(self) -> None:
+        """Let `watch` return once the run in hand has ended."""
+        self._stopped.set()
+        self.changes.wake()
+
+    def watch(self) -> None:
+        """Look everywhere, then take in what changes, until `stop`."""
+        full_look: Iterator[None] | None = None
+        next_care = 0.0
+        while not self._stopped.is_set():
+            if self.clock() >= next_care:
+                self._take_care()
+                next_care = self.clock() + _LOOK_SECONDS
+            self._take_changes()
+            taken = self._pending.take()
+            if taken is not None:
+                self._run(*taken)
+            if full_look is None and self.clock() >= self._next_full_look:
+                full_look = self._look_everywhere()
+            if full_look is not None:
+                full_look = self._step(full_look)
+            elif taken is None and not self._search_if_idle():
+                self.changes.wait(self._pending.seconds_to_next(max(0.0, next_care - self.clock())))
+
+    def _take_care(self) -> None:
+        if self.directories.refresh():
+            self._next_full_look = 0.0
+        state = self.state
+        state.mode, state.notes = self.directories.mode, dict(self.directories.notes)
+        state.waiting = len(self._pending)
+        watcher_presence.tell(self.components.data_dir, state)
+        warm = self.clock() - self._last_change < _KEEP_WARM_SECONDS
+        if warm and self.components.chroma_url is None and state.runs:
+            chroma_server.touch(self.components.data_dir)
+
+    def _take_changes(self) -> None:
+        drained = self.changes.drain()
+        if drained.lost:
+            self.report("too many changes at once: looking everywhere")
+            self._next_full_look = 0.0
+        if not drained.paths:
+            return
+        self._last_change = self.clock()
+        try:
+            for project in self._sources.projects_of(drained.paths):
+                self._pending.note(project, "changed files")
+        except MemoryAssetsError as error:
+            self.report(f"{error}; looking everywhere")
+            self._next_full_look = 0.0
+
+    def _look_everywhere(self) -> Iterator[None]:
+        """Compare every project with its files, one at a step."""
+        self._next_full_look = self.clock() + self.look_everywhere_seconds
+        self._sources.forget_ignored()
+        for project, work in plan.plan_each(self.components, self._sources.find()):
+            if work is None:
+                self._done.pop(project, None)
+            else:
+                self._note_behind(work)
+            yield
+
+    def _step(self, full_look: Iterator[None]) -> Iterator[None] | None:
+        try:
+            next(full_look)
+        except StopIteration:
+            return None
+        except MemoryAssetsError as error:
+            self.report(str(error))
+            self._next_full_look = self.clock() + self.look_everywhere_seconds
+            return None
+        return full_look
+
+    def _note_behind(self, work: plan.ProjectPlan) -> None:
+        project = work.project
+        if project not in self._pending and self._done.get(project) == work.fingerprint:
+            # a run went well and left the same work: again, but not at once
+            self._pending.failed(project)
+        self._found[project] = work.fingerprint
+        self._pending.note(project, work.reason, live=False)
+
+    def _run(self, project: str, reason: str) -> None:
+        found = self._found.pop(project, None)
+        if found is None and not self._sources.still_differ(project):
+            return  # somebody else took it in meanwhile
+        outcome = self.run(project, reason)
+        if outcome.busy:  # its changed files are looked at again then
+            self._pending.busy(project, reason)
+            return
+        self._sources.settle(project)
+        state = self.state
+        state.runs += 1
+        state.last_run_at = now()
+        if outcome.failed:
+            wait = self._pending.failed(project)
+            self._pending.note(project, reason, live=False)
+            self._found[project] = found or ""
+            state.failing[project] = outcome.failed
+            self.report(f"{project}: {outcome.failed} (again in {wait:.0f} s)")
+            return
+        state.failing.pop(project, None)
+        self._pending.succeeded(project, outcome.seconds)
+        if found is not None:
+            self._done[project] = found
+        self.report(f"{project}: {reason}, {outcome.seconds:.2f} s")
+        self._untidied[project] += 1
+        if self._untidied[project] >= _RUNS_BEFORE_TIDY:
+            del self._untidied[project]
+            self.tidy(project)
+
+    def _search_if_idle(self) -> bool:
+        """Search for secrets found since, once it is quiet; whether that was done."""
+        at = max(self._next_search, self._last_change + _QUIET_BEFORE_SEARCH)
+        if len(self._pending) or self.clock() < at:
+            return False
+        self._next_search = self.clock() + _QUIET_BEFORE_SEARCH
+        try:
+            if not recheck.is_due(self.components):
+                return False
+            failed = self.search()
+            if failed is not None:
+                self.report(f"search for known secrets: {failed}")
+                self._next_search = self.clock() + self.look_everywhere_seconds
+            for work in plan.plan_holders(self.components):
+                self._note_behind(work)
+        except MemoryAssetsError as error:
+            self.report(str(error))
+            return False
+        return True

@@ -1,0 +1,221 @@
+"""Which commits a session stands behind: what proves it, and what does not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memory_assets.commits import Evidence, uncontested
+
+
+def test_what_git_printed_in_answer_to_git_commit_is_claimed(session: Any) -> None:
+    """With the full SHA and more trust where git confirms it."""
+    sha = session.commits("src/harbor.py", "Add a harbor")
+    (claim,) = session.claims().values()
+    assert (claim.sha, claim.evidence, claim.score) == (sha, Evidence.PRINTED, 0.98)
+    assert claim.known.subject == claim.subject == "Add a harbor"
+    (said,) = session.claims(asked=False).values()
+    assert sha.startswith(said.sha) and said.score < claim.score and said.known is None
+
+
+@pytest.mark.parametrize(
+    "command", ["git log --oneline -3", "cat ci.log", "grep -rn 'git commit' docs; cat ci.log"]
+)
+def test_a_commit_that_output_only_quotes_is_not_claimed(
+    shop: Any, session: Any, command: str
+) -> None:
+    """A log of another's commits proves nothing, with git or without."""
+    shop.save("a.py", "import nothing_of_the_session")
+    shop.git("add", "--all")
+    told = shop.git("commit", "-m", "Human work")
+    session.run(command, told)
+    assert session.claims(asked=False) == session.claims() == {}
+
+
+def test_an_old_commit_in_the_output_of_a_real_one_is_not_claimed(shop: Any, session: Any) -> None:
+    """Git made it at another time than the call ran."""
+    shop.save("a.py", "import nothing_of_the_session")
+    shop.git("add", "--all")
+    told = shop.git("commit", "-m", "Human work", later=300)
+    shop.now += timedelta(hours=1)
+    session.run("cat last.log; git commit -m 'Not yet'", told + "nothing to commit")
+    assert session.claims() == {}
+
+
+def test_a_quiet_commit_is_found_by_time_and_subject(shop: Any, session: Any) -> None:
+    """Git printed nothing; its own record of that second does."""
+    session.write("src/a.py", "def first(): return 1_000_000")
+
+    def act() -> str:
+        shop.git("add", "--all")
+        return shop.git("commit", "--quiet", "-m", "Add the first")
+
+    session.run('git add -A && git commit -q -m "Add the first"', act)
+    (claim,) = session.claims().values()
+    assert (claim.sha, claim.evidence) == (shop.git("rev-parse", "HEAD").strip(), Evidence.PRINTED)
+    assert session.claims(asked=False) == {}
+
+
+def test_a_trailer_that_names_the_session_is_the_strongest_evidence(
+    shop: Any, session: Any
+) -> None:
+    """By its id, or by the address that its own commits are signed with."""
+    named = shop.commit(f"Tidy\n\nEntire-Session: 2026-03-30-{session.id}")
+    address = "https://claude.ai/code/session_01ABCDEFGH"
+    signed = f"Add a quay\n\nClaude-Session: {address}"
+
+    def act() -> str:
+        shop.save("q.py", "def quay(): return 'the quay of the harbor'")
+        shop.git("add", "--all")
+        return shop.git("commit", "-m", signed)
+
+    session.run(f"git commit -m \"$(cat <<'EOF'\n{signed}\nEOF\n)\"", act)
+    later = shop.commit(f"Squashed elsewhere\n\nClaude-Session: {address}", later=9000)
+    stranger = shop.commit("Other\n\nClaude-Session: https://claude.ai/code/session_99ZZZZZZZZ")
+    claims = session.claims()
+    assert {named, later} <= claims.keys() and stranger not in claims
+    assert {claim.evidence for claim in claims.values()} == {Evidence.TRAILER}
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["kept", "collected"])
+def test_a_rebased_commit_is_claimed_as_the_same_change(
+    shop: Any, session: Any, lost: bool
+) -> None:
+    """By its patch; where git has the original no more, by author time and subject."""
+    shop.git("switch", "--quiet", "-c", "work")
+    original = session.commits("src/harbor.py", "Add a harbor")
+    shop.git("switch", "--quiet", "main")
+    human = shop.commit("Meanwhile")
+    shop.git("switch", "--quiet", "work")
+    shop.git("rebase", "--quiet", "main", later=3600)
+    if lost:
+        shop.git("reflog", "expire", "--expire=now", "--all")
+        shop.git("gc", "--quiet", "--prune=now")
+    rebased = shop.git("rev-parse", "HEAD").strip()
+    claim = session.claims()[rebased]
+    assert claim.evidence == Evidence.SAME_CHANGE
+    assert original.startswith(claim.from_commit)
+    assert human not in session.claims()
+
+
+def test_a_squash_of_commits_in_a_row_is_claimed(shop: Any, session: Any) -> None:
+    """Its patch is that of all of them together."""
+    shop.git("switch", "--quiet", "-c", "work")
+    session.commits("src/a.py", "Add a")
+    session.commits("src/b.py", "Add b")
+    shop.git("switch", "--quiet", "main")
+    shop.git("merge", "--squash", "--quiet", "work", later=3600)
+    shop.git("commit", "--quiet", "-m", "Everything")
+    squashed = shop.git("rev-parse", "HEAD").strip()
+    assert session.claims()[squashed].evidence == Evidence.SAME_CHANGE
+
+
+def test_a_revert_is_its_makers_alone(shop: Any, session: Any, other: Any) -> None:
+    """The session whose work was reverted did not do that."""
+    sha = session.commits("src/harbor.py", "Add a harbor")
+    other.run(f"git revert --no-edit {sha[:7]}", lambda: shop.git("revert", "--no-edit", sha))
+    revert = shop.git("rev-parse", "HEAD").strip()
+    assert revert not in session.claims()
+    assert other.claims()[revert].evidence == Evidence.PRINTED
+
+
+LINES = (
+    "def open_the_gate(name): return gates[name].open()",
+    "def close_the_gate(name): return gates[name].close()",
+    "def paint_the_gate(name, colour): return gates[name].paint(colour)",
+)
+
+
+def test_the_humans_commit_of_the_sessions_lines_is_claimed(shop: Any, session: Any) -> None:
+    """With less trust than what was printed."""
+    session.write("src/gates.py", *LINES)
+    sha = shop.commit("Gates", later=1800)
+    claim = session.claims()[sha]
+    assert claim.evidence == Evidence.TIME_AND_FILES
+    assert claim.score < 0.9
+    assert session.claims(asked=False) == {}
+
+
+@pytest.mark.parametrize("case", ["other file", "before", "mostly human", "same words elsewhere"])
+def test_time_and_files_alone_prove_nothing(shop: Any, session: Any, case: str) -> None:
+    """The lines must be the session's, written before, into that file."""
+    mine = [f"def human_{number}(): return {number}" for number in range(9)]
+    if case == "other file":
+        session.write("src/gates.py", *LINES)
+        (shop.root / "src/gates.py").unlink()
+        shop.save("src/doors.py", *mine)
+    elif case == "before":
+        shop.save("src/gates.py", *LINES)
+        sha = shop.commit("Gates")
+        session.write("src/gates.py", *LINES)
+        assert sha not in session.claims()
+        return
+    elif case == "mostly human":
+        session.write("src/gates.py", *LINES)
+        shop.save("src/gates.py", *mine)
+    else:
+        session.write("src/gates.py", *LINES, into="/elsewhere/other/project/lib/gates.py")
+    assert session.claims() == {} or case == "same words elsewhere"
+    sha = shop.commit("Human work")
+    assert sha not in session.claims()
+
+
+def test_two_commits_with_one_short_sha_are_told_apart_by_their_time(
+    shop: Any, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that git made while the call ran is meant."""
+    sha = session.commits("src/harbor.py", "Add a harbor")
+    later = shop.commit("Human work", later=86_400)
+    repository = shop.repository()
+    real = repository.resolve
+    monkeypatch.setattr(
+        type(repository),
+        "resolve",
+        lambda self, name: [later, sha] if sha.startswith(name) else real(name),
+    )
+    assert [claim.sha for claim in session.claims().values()] == [sha]
+
+
+def test_the_merge_of_an_opened_pull_request_is_claimed(shop: Any, session: Any) -> None:
+    """One that the session only looked at is not."""
+    address = "https://github.com/mara/shop/pull/41"
+    session.run("gh pr create --fill", f"Creating pull request\n{address}\n")
+    session.run("gh pr view 42", "https://github.com/mara/shop/pull/42")
+    merged = shop.commit("Better gates (#41)", later=7200)
+    foreign = shop.commit("Better doors (#42)")
+    claims = session.claims()
+    assert claims[merged].evidence == claims[address].evidence == Evidence.PULL_REQUEST
+    assert foreign not in claims and len(claims) == 2
+
+
+def test_a_pr_link_of_the_agent_links_but_opens_nothing(shop: Any, session: Any) -> None:
+    """The pull request is named, its merge is not claimed."""
+    address = "https://github.com/mara/shop/pull/7"
+    session.add("system", "attachment", address, subtype="pr-link")
+    merged = shop.commit("Something (#7)", later=60)
+    assert list(session.claims()) == [address]
+    assert merged not in session.claims()
+
+
+def test_better_evidence_of_another_session_outweighs_lines(
+    shop: Any, session: Any, other: Any
+) -> None:
+    """Who typed most of the lines is not named beside the one who committed them."""
+    session.write("src/gates.py", *LINES)
+
+    def act() -> str:
+        shop.git("add", "--all")
+        return shop.git("commit", "-m", "All of it")
+
+    other.run("git add -A && git commit -m 'All of it'", act)
+
+    class Row:
+        def __init__(self, claim: Any, name: str) -> None:
+            self.commit, self.evidence, self.name = claim.sha, str(claim.evidence), name
+
+    rows = [Row(claim, "first") for claim in session.claims().values()]
+    rows += [Row(claim, "other") for claim in other.claims().values()]
+    assert {row.name for row in rows} == {"first", "other"}
+    assert [row.name for row in uncontested(rows)] == ["other"]

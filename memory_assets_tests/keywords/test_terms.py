@@ -1,0 +1,70 @@
+"""How a text becomes terms, so that it is found however it is asked for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memory_assets.keywords import (
+    date_terms,
+    query_terms,
+    symbol_share,
+    text_terms,
+)
+from memory_assets.keywords.terms import WEAK
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("readFooter returned None", "readfooter"),
+        ("readFooter returned None", "read footer"),
+        ("HTTPServerError", "http server error"),
+        ("the_default_branch()", "default branch"),
+        ("in src/stores/lake_files.py", "lake_files.py"),
+        ("in src/stores/lake_files.py", "src/stores/lake_files.py"),
+        ("in src/stores/lake_files.py", "lake files"),
+        ("ECONNREFUSED 127.0.0.1:5432", "5432"),
+        ("error E0382: borrow of moved value", "E0382"),
+        ("interleukin IL-10", "IL-10"),
+        ("she rebuilt it", "rebuild"),
+        ("we chose SQLite", "choose sqlite"),
+        ("migrations were failing", "migration failed"),
+        ("サーバーが落ちた", "サーバー"),
+        ("don't retry", "don't"),
+    ],
+)
+def test_what_was_said_is_found_by_what_is_asked(said: str, asked: str) -> None:
+    """Every term of the question is a term of the text."""
+    assert set(query_terms(asked)) <= set(text_terms(said))
+
+
+def test_words_that_make_it_a_question_weigh_little() -> None:
+    """But they are kept, for texts that differ in nothing else."""
+    weights = query_terms("Why did the upload fail?")
+    assert weights["upload"] == weights["fail"] == 1.0
+    assert weights["the"] == weights["do"] == WEAK
+    assert set(query_terms("what is it").values()) == {WEAK}
+
+
+def test_a_time_is_found_by_month_year_and_day() -> None:
+    """In the form that a question's own words take; an unknown time by nothing."""
+    terms = set(date_terms(datetime(2025, 10, 3, 9, 30, tzinfo=UTC)))
+    for asked in ("in October", "2025", "on 2025-10-03"):
+        assert {term for term, weight in query_terms(asked).items() if weight == 1} & terms
+    assert date_terms(None) == ()
+
+
+def test_terms_are_bounded() -> None:
+    """A key of a thousand characters is no word; a million of anything takes no ages."""
+    assert max(map(len, text_terms("x" * 1_000 + " " + "a/" * 500))) <= 64
+    assert sum(1 for _ in text_terms("word " * 200_000)) == 200_000
+
+
+def test_code_has_more_symbols_than_prose() -> None:
+    """By which ranking tells them apart."""
+    code = "def run(self, name: str) -> None:\n    self._rows[name] = {'a': 1}"
+    prose = "Run it once more tomorrow, she said, and it will be fine."
+    assert symbol_share(code) > 0.1 > 0.02 > symbol_share(prose)
+    assert symbol_share("") == 0.0

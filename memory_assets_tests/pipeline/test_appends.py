@@ -1,0 +1,264 @@
+"""Sessions that grow, in whatever steps, are in the end as if they had been taken in at once."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline import resting
+from memory_assets.stores import lake_files
+
+STAGES = (
+    "raw_sessions",
+    "redacted_records",
+    "turn_chunks",
+    "user_prompts",
+    "session_summaries",
+    "turn_embeddings",
+    "prompt_embeddings",
+)
+TABLES = ("redacted_records", "redaction_audit", *STAGES[2:])
+
+
+def _facts(memory: Any, project: str | None) -> dict[Any, Any]:
+    """What the ledger and the products count, but for hashes that tell how they came about."""
+    catalog = memory.components.catalog
+    counted: dict[Any, Any] = {
+        (row.project, row.session_id, row.agent_id): (row.facts, row.fingerprint, row.family)
+        for row in catalog.sources(project)
+    }
+    history = {"appended", "lineage", "places", "made_of"}
+    for stage in TABLES[:4]:
+        for key, product in catalog.products(stage, project).items():
+            facts = {name: fact for name, fact in product.facts.items() if name not in history}
+            counted[(stage, *key)] = (product.rows, facts)
+    return counted
+
+
+def _assert_same(memory: Any, fresh: Any, project: str | None = None) -> None:
+    grown, at_once = memory.lake_state(project), fresh.lake_state(project)
+    for name in TABLES:
+        assert grown[name] == at_once[name], name
+    assert _facts(memory, project) == _facts(fresh, project)
+
+
+class Growing:
+    """The transcripts of a memory, taken back to nothing, which grow again in steps."""
+
+    def __init__(self, memory: Any, seed: int) -> None:
+        self._memory = memory
+        self._drawn = random.Random(seed)
+        self._whole = {path: path.read_bytes() for path in memory.transcripts.rglob("*.jsonl")}
+        self.appended = Counter[str]()
+        for path in self._whole:
+            path.unlink()
+
+    def _is_early_fork(self, path: Path) -> bool:
+        """Whether what it was forked from has not been written yet."""
+        (original,) = (each for each in self._whole if each.stem == self._memory.flaky)
+        whole = original.exists() and original.stat().st_size == len(self._whole[original])
+        return path.stem == self._memory.fork and not whole
+
+    def step(self, *, last: bool = False) -> None:
+        """Let some of the files grow, to any byte, and take them in."""
+        for path, content in self._whole.items():
+            length = path.stat().st_size if path.exists() else 0
+            if not last and (self._drawn.random() < 0.4 or self._is_early_fork(path)):
+                continue
+            end = len(content) if last else self._drawn.randint(length, len(content))
+            if end > length:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("ab") as file:
+                    file.write(content[length:end])
+        for (stage, _), report in self._memory.run(STAGES).items():
+            self.appended[stage] += int(report.details.get("sessions_appended_to", 0))
+
+
+@pytest.mark.parametrize("tail_from", [0, lake_files.TAIL_FROM_BYTES])
+def test_sessions_that_grow_byte_by_byte_are_what_they_are_at_once(
+    fresh: Any, finished: Any, monkeypatch: pytest.MonkeyPatch, tail_from: int
+) -> None:
+    """Half lines, forks, subagents, queued prompts, secrets: same rows, same counts, in
+    files with tails and without."""
+    monkeypatch.setattr(lake_files, "TAIL_FROM_BYTES", tail_from)
+    monkeypatch.setattr(lake_files, "MOST_TAIL_BYTES", 20_000)
+    growing = Growing(fresh, seed=tail_from)
+    for _ in range(4):
+        growing.step()
+    growing.step(last=True)
+    assert growing.appended["redacted_records"] > 3
+    _assert_same(fresh, finished)
+
+
+def _appended_alone(memory: Any) -> int:
+    """Take in what changed; return how many sessions were not redacted whole."""
+    reports = memory.run(STAGES, [memory.harbor])
+    return sum(
+        int(report.details.get("sessions_appended_to", 0))
+        for (stage, _), report in reports.items()
+        if stage == "redacted_records"
+    )
+
+
+def _at_once(memory: Any, fresh: Any) -> Any:
+    """The same transcripts, taken in at once."""
+    for path in memory.transcripts.rglob("*.jsonl"):
+        target = fresh.transcripts / path.relative_to(memory.transcripts)
+        target.write_bytes(path.read_bytes())
+    fresh.run(STAGES, [fresh.harbor])
+    return fresh
+
+
+def test_a_value_shown_earlier_is_taken_out_of_what_is_added(
+    memory: Any, fresh: Any, fake_token: str
+) -> None:
+    """A password that nobody may keep a hash of, and a token, bare in the new records."""
+    password = "Tr0ub4dor&37x"
+    memory.append(memory.flaky, f"set DB_PASSWORD={password}", f"export GITHUB_TOKEN={fake_token}")
+    memory.run(STAGES, [memory.harbor])
+    memory.append(memory.flaky, f"is it still {password} ?", f"or rather {fake_token} ?")
+    assert _appended_alone(memory) == 1
+    held = repr(memory.lake_state())
+    assert password not in held
+    assert fake_token not in held
+    _assert_same(memory, _at_once(memory, fresh), memory.harbor)
+
+
+def test_a_value_that_what_is_added_gives_away_goes_from_earlier_records_too(
+    memory: Any, fresh: Any
+) -> None:
+    """It stood there bare, and nobody could know; the session is redacted whole."""
+    password = "Tr0ub4dor&37x"
+    memory.append(memory.flaky, f"try {password} perhaps", "I will")
+    memory.run(STAGES, [memory.harbor])
+    assert password in repr(memory.lake_state())
+    memory.append(memory.flaky, f"yes, DB_PASSWORD={password}", "thanks")
+    assert _appended_alone(memory) == 0
+    assert password not in repr(memory.lake_state())
+    _assert_same(memory, _at_once(memory, fresh), memory.harbor)
+
+
+def test_a_value_that_stands_in_no_earlier_record_costs_no_whole_session(
+    memory: Any, fresh: Any
+) -> None:
+    """The earlier ones are searched, and stay."""
+    memory.append(memory.flaky, "first DB_PASSWORD=Gh7&kk2!pqLm", "done")
+    memory.run(STAGES, [memory.harbor])
+    memory.append(memory.flaky, "now DB_PASSWORD=Zz9!kq4&vvTr", "done")
+    assert _appended_alone(memory) == 1
+    _assert_same(memory, _at_once(memory, fresh), memory.harbor)
+
+
+@pytest.mark.parametrize("rewrite", ["head", "truncated", "shorter then longer"])
+def test_a_file_that_was_rewritten_is_read_from_its_start(
+    memory: Any, fresh: Any, rewrite: str
+) -> None:
+    """Whatever was done to it, and although it is longer now than it was."""
+    path = memory.path(memory.flaky)
+    lines = path.read_bytes().splitlines(keepends=True)
+    if rewrite == "head":
+        path.write_bytes(b"".join(lines[2:] + lines[:2]))
+        memory.append(memory.flaky, "and one more question", "with an answer")
+    elif rewrite == "truncated":
+        path.write_bytes(b"".join(lines[: len(lines) // 2]))
+    else:
+        path.write_bytes(b"".join(lines[:-3]))
+        memory.append(memory.flaky, "something else " * 300, "an answer " * 300)
+    assert _appended_alone(memory) == 0
+    _assert_same(memory, _at_once(memory, fresh), memory.harbor)
+
+
+def test_a_half_written_line_waits(memory: Any, fresh: Any) -> None:
+    """It is no record and no bad line; complete, it is what it is."""
+    path = memory.path(memory.flaky)
+    before = memory.rows("redacted_records", memory.harbor)
+    memory.append(memory.flaky, "a question about the half", "an answer in full")
+    content = path.read_bytes()
+    path.write_bytes(content[:-40])
+    memory.run(STAGES, [memory.harbor])
+    (half,) = (
+        row
+        for row in memory.components.catalog.sources(memory.harbor)
+        if row.session_id == memory.flaky and not row.agent_id
+    )
+    assert half.facts["pending_bytes"] > 0
+    assert half.facts["bad_lines"] == 0
+    assert len(memory.rows("redacted_records", memory.harbor)) == len(before) + 1
+    path.write_bytes(content)
+    assert _appended_alone(memory) == 1
+    _assert_same(memory, _at_once(memory, fresh), memory.harbor)
+
+
+def test_a_crash_between_rows_and_ledger_costs_a_whole_session_and_nothing_else(
+    memory: Any, fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lake is ahead of the catalogue: what it holds is not built upon."""
+    memory.append(memory.flaky, "a question before the crash", "an answer")
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    memory.run(["raw_sessions"], [memory.harbor])
+    with monkeypatch.context() as patch:
+        patch.setattr(memory.components.catalog, "put_redacted", crash)
+        with pytest.raises(KeyboardInterrupt):
+            memory.run(["redacted_records"], [memory.harbor])
+    memory.append(memory.flaky, "a question after it", "another answer")
+    assert _appended_alone(memory) == 0
+    memory.append(memory.flaky, "and then", "all is well")
+    assert _appended_alone(memory) == 1
+    _assert_same(memory, _at_once(memory, fresh), memory.harbor)
+
+
+def test_a_text_that_any_session_holds_is_not_embedded_again(memory: Any) -> None:
+    """Another session says the same: it takes the vector from there."""
+    said = "which index makes the monthly report slow, and why only there?"
+    memory.append(memory.flaky, said, "the one on created_at")
+    memory.run(STAGES, [memory.harbor])
+    memory.append(memory.fork, said, "the one on created_at")
+    reports = memory.run(STAGES, [memory.harbor])
+    assert reports["prompt_embeddings", memory.harbor].details["texts_embedded"] == 0
+    vectors = memory.rows("prompt_embeddings", memory.harbor)
+    by_hash: dict[str, set[tuple[float, ...]]] = {}
+    for row in vectors:
+        by_hash.setdefault(row["content_hash"], set()).add(tuple(row["vector"]))
+    assert {len(same) for same in by_hash.values()} == {1}
+
+
+def test_the_summary_of_a_long_session_waits_for_it_to_rest(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it grows by little its summary stays, and that is no work; when it has rested
+    it is made again."""
+    monkeypatch.setattr(resting, "_SHORT_ROWS", 1)
+    stages = ["raw_sessions", "redacted_records", "session_summaries"]
+    path = memory.path(memory.flaky)
+    (before,) = _summaries(memory)
+    memory.append(memory.flaky, "only one more thing", "done, too")
+    memory.run(stages, [memory.harbor])
+    assert _summaries(memory) == [before]
+    assert resting.summaries_waiting(memory.components) == 1
+    assert "session_summaries" not in _reasons(memory)
+    long_ago = path.stat().st_mtime - 3_600
+    os.utime(path, (long_ago, long_ago))
+    memory.run(stages[:2], [memory.harbor])
+    assert resting.summaries_waiting(memory.components) == 0
+    assert "session_summaries" in _reasons(memory)
+    memory.run(stages, [memory.harbor])
+    assert _summaries(memory) != [before]
+
+
+def _reasons(memory: Any) -> str:
+    """What a new process would find to do, the chunks having caught up."""
+    memory.run(["turn_chunks", "user_prompts"], [memory.harbor])
+    return " ".join(work.reason for work in memory.behind())
+
+
+def _summaries(memory: Any) -> list[dict[str, Any]]:
+    rows = memory.rows("session_summaries", memory.harbor)
+    return [row for row in rows if row["session_id"] == memory.flaky]

@@ -1,0 +1,49 @@
+"""The keyword index holds exactly the lake's rows, whatever happens to either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_assets.pipeline import keywords
+from memory_assets.pipeline.proof.keywords_match import keywords_match
+
+
+def _all_match(memory: Any) -> bool:
+    return all(keywords_match(memory.components, project).passed for project in memory.projects())
+
+
+def test_every_row_of_every_kind_is_in_the_index(finished: Any) -> None:
+    """By ids; a second run finds nothing to do."""
+    for project in finished.projects():
+        verdict = keywords_match(finished.components, project)
+        assert verdict.passed and not keywords.keywords_behind(finished.components, project)
+        assert keywords.index_keywords(finished.components, project).unchanged
+
+
+def test_a_lost_index_is_noticed_and_made_again(memory: Any) -> None:
+    """With one stat of the plan, by another incarnation."""
+    keywords.keywords_path(memory.components).unlink()
+    assert not _all_match(memory)
+    assert any("keyword_index" in work.reason for work in memory.behind())
+    for project in memory.projects():
+        keywords.index_keywords(memory.components, project)
+    assert _all_match(memory) and memory.behind() == []
+
+
+def test_one_appended_turn_rewrites_the_end_of_one_session(memory: Any) -> None:
+    """Other sessions are not touched, nor read."""
+    memory.append(memory.flaky, "is the harbour light on?", "Yes, since dusk.")
+    memory.run()
+    report = memory.reports[keywords.STAGE, memory.harbor]
+    assert report.changed == 1
+    assert 0 < report.rows_written < report.rows
+    assert _all_match(memory)
+
+
+def test_a_forgotten_session_leaves_the_index(memory: Any) -> None:
+    """Its words are in none of its files."""
+    path = keywords.keywords_path(memory.components)
+    assert memory.flaky.encode() in path.read_bytes()
+    assert keywords.forget_keywords(memory.components, {(memory.harbor, memory.flaky)}) > 0
+    for file in path.parent.glob(f"{path.name}*"):
+        assert memory.flaky.encode() not in file.read_bytes()

@@ -1,0 +1,329 @@
+"""`memory blame` and `memory link`, end to end: a real repository, transcripts of sessions that
+worked in it, the stages, the question."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.pipeline import chunk, commits, redact, scan, summarise
+from memory_assets.pipeline.commits import link_commit, links_of
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.forgetting.forget import forget
+from memory_assets.pipeline.forgetting.selection import Selection, select
+from memory_assets.recall.blame import blame
+from memory_assets.recall.memory import Memory
+from memory_assets.settings import load_settings
+
+NOW = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
+FIRST, SECOND = "1f6b1f04-27d5-4c38-b0e9-f14d2a7c5e60", "2a6b1f04-27d5-4c38-b0e9-f14d2a7c5e61"
+PROJECT = "-shop"
+LINES = [f"def gate_of_oak_{n}(key): return open_with(key, {n})" for n in range(4)]
+STAGES = (
+    scan.scan_project,
+    redact.redact_project,
+    chunk.chunk_project,
+    summarise.summarise_project,
+    commits.attribute_project,
+)
+
+
+@dataclass
+class Shop:
+    """A repository, the memory of the sessions that worked in it, and a clock."""
+
+    root: Path
+    components: Components
+    shas: dict[str, str]
+
+    @property
+    def repository(self) -> Path:
+        """Where the repository is."""
+        return self.root / "shop"
+
+    def git(self, *arguments: str, at: datetime = NOW) -> str:
+        """Run git at a time."""
+        stamp = f"{int(at.timestamp())} +0000"
+        names = ("GIT_AUTHOR_", "GIT_COMMITTER_")
+        who = {f"{name}{part}": value for name in names for part, value in _WHO.items()}
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=self.repository,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self.root),
+                **who,
+                **{f"{name}DATE": stamp for name in names},
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    def commit(self, subject: str, at: datetime) -> str:
+        """The human commits everything."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "-m", subject, at=at)
+        return self.git("rev-parse", "HEAD").strip()
+
+    def ingest(self) -> None:
+        """Run the stages."""
+        for stage in STAGES:
+            stage(self.components, PROJECT)
+
+    def memory(self) -> Memory:
+        """The memory as a reader has it."""
+        return Memory(self.components.settings)
+
+    def blame(self, target: str) -> Any:
+        """Ask from within the repository."""
+        return blame(self.memory(), target, self.repository)
+
+    def sessions(self, target: str) -> dict[str, tuple[str, str | None]]:
+        """Evidence and turn by session, of the first commit of the answer."""
+        commit = self.blame(target).commits[0]
+        return {one.session_id: (one.evidence, one.turn_id) for one in commit.sessions}
+
+    def transcript(
+        self, session_id: str, *calls: tuple[datetime, str, dict[str, str], str]
+    ) -> None:
+        """Write a session: a prompt, then calls at their times."""
+        lines = [_record(session_id, 0, "user", NOW, f"Work in {session_id}", self.repository)]
+        for number, (at, name, given, output) in enumerate(calls, 1):
+            use = {"type": "tool_use", "id": f"t{number}", "name": name, "input": given}
+            answer = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output}
+            later = at + timedelta(seconds=2)
+            lines.append(_record(session_id, 2 * number, "assistant", at, [use], self.repository))
+            lines.append(
+                _record(session_id, 2 * number + 1, "user", later, [answer], self.repository)
+            )
+        path = self.root / "projects" / PROJECT / f"{session_id}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+_Call = tuple[datetime, str, dict[str, str], str]
+_WHO = {"NAME": "Mara", "EMAIL": "mara@example.com"}
+
+
+def _record(
+    session_id: str, number: int, role: str, at: datetime, content: Any, cwd: Path
+) -> dict[str, Any]:
+    return {
+        "type": role,
+        "uuid": f"{session_id}-{number}",
+        "parentUuid": None,
+        "isSidechain": False,
+        "sessionId": session_id,
+        "timestamp": at.isoformat().replace("+00:00", "Z"),
+        "cwd": str(cwd),
+        "version": "2.1.129",
+        "message": {"role": role, "content": content, "id": f"msg_{number}"},
+    }
+
+
+@pytest.fixture(scope="module")
+def engines() -> dict[str, Any]:
+    """The real redactor and word pieces, loaded once."""
+    loaded = Components(load_settings(data_dir=Path("nowhere")))
+    vars(loaded)["install_key"] = bytes(range(32))
+    return {name: getattr(loaded, name) for name in ("install_key", "redactor", "tokens")}
+
+
+@pytest.fixture
+def shop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: dict[str, Any]
+) -> Iterator[Shop]:
+    """Two sessions: the first made a commit, the second wrote lines that the human committed
+    before it was taken in, and others that nobody committed yet."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    roots = {"projects_dir": "projects", "codex_dir": "codex", "pi_dir": "pi"}
+    settings = load_settings(
+        data_dir=tmp_path / "data",
+        embedder="none",
+        **{name: tmp_path / place for name, place in roots.items()},
+    )
+    made = Shop(tmp_path, Components(settings), {})
+    vars(made.components).update(engines)
+    made.repository.mkdir()
+    made.git("init", "--quiet", "--initial-branch=main")
+    (made.repository / "README.md").write_text("# Shop\n")
+    made.shas["begin"] = made.commit("Begin", NOW - timedelta(days=30))
+    gate, quay = made.repository / "src/gate.py", made.repository / "src/quay.py"
+    gate.parent.mkdir()
+    gate.write_text(f"{LINES[0]}\n{LINES[1]}\n")
+    made.git("add", "--all")
+    at = NOW + timedelta(minutes=5)
+    printed = made.git("commit", "-m", "Add a gate", at=at + timedelta(seconds=1))
+    made.shas["gate"] = made.git("rev-parse", "HEAD").strip()
+    wrote = {"file_path": str(gate), "content": f"{LINES[0]}\n{LINES[1]}"}
+    command = {"command": 'git add -A && git commit -m "Add a gate"'}
+    made.transcript(
+        FIRST, (NOW + timedelta(minutes=1), "Write", wrote, "ok"), (at, "Bash", command, printed)
+    )
+    quay.write_text(f"{LINES[2]}\n{LINES[3]}\n")
+    made.shas["quay"] = made.commit("Add a quay", NOW + timedelta(minutes=20))
+    draft = made.repository / "src/draft.py"
+    draft.write_text("not_committed_by_anybody = True\n")
+    wrote = {"file_path": str(quay), "content": f"{LINES[2]}\n{LINES[3]}"}
+    second = {"file_path": str(draft), "content": "not_committed_by_anybody = True"}
+    made.transcript(
+        SECOND,
+        (NOW + timedelta(minutes=10), "Write", wrote, "ok"),
+        (NOW + timedelta(minutes=30), "Write", second, "ok"),
+    )
+    made.ingest()
+    yield made
+    made.components.catalog.close()
+
+
+def test_a_commit_a_file_and_a_line_lead_to_the_session_and_its_turn(shop: Shop) -> None:
+    """By SHA, its beginning, a revision, a path, and a line."""
+    expected = {FIRST: ("printed", f"session::{FIRST}::turn::0")}
+    sha = shop.shas["gate"]
+    for target in (sha, sha[:8], "HEAD~1", "src/gate.py", "src/gate.py:2"):
+        assert shop.sessions(target) == expected, target
+    answer = shop.blame("src/gate.py:2")
+    assert (answer.kind, answer.commits[0].lines) == ("line", [2])
+    assert answer.commits[0].subject == "Add a gate"
+
+
+def test_the_humans_commit_of_a_sessions_lines_leads_there_too(shop: Shop) -> None:
+    """As what it is: time and files."""
+    assert shop.sessions("src/quay.py") == {
+        SECOND: ("time-and-files", f"session::{SECOND}::turn::0")
+    }
+
+
+def test_what_no_session_did_names_none(shop: Shop) -> None:
+    """And says so."""
+    answer = shop.blame("README.md")
+    assert not answer.found and answer.commits[0].sessions == []
+    assert answer.notes == ["1 of 1 commits have no session that is proven"]
+
+
+def test_a_file_that_is_not_committed_leads_to_the_turns_that_changed_it(shop: Shop) -> None:
+    """No commit is claimed."""
+    answer = shop.blame("src/draft.py")
+    assert answer.commits == []
+    assert [(turn.turn_id, turn.here) for turn in answer.turns] == [
+        (f"session::{SECOND}::turn::0", True)
+    ]
+
+
+def test_a_commit_made_since_the_ingest_is_claimed_at_once(shop: Shop) -> None:
+    """Git is asked as it is now: a rebase, or the human's commit, after the session."""
+    sha = shop.commit("Add the draft", NOW + timedelta(minutes=50))
+    assert shop.sessions(sha) == {}  # one line proves nothing
+    shop.git("switch", "--quiet", "-c", "other", shop.shas["begin"])
+    shop.git("cherry-pick", shop.shas["gate"], at=NOW + timedelta(minutes=55))
+    assert shop.sessions("HEAD") == {FIRST: ("same-change", f"session::{FIRST}::turn::0")}
+
+
+def test_sessions_of_the_last_days_are_looked_at_again_when_the_repository_changed(
+    shop: Shop,
+) -> None:
+    """At the next run of the project, though no transcript changed; and then no more."""
+    shop.git("switch", "--quiet", "-c", "other", shop.shas["begin"])
+    shop.git("cherry-pick", shop.shas["gate"], at=NOW + timedelta(minutes=55))
+    picked = shop.git("rev-parse", "HEAD").strip()
+    report = commits.attribute_project(shop.components, PROJECT)
+    assert report.changed == 2
+    rows = shop.components.lake.read_partition(commits.SESSION_COMMITS, PROJECT).to_pylist()
+    assert picked in {row["commit"] for row in rows}
+    assert commits.attribute_project(shop.components, PROJECT).unchanged
+
+
+def test_without_the_repository_the_sessions_word_remains(shop: Shop, tmp_path: Path) -> None:
+    """A SHA that git printed is found by its beginning; a path by the turns' own calls."""
+    (tmp_path / "shop").rename(tmp_path / "moved")
+    memory = shop.memory()
+    found = blame(memory, shop.shas["gate"][:7], tmp_path)
+    assert [one.session_id for one in found.commits[0].sessions] == [FIRST]
+    by_path = blame(memory, "src/gate.py", tmp_path)
+    assert [(turn.session_id, turn.here) for turn in by_path.turns] == [(FIRST, False)]
+
+
+@pytest.mark.parametrize("target", ["nowhere.py", "deadbeefdead"])
+def test_what_nobody_knows_is_not_found(shop: Shop, target: str) -> None:
+    """Neither git nor the memory."""
+    with pytest.raises(NotFound):
+        shop.blame(target)
+
+
+def test_nothing_to_blame_is_a_mistake(shop: Shop) -> None:
+    """An empty target."""
+    with pytest.raises(ConfigurationError):
+        shop.blame(" ")
+
+
+def test_a_link_by_hand_outweighs_all_and_survives_the_catalogue(shop: Shop) -> None:
+    """It is a file of the lake that no ingest rewrites."""
+    link = link_commit(shop.components, SECOND, "HEAD~2", shop.repository)
+    assert link.commit == shop.shas["begin"]
+    link_commit(shop.components, SECOND, shop.shas["begin"], shop.repository)
+    shop.components.catalog.close()
+    (shop.components.data_dir / "catalog.db").unlink()
+    engines = {name: getattr(shop.components, name) for name in ("install_key", "redactor")}
+    shop.components = Components(shop.components.settings)
+    vars(shop.components).update(engines)
+    shop.ingest()
+    assert len(links_of(shop.components, PROJECT, SECOND)) == 1
+    assert shop.sessions("README.md") == {SECOND: ("by-hand", None)}
+
+
+def test_a_link_needs_a_session_and_a_commit(shop: Shop) -> None:
+    """That memory and git know."""
+    with pytest.raises(NotFound):
+        link_commit(shop.components, "nobody", "HEAD", shop.repository)
+    with pytest.raises(NotFound):
+        link_commit(shop.components, SECOND, "no-such-branch", shop.repository)
+
+
+def test_forgetting_a_session_forgets_its_claims_and_links(shop: Shop) -> None:
+    """Nothing of either is left in the lake."""
+    link_commit(shop.components, FIRST, "HEAD", shop.repository)
+    doomed = select(shop.components, Selection(session=FIRST))
+    forget(shop.components, doomed, erase_traces=lambda names: 0)
+    assert not [path for path in shop.components.lake.root.rglob("*") if FIRST in path.name]
+    assert shop.sessions(shop.shas["gate"]) == {}
+
+
+def test_the_commands_print_json_and_exit_codes(shop: Shop, tmp_path: Path) -> None:
+    """`memory link` and `memory blame`, from within the repository."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")},
+        "MEMORY_DATA_DIR": str(shop.components.data_dir),
+        "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),
+        "HOME": str(tmp_path),
+    }
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        code = "from memory_assets.entrypoints.cli import main; main()"
+        return subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            cwd=shop.repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert run("blame", "README.md").returncode == 3
+    assert run("link", FIRST[:10], "HEAD~2").returncode == 0
+    told = run("blame", "README.md:1", "--json")
+    assert told.returncode == 0, told.stderr
+    (commit,) = json.loads(told.stdout)["commits"]
+    assert [one["evidence"] for one in commit["sessions"]] == ["by-hand"]
+    assert FIRST in run("blame", "README.md").stdout

@@ -1,0 +1,208 @@
+"""One call asks another collection and the sessions, if both are of one space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import chromadb
+import numpy as np
+import pytest
+
+from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
+from memory_assets.recall.cross_query import cross_query, other_collections, shared_terms
+
+CORPUS = "context-vigilance-corpus"
+DOCUMENTS = {
+    "harbor-api::docs/reports.md::0": (
+        "The daily report covers a day in the customer's time zone. Day bounds are computed in "
+        "src/harbor/reports.py, not in UTC.",
+        {"source_repo_slug": "mara/harbor-api", "kind": "doc", "bucket": "docs", "chunk_index": 0},
+    ),
+    "harbor-api::docs/migrations.md::0": (
+        "Alembic migrations on staging need a lock_timeout, else an ALTER TABLE waits in the "
+        "lock queue and blocks every query.",
+        {"source_repo_slug": "mara/harbor-api", "kind": "doc", "bucket": "ops", "chunk_index": 0},
+    ),
+    "bakery::recipes/bread.md::0": (
+        "Knead the dough for ten minutes, then let it rise for an hour in a warm place.",
+        {"source_repo_slug": "ada/bakery", "kind": "doc", "bucket": "docs", "chunk_index": 0},
+    ),
+}
+QUESTION = "why does a migration hang on staging"
+
+
+@pytest.fixture
+def corpus(asked: Any) -> Iterator[Callable[..., str]]:
+    """What makes a collection beside ours; it is gone afterwards."""
+    address = urlsplit(asked.memory.vectors.url)
+    client = chromadb.HttpClient(host=str(address.hostname), port=address.port or 0)
+    made: list[str] = []
+
+    def make(name: str = CORPUS, *, vectors: Any = None, **given: Any) -> str:
+        texts = [text for text, _ in DOCUMENTS.values()]
+        client.create_collection(name, **given).add(
+            ids=list(DOCUMENTS),
+            embeddings=asked.components.embedder.embed(texts) if vectors is None else vectors,
+            documents=texts,
+            metadatas=[dict(metadata) for _, metadata in DOCUMENTS.values()],
+        )
+        made.append(name)
+        return name
+
+    yield make
+    for name in made:
+        client.delete_collection(name)
+
+
+def _random(dimension: int = 384) -> Any:
+    return np.random.default_rng(7).standard_normal((len(DOCUMENTS), dimension)).astype(np.float32)
+
+
+def test_a_question_gives_documents_sessions_and_where_they_meet(
+    asked: Any, corpus: Callable[..., str]
+) -> None:
+    """The corpus as its users have it: Chroma's default function, its default distance."""
+    corpus()
+    found = cross_query(asked.memory, QUESTION, n=3).to_dict()
+    assert found["collection"] == {
+        "name": CORPUS,
+        "embedder": "all-MiniLM-L6-v2",
+        "evidence": "configuration",
+    }
+    assert found["documents"][0]["id"] == "harbor-api::docs/migrations.md::0"
+    assert found["documents"][0]["metadata"]["source_repo_slug"] == "mara/harbor-api"
+    assert found["sessions"][0]["session_id"].startswith("c27e5d90")
+    meeting = found["overlap"][0]
+    assert meeting["document"] == "harbor-api::docs/migrations.md::0"
+    assert meeting["session_id"].startswith("c27e5d90")
+    assert {"alembic", "lock", "queue"} <= set(meeting["shared_terms"])
+    assert not any(each["document"].startswith("bakery") for each in found["overlap"])
+
+
+def test_similarities_are_those_of_the_vectors_whatever_the_distance(
+    asked: Any, corpus: Callable[..., str]
+) -> None:
+    """Squared Euclidean, cosine and inner product give one score."""
+    query, *texts = asked.components.embedder.embed(
+        [QUESTION, *(text for text, _ in DOCUMENTS.values())]
+    )
+    wanted = {name: float(query @ vector) for name, vector in zip(DOCUMENTS, texts, strict=True)}
+    for space in ("l2", "cosine", "ip"):
+        corpus(f"corpus-{space}", configuration={"hnsw": {"space": space}})
+        found = cross_query(asked.memory, QUESTION, collection=f"corpus-{space}", n=3)
+        scores = {document["id"]: document["score"] for document in found.documents}
+        assert scores == pytest.approx(wanted, abs=2e-4)
+
+
+def test_a_document_finds_the_sessions_that_say_the_same(
+    asked: Any, corpus: Callable[..., str]
+) -> None:
+    """By its id in the collection; no query is needed."""
+    corpus()
+    document = "harbor-api::docs/reports.md::0"
+    found = cross_query(asked.memory, document=document)
+    assert [each["id"] for each in found.documents] == [document]
+    assert found.sessions[0].session_id.startswith("3d0f6a52")
+    assert {each.document for each in found.overlap} == {document}
+    with pytest.raises(NotFound):
+        cross_query(asked.memory, document="nobody::wrote.md::0")
+
+
+def test_sessions_that_touched_a_documents_file_are_found_as_such(
+    asked: Any, corpus: Callable[..., str]
+) -> None:
+    """By the path in the document's metadata."""
+    row, path = next(
+        (row, name)
+        for row in asked.rows("turn_chunks")
+        for name in row["files"]
+        if "/" in name and name.endswith(".py")
+    )
+    corpus()
+    address = urlsplit(asked.memory.vectors.url)
+    client = chromadb.HttpClient(host=str(address.hostname), port=address.port or 0)
+    client.get_collection(CORPUS, embedding_function=None).update(
+        ids=["bakery::recipes/bread.md::0"], metadatas=[{"path": path}]
+    )
+    found = cross_query(asked.memory, document="bakery::recipes/bread.md::0")
+    touched = {each.session_id for each in found.sessions if "touched" in each.why}
+    assert row["session_id"] in touched
+    assert found.overlap[0].touched == path
+
+
+def test_metadata_narrows_the_documents(asked: Any, corpus: Callable[..., str]) -> None:
+    """All that is asked for must hold."""
+    corpus()
+    where = {"source_repo_slug": "mara/harbor-api", "bucket": "docs"}
+    found = cross_query(asked.memory, QUESTION, where=where)
+    assert [each["id"] for each in found.documents] == ["harbor-api::docs/reports.md::0"]
+
+
+@pytest.mark.parametrize(
+    ("vectors", "made", "reason"),
+    [
+        (_random(), {"embedding_function": None}, "not known"),
+        (_random(), {}, "another model"),
+        (_random(8), {"embedding_function": None}, "8 numbers"),
+        (
+            _random(),
+            {"embedding_function": None, "metadata": {"embedding_model": "bge-small-en"}},
+            "bge-small-en",
+        ),
+    ],
+)
+def test_a_collection_of_another_space_is_refused_with_the_reason(
+    asked: Any, corpus: Callable[..., str], vectors: Any, made: dict[str, Any], reason: str
+) -> None:
+    """Whether it says so, says nothing, or says what is not so."""
+    corpus(vectors=vectors, **made)
+    with pytest.raises(StoreMismatch, match=reason):
+        cross_query(asked.memory, QUESTION)
+
+
+def test_the_users_word_counts_only_where_nothing_else_tells(
+    asked: Any, corpus: Callable[..., str]
+) -> None:
+    """Not against the collection's own."""
+    corpus("unknown-corpus", vectors=_random(), embedding_function=None)
+    found = cross_query(asked.memory, QUESTION, assume_same_embedder=True)
+    assert found.space.evidence == "assumed"
+    named = {"embedding_model": "bge-small-en"}
+    corpus("other-corpus", vectors=_random(), embedding_function=None, metadata=named)
+    with pytest.raises(StoreMismatch):
+        cross_query(asked.memory, QUESTION, collection="other-corpus", assume_same_embedder=True)
+
+
+def test_vectors_that_are_ours_prove_a_collection_that_says_nothing(
+    asked: Any, corpus: Callable[..., str]
+) -> None:
+    """Its texts embedded again give the same."""
+    corpus(embedding_function=None)
+    assert cross_query(asked.memory, QUESTION).space.evidence == "vectors"
+
+
+def test_which_collection_is_meant_must_be_clear(asked: Any, corpus: Callable[..., str]) -> None:
+    """One that is not ours may be left out; of several one has to be named."""
+    with pytest.raises(ConfigurationError, match="none besides ours"):
+        cross_query(asked.memory, QUESTION)
+    for name in ("corpus-one", "corpus-two"):
+        corpus(name)
+    assert other_collections(asked.memory) == ["corpus-one", "corpus-two"]
+    with pytest.raises(ConfigurationError, match="corpus-one, corpus-two"):
+        cross_query(asked.memory, QUESTION)
+    with pytest.raises(NotFound):
+        cross_query(asked.memory, QUESTION, collection="corpus-three")
+    with pytest.raises(ConfigurationError):
+        cross_query(asked.memory, "  ")
+
+
+def test_shared_terms_are_the_particular_words_of_both() -> None:
+    """Longest first, without everyday words."""
+    assert shared_terms(
+        "the lock_timeout was there when ALTER waits", "set lock_timeout; ALTER"
+    ) == (
+        "lock_timeout",
+        "alter",
+    )

@@ -1,0 +1,202 @@
+"""Words and meaning together, and what is answered when one of them is away."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from memory_assets.errors import NotFound, StoreError
+from memory_assets.pipeline import keywords
+from memory_assets.pipeline.components import Components
+from memory_assets.recall import Memory
+from memory_assets.stores import chroma_server
+
+QUESTION = "why does login loop in Safari"
+SAFARI = "5c8e7a13"
+MODES = ("hybrid", "semantic", "keyword")
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_finds_the_answer_and_says_that_nothing_is_missing(
+    asked: Any, mode: str
+) -> None:
+    """Neither degraded nor incomplete, with the passage's own text."""
+    answer = asked.memory.search(QUESTION, mode=mode, n=3)
+    assert SAFARI in answer.hits[0].id
+    assert (answer.mode, answer.degraded, answer.reason) == (mode, None, None)
+    assert answer.coverage.complete and answer.coverage.indexed > 0
+    texts = {row["id"]: row["text"] for row in asked.rows("turn_chunks")}
+    assert all(hit.text == texts[hit.id] for hit in answer.hits)
+
+
+def test_a_hybrid_score_is_the_weighted_sum_of_what_the_hit_says_of_itself(asked: Any) -> None:
+    """`why` has both parts and the weight; the score can be computed from them."""
+    for hit in asked.memory.search(QUESTION, n=5).hits:
+        weight = float(hit.why["meaning_weight"])
+        score = weight * float(hit.why["meaning"]) + (1 - weight) * float(hit.why["words"])
+        assert hit.score == pytest.approx(score, abs=0.01)
+
+
+def test_keyword_mode_needs_neither_chroma_nor_the_model(copied: Callable[..., Memory]) -> None:
+    """Both are gone: the answer is the same, and nothing was started or loaded."""
+    memory = copied()
+    shutil.rmtree(memory.chroma_dir)
+    assert SAFARI in memory.search(QUESTION, mode="keyword", n=1).hits[0].id
+    assert "embedder" not in vars(memory)
+    assert chroma_server.running(memory.data_dir) is None
+
+
+def test_words_that_nothing_holds_find_nothing_by_keyword(asked: Any) -> None:
+    """By meaning there is always a nearest; by words there need not be any."""
+    assert asked.memory.search("xylophone quokka", mode="keyword").hits == ()
+
+
+def test_an_identifier_is_found_whole_and_by_its_parts(asked: Any) -> None:
+    """A file's name, with or without its path, and the words in it."""
+    path = next(
+        path
+        for row in asked.rows("turn_chunks")
+        for path in row["files"]
+        if path.endswith(".py") and "/" in path
+    )
+    turns = {row["turn_id"] for row in asked.rows("turn_chunks") if path in row["files"]}
+    for query in (path, path.rpartition("/")[2]):
+        hits = asked.memory.search(query, mode="keyword", n=len(turns)).hits
+        assert {hit.turn_id for hit in hits} & turns
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_filters_return_all_that_passes_in_every_mode(asked: Any, mode: str) -> None:
+    """A session's turns, all of them and no other, however badly they fit (by words: those
+    that hold one)."""
+    session = asked.long_session
+    found = asked.memory.search("lighthouse", mode=mode, session=session, n=200)
+    assert {hit.metadata["session_id"] for hit in found.hits} == {session}
+    assert len(found.hits) == 3
+
+
+def test_collections_that_are_gone_leave_keyword_search(copied: Callable[..., Memory]) -> None:
+    """At once, marked, with the reason and the remedy; no empty store takes their place,
+    which would hide the loss from `memory ingest`."""
+    memory = copied()
+    shutil.rmtree(memory.chroma_dir)
+    answer = memory.search(QUESTION, n=3)
+    assert SAFARI in answer.hits[0].id
+    assert answer.degraded == "keyword-only"
+    assert answer.reason is not None and "memory ingest" in answer.reason
+    assert answer.to_dict()["degraded"] == "keyword-only"
+    assert not memory.chroma_dir.exists()
+    with pytest.raises(NotFound, match="memory ingest"):
+        memory.search(QUESTION, mode="semantic")
+
+
+def test_a_chroma_server_that_does_not_answer_leaves_keyword_search(
+    copied: Callable[..., Memory],
+) -> None:
+    """A remote one, by its address; nothing is asked of the model."""
+    memory = copied(chroma_url=f"http://127.0.0.1:{_free_port()}")
+    answer = memory.search(QUESTION, n=3)
+    assert SAFARI in answer.hits[0].id
+    assert answer.degraded == "keyword-only" and "127.0.0.1" in str(answer.reason)
+    with pytest.raises(StoreError):
+        memory.search(QUESTION, mode="semantic")
+
+
+def test_without_an_embedder_words_answer(copied: Callable[..., Memory]) -> None:
+    """MEMORY_EMBEDDER=none is a choice: search still answers, and says what it lacks."""
+    answer = copied(embedder="none").search(QUESTION, n=1)
+    assert SAFARI in answer.hits[0].id and answer.degraded == "keyword-only"
+
+
+@pytest.mark.parametrize("damage", ["gone", "garbage", "empty"])
+def test_a_keyword_index_that_is_away_leaves_semantic_search(
+    copied: Callable[..., Memory], damage: str
+) -> None:
+    """Lost, damaged or not made yet: Chroma answers, marked with the reason. The next
+    `memory ingest` makes it again, and the answer is whole."""
+    memory = copied()
+    path = memory.data_dir / "keywords.db"
+    for leftover in path.parent.glob("keywords.db-*"):
+        leftover.unlink()
+    if damage == "gone":
+        path.unlink()
+    elif damage == "garbage":
+        path.write_bytes(b"not a database at all" * 1_000)
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("DELETE FROM blocks")
+            connection.commit()
+    answer = memory.search(QUESTION, n=3)
+    assert SAFARI in answer.hits[0].id
+    assert answer.degraded == "semantic-only" and answer.reason
+    with pytest.raises((NotFound, StoreError)):
+        memory.search(QUESTION, mode="keyword")
+    components = Components(memory.settings)
+    for project in components.catalog.projects():
+        if damage == "empty":
+            for kind in keywords.KINDS:
+                for product in components.catalog.products(keywords.stage_of(kind), project):
+                    components.catalog.drop_product(keywords.stage_of(kind), *product)
+        assert keywords.keywords_behind(components, project)
+        keywords.index_keywords(components, project)
+        assert not keywords.keywords_behind(components, project)
+    assert memory.search(QUESTION, n=3).degraded is None
+
+
+def test_an_open_memory_sees_what_was_added_since(copied: Callable[..., Memory]) -> None:
+    """Rows that go and come while it is open: the next search has them, and no old ones."""
+    memory = copied()
+    before = memory.search(QUESTION, n=200)
+    components = Components(memory.settings)
+    session_id = before.hits[0].metadata["session_id"]
+    project = before.hits[0].metadata["project"]
+    keywords.forget_keywords(components, {(project, session_id)})
+    assert session_id not in {
+        hit.metadata["session_id"] for hit in memory.search(QUESTION, n=200).hits
+    }
+    for kind in keywords.KINDS:
+        components.catalog.drop_product(keywords.stage_of(kind), project, session_id)
+    keywords.index_keywords(components, project)
+    after = memory.search(QUESTION, n=200)
+    assert [hit.id for hit in after.hits] == [hit.id for hit in before.hits]
+    assert [hit.score for hit in after.hits] == pytest.approx([hit.score for hit in before.hits])
+
+
+def test_what_is_older_than_the_window_is_counted(copied: Callable[..., Memory]) -> None:
+    """Nothing is cut off in silence; without a window, nothing is cut off at all."""
+    today = datetime.now(UTC)
+    dates = datetime(2026, 2, 2, tzinfo=UTC)
+    memory = copied(recent_days=max(1, (today - dates).days))
+    everything = memory.search("lighthouse", n=50)
+    recent = memory.search("lighthouse", n=50, recent=True)
+    assert everything.older == 0
+    assert 0 < len(recent.hits) < len(everything.hits)
+    assert recent.older == len(everything.hits) - len(recent.hits)
+    assert recent.to_dict()["older"] == recent.older
+
+
+def test_an_unknown_session_is_refused(asked: Any) -> None:
+    """As an unknown project is."""
+    with pytest.raises(Exception, match="no session 'nowhere'"):
+        asked.memory.search("anything", session="nowhere")
+
+
+def test_searching_starts_no_server(copied: Callable[..., Memory]) -> None:
+    """The index has the vectors: a cold search costs no second process."""
+    memory = copied()
+    assert memory.search(QUESTION, n=1).degraded is None
+    assert chroma_server.running(memory.data_dir) is None
+    assert any(memory.chroma_dir.iterdir())

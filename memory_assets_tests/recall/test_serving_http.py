@@ -1,0 +1,264 @@
+"""The HTTP API: what it answers, whom it refuses, and that it keeps to its own document."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import hypothesis
+import pytest
+import schemathesis
+from schemathesis import GenerationMode
+from starlette.testclient import TestClient
+
+from memory_assets.recall import Memory
+from memory_assets.serving import http_api
+from memory_assets.serving.http_api import build_app
+from memory_assets.serving.http_guard import MAX_TARGET
+from memory_assets.serving.openapi import openapi_document
+from memory_assets.settings import Settings, load_settings
+
+REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+TURN = f"session::{REPORTS}::turn::2"
+TOKEN = "a-token-of-the-tests-alone"
+LOCAL = "http://127.0.0.1:8765"
+
+
+def _client(settings: Settings, **given: Any) -> TestClient:
+    return TestClient(build_app(settings, **given), base_url=LOCAL)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def client(asked: Any) -> Iterator[TestClient]:
+    """A client of the API over the tests' memory."""
+    with _client(asked.settings) as client:
+        yield client
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_the_api_keeps_to_its_own_document(asked: Any, mode: GenerationMode) -> None:
+    """schemathesis: what the document allows is answered, what it forbids is refused, and
+    every answer is as described; 422 is for what makes no sense in words."""
+    accepted = {"positive_data_acceptance": {"expected-statuses": ["2xx", 404, 409, 422]}}
+    schema = schemathesis.openapi.from_asgi(
+        "/openapi.json",
+        build_app(asked.settings),
+        config=schemathesis.Config.from_dict({"checks": accepted}),
+        headers={"host": "127.0.0.1"},
+    )
+    operations = [found.ok() for found in schema.get_all_operations()]
+    assert {operation.path for operation in operations} == set(openapi_document()["paths"])
+    for operation in operations:
+        if mode is GenerationMode.NEGATIVE and not operation.query:
+            continue  # there is nothing to be wrong
+
+        @hypothesis.settings(
+            max_examples=6,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )
+        @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
+        def holds(case: Any) -> None:
+            case.call_and_validate(headers={"host": "127.0.0.1"})
+
+        holds()
+
+
+def test_a_search_gives_hits_with_their_coverage(client: TestClient) -> None:
+    """As the library does; filters narrow it."""
+    found = client.get("/search", params={"q": "what blocked the migration", "n": 3}).json()
+    assert len(found["hits"]) == 3 and "c27e5d90" in found["hits"][0]["id"]
+    assert found["coverage"]["complete"] is True
+    assert found["frame"].startswith("<recalled-memory")
+    narrow = {
+        "q": "lighthouse",
+        "since": "2026-02-02",
+        "until": "2026-02-03",
+        "agent": "claude-code",
+    }
+    hits = client.get("/search", params=narrow).json()["hits"]
+    assert hits and all(hit["metadata"]["timestamp"][:10] == "2026-02-02" for hit in hits)
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        (f"/turns/{TURN}", "rows"),
+        (f"/turns/{TURN}?around=2", "rows"),
+        (f"/sessions/{REPORTS}", "turns"),
+        (f"/sessions/{REPORTS[:8]}", "summary"),
+        (f"/timeline?anchor={TURN}&before=2&after=1h&kinds=turns,prompts&detail=full", "sessions"),
+        ("/status", "projects"),
+        ("/healthz", "status"),
+        ("/openapi.json", "paths"),
+    ],
+)
+def test_each_route_answers_in_json(client: TestClient, path: str, key: str) -> None:
+    """With what it is asked for, not to be kept by any cache, readable by no other origin."""
+    response = client.get(path)
+    assert response.status_code == 200 and response.json()[key]
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert not [name for name in response.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/search?q=", 422),
+        ("/search?q=x&in=dreams", 400),
+        ("/search?q=x&n=0", 400),
+        ("/search?q=x&n=201", 400),
+        ("/search?q=x&n=1e2", 400),
+        ("/search?q=x&q=y", 400),
+        ("/search?q=x&colour=red", 400),
+        (f"/search?q={'a' * 2_001}", 400),
+        ("/search?q=x&since=whenever", 422),
+        ("/search?q=x&project=nowhere", 404),
+        ("/timeline", 400),
+        ("/timeline?anchor=nothing-of-the-kind", 404),
+        ("/turns/gibberish::id", 422),
+        (f"/turns/session::{REPORTS}::turn::999", 404),
+        ("/sessions/nobody", 404),
+        ("/cross-query?q=x", 422),
+        ("/nowhere", 404),
+        (f"/search?q=x&file={'a' * MAX_TARGET}", 414),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_with_a_reason(
+    client: TestClient, path: str, status: int
+) -> None:
+    """In JSON, in words that are ours."""
+    response = client.get(path)
+    assert response.status_code == status
+    error = response.json()["error"]
+    assert error["message"] and error["code"] and "Traceback" not in response.text
+
+
+def test_nothing_can_be_changed(client: TestClient) -> None:
+    """Every route is for reading."""
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        for path in ("/search", f"/turns/{TURN}", "/status"):
+            assert client.request(method, path).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "localhost:1"}, 200),
+        ({"Host": "[::1]:8765"}, 200),
+        ({"Host": "memory.example.org"}, 421),
+        ({"Host": "127.0.0.1.example.org"}, 421),
+        ({"Host": ""}, 421),
+        ({"Origin": LOCAL}, 200),
+        ({"Origin": "http://127.0.0.1:3000"}, 403),
+        ({"Origin": "https://example.org"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+def test_only_our_own_names_and_pages_are_served(
+    client: TestClient, headers: dict[str, str], status: int
+) -> None:
+    """A page elsewhere cannot reach us under a name of its own (DNS rebinding)."""
+    assert client.get("/status", headers=headers).status_code == status
+
+
+def test_with_a_token_nothing_is_told_without_it(asked: Any) -> None:
+    """But that the server is there; and the token is the whole one."""
+    with _client(asked.settings, token=TOKEN) as client:
+        assert client.get("/healthz").status_code == 200
+        for given in ("", "Bearer", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", f"Bearer {TOKEN}x"):
+            response = client.get("/search?q=x", headers={"Authorization": given})
+            assert response.status_code == 401
+            assert response.headers["www-authenticate"] == "Bearer"
+        known = client.get("/search?q=x", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert known.status_code == 200
+
+
+def test_without_chroma_and_without_a_fallback_the_reason_is_told(
+    copied: Callable[..., Memory],
+) -> None:
+    """503, as long as it lasts; what does not need it is answered."""
+    memory = copied(chroma_url="http://127.0.0.1:9")
+    with _client(memory.settings) as client:
+        response = client.get("/search", params={"q": "lighthouse", "fallback": "false"})
+        assert response.status_code == 503
+        assert "Chroma" in response.json()["error"]["message"]
+        assert client.get(f"/turns/{TURN}").status_code == 200
+        assert client.get(f"/timeline?anchor={TURN}").status_code == 200
+
+
+def test_before_the_first_ingest_the_way_is_told(tmp_path: Path) -> None:
+    """503 everywhere but for the health of the server."""
+    with _client(load_settings(data_dir=tmp_path / "none")) as client:
+        assert client.get("/healthz").status_code == 200
+        response = client.get("/search?q=x")
+        assert response.status_code == 503
+        assert "memory ingest" in response.json()["error"]["message"]
+
+
+def test_an_answer_that_is_too_large_is_refused(
+    asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the bound, and what to do."""
+    monkeypatch.setattr(http_api, "MAX_BYTES", 1_000)
+    with _client(asked.settings) as client:
+        response = client.get("/search?q=lighthouse")
+        assert response.status_code == 413 and "1000" in response.json()["error"]["message"]
+
+
+def test_an_unforeseen_error_shows_no_inside(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """500, without the message that may quote a transcript."""
+
+    def fails(*_: Any) -> Any:
+        raise RuntimeError("the secret text of a transcript")
+
+    monkeypatch.setattr(Memory, "status", fails)
+    with _client(asked.settings) as client:
+        response = client.get("/status")
+        assert response.status_code == 500
+        assert "secret" not in response.text and "RuntimeError" in response.text
+
+
+def _serve(settings: Settings, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    code = "from memory_assets.entrypoints.cli import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "serve", "--port", "0", *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "MEMORY_DATA_DIR": str(settings.data_dir), **environment},
+    )
+
+
+def test_the_command_serves_until_it_is_told_to_stop(asked: Any) -> None:
+    """It says where, logs nothing that was asked, and ends well at SIGTERM."""
+    with _serve(asked.settings) as process:
+        assert process.stderr
+        url = process.stderr.readline().split()[-1].removesuffix("/openapi.json")
+        try:
+            assert httpx.get(f"{url}/status").status_code == 200
+            assert httpx.get(f"{url}/search", params={"q": ""}).status_code == 422
+            assert httpx.get(f"{url}/status", headers={"Host": "evil.example"}).status_code == 421
+        finally:
+            process.terminate()
+        rest = process.stderr.read()
+        assert process.wait(timeout=20) == 0
+    assert rest == ""
+
+
+@pytest.mark.parametrize("token", ["", "short"])
+def test_other_addresses_need_a_token_to_start(asked: Any, token: str) -> None:
+    """A usage error that names the setting, and no server."""
+    with _serve(asked.settings, "--host", "0.0.0.0", MEMORY_HTTP_TOKEN=token) as process:
+        assert process.stderr
+        told = process.stderr.read()
+        assert process.wait(timeout=20) == 2
+    assert "MEMORY_HTTP_TOKEN" in told

@@ -1,0 +1,149 @@
+"""A finished memory of the sample sessions whose Chroma has saved its index, to be broken."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline import chunk, embed, index, redact, scan, summarise
+from memory_assets.pipeline.components import Components
+from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
+from memory_assets.stores import chroma_server, vectors
+
+MAIN = "claude-code-sessions"
+
+
+@dataclass
+class Subject:
+    """A memory and its transcripts."""
+
+    root: Path
+    components: Components
+
+    @property
+    def data_dir(self) -> Path:
+        """Where the memory is."""
+        return self.components.settings.data_dir
+
+    @property
+    def chroma(self) -> Path:
+        """Chroma's files."""
+        return self.data_dir / "chroma"
+
+    def saved_index(self) -> Path:
+        """The directory of an HNSW index that Chroma has saved."""
+        return sorted(self.chroma.glob("*/index_metadata.pickle"))[-1].parent
+
+    def kill_server(self) -> None:
+        """SIGKILL the Chroma server, as the kernel does when memory runs out."""
+        endpoint = chroma_server.running(self.data_dir)
+        if endpoint is not None:
+            os.kill(endpoint.pid, signal.SIGKILL)
+            while not chroma_server.was_killed(self.data_dir):
+                time.sleep(0.01)
+
+    def index_all(self) -> list[Any]:
+        """Run the indexing stages, embedding nothing, and return their reports."""
+        return [
+            index.index_project(self.components, project, of)
+            for project in sorted(self.components.catalog.projects())
+            for of in index.INDEXES
+        ]
+
+    def behind(self) -> list[str]:
+        """The projects with sessions that are not in their collections, as the plan sees it."""
+        components = self.components
+        index.forget_lost_store(components)
+        return sorted(
+            {
+                project
+                for project in components.catalog.projects()
+                for of in index.INDEXES
+                for session in index.indexed_sessions(components, project, of)
+                if components.catalog.products(of.stage, project)[
+                    (project, session.session_id)
+                ].input_hash
+                != index.wanted_input(components, session)
+            }
+        )
+
+    def collections(self) -> dict[str, dict[str, Any]]:
+        """Every row of every collection, by id: vector, text, metadata."""
+        store = self.components.vectors
+        found = {}
+        for name in store.names():
+            page = store.get(name)._raw.get(include=["embeddings", "documents", "metadatas"])
+            found[name] = {
+                row_id: (vector.tobytes(), text, metadata)
+                for row_id, vector, text, metadata in zip(
+                    page["ids"],
+                    page["embeddings"],
+                    page["documents"],
+                    page["metadatas"],
+                    strict=True,
+                )
+            }
+        return found
+
+
+def _settings(root: Path, **given: Any) -> Settings:
+    return load_settings(
+        data_dir=root / "data",
+        projects_dir=root / "transcripts" / "claude" / "projects",
+        codex_dir=root / "transcripts" / "codex",
+        pi_dir=root / "transcripts" / "pi",
+        chroma_idle_seconds=60.0,
+        **given,
+    )
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
+    """The sample after every stage; Chroma saves its index every 10 rows, not 1,000."""
+    root = tmp_path_factory.mktemp("made-once")
+    for name in ("claude", "codex", "pi"):
+        shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(root / "home"))
+        for name in os.environ:
+            if name.startswith(("MEMORY_", "XDG_")) and name != "MEMORY_BENCH_DATA":
+                patch.delenv(name)
+        hnsw = {"space": "cosine", "sync_threshold": 10, "batch_size": 5}
+        patch.setattr(vectors, "_CONFIGURATION", {"hnsw": hnsw})
+        components = Components(_settings(root))
+        for project in scan.find_sources(components):
+            scan.scan_project(components, project)
+            redact.redact_project(components, project)
+            chunk.chunk_project(components, project)
+            chunk.extract_prompts(components, project)
+            summarise.summarise_project(components, project)
+            for of in (index.SESSIONS_INDEX, index.PROMPTS_INDEX, index.SUMMARIES_INDEX):
+                embed.embed_project(components, project, source_table=of.table, table=of.embeddings)
+                index.index_project(components, project, of)
+        chroma_server.stop(components.data_dir)
+        components.catalog.close()
+        yield Subject(root, components)
+
+
+@pytest.fixture
+def subject(made_once: Subject, tmp_path: Path) -> Iterator[Subject]:
+    """A copy to be broken; no Chroma server runs."""
+    root = tmp_path / "copy"
+    shutil.copytree(made_once.data_dir, root / "data")
+    shutil.copytree(made_once.root / "transcripts", root / "transcripts")
+    shutil.copytree(made_once.root / "home", tmp_path / "home", dirs_exist_ok=True)
+    components = Components(_settings(root))
+    for name in ("install_key", "redactor", "embedder", "summarizer"):
+        vars(components)[name] = getattr(made_once.components, name)
+    yield Subject(root, components)
+    chroma_server.stop(components.data_dir)
+    if "catalog" in vars(components):
+        components.catalog.close()

@@ -1,0 +1,147 @@
+"""Faults from outside: each is told plainly, nothing is lost, the next run completes."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memory_assets.errors import StoreBusy, StoreError
+from memory_assets.stores import chroma_server
+from memory_assets.stores.catalog import Catalog
+
+MEMORY = Path(sys.executable).parent / "memory"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MB (tmpfs); skips where mounting is not permitted."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode:
+        pytest.skip("mounting a tmpfs is not permitted here")
+    yield disk
+    chroma_server.stop(disk / "data")
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def _remount(disk: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", str(disk)], check=True)
+
+
+def _memory(subject: Any, *arguments: str, **given: str) -> subprocess.CompletedProcess[str]:
+    roots = subject.components.settings
+    environment = {
+        **os.environ,
+        "MEMORY_DATA_DIR": str(subject.data_dir),
+        "MEMORY_PROJECTS_DIR": str(roots.projects_dir),
+        "MEMORY_CODEX_DIR": str(roots.codex_dir),
+        "MEMORY_PI_DIR": str(roots.pi_dir),
+        **given,
+    }
+    return subprocess.run(
+        [str(MEMORY), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _says(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    said = done.stdout + done.stderr
+    assert done.returncode == 1, said
+    assert "Traceback" not in said
+    for word in words:
+        assert word in said
+
+
+def test_a_full_disk_is_told_and_the_next_ingest_completes(subject: Any, small_disk: Path) -> None:
+    """3 MB are not enough; with more, a plain re-run takes everything in. Then the disk is
+    made read-only: an ingest is refused, nothing changes."""
+    at = {"MEMORY_DATA_DIR": str(small_disk / "data")}
+    _says(_memory(subject, "ingest", **at))
+    _remount(small_disk, "size=300m")
+    done = _memory(subject, "ingest", **at)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = _memory(subject, "search", "ledger", **at)
+    assert found.returncode == 0, found.stdout + found.stderr
+    chroma_server.stop(small_disk / "data")
+    _remount(small_disk, "ro")
+    _says(_memory(subject, "ingest", "--full", **at))
+    _remount(small_disk, "rw")
+    assert _memory(subject, "search", "ledger", **at).returncode == 0
+
+
+def test_a_chroma_url_that_nobody_answers_is_told(subject: Any) -> None:
+    """The command names the URL and what to look at."""
+    url = "http://127.0.0.1:9"
+    done = _memory(subject, "search", "ledger", "--mode", "semantic", MEMORY_CHROMA_URL=url)
+    _says(done, url)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("MEMORY_AGENTS", "nobody"), ("MEMORY_MAX_FILE_BYTES", "x"), ("MEMORY_CHROMA_URL", "x")],
+)
+def test_a_wrong_setting_is_named(subject: Any, name: str, value: str) -> None:
+    """With what would be right; no traceback."""
+    done = _memory(subject, "search", "ledger", "--mode", "semantic", **{name: value})
+    said = done.stdout + done.stderr
+    assert done.returncode in (1, 2)
+    assert name in said
+    assert "Traceback" not in said
+
+
+def test_a_catalogue_that_another_process_holds_is_told(subject: Any) -> None:
+    """After the wait, by name; nothing of it is changed, and it can be used again."""
+    path = subject.components.catalog.path
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        mine = Catalog(path, busy_seconds=0.2)
+        with pytest.raises(StoreBusy, match=r"catalog\.db is locked by another process"):
+            mine.put_incarnation("local/x", "y")
+        other.execute("ROLLBACK")
+    mine.put_incarnation("local/x", "y")
+    mine.close()
+
+
+def test_a_call_whose_server_was_killed_is_made_again(subject: Any) -> None:
+    """The next call starts another server; so do upserts, deletions and searches."""
+    collection = subject.components.vectors.get("claude-code-sessions")
+    count = collection.count()
+    row_id = sorted(collection.ids({"project": {"$ne": ""}}))[0]
+    for call in (
+        lambda: collection.nearest(np.eye(384, dtype=np.float32)[0], 1),
+        lambda: collection.delete([row_id]),
+        lambda: collection.count(),
+    ):
+        subject.kill_server()
+        call()
+    assert collection.count() == count - 1
+    subject.index_all()
+    assert collection.count() == count
+
+
+def test_a_server_that_cannot_be_started_is_an_error_that_says_so(
+    subject: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not hang, and its files stay."""
+    monkeypatch.setattr(chroma_server, "_START_SECONDS", 1.0)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(StoreError, match=r"did not start.*disk full"):
+        subject.components.vectors.names()
+    assert (subject.chroma / "chroma.sqlite3").exists()

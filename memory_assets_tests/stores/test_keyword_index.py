@@ -1,0 +1,170 @@
+"""The keyword index's file: what is written is read, and what is removed is gone."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memory_assets.errors import NotFound, StoreError
+from memory_assets.redacted_text import RedactedText, seal
+from memory_assets.stores.keyword_blocks import BLOCK_ROWS, KeywordRow, unpack_postings
+from memory_assets.stores.keyword_files import open_for_reading, open_for_writing
+from memory_assets.stores.keyword_index import KeywordIndex
+
+WHERE = ("sessions", "-p", "s1", "claude-code")
+
+
+def _row(number: int, word: str = "lighthouse", text: str | None = None) -> KeywordRow:
+    said: RedactedText = seal(text or f"{word} number {number}")
+    return KeywordRow(
+        id=f"session::s1::turn::{number}",
+        turn_index=number,
+        part=0,
+        ts_epoch=1.0 + number,
+        text=said,
+        metadata={"turn_id": f"session::s1::turn::{number}"},
+        terms={word: 4, f"only{number}": 4},
+        marks=["tool=bash"],
+        length=3,
+        symbols=0.0,
+        vector=np.eye(1, 384, number % 384, dtype=np.float32)[0],
+        row_hash=f"{word}{number}",
+    )
+
+
+def _write(index: KeywordIndex, rows: list[KeywordRow], session: str = "s1") -> int:
+    """Write a session's rows; return how many were written anew."""
+    kind, project, _, agent = WHERE
+    kept, first = index.kept_rows(kind, project, session, [row.row_hash for row in rows])
+    index.write(kind, project, session, agent, kept, rows[first:], "embedder")
+    return len(rows) - first
+
+
+def _holders(index: KeywordIndex, term: str) -> list[str]:
+    bases = {each.block: each.block * BLOCK_ROWS for each in index.blocks("sessions")}
+    found = index.postings(term)
+    rows, _ = unpack_postings([bases[block] for block, _ in found], [blob for _, blob in found])
+    read = [index.row(int(row) // BLOCK_ROWS, int(row) % BLOCK_ROWS) for row in rows]
+    return [row.id for row in read if row is not None]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the index of a test is."""
+    return tmp_path / "data" / "keywords.db"
+
+
+def test_rows_are_found_by_their_terms_with_text_metadata_and_vector(path: Path) -> None:
+    """As they were written, across several blocks."""
+    rows = [_row(number) for number in range(150)]
+    with closing(open_for_writing(path)) as index:
+        assert _write(index, rows) == 150
+        assert len(_holders(index, "lighthouse")) == 150
+        assert _holders(index, "only77") == ["session::s1::turn::77"]
+        assert index.ids("sessions", "-p") == {row.id for row in rows}
+        block = index.blocks("sessions")[1].block
+        shown = index.row(block, 13)
+        assert shown is not None and shown.text == "lighthouse number 77"
+        assert shown.metadata == {"turn_id": "session::s1::turn::77"}
+        embedder_id, packed = index.vectors([block])[block]
+        stored = np.frombuffer(packed, np.float16).reshape(-1, 384)[13]
+        assert embedder_id == "embedder" and stored.argmax() == 77
+
+
+def test_a_session_that_grew_has_only_its_end_written(path: Path) -> None:
+    """Full blocks stay as they are; the last one and what follows are written."""
+    with closing(open_for_writing(path)) as index:
+        _write(index, [_row(number) for number in range(150)])
+        before = [each.block for each in index.blocks("sessions")]
+        written = _write(index, [_row(number) for number in range(160)])
+        assert written == 160 - 2 * BLOCK_ROWS
+        assert [each.block for each in index.blocks("sessions")][:2] == before[:2]
+        assert len(_holders(index, "lighthouse")) == 160
+        assert _write(index, [_row(number) for number in range(160)]) == 0
+
+
+def test_a_changed_row_replaces_the_old_one_and_its_terms(path: Path) -> None:
+    """Nothing of it can be found any more."""
+    with closing(open_for_writing(path)) as index:
+        _write(index, [_row(number) for number in range(5)])
+        _write(index, [_row(number, "harbour") for number in range(4)])
+        assert _holders(index, "lighthouse") == [] == _holders(index, "only4")
+        assert len(_holders(index, "harbour")) == 4
+
+
+def test_sessions_are_removed_by_themselves(path: Path) -> None:
+    """Others keep their rows; kinds can be removed one by one."""
+    with closing(open_for_writing(path)) as index:
+        _write(index, [_row(1)])
+        _write(index, [_row(2)], session="s2")
+        assert index.sessions("sessions", "-p") == {"s1", "s2"}
+        assert index.remove([("-p", "s1")], "prompts") == 0
+        assert index.remove([("-p", "s1")]) == 1
+        assert index.sessions("sessions", "-p") == {"s2"}
+        assert _holders(index, "only1") == []
+
+
+def test_what_is_erased_leaves_no_byte(path: Path) -> None:
+    """Neither text nor term nor name is in any of the index's files."""
+    with closing(open_for_writing(path)) as index:
+        _write(index, [_row(1, "zanzibarian", "a zanzibarian secret")] * 1, session="s-doomed")
+        _write(index, [_row(2)], session="s-kept")
+        assert index.erase([("-p", "s-doomed")]) == 1
+    with closing(open_for_reading(path)) as index:
+        for file in path.parent.iterdir():
+            content = file.read_bytes()
+            assert b"zanzibarian" not in content and b"s-doomed" not in content
+        assert len(_holders(index, "lighthouse")) == 1
+
+
+def test_a_reader_sees_one_state_while_a_writer_goes_on(path: Path) -> None:
+    """Before and after, never between."""
+    with closing(open_for_writing(path)) as writer, closing(open_for_reading(path)) as reader:
+        _write(writer, [_row(1)])
+        with reader.reading():
+            generation = reader.generation
+            _write(writer, [_row(1), _row(2)])
+            assert reader.generation == generation
+            assert len(_holders(reader, "lighthouse")) == 1
+        assert reader.generation > generation
+        assert len(_holders(reader, "lighthouse")) == 2
+
+
+def test_plain_text_is_refused(path: Path) -> None:
+    """Only what has passed the redactor is written, and nothing of a refused session."""
+    plain = KeywordRow(**{**vars(_row(2)), "text": "not redacted"})
+    with closing(open_for_writing(path)) as index:
+        with pytest.raises(TypeError):
+            _write(index, [_row(1), plain])
+        assert index.blocks("sessions") == []
+
+
+@pytest.mark.parametrize("damage", ["garbage", "layout"])
+def test_a_damaged_index_is_made_anew_by_a_writer_and_told_by_a_reader(
+    path: Path, damage: str
+) -> None:
+    """It is another incarnation, so that nothing counts as being in it."""
+    with closing(open_for_writing(path)) as index:
+        _write(index, [_row(1)])
+        before = index.incarnation
+    if damage == "garbage":
+        path.write_bytes(b"garbage" * 4_000)
+    else:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE about SET value = '0' WHERE name = 'layout'")
+    with pytest.raises((NotFound, StoreError), match="memory ingest"):
+        open_for_reading(path)
+    with closing(open_for_writing(path)) as index:
+        assert index.incarnation != before
+        assert index.blocks("sessions") == []
+
+
+def test_reading_makes_no_index(path: Path) -> None:
+    """The error names the command that does."""
+    with pytest.raises(NotFound, match="memory ingest"):
+        open_for_reading(path)
+    assert not path.exists()

@@ -1,0 +1,111 @@
+"""When a project is run: debounced, never starved, rested, backed off."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_assets.watching import Changes, Pace, Pending
+
+PACE = Pace(quiet=0.2, at_most=1.0, rest=0.5, first_retry=5.0, last_retry=60.0)
+
+
+class Clock:
+    """A clock that is put forward by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """At some time."""
+    return Clock()
+
+
+@pytest.fixture
+def pending(clock: Clock) -> Pending:
+    """Nothing waits."""
+    return Pending(PACE, clock)
+
+
+def test_a_project_runs_once_it_is_quiet(pending: Pending, clock: Clock) -> None:
+    """Not at once, and once for all changes."""
+    for _ in range(5):
+        pending.note("a", "changed")
+    assert pending.take() is None
+    clock.now += 0.25
+    assert pending.take() == ("a", "changed")
+    assert pending.take() is None
+
+
+def test_a_busy_project_does_not_starve(pending: Pending, clock: Clock) -> None:
+    """A line every 50 ms for 10 s makes a run a second, not none and not 200."""
+    runs = 0
+    for _ in range(200):
+        pending.note("a", "changed")
+        clock.now += 0.05
+        if pending.take():
+            runs += 1
+            pending.succeeded("a", 0.2)
+    assert 8 <= runs <= 11
+
+
+def test_the_longer_a_run_the_longer_its_project_rests(pending: Pending, clock: Clock) -> None:
+    """So that others get their turn."""
+    pending.succeeded("a", 4.0)
+    pending.note("a", "changed")
+    pending.note("b", "changed")
+    clock.now += 1.0
+    assert pending.take() == ("b", "changed")
+    assert pending.take() is None
+    clock.now += 1.1
+    assert pending.take() == ("a", "changed")
+
+
+def test_what_changes_now_goes_before_what_was_found_behind(pending: Pending, clock: Clock) -> None:
+    """A backlog of 100 projects does not keep a live session waiting."""
+    for number in range(100):
+        pending.note(f"old{number:03d}", "behind", live=False)
+    pending.note("live", "changed")
+    clock.now += 0.3
+    assert pending.take() == ("live", "changed")
+    assert pending.take() == ("old000", "behind")
+
+
+def test_a_failing_project_is_tried_later_and_later(pending: Pending, clock: Clock) -> None:
+    """Changes do not make it run hot; a success ends it."""
+    waits = [pending.failed("a") for _ in range(6)]
+    assert waits == [5.0, 10.0, 20.0, 40.0, 60.0, 60.0]
+    pending.note("a", "changed")
+    clock.now += 59.0
+    assert pending.take() is None and pending.failing() == ["a"]
+    clock.now += 1.5
+    assert pending.take() == ("a", "changed")
+    pending.succeeded("a", 0.1)
+    assert pending.failing() == []
+
+
+def test_a_project_that_another_process_runs_is_looked_at_again(
+    pending: Pending, clock: Clock
+) -> None:
+    """A second later."""
+    pending.busy("a", "changed")
+    clock.now += 0.9
+    assert pending.take() is None
+    clock.now += 0.2
+    assert pending.take() == ("a", "changed")
+
+
+def test_too_many_changes_become_a_full_look(clock: Clock) -> None:
+    """The queue is bounded, and says that there were more."""
+    changes = Changes(most_paths=3)
+    for path in ("a", "b", "a", "c"):
+        changes.add(path)
+    assert (changes.drain().paths, changes.drain().lost) == (["a", "b", "c"], False)
+    for number in range(10):
+        changes.add(str(number))
+    assert changes.drain().lost
+    assert not changes.drain().lost

@@ -1,0 +1,169 @@
+"""The watcher's loop over real directories and a real ledger; a run here is its first stage."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_assets.entrypoints import exit_codes, rendering
+from memory_assets.entrypoints.watch_command import _until_stopped
+from memory_assets.pipeline import plan
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.scan import scan_project
+from memory_assets.settings import Settings
+from memory_assets.stores.watcher_presence import WatcherState
+from memory_assets.watching import Changes, Directories, Outcome, Pace, Watcher
+
+TIDEPOOL = "-Users-jonas-work-tidepool-web"
+LINE = b'{"type":"mode","mode":"plan"}\n'
+
+
+class Bench:
+    """A watcher in a thread, and what it ran."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.components = Components(settings)
+        self.ran: list[str] = []
+        self.before_run: Callable[[str], None] = lambda project: None
+        changes = Changes()
+        self.directories = Directories(settings.transcript_roots(), changes)
+        self.watcher = Watcher(
+            self.components,
+            self.directories,
+            changes,
+            run=self._run,
+            search=lambda: None,
+            state=WatcherState(),
+            pace=Pace(quiet=0.05, at_most=0.3, first_retry=0.5),
+        )
+        self.thread = threading.Thread(target=self.watcher.watch)
+
+    def _run(self, project: str, reason: str) -> Outcome:
+        try:
+            self.before_run(project)
+            scan_project(self.components, project)
+        except ValueError as error:
+            return Outcome(failed=str(error))
+        finally:
+            self.ran.append(project)
+        return Outcome(seconds=0.01)
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float = 90.0) -> None:
+        until = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < until and self.thread.is_alive()
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def bench(sample_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """A watcher that knows every project's files: only scanning counts as work."""
+    monkeypatch.setattr(plan, "_redaction_behind", lambda *_: "")
+    monkeypatch.setattr(plan, "_derived_behind", lambda *_: "")
+    made = Bench(sample_settings)
+    made.thread.start()
+    yield made
+    made.watcher.stop()
+    made.thread.join()
+    made.directories.stop()
+
+
+def _session(roots: dict[str, Path], project: str) -> Path:
+    return sorted((roots["claude"] / project).glob("*.jsonl"))[0]
+
+
+def _append(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(LINE)
+
+
+def test_all_is_taken_in_at_first_and_then_what_changes(
+    bench: Bench, sample_roots: dict[str, Path]
+) -> None:
+    """Each project once; then an append, a new project and a vanished file, one run each."""
+    bench.wait_for(lambda: len(set(bench.ran)) == 3)
+    time.sleep(0.5)
+    assert sorted(bench.ran) == sorted(set(bench.ran))
+    bench.ran.clear()
+    session = _session(sample_roots, TIDEPOOL)
+    _append(session)
+    bench.wait_for(lambda: bench.ran == [TIDEPOOL])
+    fresh = sample_roots["claude"] / "-srv-new"
+    fresh.mkdir()
+    (fresh / "22222222-2222-4222-8222-222222222222.jsonl").write_bytes(LINE)
+    bench.wait_for(lambda: bench.ran == [TIDEPOOL, "-srv-new"])
+    session.unlink()
+    bench.wait_for(lambda: bench.ran == [TIDEPOOL, "-srv-new", TIDEPOOL])
+    gone = [row for row in bench.components.catalog.sources(TIDEPOOL) if row.gone_at]
+    assert [row.path for row in gone] == [str(session)]
+
+
+def test_what_another_process_took_in_is_not_run_again(
+    bench: Bench, sample_settings: Settings, sample_roots: dict[str, Path]
+) -> None:
+    """The sensor's run was first: the ledger knows the file as it is."""
+    bench.wait_for(lambda: len(set(bench.ran)) == 3)
+    time.sleep(0.3)
+    bench.ran.clear()
+    bench.watcher._pending._pace = Pace(quiet=4.0, at_most=4.0)
+    other = Components(sample_settings)
+    scan_project(other, TIDEPOOL)
+    _append(_session(sample_roots, TIDEPOOL))
+    scan_project(other, TIDEPOOL)
+    time.sleep(4.5)
+    assert bench.ran == []
+
+
+def test_a_failing_project_is_backed_off_and_others_go_on(
+    bench: Bench, sample_roots: dict[str, Path]
+) -> None:
+    """It says why, is not retried hot, and is done when the cause is gone."""
+    bench.wait_for(lambda: len(set(bench.ran)) == 3)
+    time.sleep(0.3)
+    bench.ran.clear()
+
+    def fail(project: str) -> None:
+        if project == TIDEPOOL:
+            raise ValueError("no room")
+
+    bench.before_run = fail
+    other = "-home-mara-code-harbor-api"
+    _append(_session(sample_roots, TIDEPOOL))
+    bench.wait_for(lambda: TIDEPOOL in bench.watcher.state.failing)
+    _append(_session(sample_roots, other))
+    bench.wait_for(lambda: other in bench.ran)
+    time.sleep(1.0)
+    assert 1 <= bench.ran.count(TIDEPOOL) <= 2
+    bench.before_run = lambda project: None
+    bench.wait_for(lambda: not bench.watcher.state.failing)
+
+
+def test_a_signal_ends_it_once_the_run_in_hand_has_ended(bench: Bench) -> None:
+    """Exit code 0, and the run was not cut off."""
+    bench.watcher.stop()
+    bench.thread.join()
+    ended: list[str] = []
+
+    class Slow:
+        """A watcher whose run takes a while."""
+
+        def __init__(self) -> None:
+            self.stopped = threading.Event()
+
+        def stop(self) -> None:
+            self.stopped.set()
+
+        def watch(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            self.stopped.wait(5.0)
+            time.sleep(0.3)
+            ended.append("run")
+
+    assert _until_stopped(Slow(), rendering.open_console()) == exit_codes.FINE  # type: ignore[arg-type]
+    assert ended == ["run"]
