@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,20 +18,46 @@ from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.plan import ProjectPlan, plan
 from memory_assets.pipeline.proof.verifications import verify_project
 from memory_assets.pipeline.scan import find_sources
-from memory_assets.settings import Settings
+from memory_assets.settings import Settings, load_settings
 from memory_assets.stores import chroma_server
 from memory_assets.stores.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 
 Started = list[ingest_workers._Worker]
+PROJECTS = ("-home-mara-code-mill", "-home-mara-code-oven", "-home-mara-code-yard")
+
+
+def _say(root: Path, project: str, *texts: str) -> None:
+    """A session of one project; the smallest, for what counts here is the processes."""
+    path = root / project / f"dddddddd-0000-4000-8000-{PROJECTS.index(project):012d}.jsonl"
+    path.parent.mkdir(parents=True)
+    with path.open("w") as file:
+        for number, text in enumerate(texts):
+            role = "assistant" if number % 2 else "user"
+            record = {
+                "type": role,
+                "uuid": f"{project}-{number}",
+                "sessionId": path.stem,
+                "timestamp": f"2026-03-01T08:00:0{number}.000Z",
+                "cwd": "/home/mara/code",
+                "message": {"role": role, "content": [{"type": "text", "text": text}]},
+            }
+            file.write(json.dumps(record) + "\n")
 
 
 @pytest.fixture
-def settings(sample_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """The sample, two processes, no vectors; the environment is put back."""
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Three projects, two processes, no vectors; the environment is put back."""
     for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR"):
         monkeypatch.setenv(name, "to be put back")
     monkeypatch.delenv("MEMORY_DATA_DIR")
-    return sample_settings.model_copy(update={"embedder": "none", "ingest_workers": 2})
+    for project in PROJECTS:
+        _say(tmp_path / "projects", project, f"what turns in {project}?", "The stone does.")
+    return load_settings(
+        data_dir=tmp_path / "memory",
+        projects_dir=tmp_path / "projects",
+        embedder="none",
+        ingest_workers=2,
+    )
 
 
 @pytest.fixture
@@ -64,6 +91,7 @@ def test_a_worker_that_is_killed_loses_its_project_and_no_other(
 ) -> None:
     """The others are done, by the rest and a new one; the next ingest does the lost one."""
     plans = _plans(settings)
+    assert len(plans) == len(PROJECTS)
     killed: list[str] = []
 
     def kill_the_first(project: str, step: str, share: float) -> None:
@@ -108,14 +136,12 @@ def test_processes_are_used_where_they_pay(settings: Settings) -> None:
     assert 1 <= worker_count(unset, plans, 10**9) <= 3
 
 
-def test_without_an_embedder_nothing_is_embedded_and_nothing_is_behind(
-    settings: Settings, tmp_path: Path
-) -> None:
+def test_without_an_embedder_nothing_is_embedded_and_nothing_is_behind(settings: Settings) -> None:
     """The tables are made, no vectors are, no Chroma is started, and the plan is empty."""
     one = settings.model_copy(update={"ingest_workers": 1})
     assert ingest_once(one, limit=None, projects=[], full=False, as_json=True) == FINE
     components = Components(one)
-    assert components.lake.projects(TURN_CHUNKS)
+    assert components.lake.projects(TURN_CHUNKS) == sorted(PROJECTS)
     assert components.lake.projects(TURN_EMBEDDINGS) == []
     assert not chroma_server.has_files(one.data_dir)
     assert _plans(one) == []

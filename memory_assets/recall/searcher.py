@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from threading import Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -46,6 +46,7 @@ class Searcher:
         self._covered: dict[tuple[object, ...], Coverage] = {}
         self._chroma: tuple[float, str | None] = (0.0, None)
         self._loading: Thread | None = None
+        self._lock = Lock()
 
     def search(self, request: SearchRequest) -> Answer:
         """Return the answer to a request.
@@ -92,15 +93,16 @@ class Searcher:
     def _start_model(self) -> None:
         """Load the model beside everything else: the first question waits for it less."""
         memory = self._memory
-        if self._loading is not None or memory.settings.embedder == NO_EMBEDDER:
-            return
 
         def load() -> None:
             with suppress(EmbedderUnavailable):  # told when it is needed
                 memory.embedder.embed(["ready"])
 
-        self._loading = Thread(target=load, daemon=True)
-        self._loading.start()
+        with self._lock:
+            if self._loading is None and memory.settings.embedder != NO_EMBEDDER:
+                loading = Thread(target=load, daemon=True)
+                loading.start()
+                self._loading = loading
 
     def _embedder(self) -> Embedder:
         if self._loading is not None:
@@ -116,13 +118,13 @@ class Searcher:
         try:
             found = path.stat()
             identity = (found.st_ino, found.st_dev)
-            if self._corpora is None or identity != self._opened:
-                if self._corpora is not None:
-                    self._corpora.index.close()
-                self._corpora = Corpora(keyword_files.open_for_reading(path))
-                self._opened = identity
-            if self._holds_any(self._corpora.index, request.kinds):
-                return self._corpora, None
+            with self._lock:
+                if self._corpora is None or identity != self._opened:
+                    self._corpora = Corpora(keyword_files.open_for_reading(path))
+                    self._opened = identity
+                corpora = self._corpora
+            if self._holds_any(corpora.index, request.kinds):
+                return corpora, None
         except OSError:
             self._corpora = None
             return None, NotFound(

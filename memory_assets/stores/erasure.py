@@ -201,6 +201,7 @@ def compact(path: Path, *, seconds: float = _BUSY_SECONDS) -> None:
         for table in _fulltext_tables(connection):
             connection.execute(f'INSERT INTO "{table}"("{table}") VALUES(\'optimize\')')
         connection.execute("VACUUM")
+        connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
         deadline = time.monotonic() + seconds
         while True:
             (blocked, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -173,6 +173,19 @@ def test_a_file_that_was_rewritten_is_read_from_its_start(
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
 
+def test_a_file_that_was_read_anew_since_it_was_redacted_is_redacted_whole(
+    memory: Any, fresh: Any
+) -> None:
+    """The ledger knows its records in another order then: what is new must not be taken for
+    what was met before."""
+    path = memory.path(memory.flaky)
+    memory.append(memory.flaky, "is the barrel organ tuned?", "It is.")
+    memory.run(STAGES[:1], [memory.harbor])
+    path.write_text(path.read_text().replace("barrel organ", "organ"))
+    assert _appended_alone(memory) == 0
+    _assert_same(memory, _at_once(memory, fresh), memory.harbor)
+
+
 def test_a_half_written_line_waits(memory: Any, fresh: Any) -> None:
     """It is no record and no bad line; complete, it is what it is."""
     path = memory.path(memory.flaky)

@@ -365,7 +365,7 @@ from memory_assets.stores.vectors import VectorStore
 components = Components(Settings.model_validate_json(sys.argv[1]))
 kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[3] == "between the collections":
-    VectorStore.drop = kill
+    VectorStore._delete = kill
 def progress(step):
     if step.startswith(sys.argv[3]):
         kill()

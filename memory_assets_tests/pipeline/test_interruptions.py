@@ -26,7 +26,15 @@ STAGES = (
     "prompt_collection",
     "summary_collection",
     "observation_collection",
+    "keyword_index",
 )
+ONE_OF_EACH = tuple(
+    stage
+    for stage in STAGES
+    if stage not in ("prompt_embeddings", "summary_embeddings")
+    and stage not in ("prompt_collection", "summary_collection")
+)
+"""Without those that are another stage's code over another table."""
 UNTIL_EMBEDDED = STAGES[: STAGES.index("session_collection")]
 
 
@@ -46,9 +54,9 @@ def _assert_same_as_made_at_once(memory: Any, fresh: Any) -> None:
 def test_a_run_that_ends_between_two_stages_is_completed_by_the_next(
     memory: Any, fresh: Any
 ) -> None:
-    """After each stage in turn: the plan names the project until all stages are done, and
+    """Before each stage in turn: the plan names the project until all stages are done, and
     the result is what one run would have made."""
-    for done in range(len(STAGES)):
+    for done in map(STAGES.index, ONE_OF_EACH):
         memory.append(
             memory.flaky, f"question number {done}", f"The root cause is clock number {done}."
         )
@@ -64,11 +72,11 @@ def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
     memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In each stage in turn, after its rows were written and before that was noted."""
-    for number, stage in enumerate(STAGES):
+    for number, stage in enumerate(ONE_OF_EACH):
         memory.append(
             memory.flaky, f"question number {number}", f"The root cause is clock number {number}."
         )
-        memory.run(STAGES[:number], [memory.harbor])
+        memory.run(STAGES[: STAGES.index(stage)], [memory.harbor])
 
         def crash(*_: object) -> None:
             raise Crash

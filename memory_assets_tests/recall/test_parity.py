@@ -190,5 +190,6 @@ def test_many_ask_at_once_and_each_gets_its_own_answer(everywhere: _Everywhere) 
             return list(zip(questions, await asyncio.gather(*calls), strict=True))
 
     for question, result in asyncio.run(all_at_once()):
+        assert not result.is_error, result.content
         ids = [hit["id"] for hit in result.structured_content["hits"]]
         assert ids == [hit["id"] for hit in wanted[question]["hits"]]

@@ -121,7 +121,7 @@ def test_an_interrupted_rebuild_is_cleaned_up_by_the_next_run(
     assert store._stored() - {"observations"} == before.keys()
 
 
-def test_a_session_that_grew_costs_just_its_new_rows(
+def test_rows_are_read_back_from_chroma_only_where_some_were_lost(
     subject: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When nothing hints at a loss, no row of a project is read back from Chroma; when a row

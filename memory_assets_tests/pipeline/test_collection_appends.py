@@ -1,0 +1,124 @@
+"""What a session that grew costs in Chroma: its new rows, and no look at the others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline.index import SESSIONS_INDEX
+from memory_assets.stores.schemas import TURN_CHUNKS
+from memory_assets.stores.vectors import Collection
+
+BEFORE_CHROMA = ("raw_sessions", "redacted_records", "turn_chunks", "turn_embeddings")
+NEW_TURN = ("is the barrel organ tuned?", "It is tuned to 440 Hz.")
+
+
+class Calls:
+    """What is asked of collections."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.listed: list[Any] = []
+        self.upserted: list[str] = []
+        self.deleted: list[str] = []
+        listing, upsert, delete = Collection._metadatas, Collection.upsert, Collection.delete
+
+        def on_listing(collection: Collection, where: Any) -> Any:
+            self.listed.append(where)
+            return listing(collection, where)
+
+        def on_upsert(collection: Collection, ids: Any, *rest: Any) -> None:
+            self.upserted += ids
+            upsert(collection, ids, *rest)
+
+        def on_delete(collection: Collection, ids: Any) -> None:
+            self.deleted += ids
+            delete(collection, ids)
+
+        patch.setattr(Collection, "_metadatas", on_listing)
+        patch.setattr(Collection, "upsert", on_upsert)
+        patch.setattr(Collection, "delete", on_delete)
+
+    def of_indexing(self, memory: Any) -> Calls:
+        """Index the sessions' passages, and return what that asked for."""
+        self.listed, self.upserted, self.deleted = [], [], []
+        memory.run([SESSIONS_INDEX.stage], [memory.harbor])
+        return self
+
+
+@pytest.fixture
+def calls(memory: Any, monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """Watches the collections of `memory`, whose flaky session has an append behind it."""
+    _grow(memory, "one more thing", "done")
+    memory.run([SESSIONS_INDEX.stage], [memory.harbor])
+    return Calls(monkeypatch)
+
+
+def _grow(memory: Any, *texts: str) -> None:
+    """Let the flaky session go on, and bring it as far as its vectors."""
+    memory.append(memory.flaky, *texts)
+    memory.run(BEFORE_CHROMA, [memory.harbor])
+
+
+def _product(memory: Any, stage: str) -> Any:
+    return memory.components.catalog.products(stage, memory.harbor)[(memory.harbor, memory.flaky)]
+
+
+def _ids(memory: Any) -> list[str]:
+    table = memory.components.lake.read(TURN_CHUNKS, memory.harbor, memory.flaky, ["id"])
+    return [str(row_id) for row_id in table["id"].to_pylist()]
+
+
+def test_the_rows_behind_those_kept_are_written_and_none_is_read_back(
+    memory: Any, calls: Calls
+) -> None:
+    """The product says that it grew out of the one that was indexed: that is proof enough."""
+    _grow(memory, *NEW_TURN)
+    kept = _product(memory, TURN_CHUNKS.name).facts["appended"]["kept"]
+    asked = calls.of_indexing(memory)
+    ids = _ids(memory)
+    assert 0 < kept < len(ids)
+    assert sorted(asked.upserted) == sorted(ids[kept:])
+    assert (asked.listed, asked.deleted) == ([], [])
+    memory.run(projects=[memory.harbor])
+    memory.assert_collections_equal_the_lake()
+
+
+def test_rows_that_growing_took_away_are_deleted_by_their_ids(memory: Any, calls: Calls) -> None:
+    """A prompt that waited in the queue and was taken back is a turn no more."""
+    _queue(memory, "enqueue", "shall we tune it again?")
+    calls.of_indexing(memory)
+    (waiting,) = set(calls.upserted) - set(_ids(memory)[:-1])
+    _queue(memory, "popAll", "shall we tune it again?")
+    assert _product(memory, TURN_CHUNKS.name).facts["appended"]["removed_ids"] == [waiting]
+    asked = calls.of_indexing(memory)
+    assert (asked.listed, asked.deleted) == ([], [waiting])
+    memory.run(projects=[memory.harbor])
+    memory.assert_collections_equal_the_lake()
+
+
+def test_a_session_that_grew_twice_is_compared_whole(memory: Any, calls: Calls) -> None:
+    """What was indexed is not what the last append grew from, so that Chroma's rows of the
+    session are read; only those that differ are written."""
+    before = set(_ids(memory))
+    _grow(memory, *NEW_TURN)
+    _grow(memory, "and the harpsichord?", "That too.")
+    asked = calls.of_indexing(memory)
+    assert len(asked.listed) == 1
+    assert set(asked.upserted) == set(_ids(memory)) - before
+    memory.run(projects=[memory.harbor])
+    memory.assert_collections_equal_the_lake()
+
+
+def _queue(memory: Any, operation: str, content: str) -> None:
+    record = {
+        "type": "queue-operation",
+        "operation": operation,
+        "timestamp": "2026-04-01T11:00:00.000Z",
+        "sessionId": memory.flaky,
+        "content": content,
+    }
+    with memory.path(memory.flaky).open("a") as file:
+        file.write(json.dumps(record) + "\n")
+    memory.run(BEFORE_CHROMA, [memory.harbor])
