@@ -46,6 +46,8 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     yield from _watcher(current["watcher"])
     chroma, sizes = current["chroma"], current["sizes"]
     yield f"Chroma: {chroma['state']} {chroma['url'] or ''}".rstrip()
+    for path in chroma["set_aside"]:
+        yield f"Chroma was damaged and made again; the damaged files in {path} may be deleted."
     yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
     yield "Versions: " + ", ".join(
         f"{name} {value}" for name, value in current["versions"].items() if isinstance(value, str)

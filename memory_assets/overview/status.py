@@ -15,6 +15,7 @@ from memory_assets.overview.disk import Disk, look
 from memory_assets.overview.run_history import last_runs
 from memory_assets.overview.where import Where
 from memory_assets.stores.catalog_view import CatalogView
+from memory_assets.stores.chroma_files import were_set_aside
 
 VERSIONS_FILE = "versions.json"
 """What the last process that made anything was made of (`pipeline/versions.py`)."""
@@ -170,7 +171,7 @@ def _archive(view: CatalogView) -> dict[str, Any]:
 
 def _chroma(data_dir: Path, url: str | None) -> dict[str, Any]:
     if url:
-        return {"url": url, "state": "remote", "bytes": 0}
+        return {"url": url, "state": "remote", "bytes": 0, "set_aside": []}
     endpoint = None
     if (data_dir / "chroma.endpoint.json").exists():
         from memory_assets.stores import chroma_server
@@ -180,6 +181,7 @@ def _chroma(data_dir: Path, url: str | None) -> dict[str, Any]:
         "url": endpoint.url if endpoint else None,
         "state": "running" if endpoint else "stopped",
         "bytes": _size(data_dir / "chroma"),
+        "set_aside": [str(path) for path in were_set_aside(data_dir)],
     }
 
 

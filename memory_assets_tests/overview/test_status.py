@@ -16,6 +16,7 @@ from memory_assets.overview import Where, quick_where, status, where_of
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.scan import find_sources, scan_project
 from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.chroma_files import set_aside
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 LINE = b'{"type":"mode","mode":"plan"}\n'
@@ -118,3 +119,13 @@ def test_a_memory_that_is_not_there_has_a_status_of_nothing(tmp_path: Path) -> N
     current = status(Where(tmp_path / "none", {}))
     assert current["agents"] == {} and current["runs"] == {}
     assert not (tmp_path / "none").exists()
+
+
+def test_a_chroma_that_was_set_aside_is_named(sample_settings: Settings) -> None:
+    """Where the damaged files lie, until somebody deletes them."""
+    Components(sample_settings).catalog.close()
+    assert status(where_of(sample_settings))["chroma"]["set_aside"] == []
+    damaged = sample_settings.data_dir / "chroma"
+    damaged.mkdir(parents=True)
+    target = set_aside(damaged, "its index ends too early")
+    assert status(where_of(sample_settings))["chroma"]["set_aside"] == [str(target)]
