@@ -18,8 +18,18 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the live tests first: they wait for minutes while other workers go on."""
-    items.sort(key=lambda item: "test_live_dagster" not in item.nodeid)
+    """Start long files first, so that no worker is left with one when the others are done: the
+    live tests, whole ingests, crashes and stages; what is quick fills the end."""
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    folder = item.path.parent.name
+    if folder in ("reliability", "pipeline", "recall"):
+        return 2
+    if folder == "memory_assets_tests":
+        return 0 if item.path.name == "test_live_dagster.py" else 1
+    return 3
 
 
 def bench_data_dir() -> Path:
