@@ -152,10 +152,14 @@ class SessionValues:
 
 
 def _parts(rule: str, value: str) -> Iterator[str]:
-    """Yield the core of a value and, of one that has many lines, its long lines."""
+    """Yield the core of a value, also without base64's padding, and the long lines of one
+    that has many."""
     trimmed = core(rule, value)
     if may_propagate(trimmed):
         yield trimmed
+    unpadded = trimmed.rstrip("=")
+    if unpadded != trimmed and len(unpadded) >= _ANYWHERE and may_propagate(unpadded):
+        yield unpadded
     if "\n" in trimmed or "\\n" in trimmed:
         for line in re.split(r"\n|\\n|\\r", trimmed):
             part = line.strip()

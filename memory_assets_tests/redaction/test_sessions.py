@@ -200,6 +200,14 @@ def test_the_core_of_a_value() -> None:
     assert core("assigned-password", "'Tr0ub4dor',") == "Tr0ub4dor"
 
 
+def test_a_value_goes_without_its_padding_too(redactor: Redactor, fake: Fake) -> None:
+    """`x==` was told; `x` stands elsewhere, and `x==` goes whole."""
+    value = fake("{b:40}")
+    told, bare, padded = texts(redactor, f"capella_api_secret = '{value}=='", value, f"<{value}==>")
+    assert value not in told + bare + padded
+    assert "=" not in padded
+
+
 def test_lines_of_a_key_go_by_themselves(redactor: Redactor, fake: Fake) -> None:
     """A line of a private key that is quoted alone goes as well."""
     lines = [fake("{b:64}", number) for number in range(4)]
