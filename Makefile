@@ -5,13 +5,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: ingest test dev check bench lock clean
+.PHONY: ingest test test-long dev check bench lock clean
 
 ingest: $(READY)
 	@$(BIN)/memory ingest
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# What takes half a minute a test and is left out of the former.
+test-long: $(READY)
+	$(BIN)/python -m pytest -m long
 
 dev: $(READY)
 	@$(BIN)/memory dev

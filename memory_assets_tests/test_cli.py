@@ -184,6 +184,7 @@ def test_asking_an_empty_memory_says_what_to_run(empty: Cli) -> None:
         assert "memory ingest" in refused.stderr
 
 
+@pytest.mark.long
 def test_limit_takes_that_many_files_and_the_next_ingest_the_rest(empty: Cli) -> None:
     """--limit 2 reads two files; afterwards everything is taken in. Without vectors, which
     change nothing about it."""

@@ -184,6 +184,7 @@ def test_a_backfill_from_the_page_runs_the_chosen_projects(watched: Dagster) -> 
     assert sorted(filter(None, started)) == chosen
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_backfill_from_the_command_line_runs_every_project(watched: Dagster) -> None:
     """`dagster job backfill` over all partitions of the job."""

@@ -39,6 +39,7 @@ _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token|apikey|api-key)[ \t]+")
 _QUOTES = "\"'`\\ \t\r\n"
 _TAIL = ".,;:)]}>"
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]")
+_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 _WORDS = re.compile(r"[A-Za-z]+(?:[-_. ]+[A-Za-z]+)*")
 
 
@@ -171,9 +172,9 @@ def _is_whole_word(text: str, start: int, end: int) -> bool:
     after = text[end : end + 1]
     if after.isalnum() or after == "_":
         return False
-    before = text[max(start - 2, 0) : start]
+    before = text[max(start - 3, 0) : start]
     if before[-1:].isalnum() or before[-1:] == "_":
-        return before[:1] == "\\" and before[1:] in ("n", "r", "t")
+        return before[-2:] in ("\\n", "\\r", "\\t") or bool(_ESCAPED.fullmatch(before))
     return True
 
 

@@ -76,6 +76,7 @@ def _says(done: subprocess.CompletedProcess[str], *words: str) -> None:
         assert word in said
 
 
+@pytest.mark.long
 def test_a_full_disk_is_told_and_the_next_ingest_completes(subject: Any, small_disk: Path) -> None:
     """3 MB are not enough; with more, a plain re-run takes everything in. Then the disk is
     made read-only: an ingest is refused, nothing changes."""
