@@ -13,9 +13,11 @@ ingest: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-# What takes half a minute a test and is left out of the former.
+# What takes half a minute a test and is left out of the former; and property tests on
+# examples that are new each time.
 test-long: $(READY)
 	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=seeking
 
 dev: $(READY)
 	@$(BIN)/memory dev

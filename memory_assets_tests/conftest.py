@@ -9,11 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores import chroma_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# The same examples in every run of `make test`; `make test-long` looks for new ones.
+hypothesis_settings.register_profile("steady", derandomize=True)
+hypothesis_settings.register_profile("seeking", derandomize=False)
+hypothesis_settings.load_profile("steady")
 
 
 @pytest.hookimpl(trylast=True)

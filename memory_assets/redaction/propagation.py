@@ -40,6 +40,7 @@ _QUOTES = "\"'`\\ \t\r\n"
 _TAIL = ".,;:)]}>"
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]")
 _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
+_PREFIXED = re.compile(r"(?i)(?:api|key|token|secret)[-_]([a-z0-9]{32,})")
 _WORDS = re.compile(r"[A-Za-z]+(?:[-_. ]+[A-Za-z]+)*")
 
 
@@ -153,11 +154,17 @@ class SessionValues:
 
 
 def _parts(rule: str, value: str) -> Iterator[str]:
-    """Yield the core of a value, also without base64's padding, and the long lines of one
-    that has many."""
+    """Yield the core of a value, also without base64's padding or a vendor's prefix
+    (`key-`), the user of credentials that is itself a key (`-u KEY:`), and the long lines
+    of a value that has many."""
     trimmed = core(rule, value)
     if may_propagate(trimmed):
         yield trimmed
+    if prefixed := _PREFIXED.fullmatch(trimmed):
+        yield prefixed[1]
+    user = value.strip(_QUOTES).partition(":")[0]
+    if rule == "curl-user" and values.is_random(user) and may_propagate(user):
+        yield user
     unpadded = trimmed.rstrip("=")
     if unpadded != trimmed and len(unpadded) >= _ANYWHERE and may_propagate(unpadded):
         yield unpadded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import lzma
 import os
@@ -99,16 +100,18 @@ def _record(text: str, seq: int) -> Record:
     )
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.data())
-def test_a_secret_found_once_is_gone_from_its_session(caught: Items, data: st.DataObject) -> None:
-    """Whatever the context, whichever record came first: no plain form is left, and the
-    result is at rest."""
-    told, secret = caught[data.draw(st.integers(0, len(caught) - 1))]
-    names = data.draw(st.lists(st.sampled_from(sorted(CONTEXTS)), min_size=1, max_size=4))
-    given_texts = [CONTEXTS[name](secret) for name in names]
-    place = data.draw(st.integers(0, len(given_texts)))
-    given_texts.insert(place, told)
+def _assert_gone(secret: str, text: str) -> None:
+    for spelled in (secret, json.dumps(secret)[1:-1], quote(secret, safe="")):
+        assert spelled not in text
+    for run in text.split():
+        assert _base64(secret)[:-4] not in run
+    assert REDACTOR.redact(text).text == text
+
+
+def _redacted(told: str, secret: str, others: list[str], place: int) -> list[str]:
+    """Return what a session's records become that hold a telling text among others; nothing
+    where the secret is not found, or is not one that goes wherever it stands."""
+    given_texts = [*others[:place], told, *others[place:]]
     session = REDACTOR.session("s")
     first = [
         session.redact_record(_record(text, seq), project="p", project_root="/r")
@@ -116,15 +119,34 @@ def test_a_secret_found_once_is_gone_from_its_session(caught: Items, data: st.Da
     ]
     own = core("", secret)
     if own in first[place].record.text or not may_propagate(own) or len(own) < 12:
-        return
-    for redaction in (session.propagate(redaction) for redaction in first):
-        text = str(redaction.record.text)
-        for spelled in (secret, json.dumps(secret)[1:-1], quote(secret, safe="")):
-            assert spelled not in text
-        for run in text.split():
-            assert _base64(secret)[:-4] not in run
-        assert REDACTOR.redact(text).text == text
-        assert session.propagate(redaction) is redaction
+        return []
+    done = [session.propagate(redaction) for redaction in first]
+    assert [session.propagate(redaction) for redaction in done] == done
+    return [str(redaction.record.text) for redaction in done]
+
+
+def test_a_secret_found_once_is_gone_from_every_context(caught: Items) -> None:
+    """Every labelled secret, each in five contexts, which take turns: no plain form is left."""
+    gone = 0
+    turns = itertools.cycle(sorted(CONTEXTS))
+    for told, secret in caught:
+        others = [CONTEXTS[next(turns)](secret) for _ in range(5)]
+        done = _redacted(told, secret, others, 0)
+        gone += bool(done)
+        for text in done:
+            _assert_gone(secret, text)
+    assert gone > 1_000
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_secret_goes_from_records_before_it_too(caught: Items, data: st.DataObject) -> None:
+    """Whatever the contexts, whichever record came first, the result is at rest."""
+    told, secret = caught[data.draw(st.integers(0, len(caught) - 1))]
+    names = data.draw(st.lists(st.sampled_from(sorted(CONTEXTS)), min_size=1, max_size=4))
+    place = data.draw(st.integers(0, len(names)))
+    for text in _redacted(told, secret, [CONTEXTS[name](secret) for name in names], place):
+        _assert_gone(secret, text)
 
 
 @settings(max_examples=150, deadline=None)

@@ -208,6 +208,20 @@ def test_a_value_goes_without_its_padding_too(redactor: Redactor, fake: Fake) ->
     assert "=" not in padded
 
 
+def test_the_user_of_credentials_goes_where_it_is_a_key(redactor: Redactor, fake: Fake) -> None:
+    """`curl -u KEY:` names a key; `curl -u deploy:PASSWORD` a person."""
+    key, password = fake("{b:32}"), fake("{b:24}", 2)
+    told = f"curl -u {key}:{password} https://a.example"
+    assert key not in "".join(texts(redactor, told, key))
+    assert texts(redactor, f"curl -u deploy:{password} https://a.example", "deploy")[1] == "deploy"
+
+
+def test_a_value_goes_without_its_vendors_prefix_too(redactor: Redactor, fake: Fake) -> None:
+    """`key-x` was told; `x` stands elsewhere."""
+    value = fake("{h:32}")
+    assert value not in "".join(texts(redactor, f"mailgun_api_key = 'key-{value}'", f"of {value}"))
+
+
 def test_lines_of_a_key_go_by_themselves(redactor: Redactor, fake: Fake) -> None:
     """A line of a private key that is quoted alone goes as well."""
     lines = [fake("{b:64}", number) for number in range(4)]
