@@ -1,17 +1,20 @@
-"""Readers, a writer that never stops and rebuilds, side by side, for minutes.
+"""Readers, the watcher, a backfill and rebuilds, side by side, for minutes.
 
     python benchmarks/soak.py [--minutes 10] [--readers 4]
 
-The writer appends a turn to a session and runs `memory ingest`, again and again; the
-rebuilder runs `memory rebuild` all the time; each reader is a process that holds one
-`open_memory()` and searches. Every half minute a reader is killed with -9 and replaced.
-At the end: no command failed, no search failed, as many of our processes as at the start,
-memory of the server bounded, and `memory verify` finds nothing. Exits with 1 otherwise.
+A session grows by a turn every few seconds, which `memory ingest --watch` takes in; a
+backfill (`memory ingest --full`) and `memory rebuild` run in turn all the time; each reader
+is a process that holds one `open_memory()` and searches. Every half minute a reader is
+killed with -9 and replaced. At the end: no command failed, no search failed, one Chroma
+server, as many processes as at the start, and once all is stopped `memory verify` finds
+nothing. Exits with 1 otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -30,7 +33,8 @@ from memory_assets.recall import open_memory
 memory = open_memory()
 while True:
     for query in ("where is the ledger", "why did the build fail"):
-        assert memory.search(query, kinds=("sessions", "prompts"), mode="semantic", n=10).hits
+        for mode in ("semantic", "hybrid"):
+            assert memory.search(query, kinds=("sessions", "prompts"), mode=mode, n=10).hits
     time.sleep(0.2)
 """
 
@@ -51,23 +55,28 @@ class Soak:
         }
         (directory / "home").mkdir()
         self.turns = 0
+        self._said: dict[int, Path] = {}
         self.failures: list[str] = []
 
-    def memory(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start a `memory` command."""
-        return subprocess.Popen(
-            [str(Path(sys.executable).parent / "memory"), *arguments],
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+    def memory(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start a `memory` command; what it says goes to a file, which never fills up."""
+        said = self.directory / f"said by {' '.join(arguments)}.txt"
+        with said.open("ab") as file:
+            command = subprocess.Popen(
+                [str(Path(sys.executable).parent / "memory"), *arguments],
+                env=self.environment,
+                stdout=file,
+                stderr=file,
+            )
+        self._said[command.pid] = said
+        return command
 
-    def finish(self, command: subprocess.Popen[str]) -> None:
+    def finish(self, command: subprocess.Popen[bytes]) -> None:
         """Wait for a command, and note what it said if it failed."""
-        said, _ = command.communicate()
-        if command.returncode:
-            self.failures.append(f"{command.args}: {said[-300:]}")
+        code = command.wait()
+        said = self._said.pop(command.pid)
+        if code:
+            self.failures.append(f"exit code {code}, {said.name}: {said.read_text()[-400:]}")
 
     def reader(self) -> subprocess.Popen[str]:
         """Start a process that searches until it is killed."""
@@ -98,54 +107,86 @@ class Soak:
                 }
                 file.write(json.dumps(record) + "\n")
 
+    def processes(self) -> list[psutil.Process]:
+        """All processes that work on this memory."""
+        mine = str(self.directory)
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.environ().get("MEMORY_DATA_DIR", "").startswith(mine):
+                    found.append(process)
+        return found
+
     def servers(self) -> list[psutil.Process]:
         """The Chroma servers of this memory."""
-        mine = str(self.directory / "data")
-        return [
-            process
-            for process in psutil.process_iter(["cmdline"])
-            if "memory_assets.stores.chroma_server" in (process.info["cmdline"] or [])
-            and mine in process.info["cmdline"]
-        ]
+        name = "memory_assets.stores.chroma_server"
+        return [process for process in self.processes() if name in process.cmdline()]
 
 
 def run(soak: Soak, minutes: float, readers: int) -> None:
     """Soak, print a line every half minute, and note failures."""
     soak.finish(soak.memory("ingest"))
+    watcher = soak.memory("ingest", "--watch")
     reading = [soak.reader() for _ in range(readers)]
-    deadline, next_line, ingests, rebuilds = time.monotonic() + 60 * minutes, 0.0, 0, 0
-    writer, rebuilder = soak.memory("ingest"), soak.memory("rebuild")
-    while time.monotonic() < deadline:
+    works = itertools.cycle((("ingest", "--full"), ("rebuild",)))
+    begin = time.monotonic()
+    next_line = next_turn = begin
+    rounds, work = 0, soak.memory(*next(works))
+    while time.monotonic() < begin + 60 * minutes:
         time.sleep(0.2)
-        if writer.poll() is not None:
-            soak.finish(writer)
-            ingests += 1
+        if time.monotonic() > next_turn:
+            next_turn = time.monotonic() + 5
             soak.append_turn()
-            writer = soak.memory("ingest")
-        if rebuilder.poll() is not None:
-            soak.finish(rebuilder)
-            rebuilds += 1
-            rebuilder = soak.memory("rebuild")
-        for each in reading:
+        if work.poll() is not None:
+            soak.finish(work)
+            rounds += 1
+            work = soak.memory(*next(works))
+        for number, each in enumerate(reading):
             if each.poll() is not None and each.stderr is not None:
                 soak.failures.append(f"a reader ended: {each.stderr.read()[-300:]}")
-                reading[reading.index(each)] = soak.reader()
+                reading[number] = soak.reader()
+        if watcher.poll() is not None:
+            soak.finish(watcher)
+            soak.failures.append("the watcher ended")
+            watcher = soak.memory("ingest", "--watch")
         if time.monotonic() > next_line:
             next_line = time.monotonic() + 30
-            sizes = [process.memory_info().rss >> 20 for process in soak.servers()]
-            print(f"{ingests} ingests, {rebuilds} rebuilds, servers {sizes} MB", flush=True)
+            _print_line(soak, time.monotonic() - begin, rounds)
             reading[0].kill()
             reading[0].wait()
             reading[0] = soak.reader()
-    for command in (writer, rebuilder):
-        soak.finish(command)
+    soak.finish(work)
+    _print_line(soak, time.monotonic() - begin, rounds)
+    if len(soak.servers()) > 1:
+        soak.failures.append(f"{len(soak.servers())} Chroma servers")
+    _stop(soak, watcher, reading)
     soak.finish(soak.memory("ingest"))
     soak.finish(soak.memory("verify"))
+
+
+def _print_line(soak: Soak, seconds: float, rounds: int) -> None:
+    processes = soak.processes()
+    held = sum(process.memory_info().rss for process in processes) >> 20
+    sizes = [process.memory_info().rss >> 20 for process in soak.servers()]
+    print(
+        f"{seconds:4.0f} s: {soak.turns} turns, {rounds} backfills and rebuilds, "
+        f"{len(processes)} processes with {held} MB, Chroma's server {sizes} MB",
+        flush=True,
+    )
+
+
+def _stop(
+    soak: Soak, watcher: subprocess.Popen[bytes], reading: list[subprocess.Popen[str]]
+) -> None:
+    """Stop the readers and the watcher, and note what is left besides Chroma's server."""
+    watcher.terminate()
+    soak.finish(watcher)
     for each in reading:
         each.kill()
         each.wait()
-    if len(soak.servers()) > 1:
-        soak.failures.append(f"{len(soak.servers())} Chroma servers")
+    left = set(soak.processes()) - set(soak.servers())
+    if left:
+        soak.failures.append(f"still running: {[process.cmdline() for process in left]}")
 
 
 def main() -> None:
