@@ -10,6 +10,8 @@ READY := .venv/.ready
 ingest: $(READY)
 	@$(BIN)/memory ingest
 
+# The tests start many processes: what one of them compiles, the next need not.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 

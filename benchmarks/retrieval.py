@@ -1,6 +1,6 @@
 """What a search finds, through the real pipeline, beside simpler ways to search.
 
-    python benchmarks/retrieval.py [--sets locomo cosqa scifact real] [--work DIR]
+    python benchmarks/retrieval.py [--sets locomo cosqa scifact real] [--documents N] [--work DIR]
 
 The labelled sets of the evaluation data are written as Claude Code transcripts (a message
 a record, a document a session of one prompt), taken in by `memory ingest`, and asked
@@ -9,8 +9,9 @@ through `open_memory().search`, each of LoCoMo's conversations as a project of i
 three modes: plain BM25 (k1 1.2, b .75, no stemming), raw MiniLM in Chroma, and grep (turns
 by how many of the question's words they contain). docs/retrieval.md discusses the output.
 
-The first run embeds some 12,000 passages (half an hour on two cores); `--work` keeps the
-memories for later runs.
+The first run takes in 11,000 documents and embeds some 12,000 passages, an hour on two cores;
+`--work` keeps the memories for later runs. `--documents N` takes the first N documents of cosqa
+and scifact alone, and the questions that they answer.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from memory_assets.stores.vectors import sessions_collection
 HERE = Path(__file__).resolve().parent
 DEPTH = 50
 Ranker = Callable[[str, "str | None"], list[str]]
+Prepare = Callable[[Path, "int | None"], "tuple[Memory, Labelled]"]
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,15 @@ def main() -> None:
     """Print a table a set."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--sets", nargs="*", default=["locomo", "cosqa", "scifact", "real"])
+    parser.add_argument("--documents", type=int, help="only so many of cosqa and scifact")
     parser.add_argument("--work", type=Path, help="directory to keep the memories in")
     parser.add_argument("--rankers", nargs="*", default=[], help="only these rows")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
         for name in options.sets:
-            memory, labelled = PREPARED[name](work / name)
+            place = f"{name}-{options.documents}" if options.documents else name
+            memory, labelled = PREPARED[name](work / place, options.documents)
             try:
                 report(name, memory, labelled, options.rankers)
             finally:
@@ -239,7 +243,7 @@ def write_session(path: Path, messages: Iterable[tuple[str, str, str, datetime]]
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
 
 
-def locomo(work: Path) -> tuple[Memory, Labelled]:
+def locomo(work: Path, _: int | None) -> tuple[Memory, Labelled]:
     """Return LoCoMo's conversations as a memory, a project each; units are messages."""
     data = _retrieval_data(work) / "locomo_dev"
     projects = work / "claude" / "projects"
@@ -273,14 +277,16 @@ def locomo(work: Path) -> tuple[Memory, Labelled]:
     return memory, Labelled(questions, dict(_records_of_turns(memory)))
 
 
-def documents(name: str) -> Callable[[Path], tuple[Memory, Labelled]]:
+def documents(name: str) -> Prepare:
     """Return what prepares a set of documents: each the one prompt of a session."""
 
-    def prepared(work: Path) -> tuple[Memory, Labelled]:
+    def prepared(work: Path, most: int | None) -> tuple[Memory, Labelled]:
         data = _retrieval_data(work) / name
         projects = work / "claude" / "projects"
         moment = datetime(2025, 1, 1, tzinfo=UTC)
-        for item in _lines(data / "corpus.jsonl"):
+        corpus = _lines(data / "corpus.jsonl")[:most]
+        known = {item["_id"] for item in corpus}
+        for item in corpus:
             path = projects / "-documents" / f"document.{item['_id']}.jsonl"
             if not path.exists():
                 write_session(path, [(item["_id"], "user", item["text"], moment)])
@@ -288,13 +294,14 @@ def documents(name: str) -> Callable[[Path], tuple[Memory, Labelled]]:
         questions = [
             Question(item["text"], None, frozenset(item["relevant"]))
             for item in _lines(data / "queries.jsonl")
+            if known.issuperset(item["relevant"])
         ]
         return memory, Labelled(questions, dict(_records_of_turns(memory)))
 
     return prepared
 
 
-def real(work: Path) -> tuple[Memory, Labelled]:
+def real(work: Path, _: int | None) -> tuple[Memory, Labelled]:
     """Return the real sessions as a memory; units are turns, any of which answers."""
     homes = work / "homes"
     if not homes.exists():
@@ -343,7 +350,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.open(encoding="utf-8")]
 
 
-PREPARED: Mapping[str, Callable[[Path], tuple[Memory, Labelled]]] = {
+PREPARED: Mapping[str, Prepare] = {
     "locomo": locomo,
     "cosqa": documents("cosqa_dev"),
     "scifact": documents("scifact_train"),

@@ -14,16 +14,25 @@ from memory_assets.assets.collections import (
 )
 from memory_assets.assets.keyword_index import keyword_index
 from memory_assets.assets.known_secrets import known_secrets
+from memory_assets.assets.memory_status import memory_status
 from memory_assets.assets.observations import observations
 from memory_assets.assets.raw_sessions import raw_sessions
 from memory_assets.assets.redacted_records import redacted_records
 from memory_assets.assets.redaction_audit import redaction_audit
+from memory_assets.assets.retained_sessions import retained_sessions
 from memory_assets.assets.session_commits import session_commits
 from memory_assets.assets.session_summaries import session_summaries
 from memory_assets.assets.turn_chunks import turn_chunks
 from memory_assets.assets.turn_embeddings import turn_embeddings
 from memory_assets.assets.user_prompts import user_prompts
-from memory_assets.jobs import ingest_project, recheck_known_secrets
+from memory_assets.jobs import (
+    apply_retention,
+    ingest_project,
+    recheck_known_secrets,
+    report_status,
+    retention_schedule,
+    status_schedule,
+)
 from memory_assets.resources import MemoryResource
 from memory_assets.sensors import projects_directory_sensor
 
@@ -52,8 +61,9 @@ def build_defs(
 ) -> dg.Definitions:
     """Return the whole graph; `resources` and `loggers` replace the default ones by name."""
     return dg.Definitions(
-        assets=[*ASSETS, known_secrets],
-        jobs=[ingest_project, recheck_known_secrets],
+        assets=[*ASSETS, known_secrets, retained_sessions, memory_status],
+        jobs=[ingest_project, recheck_known_secrets, apply_retention, report_status],
+        schedules=[retention_schedule, status_schedule],
         sensors=[projects_directory_sensor],
         resources={"memory": MemoryResource(), **(resources or {})},
         executor=dg.in_process_executor,

@@ -12,6 +12,7 @@ from pathlib import Path
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 SAMPLE_DIR = PROJECT_ROOT / "data" / "sample"
 KNOWN_AGENTS = ("claude-code", "codex", "pi")
+NO_EMBEDDER = "none"
 
 
 def transcript_roots(explicit: Mapping[str, Path | None], agents: Sequence[str]) -> dict[str, Path]:

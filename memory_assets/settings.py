@@ -23,6 +23,7 @@ from pydantic_settings import (
 from memory_assets.errors import ConfigurationError
 from memory_assets.places import (
     KNOWN_AGENTS,
+    NO_EMBEDDER,
     PROJECT_ROOT,
     SAMPLE_DIR,
     sample_roots,
@@ -31,13 +32,13 @@ from memory_assets.places import (
 
 __all__ = [
     "KNOWN_AGENTS",
+    "NO_EMBEDDER",
     "PROJECT_ROOT",
     "SAMPLE_DIR",
     "Settings",
     "load_settings",
     "sample_roots",
 ]
-NO_EMBEDDER = "none"
 PERSONAL_DATA = ("home-directory", "email", "phone", "ipv4")
 
 
@@ -104,6 +105,11 @@ class Settings(BaseSettings):
     ingest_workers: int | None = Field(
         None, gt=0, description="Processes of `memory ingest`; unset: one a CPU, if worth it."
     )
+    retention: int | None = Field(
+        None,
+        ge=1,
+        description="Days after which a session keeps its prompts and summary only; `all`: never.",
+    )
     sensor_runs_per_tick: int = Field(20, gt=0, description="Runs a sensor tick may request.")
     sensor_seconds_per_tick: float = Field(20.0, gt=0, description="Time a sensor tick may take.")
     watch_sweep_seconds: float = Field(
@@ -116,6 +122,18 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("retention", mode="before")
+    @classmethod
+    def _days(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if value.strip().lower() == "all":
+            return None
+        days = value.strip().lower().removesuffix("d")
+        if not (days.isascii() and days.isdigit()):
+            raise ValueError("say `all`, or a number of days such as 365d")
+        return int(days)
 
     @field_validator("agents")
     @classmethod

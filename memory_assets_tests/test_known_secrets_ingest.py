@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from memory_assets.entrypoints.exit_codes import FINE
 from memory_assets.entrypoints.ingest_command import ingest_once
 from memory_assets.pipeline.components import Components
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores import chroma_server
 from memory_assets.stores.schemas import REDACTED_RECORDS, TABLES
 
 BARE = "hK4" + "wMz8Qp2Vt6Xc9Bn3Lf7Gs5"
@@ -41,21 +39,19 @@ def _say(root: Path, project: str, *texts: str) -> None:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
-    """Two projects; the first one holds the value bare."""
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Two projects; the first one holds the value bare. No vectors: they hold no text."""
     mill, oven = SESSIONS
     _say(tmp_path / "projects", mill, f"what is {BARE}?", f"I do not know {BARE}.")
     _say(tmp_path / "projects", oven, "is the oven on?", "It is.")
     for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR"):
         monkeypatch.setenv(name, "to be put back")
     monkeypatch.delenv("MEMORY_DATA_DIR")
-    made = load_settings(
+    return load_settings(
         data_dir=tmp_path / "memory",
         projects_dir=tmp_path / "projects",
-        chroma_idle_seconds=60.0,
+        embedder="none",
     )
-    yield made
-    chroma_server.stop(made.data_dir)
 
 
 def _ingest(settings: Settings) -> int:

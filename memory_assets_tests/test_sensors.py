@@ -11,23 +11,27 @@ import dagster as dg
 import pytest
 
 from memory_assets import sensors
-from memory_assets.definitions import build_defs
-from memory_assets.jobs import INGEST_JOB, RECHECK_JOB
+from memory_assets.jobs import RECHECK_JOB
 from memory_assets.partitions import add_keys
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.recheck import mark_holders
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings
+from memory_assets_tests.pipeline.conftest import STAGES
 
 PROJECTS = [
     "-Users-jonas-work-tidepool-web",
     "-home-mara-code-harbor-api",
     "-home-mara-code-lantern",
 ]
-QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+STAGES_WITHOUT_VECTORS = [
+    name for name in STAGES if not name.endswith(("_embeddings", "_collection"))
+]
 
 
 @pytest.fixture
 def without_vectors(sample_settings: Settings) -> Settings:
-    """For what is not about vectors: the runs take a third of the time without them."""
+    """For what is ingested here, without vectors."""
     return sample_settings.model_copy(update={"embedder": "none"})
 
 
@@ -58,16 +62,15 @@ def _tick(
 
 
 def _ingest(settings: Settings, instance: dg.DagsterInstance, project: str) -> None:
+    """What a run does, as the ledger sees it; the sensor looks at that and at no run."""
     add_keys(instance, [project])
-    job = build_defs({"memory": MemoryResource.of(settings)}).resolve_job_def(INGEST_JOB)
-    assert job.execute_in_process(
-        instance=instance, partition_key=project, run_config=QUIET
-    ).success
+    components = Components(settings)
+    for stage in STAGES_WITHOUT_VECTORS:
+        STAGES[stage](components, project)
 
 
-def _search(settings: Settings, instance: dg.DagsterInstance) -> None:
-    job = build_defs({"memory": MemoryResource.of(settings)}).resolve_job_def(RECHECK_JOB)
-    assert job.execute_in_process(instance=instance, run_config=QUIET).success
+def _search(settings: Settings) -> None:
+    mark_holders(Components(settings))
 
 
 def test_new_projects_become_partitions_and_get_a_run(
@@ -94,7 +97,7 @@ def test_only_the_project_of_a_changed_file_gets_a_run(
     a vanished file wakes nobody twice."""
     for project in PROJECTS:
         _ingest(without_vectors, instance, project)
-    _search(without_vectors, instance)
+    _search(without_vectors)
     requests, _, cursor = _tick(without_vectors, instance)
     assert requests == []
     changed = sample_roots["claude"] / PROJECTS[0]
@@ -124,7 +127,7 @@ def test_when_all_is_at_rest_the_search_for_new_secrets_is_asked_for_once(
     again, _, cursor = _tick(without_vectors, instance, cursor)
     assert [request.job_name for request in first] == [RECHECK_JOB]
     assert [request.run_key for request in again] == [first[0].run_key]
-    _search(without_vectors, instance)
+    _search(without_vectors)
     assert _tick(without_vectors, instance, cursor)[0] == []
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_assets.embedding.base import Embedder
+from memory_assets.embedding.lean_graph import lean
 from memory_assets.embedding.weights import MINILM_INT8_WEIGHTS, read_packaged
 from memory_assets.embedding.word_pieces import WordPieces, load_word_pieces
 from memory_assets.errors import EmbedderUnavailable
@@ -128,7 +129,7 @@ def _start_session(weights: bytes) -> InferenceSession:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     session: InferenceSession = onnxruntime.InferenceSession(
-        weights, options, providers=["CPUExecutionProvider"]
+        lean(weights), options, providers=["CPUExecutionProvider"]
     )
     return session
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,18 +38,29 @@ def read_packaged(file: PackagedFile) -> bytes:
     """
     remedy = f"pip install --force-reinstall {file.package}=={file.version}"
     try:
-        distribution = importlib.metadata.distribution(file.package)
-        content = Path(str(distribution.locate_file(file.path))).read_bytes()
-    except importlib.metadata.PackageNotFoundError:
-        raise EmbedderUnavailable(
-            f"the embedding model is not installed: pip install {file.package}=={file.version}"
-        ) from None
+        content = _located(file).read_bytes()
     except OSError as error:
         raise EmbedderUnavailable(
             f"cannot read {file.path} of package {file.package} ({error.strerror}): {remedy}"
         ) from error
     verify(content, file.sha256, f"{file.path} of package {file.package}", remedy)
     return content
+
+
+def _located(file: PackagedFile) -> Path:
+    """Return where the file is. Looked for where Python looks first: asking the packages'
+    metadata takes longer than reading the model, and the hash decides in any case."""
+    for directory in sys.path:
+        if (path := Path(directory, file.path)).is_file():
+            return path
+    from importlib import metadata
+
+    try:
+        return Path(str(metadata.distribution(file.package).locate_file(file.path)))
+    except metadata.PackageNotFoundError:
+        raise EmbedderUnavailable(
+            f"the embedding model is not installed: pip install {file.package}=={file.version}"
+        ) from None
 
 
 def verify(content: bytes, sha256: str, name: str, remedy: str) -> None:

@@ -6,7 +6,7 @@ the package with the weights has none. Settings follow the model's tokenizer.jso
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 
 from tokenizers import AddedToken, Tokenizer
 from tokenizers.models import WordPiece
@@ -51,7 +51,7 @@ def load_word_pieces() -> WordPieces:
         EmbedderUnavailable: this package's vocabulary is missing or altered.
     """
     try:
-        content = files("memory_assets.embedding").joinpath("vocab.txt").read_bytes()
+        content = Path(__file__).with_name("vocab.txt").read_bytes()
     except OSError as error:
         raise EmbedderUnavailable("vocab.txt is missing: reinstall memory-assets") from error
     verify(content, VOCABULARY_SHA256, "vocab.txt", "reinstall memory-assets")

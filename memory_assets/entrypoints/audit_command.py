@@ -13,7 +13,7 @@ from memory_assets.recall.audit import Audit, audit
 from memory_assets.recall.tag_holders import TagAudit, is_tag, tag_holders
 
 _LISTED = 20
-_GOOD = frozenset({"present", "unchanged", "grown"})
+_GOOD = frozenset({"present", "none", "unchanged", "grown"})
 
 
 def print_audit(any_id: str, *, as_json: bool) -> bool:
@@ -59,7 +59,7 @@ def _print_audit(found: Audit) -> None:
         f"[bold]{escaped(found.id)}[/bold]  {found.kind}  {found.agent}  {escaped(found.project)}"
     )
     for row in found.rows:
-        good = row["document"] == "present" and row["hash_matches"]
+        good = row["document"] in ("present", "none") and row["hash_matches"]
         console.print(
             f"\n[bold]Chroma[/bold] {escaped(row['collection'] or '-')}: "
             f"{_state(row['document'])} {escaped(row['reason'])}\n"

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from memory_assets.entrypoints import exit_codes, rendering
-from memory_assets.settings import load_settings
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON, a stable contract.")]
 _MOST_LINES = 3
@@ -41,6 +40,7 @@ def link(
     from memory_assets.pipeline.components import Components
     from memory_assets.recall import open_memory
     from memory_assets.recall.timeline_anchor import find_session
+    from memory_assets.settings import load_settings
 
     _, session_id = find_session(open_memory(), session)
     made = link_commit(Components(load_settings()), session_id, commit, Path.cwd())

@@ -9,8 +9,6 @@ import typer
 
 from memory_assets.entrypoints import exit_codes, rendering
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.settings import load_settings
-from memory_assets.stores import chroma_server
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -27,6 +25,7 @@ def rebuild(
     """
     from memory_assets.pipeline.components import Components
     from memory_assets.pipeline.rebuild import rebuild as rebuild_collections
+    from memory_assets.settings import load_settings
 
     components = Components(load_settings())
     if not components.exists:
@@ -57,9 +56,11 @@ def chroma(json: _Json = False) -> None:
     The local server stops when nobody has used it for MEMORY_CHROMA_IDLE_SECONDS, and takes
     the same port again when it starts.
     """
-    settings = load_settings()
-    from memory_assets.stores.opened import Stores  # late: it loads pyarrow
+    from memory_assets.settings import load_settings
+    from memory_assets.stores import chroma_server
+    from memory_assets.stores.opened import Stores
 
+    settings = load_settings()
     stores = Stores(
         settings.data_dir,
         chroma_url=settings.chroma_url,
@@ -67,7 +68,7 @@ def chroma(json: _Json = False) -> None:
     )
     url = settings.chroma_url
     if url is None:
-        if not chroma_server.has_files(stores.data_dir):
+        if not stores.has_chroma_files:
             raise NotFound(f"there is no Chroma in {stores.chroma_dir} yet; run `memory ingest`")
         url = chroma_server.ensure_running(stores.data_dir, settings.chroma_idle_seconds).url
     answer: dict[str, Any] = {"url": url, "collections": stores.vectors.names()}

@@ -7,9 +7,8 @@ others.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,12 +18,24 @@ from memory_assets.entrypoints import (
     chroma_commands,
     exit_codes,
     rendering,
+    retain_command,
     serving_commands,
     timeline_commands,
 )
-from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
-from memory_assets.settings import load_settings
-from memory_assets.stores import tombstones
+from memory_assets.entrypoints.failures import run_told
+from memory_assets.errors import ConfigurationError
+from memory_assets.overview import quick_where
+
+if TYPE_CHECKING:
+    from memory_assets.settings import Settings
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Return all settings. A search does with few, and pydantic takes longer than it."""
+    from memory_assets import settings
+
+    return settings.load_settings(**overrides)
+
 
 app = typer.Typer(
     name="memory",
@@ -39,24 +50,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON, a stable contra
 
 def main() -> None:
     """Run the command line; errors of ours become one line and an exit code."""
-    try:
-        app()
-    except ConfigurationError as error:
-        _fail(str(error), exit_codes.USAGE)
-    except NotFound as error:
-        _fail(str(error), exit_codes.NOTHING_FOUND)
-    except MemoryAssetsError as error:
-        _fail(str(error), exit_codes.ERROR)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(exit_codes.ERROR)
-    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
-        _fail(str(unexpected(error)), exit_codes.ERROR)
-
-
-def _fail(message: str, code: int) -> None:
-    rendering.open_console(stderr=True).print(f"[red]error[/red] {rendering.escaped(message)}")
-    sys.exit(code)
+    run_told(app)
 
 
 @app.callback(invoke_without_command=True)
@@ -67,11 +61,15 @@ def _root(
         typer.echo(__version__)
         raise typer.Exit
     rendering.show_notices()
-    settings = load_settings()
-    if tombstones.unfinished(settings.data_dir / tombstones.FILE_NAME):
-        from memory_assets.entrypoints.forget_command import complete_forgetting
+    where = quick_where()
+    path = (where.data_dir if where else load_settings().data_dir) / "forgotten.db"
+    if path.exists():
+        from memory_assets.stores import tombstones
 
-        complete_forgetting(settings)
+        if tombstones.unfinished(path):
+            from memory_assets.entrypoints.forget_command import complete_forgetting
+
+            complete_forgetting(load_settings())
 
 
 @app.command()
@@ -113,7 +111,7 @@ def ingest(
 def search(
     query: Annotated[str, typer.Argument(help="What you are looking for, in your own words.")],
     kind: Annotated[
-        str, typer.Option("--in", help="sessions, prompts, summaries or all.")
+        str, typer.Option("--in", help="sessions, prompts, summaries, observations or all.")
     ] = "sessions",
     mode: Annotated[str, typer.Option(help="hybrid, semantic or keyword.")] = "hybrid",
     project: Annotated[str | None, typer.Option(help="Only this project.")] = None,
@@ -121,7 +119,7 @@ def search(
     since: Annotated[str | None, typer.Option(help="Since 7d, 12h, 2w or a date.")] = None,
     until: Annotated[str | None, typer.Option(help="Before 7d, 12h, 2w ago or a date.")] = None,
     tool: Annotated[str | None, typer.Option(help="Turns that called this tool.")] = None,
-    file: Annotated[str | None, typer.Option(help="Turns that touched this path.")] = None,
+    file: Annotated[str | None, typer.Option(help="Turns or observations of this path.")] = None,
     session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
     recent: Annotated[
         bool, typer.Option("--recent", help="Only the last days; older hits are counted.")
@@ -130,38 +128,23 @@ def search(
     json: _Json = False,
 ) -> None:
     """Find the turns that answer a question."""
-    from memory_assets.recall import open_memory
-    from memory_assets.recall.request import parse_kinds, parse_time
+    from memory_assets.entrypoints.search_command import SearchArguments, run_search
 
-    answer = open_memory().search(
-        query,
-        kinds=parse_kinds(kind),
-        mode=mode,
-        project=project,
-        agent=agent,
-        since=parse_time(since) if since else None,
-        until=parse_time(until) if until else None,
-        tool=tool,
-        file=file,
-        n=n,
-        session=session,
-        recent=recent,
+    asked = SearchArguments(
+        query, kind, mode, project, agent, since, until, tool, file, session, recent, n, json
     )
-    if json:
-        rendering.print_json(answer.to_dict())
-    else:
-        rendering.print_answer(answer)
-    if not answer.hits:
-        raise typer.Exit(exit_codes.NOTHING_FOUND)
+    raise typer.Exit(run_search(asked))
 
 
 @app.command()
 def show(
-    id: Annotated[str, typer.Argument(help="A turn, prompt, summary or session id.")],
+    id: Annotated[
+        str, typer.Argument(help="A turn, prompt, summary, observation, commit or session id.")
+    ],
     around: Annotated[int, typer.Option(min=0, max=50, help="Turns before and after.")] = 0,
     json: _Json = False,
 ) -> None:
-    """Print a turn in full, or a session's summary."""
+    """Print a turn, an observation or a commit in full, or a session's summary."""
     from memory_assets.recall import open_memory
 
     rows = open_memory().show(id, around)
@@ -262,6 +245,7 @@ def forget(
 
 app.command()(blame_commands.blame)
 app.command()(blame_commands.link)
+app.command()(retain_command.retain)
 app.command()(chroma_commands.rebuild)
 app.command()(chroma_commands.chroma)
 app.command()(timeline_commands.timeline)

@@ -21,7 +21,7 @@ from memory_assets.entrypoints.dagster_home import (
     open_instance,
     this_process,
 )
-from memory_assets.jobs import INGEST_JOB, RECHECK_JOB
+from memory_assets.jobs import INGEST_JOB, RECHECK_JOB, RETENTION_JOB
 from memory_assets.partitions import add_keys, is_valid_key
 from memory_assets.pipeline.plan import ProjectPlan
 from memory_assets.resources import MemoryResource
@@ -125,16 +125,30 @@ def run_plans(
 def search_for_known_secrets(settings: Settings) -> str | None:
     """Search the sessions on record for secrets found since, in a run of its own; return
     the reason if it failed."""
+    return _run_over_all(settings, RECHECK_JOB)[0]
+
+
+def apply_retention(settings: Settings) -> tuple[str | None, dict[str, object]]:
+    """Let old sessions go down to their prompts and summaries, in a run of its own; return
+    the reason if it failed, and what it came to."""
+    failure, run = _run_over_all(settings, RETENTION_JOB)
+    made = run.get_asset_materialization_events()
+    values = made[0].materialization.metadata if made else {}
+    return failure, {name: value.value for name, value in values.items()}
+
+
+def _run_over_all(settings: Settings, job: str) -> tuple[str | None, dg.ExecuteInProcessResult]:
     loggers = {"console": _step_logger(lambda step, share: None)}
     defs = build_defs({"memory": MemoryResource.of(settings)}, loggers)
     with open_instance(settings) as instance:
-        run = defs.resolve_job_def(RECHECK_JOB).execute_in_process(
+        run = defs.resolve_job_def(job).execute_in_process(
             instance=instance,
             run_config={"loggers": {"console": {}}},
             tags={PROCESS_TAG: this_process()},
             raise_on_error=False,
         )
-    return next((_reason(event) for event in run.all_events if event.is_step_failure), None)
+    failures = (_reason(event) for event in run.all_events if event.is_step_failure)
+    return next(failures, None), run
 
 
 def _add_run(result: IngestResult, project: str, run: dg.ExecuteInProcessResult) -> None:

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from rich.console import Console
-from rich.markup import escape
-from rich.text import Text
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from memory_assets.recall.answer import Answer, Coverage
 
 _SHOWN_CHARACTERS = 600
@@ -24,6 +23,8 @@ _CONTROL = {code: None for code in range(32) if chr(code) not in "\n\t"} | dict.
 
 def open_console(*, stderr: bool = False) -> Console:
     """Return a console that wraps on a terminal only; what is piped keeps its lines whole."""
+    from rich.console import Console
+
     made = Console(stderr=stderr, soft_wrap=True)
     return made if made.is_terminal else Console(stderr=stderr, soft_wrap=True, width=_PIPED_WIDTH)
 
@@ -38,11 +39,15 @@ def print_json(value: object) -> None:
 def escaped(text: str) -> str:
     """Return text without control characters (a transcript may hold terminal escapes)
     and with rich's markup escaped."""
+    from rich.markup import escape
+
     return escape(text.translate(_CONTROL))
 
 
 def print_answer(answer: Answer) -> None:
     """Print the hits of a search, best first, each with the id that `memory show` takes."""
+    from rich.text import Text
+
     console = open_console()
     for rank, hit in enumerate(answer.hits, start=1):
         about = hit.metadata
@@ -68,6 +73,8 @@ def _print_limits(answer: Answer, console: Console) -> None:
 
 def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
     """Print turns with their passages, or a summary field by field."""
+    from rich.text import Text
+
     console = open_console()
     for row in rows:
         mark = "[bold]>[/bold] " if row["id"] == wanted and len(rows) > 1 else ""

@@ -3,12 +3,9 @@ before they start."""
 
 from __future__ import annotations
 
-import gc
 from typing import Annotated
 
 import typer
-
-from memory_assets.settings import load_settings
 
 _LOOPBACK = "127.0.0.1"
 _Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")]
@@ -21,14 +18,15 @@ def mcp(
     port: _Port = 8766,
 ) -> None:
     """Start the MCP server that coding agents ask, on standard input and output."""
-    gc.disable()  # the SDK builds its many models an eighth faster without
-    from memory_assets.serving import mcp_server
+    from memory_assets.settings import load_settings
 
-    gc.enable()
     settings = load_settings()
     if not http:
-        mcp_server.run_stdio(settings)
+        from memory_assets.entrypoints.mcp_stdio import serve_stdio
+
+        serve_stdio(settings)
         return
+    from memory_assets.serving import mcp_server
     from memory_assets.serving.http_guard import require_token
     from memory_assets.serving.listening import listen
 
@@ -52,6 +50,7 @@ def serve(
     from memory_assets.serving.http_api import build_app
     from memory_assets.serving.http_guard import require_token
     from memory_assets.serving.listening import listen
+    from memory_assets.settings import load_settings
 
     settings = load_settings()
     token = settings.http_token.get_secret_value() if settings.http_token else None

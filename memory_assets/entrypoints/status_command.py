@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -27,8 +29,12 @@ def show_status(where: Where, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(current, indent=2, ensure_ascii=False) + "\n")
         return
-    for line in lines_of(current):
-        sys.stdout.write(line.translate(_CONTROL) + "\n")
+    with contextlib.suppress(BrokenPipeError):
+        for line in lines_of(current):
+            sys.stdout.write(line.translate(_CONTROL) + "\n")
+        sys.stdout.flush()
+        return
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read has enough
 
 
 def lines_of(current: dict[str, Any]) -> Iterator[str]:
@@ -40,8 +46,11 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     archive = current["archive"]
     yield (
         f"Archive: {archive['sessions_source_gone']} sessions whose source is gone and which stay, "
-        f"{archive['sessions_prompts_only']} known by their prompts alone."
+        f"{archive['sessions_prompts_only']} known by their prompts alone, "
+        f"{archive['sessions_retained']} old ones of which prompts and summary are kept."
     )
+    if archive["retention_unfinished"]:
+        yield "Letting go of old sessions is under way, or was interrupted: `memory retain`."
     yield from _runs(current["runs"])
     yield from _watcher(current["watcher"])
     chroma, sizes = current["chroma"], current["sizes"]

@@ -28,6 +28,7 @@ from memory_assets.pipeline.proof.deep_scan import (
     files_under,
     read_canaries,
 )
+from memory_assets.pipeline.proof.source_turns import PLACES, SourceCount, count_sources
 from memory_assets.pipeline.proof.verifications import (
     VERIFICATIONS,
     Verified,
@@ -72,12 +73,16 @@ def verify_memory(
     for project in wanted if deep else ():
         forget_notes(components, project)
     verified = _verify_projects(components, wanted, console)
+    with console.status("reading the agents' files again"):
+        sources = count_sources(components, wanted)
     scan = _scan(settings, components, values, canaries, console) if deep else None
     passed = not any(made.failed for made in verified) and (scan is None or scan.passed)
+    passed = passed and sources.passed
     if as_json:
-        rendering.print_json(_as_json(verified, scan, passed))
+        rendering.print_json(_as_json(verified, sources, scan, passed))
     else:
         _print_verified(verified, console)
+        _print_sources(sources, console)
         if scan is not None:
             _print_scan(scan, console)
     return exit_codes.FINE if passed else exit_codes.CHECK_FAILED
@@ -215,9 +220,32 @@ def _print_scan(scan: DeepScan, console: Console) -> None:
         )
 
 
-def _as_json(verified: Sequence[Verified], scan: DeepScan | None, passed: bool) -> dict[str, Any]:
+def _print_sources(sources: SourceCount, console: Console) -> None:
+    console.print(
+        f"{sources.files} files of {sources.sessions} sessions ({sources.bytes / 1e6:.1f} MB) read "
+        f"again; {sources.archived} sessions whose source is gone are not looked at."
+    )
+    for name, counted in sources.sets.items():
+        found = ", ".join(f"{counted.found[place]} in {place}" for place in PLACES)
+        unit = "sessions" if name == "summaries" else "turns"
+        console.print(f"  {name}: {counted.at_source} {unit} at the source; {found}")
+    for gap in sources.gaps:
+        missing = ", ".join(f"{count} missing in {where}" for where, count in gap.missing.items())
+        extra = f"{gap.extra} extra" if gap.extra else ""
+        line = "; ".join(part for part in (missing, extra, gap.reason) if part)
+        color = "yellow" if gap.reason else "red"
+        console.print(f"[{color}]{rendering.escaped(gap.session_id)}[/{color}] ", end="")
+        console.print(rendering.escaped(f"{gap.project}: {line}"))
+    if not sources.passed:
+        console.print("Run `memory ingest --full` for these projects, then verify again.")
+
+
+def _as_json(
+    verified: Sequence[Verified], sources: SourceCount, scan: DeepScan | None, passed: bool
+) -> dict[str, Any]:
     return {
         "passed": passed,
+        "sources": sources.to_dict(),
         "checks": [
             {
                 "project": made.project,

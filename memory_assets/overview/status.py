@@ -20,6 +20,10 @@ from memory_assets.stores.chroma_files import were_set_aside
 VERSIONS_FILE = "versions.json"
 """What the last process that made anything was made of (`pipeline/versions.py`)."""
 
+RETENTION_FILE = "retention.begun"
+"""There while old sessions are let go of, or when that was interrupted
+(`pipeline/retention.py`)."""
+
 HISTORY_FILE = "history.jsonl"
 """Name of the sources that hold prompts and nothing else (`transcripts/claude_history.py`)."""
 
@@ -62,7 +66,10 @@ def status(where: Where) -> dict[str, Any]:
         "coverage": _coverage(stages, sources, len(quarantined)),
         "freshness": _freshness(disk, stages),
         "quarantined": quarantined,
-        "archive": _archive(view),
+        "archive": {
+            **_archive(view),
+            "retention_unfinished": (data_dir / RETENTION_FILE).exists(),
+        },
         "chroma": _chroma(data_dir, where.chroma_url),
         "sizes": _sizes(data_dir, stages),
         "versions": _versions(view, data_dir),
@@ -163,9 +170,14 @@ def _archive(view: CatalogView) -> dict[str, Any]:
         "SELECT COUNT(DISTINCT session_id) AS sessions FROM sources WHERE path LIKE ?",
         f"%/{HISTORY_FILE}",
     )
+    retained = view.one(
+        "SELECT COUNT(*) AS sessions FROM products WHERE stage = 'redacted_records'"
+        " AND json_extract(facts, '$.retained_blocks') IS NOT NULL"
+    )
     return {
         "sessions_source_gone": int(gone.get("sessions") or 0),
         "sessions_prompts_only": int(history.get("sessions") or 0),
+        "sessions_retained": int(retained.get("sessions") or 0),
     }
 
 

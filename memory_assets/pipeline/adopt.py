@@ -18,6 +18,7 @@ from memory_assets.errors import DamagedFile
 from memory_assets.pipeline.attribution import RECORD_DTYPE, hash_record_id
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.redact import STAGE
+from memory_assets.pipeline.session_files import RETAINED
 from memory_assets.pipeline.session_passes import product_of
 from memory_assets.stores.catalog import Product, SourceRow
 from memory_assets.stores.schemas import REDACTED_RECORDS, REDACTION_AUDIT
@@ -106,7 +107,7 @@ def _files(product: Product, rows: list[dict[str, Any]]) -> Iterator[SourceRow]:
                 "records": counted.get("records", 0),
                 "dropped": counted.get("dropped", {}),
                 "bad_lines": counted.get("bad_lines", 0),
-                "blocks": len(own) + counted.get("copied_blocks", 0),
+                "blocks": len(own) + counted.get("copied_blocks", 0) + counted.get(RETAINED, 0),
                 "prompts": sum(row["kind"] == "prompt" for row in own)
                 + counted.get("copied_prompts", 0),
             },

@@ -13,6 +13,7 @@ from memory_assets.pipeline import collection_rows
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.report import input_hash
 from memory_assets.stores.lake_rows import texts_from_arrow
+from memory_assets.stores.rebuilding import LOCK_NAME
 from memory_assets.stores.schemas import (
     OBSERVATION_EMBEDDINGS,
     OBSERVATIONS,
@@ -116,7 +117,7 @@ def wanted_input(components: Components, session: IndexedSession) -> str:
 def rebuild_lock(components: Components) -> FileLock:
     """Return the lock that is held while a collection is made anew: what lies beside a
     collection when nobody holds it is left from one that was killed."""
-    return FileLock(components.data_dir / "rebuild.lock")
+    return FileLock(components.data_dir / LOCK_NAME)
 
 
 def input_of(components: Components, session: IndexedSession, incarnation: str) -> str:

@@ -7,7 +7,7 @@ its last rows split into terms and written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -109,14 +109,16 @@ def missing_and_extra(components: Components, project: str, kind: str) -> tuple[
     return len(wanted - there), len(there - wanted)
 
 
-def forget_keywords(components: Components, doomed: Set[tuple[str, str]]) -> int:
+def forget_keywords(
+    components: Components, doomed: Set[tuple[str, str]], kinds: Sequence[str] = tuple(KINDS)
+) -> int:
     """Remove the rows of sessions (project, session id) from the index, every byte of them;
     return how many there were."""
     path = keywords_path(components)
     if not path.exists():
         return 0
     with closing(keyword_files.open_for_writing(path)) as index:
-        return index.erase(sorted(doomed))
+        return index.erase(sorted(doomed), kinds)
 
 
 def _index_kind(

@@ -29,6 +29,7 @@ from memory_assets.pipeline.index import (
 from memory_assets.pipeline.keywords import keywords_behind
 from memory_assets.pipeline.report import input_hash
 from memory_assets.pipeline.resting import AMORTISED, Resting
+from memory_assets.pipeline.session_files import RETAINED
 from memory_assets.settings import NO_EMBEDDER
 from memory_assets.stores.schemas import (
     OBSERVATION_EMBEDDINGS,
@@ -91,12 +92,14 @@ def plan_holders(components: Components) -> list[ProjectPlan]:
 
 
 def project_fingerprint(components: Components, project: str, sources: list[Source]) -> str:
-    """Return a hash of a project's files (path, size, mtime), of the code's versions, and of
-    its sessions that hold a secret found since."""
+    """Return a hash of a project's files (path, size, mtime), of the code's versions, of its
+    sessions that hold a secret found since, and of those that keep their prompts only."""
     files = sorted(f"{source.path}:{source.size}:{source.mtime_ns}" for source in sources)
     holders = components.catalog.holders(project).items()
     holding = sorted(f"{session_id}:{through}" for (_, session_id), through in holders)
-    return input_hash(*_versions(components), *files, *holding)
+    cut = components.catalog.facts_with(REDACTED_RECORDS.name, RETAINED, project)
+    retained = sorted(session_id for _, session_id in cut)
+    return input_hash(*_versions(components), *files, *holding, *retained)
 
 
 def _versions(components: Components) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from memory_assets.pipeline.indexed_tables import (
 from memory_assets.stores import chroma_server
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.chroma_files import sweep
+from memory_assets.stores.rebuilding import marked_as_rebuilding
 from memory_assets.stores.schemas import REDACTED_RECORDS
 from memory_assets.stores.vectors import UPSERT_BATCH, Collection
 
@@ -125,7 +126,7 @@ def rebuild_collection(
     noted as made for it, so that what was not in it, whatever the reason, is indexed by the
     next ingest.
     """
-    with rebuild_lock(components):
+    with rebuild_lock(components), marked_as_rebuilding(components.data_dir, name):
         return _rebuild(components, name, indexes, without, progress)
 
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.report import input_hash
+from memory_assets.pipeline.session_files import RETAINED
 from memory_assets.redaction import KnownValues
 from memory_assets.stores.known_ledger import KnownValue, UncheckedSession
-from memory_assets.stores.schemas import REDACTED_RECORDS
+from memory_assets.stores.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
 
 
 @dataclass
@@ -63,9 +64,13 @@ def mark_holders(components: Components) -> SweepReport:
     if sessions:
         searches = _Searches(catalog.known_since(0), components.install_key)
         report.values = searches.count_after(min(session.through for session in sessions))
+        retained = catalog.facts_with(REDACTED_RECORDS.name, RETAINED)
         for session in sessions:
             try:
-                holds = _holds(searches.after(session.through), _texts(components, session))
+                values = searches.after(session.through)
+                holds = _holds(values, _texts(components, session))
+                if (session.project, session.session_id) in retained:
+                    _search_summary(components, session, values)
             except (DamagedFile, NotFound):  # the checks tell of it, and a rerun makes it anew
                 report.damaged += 1
                 continue
@@ -81,6 +86,19 @@ def _texts(components: Components, session: UncheckedSession) -> Iterator[str]:
     return components.lake.read_redacted_values(
         REDACTED_RECORDS, session.project, session.session_id
     )
+
+
+def _search_summary(components: Components, session: UncheckedSession, values: KnownValues) -> None:
+    """Count the summary of a session that is not made of its records any more as not made,
+    if it holds one of the values: it is redacted again by the next run."""
+    key = (session.project, session.session_id)
+    try:
+        texts = components.lake.read_redacted_values(SESSION_SUMMARIES, *key)
+        holds = _holds(values, texts)
+    except NotFound:
+        return
+    if holds:
+        components.catalog.drop_product(SESSION_SUMMARIES.name, *key)
 
 
 def _holds(values: KnownValues, texts: Iterator[str]) -> bool:

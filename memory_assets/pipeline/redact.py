@@ -3,10 +3,12 @@ once, and what was taken out of it."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from memory_assets.pipeline.forgetting.forgotten import tombstones, with_forgott
 from memory_assets.pipeline.known import KnownSoFar
 from memory_assets.pipeline.quarantine import hold_back
 from memory_assets.pipeline.report import StageReport, timed
-from memory_assets.pipeline.session_files import SessionFiles
+from memory_assets.pipeline.session_files import RETAINED, Retained, SessionFiles
 from memory_assets.pipeline.session_passes import WrittenSession
 from memory_assets.pipeline.two_passes import write_session
 from memory_assets.stores.catalog import Product, SourceRow
@@ -32,6 +34,7 @@ from memory_assets.stores.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 STAGE = REDACTED_RECORDS.name
 AUDIT_STAGE = REDACTION_AUDIT.name
+_DAY_SECONDS = 86_400.0
 _NOTHING_COPIED: RecordIds = np.empty(0, dtype=np.uint64)
 
 
@@ -81,8 +84,14 @@ class RedactionState:
         )
 
 
-def session_files(components: Components, project: str) -> list[SessionFiles]:
-    """Return the sessions of a project, as the ledger knows them, sorted by id."""
+def session_files(
+    components: Components, project: str, retain: Container[str] = ()
+) -> list[SessionFiles]:
+    """Return the sessions of a project, as the ledger knows them, sorted by id.
+
+    Retained are those that were so before and are still old enough, or have no file to come
+    back whole from; and those that are to be from now on (`retain`).
+    """
     holders = _holders(components, project)
     copied = copied_records(holders)
     owned_by = owners(holders, copied)
@@ -90,7 +99,7 @@ def session_files(components: Components, project: str) -> list[SessionFiles]:
     rows = sorted(
         components.catalog.sources(project), key=lambda row: (row.session_id, row.agent_id)
     )
-    return [
+    sessions = [
         SessionFiles(
             session_id,
             tuple(files),
@@ -99,11 +108,40 @@ def session_files(components: Components, project: str) -> list[SessionFiles]:
         )
         for session_id, files in groupby(rows, key=lambda row: row.session_id)
     ]
+    return _with_retained(components, project, sessions, retain)
 
 
-def redact_project(components: Components, project: str) -> StageReport:
+def _with_retained(
+    components: Components, project: str, sessions: list[SessionFiles], retain: Container[str]
+) -> list[SessionFiles]:
+    before = components.catalog.facts_with(STAGE, RETAINED, project)
+    if not (before or retain):
+        return sessions
+    made = components.catalog.products(STAGE, project) if retain else {}
+    days = components.settings.retention
+    result = []
+    for session in sessions:
+        facts: Mapping[str, Any] | None = before.get((project, session.session_id))
+        if session.session_id in retain:
+            facts = made[(project, session.session_id)].facts
+        elif facts is not None and not (session.gone or is_over(session, days)):
+            facts = None
+        if facts is not None:
+            session = replace(session, retained=Retained.of_facts(facts))
+        result.append(session)
+    return result
+
+
+def is_over(session: SessionFiles, days: int | None) -> bool:
+    """Whether a session ended so many days ago; never, if there is no number."""
+    return days is not None and session.ended_at < time.time() - days * _DAY_SECONDS
+
+
+def redact_project(
+    components: Components, project: str, retain: Container[str] = ()
+) -> StageReport:
     """Redact the sessions of a project whose files or rules changed, or that hold a secret
-    which was found since.
+    which was found since; or make those that are to be retained, and no others, so.
 
     A session whose redaction or reading fails is quarantined: nothing of its new content
     is written, what was written before stays, and the others go on. A session whose
@@ -114,8 +152,10 @@ def redact_project(components: Components, project: str) -> StageReport:
     known, appended = KnownSoFar(catalog), 0
     with components.project_lock(project), timed(report):
         state = RedactionState.of(components, project)
-        for session in session_files(components, project):
+        for session in session_files(components, project, retain):
             name, wanted = session.session_id, session.input_hash(version)
+            if retain and name not in retain:
+                continue
             if not state.is_due(session, wanted):
                 if name in state.held and state.is_done(name, wanted):
                     catalog.release(project, name, STAGE)
@@ -153,7 +193,8 @@ def _redacted(
     what came of it, and whether it was the former."""
     name = session.session_id
     records, audit = state.records.get(name), state.audits.get(name)
-    if records is not None and audit is not None and name not in state.holders:
+    whole = records is not None and RETAINED not in records.facts and session.retained is None
+    if whole and records is not None and audit is not None and name not in state.holders:
         addition = addition_to(components, session, records, audit)
         if addition is not None:
             made = append_session(components, project, session, wanted, known, addition)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.session_files import Counts
 from memory_assets.redaction.edits import KNOWN_SECRET
 from memory_assets.stores.catalog import SourceRow
@@ -86,3 +87,10 @@ class SessionState:
         }
         firm = Counts.from_json(values["firm"])
         return cls(**{**values, "files": files, "teachers": teachers, "firm": firm})
+
+
+def values_shown(components: Components, project: str, session_id: str) -> Mapping[str, str]:
+    """Return the rules of the values that a session showed when it was redacted, by keyed
+    hash (hex)."""
+    state = components.catalog.redaction_state(project, session_id)
+    return SessionState.from_json(state).values if state else {}

@@ -15,7 +15,6 @@ from memory_assets.pipeline.session_passes import LINEAGE
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.schemas import (
     OBSERVATIONS,
-    REDACTED_RECORDS,
     SESSION_COMMITS,
     SESSION_SUMMARIES,
 )
@@ -61,17 +60,3 @@ class Resting:
                 self._grew_at[row.session_id] = at
         quiet = time.time() - self._grew_at.get(session_id, 0.0)
         return quiet >= self._components.settings.rest_minutes * 60
-
-
-def summaries_waiting(components: Components) -> int:
-    """Return how many summaries wait for their session to rest; no session is read."""
-    catalog, version = components.catalog, components.summarizer.summarizer_id
-    sources = catalog.products(REDACTED_RECORDS.name)
-    resting: dict[str, Resting] = {}
-    count = 0
-    for key, made in catalog.products(SESSION_SUMMARIES.name).items():
-        source = sources.get(key)
-        if source is not None and made.facts.get(FACT, [None, 0])[1] != source.rows:
-            of_project = resting.setdefault(key[0], Resting(components, key[0]))
-            count += of_project.waits(source, made, version)
-    return count

@@ -17,6 +17,7 @@ from memory_assets.pipeline.forgetting.forgotten import tombstones
 from memory_assets.pipeline.reading import PASSED_OVER_MS, FileState, read_file
 from memory_assets.pipeline.report import StageReport, input_hash, timed
 from memory_assets.pipeline.sharing import note_sharing
+from memory_assets.pipeline.told_elsewhere import ToldElsewhere
 from memory_assets.stores.catalog import Quarantined, ReadNote, SourceRow
 from memory_assets.stores.reading_ledger import SourceKey, source_key
 from memory_assets.transcripts import (
@@ -74,10 +75,13 @@ def transcripts_on_disk(components: Components) -> Iterator[Source]:
         return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
 
     read_before = {row.session_id for row in rows if Path(row.path).name != HISTORY_FILE}
+    told = ToldElsewhere(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
     for source in discover(components.settings.transcript_roots(), remembered):
-        if source.path.name == HISTORY_FILE and source.session_id in read_before:
-            continue  # its transcript is gone, and in the archive
+        if source.path.name != HISTORY_FILE:
+            told.see(source)
+        elif source.session_id in read_before or told.holds(source):
+            continue  # there is a transcript, or was: it is in the archive
         key = (source.agent, source.project, source.session_id, source.agent_id)
         if taken[key]:  # the same subagent's id in two folders of its session
             source = replace(source, agent_id=f"{source.agent_id or 'main'}~{taken[key]}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,35 @@ from memory_assets.pipeline.report import input_hash
 from memory_assets.stores.catalog import SourceRow
 from memory_assets.transcripts import ReadReport, Source
 
+RETAINED = "retained_blocks"
+"""Fact of the records of a session that keeps its prompts and its summary only: how many
+blocks were let go of."""
+
+
+@dataclass(frozen=True)
+class Retained:
+    """What is to be kept of a session is its prompts; how many blocks and prompts of it were
+    copies before the rest went."""
+
+    copied_blocks: int
+    copied_prompts: int
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, Any]) -> Retained:
+        """Return it from the facts of the session's records."""
+        return cls(int(facts["copied_blocks"]), int(facts.get("copied_prompts", 0)))
+
 
 @dataclass(frozen=True)
 class SessionFiles:
     """The files of one session, main file first, and the records that it only copied, with
-    the sessions that own them."""
+    the sessions that own them. Of one that is `retained` the lake counts, not the files."""
 
     session_id: str
     rows: tuple[SourceRow, ...]
     copied: RecordIds
     copied_from: tuple[SessionKey, ...] = ()
+    retained: Retained | None = None
 
     @property
     def gone(self) -> bool:
@@ -31,9 +51,18 @@ class SessionFiles:
         return all(row.gone_at is not None for row in self.rows)
 
     @property
-    def bytes_on_disk(self) -> int:
-        """Size of the files that are still there."""
-        return sum(row.size for row in self.rows if row.gone_at is None)
+    def to_read(self) -> tuple[SourceRow, ...]:
+        """The files that the session's records are read from."""
+        return tuple(r for r in self.rows if r.gone_at is None and self.retained is None)
+
+    @property
+    def ended_at(self) -> float:
+        """When its last record was written, in seconds since 1970; of files without times,
+        when they were."""
+        said = [str(row.facts.get("last_timestamp") or "") for row in self.rows]
+        if any(said):
+            return max(datetime.fromisoformat(text).timestamp() for text in said if text)
+        return max(row.mtime_ns for row in self.rows) / 1e9
 
     @property
     def project_root(self) -> str:
@@ -49,6 +78,8 @@ class SessionFiles:
     def input_hash(self, ruleset_version: str) -> str:
         """Return a hash of all that the redacted records depend on."""
         parts = [f"{row.agent_id}:{row.fingerprint}:{row.reader_version}" for row in self.rows]
+        if self.retained is not None:
+            parts.append("retained")
         return input_hash(ruleset_version, self.copied_hash, *parts)
 
 

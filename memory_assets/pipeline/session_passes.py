@@ -12,7 +12,7 @@ from memory_assets.models import AppliedRedaction, RedactedRecord
 from memory_assets.pipeline.attribution import hash_record_id
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.redaction_state import FileEntry, SessionState
-from memory_assets.pipeline.session_files import Counts, SessionFiles, source_of
+from memory_assets.pipeline.session_files import RETAINED, Counts, SessionFiles, source_of
 from memory_assets.redaction import ENGINE_VERSION, RecordRedaction, SessionRedactor
 from memory_assets.stores.catalog import Product, SourceRow
 from memory_assets.stores.lake import FileFacts
@@ -68,6 +68,10 @@ class SessionPasses:
         self._provisional_rules: Counter[str] = Counter()
         self._waiting: list[FirstPass] = []
 
+    def keep_values(self, values: Mapping[str, str]) -> None:
+        """Go on knowing values that the session showed before, in records it has no more."""
+        self._values.update(values)
+
     def rewind(self) -> None:
         """Forget what was counted, but not what was learnt: the files are read again."""
         self.files.clear()
@@ -121,7 +125,12 @@ class SessionPasses:
         """Return the counts to keep beside the records."""
         about = {"agent": self.session.rows[0].agent, "copied_from": self.session.copied_from}
         parts = [self._firm, self._provisional, *(entry.counts for entry in self.files.values())]
-        return {**about, **vars(Counts.total(parts))}
+        counted = vars(Counts.total(parts))
+        if self.session.retained is not None:
+            copied = vars(self.session.retained)
+            gone = counted["copied_blocks"] - copied["copied_blocks"]
+            counted = {**counted, **copied, RETAINED: gone}
+        return {**about, **counted}
 
     def closed(
         self,

@@ -24,7 +24,7 @@ from memory_assets.models import (
     Summary,
 )
 from memory_assets.redacted_text import RedactedText
-from memory_assets.redaction import Redactor
+from memory_assets.redaction import Redactor, SessionRedactor
 
 Row = TypeVar("Row", Chunk, Prompt, Summary, Observation, SessionCommit)
 
@@ -67,7 +67,7 @@ _ANY_TAG = re.compile(
 FILE_CONTENTS = "file-contents"
 
 
-def settled(redactor: Redactor, row: Row) -> Row:
+def settled(redactor: Redactor | SessionRedactor, row: Row) -> Row:
     """Return the row with every composed field at rest under the redactor."""
     changed: dict[str, Any] = {}
     for name in _TEXTS[type(row)]:
@@ -131,7 +131,7 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def _settled_value(redactor: Redactor, value: Any, session_id: str) -> Any:
+def _settled_value(redactor: Redactor | SessionRedactor, value: Any, session_id: str) -> Any:
     if isinstance(value, RedactedText):
         return redactor.redact(value, session_id=session_id).text
     if isinstance(value, tuple):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from memory_assets.errors import NotFound
+from memory_assets.models import Summary
 from memory_assets.pipeline.chunk import session_records, session_turns
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.derive import Made, derive_table
 from memory_assets.pipeline.report import StageReport
+from memory_assets.pipeline.session_files import RETAINED
 from memory_assets.pipeline.settle import settled
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
@@ -16,10 +19,13 @@ def summarise_project(components: Components, project: str) -> StageReport:
     """Summarise again the sessions whose records or summarizer changed; long ones that go
     on growing when they rest.
 
-    A session that says nothing (only titles, or tool calls without a word) gives none.
+    One that was cut down to its prompts keeps the summary it has. A session that says
+    nothing (only titles, or tool calls without a word) gives none.
     """
 
     def make(source: Product) -> Made:
+        if RETAINED in source.facts:
+            return _kept(components, source), {}
         records = session_records(components, source)
         turns = list(session_turns(components, source))
         if not turns:
@@ -36,3 +42,16 @@ def summarise_project(components: Components, project: str) -> StageReport:
         make=make,
         amortised=True,
     )
+
+
+def _kept(components: Components, source: Product) -> list[Summary]:
+    """Return the summary of a session of which nothing else but its prompts is kept, under
+    the rules of today and without what is known by now."""
+    key = (source.project, source.session_id)
+    known = frozenset(components.catalog.known_values())
+    redactor = components.redactor.session(source.session_id, known)
+    try:
+        kept: list[Summary] = components.lake.read_rows(SESSION_SUMMARIES, *key)
+    except NotFound:
+        return []
+    return [settled(redactor, summary) for summary in kept]

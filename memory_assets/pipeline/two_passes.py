@@ -15,7 +15,7 @@ from memory_assets.errors import NotFound
 from memory_assets.models import AppliedRedaction, RedactedRecord
 from memory_assets.pipeline.attribution import hash_record_id
 from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.redaction_state import FileEntry
+from memory_assets.pipeline.redaction_state import FileEntry, values_shown
 from memory_assets.pipeline.session_files import Counts, SessionFiles
 from memory_assets.pipeline.session_passes import (
     LINEAGE,
@@ -78,6 +78,8 @@ def _first_pass(
 ) -> tuple[SessionPasses, Iterator[FirstPass]]:
     redactor = components.redactor.session(session.session_id, known)
     passes = SessionPasses(components, project, session, redactor)
+    if session.retained is not None:
+        passes.keep_values(values_shown(components, project, session.session_id))
     return passes, _WholeSession(passes).first_pass()
 
 
@@ -92,7 +94,7 @@ class _WholeSession:
 
     def first_pass(self) -> Iterator[FirstPass]:
         """Return the firm records, when all have shown what they hold."""
-        if self._session.bytes_on_disk <= HELD_BYTES:
+        if sum(row.size for row in self._session.to_read) <= HELD_BYTES:
             return iter(list(self._once()))
         for _ in self._once():
             pass
@@ -100,20 +102,22 @@ class _WholeSession:
         return self._once()
 
     def _once(self) -> Iterator[FirstPass]:
+        to_read = self._session.to_read
         for row in self._session.rows:
-            if row.gone_at is not None:
-                yield from self._on_record(row)
-            else:
+            if row in to_read:
                 yield from self._passes.read(row, Resume(end=row.size))
+            else:
+                yield from self._on_record(row)
 
     def _on_record(self, row: SourceRow) -> Iterator[FirstPass]:
-        """Yield what the lake has of a file that is gone, under the rules of today."""
+        """Yield what the lake has of a file that is gone, under the rules of today; of a
+        session that keeps its prompts only, those."""
         lake, name = self._components.lake, self._session.session_id
-        copied = self._passes.copied
+        copied, retained = self._passes.copied, self._session.retained is not None
         try:
             old: list[RedactedRecord] = lake.read_rows(REDACTED_RECORDS, self._project, name)
         except NotFound:
-            if self._session.gone and row.facts["blocks"]:
+            if self._session.gone and row.facts["blocks"] and not retained:
                 raise
             return
         others = {file.agent_id for file in self._session.rows} - {row.agent_id}
@@ -122,6 +126,7 @@ class _WholeSession:
             for record in old
             if (record.agent_id or "") not in others
             and hash_record_id(record.record_uuid) not in copied
+            and (record.kind == "prompt" or not retained)
         ]
         prompts = sum(record.kind == "prompt" for record in kept)
         self._passes.files[row.agent_id] = FileEntry(

@@ -4,6 +4,7 @@ Belongs here: requests, filters, ranking, answers. Does not: how an answer is pr
 sent (`entrypoints/`), how anything came to be stored (`pipeline/`).
 """
 
+from memory_assets.overview.reader_settings import ReaderSettings
 from memory_assets.recall.answer import Answer, Coverage, Hit
 from memory_assets.recall.memory import Memory, open_memory
 from memory_assets.recall.request import KINDS, MODES, SearchRequest
@@ -15,6 +16,7 @@ __all__ = [
     "Coverage",
     "Hit",
     "Memory",
+    "ReaderSettings",
     "SearchRequest",
     "open_memory",
 ]

@@ -24,9 +24,13 @@ from memory_assets.stores.catalog import Product
 from memory_assets.stores.lake import Lake
 from memory_assets.stores.opened import Stores
 from memory_assets.stores.schemas import (
+    COMMIT_LINKS,
+    OBSERVATION_EMBEDDINGS,
+    OBSERVATIONS,
     PROMPT_EMBEDDINGS,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
+    SESSION_COMMITS,
     SESSION_SUMMARIES,
     SUMMARY_EMBEDDINGS,
     TURN_CHUNKS,
@@ -38,10 +42,11 @@ from memory_assets.stores.schemas import (
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of row that can be found: its table, its vectors, and its collection's stage."""
+    """A kind of row that can be found: its table, its vectors (None: it has no document in
+    Chroma), its collection's stage, and the column that says what made it."""
 
     table: Table
-    vectors: Table
+    vectors: Table | None
     stage: str
     version: str
 
@@ -50,15 +55,20 @@ _KINDS = {
     "turn": _Kind(TURN_CHUNKS, TURN_EMBEDDINGS, "session_collection", "chunker_version"),
     "prompt": _Kind(USER_PROMPTS, PROMPT_EMBEDDINGS, "prompt_collection", ""),
     "summary": _Kind(SESSION_SUMMARIES, SUMMARY_EMBEDDINGS, "summary_collection", "summarizer_id"),
+    "observation": _Kind(
+        OBSERVATIONS, OBSERVATION_EMBEDDINGS, "observation_collection", "observer_id"
+    ),
+    "commit": _Kind(SESSION_COMMITS, None, "", "attribution_version"),
+    "link": _Kind(COMMIT_LINKS, None, "", ""),
 }
 
 
 @dataclass(frozen=True)
 class Audit:
     """What stands behind an id. `rows` are the table's rows with the state of each document
-    in Chroma ("present", "differs", "missing" or "unreachable"); `records` what they were
-    made from, with byte ranges into `sources`; `redactions` what was taken out of these;
-    `runs` which Dagster run made each stage of the session."""
+    in Chroma ("present", "differs", "missing", "unreachable", or "none" for what is not kept
+    there); `records` what they were made from, with byte ranges into `sources`; `redactions`
+    what was taken out of these; `runs` which Dagster run made each stage of the session."""
 
     id: str
     kind: str
@@ -74,7 +84,9 @@ class Audit:
     @property
     def intact(self) -> bool:
         """Whether every document is in Chroma as the lake has it."""
-        return all(row["document"] == "present" and row["hash_matches"] for row in self.rows)
+        return all(
+            row["document"] in ("present", "none") and row["hash_matches"] for row in self.rows
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON contract of `memory audit`."""
@@ -82,15 +94,16 @@ class Audit:
 
 
 def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
-    """Return what stands behind the id of a passage, turn, prompt or summary, or behind a
-    session (its summary); `key` is the installation's, of the source files' fingerprints.
+    """Return what stands behind the id of a passage, turn, prompt, summary, observation,
+    commit or link, or behind a session (its summary); `key` is the installation's, of the
+    source files' fingerprints.
 
     Raises:
         ConfigurationError: it does not look like an id.
         NotFound: nothing of that id is in memory.
     """
     wanted = parse_id(any_id)
-    kind = _kind(any_id, wanted)
+    kind = "summary" if wanted.kind == "session" else wanted.kind
     project = stores.catalog.project_of(wanted.session_id)
     if project is None:
         raise NotFound(f"no session {wanted.session_id} in memory; see `memory status`")
@@ -101,7 +114,7 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
         id=any_id,
         kind=kind,
         project=project,
-        agent=records[0].agent if records else str(rows[0]["agent"]),
+        agent=records[0].agent if records else str(rows[0].get("agent", "")),
         session_id=wanted.session_id,
         rows=_with_documents(stores, project, wanted.session_id, rows, kind, products),
         records=[_about(record) for record in records],
@@ -115,21 +128,21 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
     )
 
 
-def _kind(any_id: str, wanted: MemoryId) -> str:
-    if wanted.turn_index is None:
-        return "summary"
-    return "prompt" if any_id.startswith("prompt::") else "turn"
-
-
 def _rows(
     lake: Lake, project: str, any_id: str, wanted: MemoryId, kind: str
 ) -> list[dict[str, Any]]:
     """Return the rows of that id: of a turn all passages, of a passage just that one."""
-    table = lake.read(_KINDS[kind].table, project, wanted.session_id)
-    if kind != "summary":
+    try:
+        table = lake.read(_KINDS[kind].table, project, wanted.session_id)
+    except NotFound:
+        if kind not in ("observation", "commit", "link"):  # which a session may have none of
+            raise
+        table = _KINDS[kind].table.schema.empty_table()
+    if wanted.turn_index is not None:
         table = table.filter(pc.field("turn_index") == wanted.turn_index)
     rows: list[dict[str, Any]] = table.to_pylist()
-    if "::part::" in any_id or (any_id.count("::") > 2 and kind == "prompt"):
+    of_one_row = wanted.turn_index is None and kind != "summary"
+    if of_one_row or "::part::" in any_id or (any_id.count("::") > 2 and kind == "prompt"):
         rows = [row for row in rows if row["id"] == any_id]
     if not rows:
         raise NotFound(
@@ -146,7 +159,7 @@ def _records(
     rows: list[dict[str, Any]],
     kind: str,
 ) -> list[RedactedRecord]:
-    """Return the records that rows were made from: a turn's, a prompt's one, or all."""
+    """Return the records that rows were made from: their turns', a prompt's one, or all."""
     everything: list[RedactedRecord] = lake.read_rows(REDACTED_RECORDS, project, wanted.session_id)
     if kind == "summary":
         return everything
@@ -155,9 +168,8 @@ def _records(
         return [record for record in everything if record.record_uuid in uuids]
     facts = products["redacted_records"].facts if "redacted_records" in products else {}
     turns = build_turns(everything, first_index=int(facts.get("copied_prompts", 0)))
-    return [
-        record for turn in turns if turn.turn_index == wanted.turn_index for record in turn.records
-    ]
+    told = {of for row in rows for of in row.get("turn_ids") or [row.get("turn_id")]}
+    return [record for turn in turns if turn.id in told for record in turn.records]
 
 
 def _about(record: RedactedRecord) -> dict[str, Any]:
@@ -182,6 +194,8 @@ def _with_documents(
     products: Mapping[str, Product],
 ) -> list[dict[str, Any]]:
     of = _KINDS[kind]
+    if of.vectors is None:
+        return [_without_document(stores, project, session_id, row, of) for row in rows]
     indexed = products.get(of.stage)
     collection = str(indexed.facts["collection"]) if indexed is not None else ""
     vectors = _vectors(stores.lake, of.vectors, project, session_id)
@@ -201,6 +215,23 @@ def _with_documents(
         }
         for row in rows
     ]
+
+
+def _without_document(
+    stores: Stores, project: str, session_id: str, row: Mapping[str, Any], of: _Kind
+) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "collection": "",
+        "document": "none",
+        "reason": "commits are kept in the lake alone",
+        "table": of.table.name,
+        "file": str(stores.lake.path(of.table, project, session_id)),
+        "content_hash": "",
+        "hash_matches": True,
+        "embedder_id": "",
+        "version": row.get(of.version, ""),
+    }
 
 
 def _document_state(row: Mapping[str, Any], documents: Mapping[str, str] | None) -> str:

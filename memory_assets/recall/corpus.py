@@ -40,8 +40,7 @@ class Corpus:
     """All rows of a kind. Arrays by turn: `session`, `episode` (numbers of its session, and
     of its stretch of at most 12 turns), `length` (terms), `symbols` (share of symbols),
     `ts_epoch` (0 if unknown), `passages` (rows). `linked[i]`: turns i and i + 1 are
-    neighbours in one session. By row: `turn`. `vectors` are unit rows, or None while
-    nothing has asked for them."""
+    neighbours in one session. By row: `turn`."""
 
     generation: int
     blocks: Sequence[Block]
@@ -78,6 +77,12 @@ class Corpus:
         start, stop = np.searchsorted(self.session, [numbers[0], numbers[-1] + 1])
         return slice(int(start), int(stop))
 
+    def episodes(self, scope: slice) -> int:
+        """Return how many episodes the turns in `scope` make; they are numbered in order."""
+        if scope.stop <= scope.start:
+            return 0
+        return int(self.episode[scope.stop - 1] - self.episode[scope.start]) + 1
+
     def postings(self, index: KeywordIndex, term: str) -> Postings:
         """Return the rows that hold a term, and how often."""
         if term not in self.known_postings:
@@ -93,10 +98,15 @@ class Corpus:
             )
         return self.known_postings[term]
 
-    def row(self, index: KeywordIndex, position: int) -> IndexedRow | None:
-        """Return what is shown of a row."""
-        at = int(np.searchsorted(self.bases, position, side="right")) - 1
-        return index.row(self.blocks[at].block, position - int(self.bases[at]))
+    def rows_at(self, index: KeywordIndex, positions: Sequence[int]) -> list[IndexedRow | None]:
+        """Return what is shown of rows, None for one that is gone."""
+        within = np.searchsorted(self.bases, positions, side="right") - 1
+        return index.rows(
+            [
+                (self.blocks[at].block, position - int(self.bases[at]))
+                for at, position in zip(within.tolist(), positions, strict=True)
+            ]
+        )
 
 
 class Corpora:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.places import KNOWN_AGENTS
 from memory_assets.recall.answer import Hit
 from memory_assets.recall.request import all_of
 from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.recall.timeline_items import one_line
-from memory_assets.settings import KNOWN_AGENTS
 from memory_assets.stores.other_collections import OtherCollection, OtherDocument
 from memory_assets.stores.schemas import TURN_EMBEDDINGS
 from memory_assets.stores.vectors import PROMPTS, SUMMARIES, sessions_collection

@@ -147,10 +147,12 @@ def _hits(
 ) -> list[Hit]:
     """Return the turns as hits, each shown by its best passage."""
     starts: list[int] = np.searchsorted(corpus.turn, turns).tolist()
+    places = [
+        start + int(np.argmax(ranking.rows[start : start + int(corpus.passages[turn])]))
+        for turn, start in zip(turns, starts, strict=True)
+    ]
     hits = []
-    for turn, start in zip(turns, starts, strict=True):
-        rows = ranking.rows[start : start + int(corpus.passages[turn])]
-        shown = corpus.row(corpora.index, start + int(np.argmax(rows)))
+    for turn, shown in zip(turns, corpus.rows_at(corpora.index, places), strict=True):
         if shown is None:
             continue
         why: dict[str, float | str] = {"words": round(float(ranking.words[turn]), 4)}

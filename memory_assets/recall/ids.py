@@ -7,33 +7,40 @@ from dataclasses import dataclass
 
 from memory_assets.errors import ConfigurationError
 
-_TURN = re.compile(r"session::(?P<session>.+)::turn::(?P<turn>\d+)(?:::part::\d+)?")
-_PROMPT = re.compile(r"prompt::(?P<session>.+?)::(?P<turn>\d+)(?:::\d+)?")
-_SUMMARY = re.compile(r"summary::(?P<session>.+)")
+_FORMS = (
+    re.compile(r"(?P<head>session)::(?P<session>.+)::turn::(?P<turn>\d+)(?:::part::\d+)?"),
+    re.compile(r"(?P<head>prompt)::(?P<session>.+?)::(?P<turn>\d+)(?:::\d+)?"),
+    re.compile(r"(?P<head>summary)::(?P<session>.+)"),
+    re.compile(r"(?P<head>observation|commit|link)::(?P<session>.+?)::.+"),
+)
 
 
 @dataclass(frozen=True)
 class MemoryId:
-    """What an id points at: a turn of a session, or (turn None) the session's summary."""
+    """What an id points at: `kind` is turn, prompt, summary, observation, commit, link (a
+    commit by hand) or session; `turn_index` is that of a turn or prompt."""
 
     session_id: str
     turn_index: int | None
+    kind: str
 
 
 def parse_id(text: str) -> MemoryId:
-    """Return what the id of a turn, passage, prompt or summary, or a bare session id,
-    points at.
+    """Return what the id of a turn, passage, prompt, summary, observation, commit or link,
+    or a bare session id, points at.
 
     Raises:
         ConfigurationError: it looks like none of these.
     """
-    for pattern in (_TURN, _PROMPT):
-        if found := pattern.fullmatch(text):
-            return MemoryId(found["session"], int(found["turn"]))
-    if found := _SUMMARY.fullmatch(text):
-        return MemoryId(found["session"], None)
+    for form in _FORMS:
+        if found := form.fullmatch(text):
+            parts = found.groupdict()
+            kind = "turn" if parts["head"] == "session" else parts["head"]
+            turn = parts.get("turn")
+            return MemoryId(parts["session"], None if turn is None else int(turn), kind)
     if "::" in text or not text:
         raise ConfigurationError(
-            f"{text!r} is not an id; ids look like session::ID::turn::N, prompt::ID::N, summary::ID"
+            f"{text!r} is not an id; ids look like session::ID::turn::N, prompt::ID::N, "
+            "summary::ID, observation::ID::N, commit::ID::SHA"
         )
-    return MemoryId(text, None)
+    return MemoryId(text, None, "session")

@@ -5,29 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memory_assets import overview
-from memory_assets.embedding import Embedder, load_embedder
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.overview.reader_settings import ReaderSettings, quick_settings
+from memory_assets.places import KNOWN_AGENTS
 from memory_assets.recall.answer import Answer, Coverage
-from memory_assets.recall.ids import parse_id
 from memory_assets.recall.request import SearchRequest
 from memory_assets.recall.searcher import Searcher
 from memory_assets.recall.status import coverage
-from memory_assets.redacted_text import RedactedText
-from memory_assets.settings import KNOWN_AGENTS, Settings, load_settings
-from memory_assets.stores import chroma_server
-from memory_assets.stores.lake import rows_from_arrow
 from memory_assets.stores.opened import Stores
-from memory_assets.stores.schemas import SESSION_SUMMARIES, TURN_CHUNKS
-from memory_assets.stores.vectors import VectorStore
+
+if TYPE_CHECKING:
+    from memory_assets.embedding import Embedder
+    from memory_assets.stores.vectors import VectorStore
 
 
 class Memory(Stores):
     """Reads one memory. Heavy parts (the model, Chroma) load with the first search."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ReaderSettings) -> None:
         super().__init__(
             settings.data_dir,
             chroma_url=settings.chroma_url,
@@ -38,13 +36,15 @@ class Memory(Stores):
     @cached_property
     def embedder(self) -> Embedder:
         """The embedding model."""
+        from memory_assets.embedding import load_embedder
+
         return load_embedder(self.settings.embedder)
 
     @property
     def vectors(self) -> VectorStore:
         """The connection to Chroma. A reader makes no empty store in the place of a lost
         one: `memory ingest` could not see any more that it has to be rebuilt."""
-        if self.chroma_url is None and not chroma_server.has_files(self.data_dir):
+        if self.chroma_url is None and not self.has_chroma_files:
             raise NotFound(
                 f"the collections are not in {self.chroma_dir}; run `memory ingest`, which "
                 "makes them from the lake"
@@ -90,6 +90,10 @@ class Memory(Stores):
             self.settings.recent_days if recent else None,
         )
         self._require_known(request)
+        if request.file and request.kinds == ("observations",):
+            from memory_assets.recall.observed import observations_of_file
+
+            return observations_of_file(self, request)
         return self._searcher.search(request)
 
     @cached_property
@@ -115,66 +119,36 @@ class Memory(Stores):
 
     def status(self) -> dict[str, Any]:
         """Return sizes, counts, versions and what is held back; quick, opens no Chroma."""
-        return overview.status(overview.where_of(self.settings))
+        where = overview.Where(self.data_dir, self.settings.transcript_roots(), self.chroma_url)
+        return overview.status(where)
 
     def show(self, any_id: str, around: int = 0) -> list[dict[str, Any]]:
-        """Return the whole turn (or summary) behind an id, as rows with their full text.
-
-        Passages of a turn come in order; `around` adds that many turns before and after.
+        """Return the whole turn, summary, observation or commit behind an id, as rows with
+        their full text. Passages of a turn come in order; `around` adds that many turns
+        before and after.
 
         Raises:
+            ConfigurationError: it does not look like an id.
             NotFound: there is no such id.
         """
-        wanted = parse_id(any_id)
-        project = self.catalog.project_of(wanted.session_id)
-        if project is None:
-            raise NotFound(f"no session {wanted.session_id} in memory; see `memory status`")
-        if wanted.turn_index is None:
-            table = self.lake.read(SESSION_SUMMARIES, project, wanted.session_id)
-            return table.to_pylist()
-        first, last = wanted.turn_index - around, wanted.turn_index + around
-        chunks = rows_from_arrow(
-            TURN_CHUNKS,
-            self.lake.read(TURN_CHUNKS, project, wanted.session_id).drop_columns(["ingested_at"]),
-        )
-        turns: dict[str, dict[str, Any]] = {}
-        for chunk in chunks:
-            if first <= chunk.turn_index <= last:
-                turn = turns.setdefault(chunk.turn_id, _turn_row(chunk))
-                turn["passages"].append(str(chunk.text))
-        if f"session::{wanted.session_id}::turn::{wanted.turn_index}" not in turns:
-            raise NotFound(f"no turn {wanted.turn_index} in session {wanted.session_id}")
-        return list(turns.values())
+        from memory_assets.recall.shown import show
+
+        return show(self, any_id, around)
 
 
-def open_memory(settings: Settings | None = None) -> Memory:
+def open_memory(settings: ReaderSettings | None = None) -> Memory:
     """Return the memory that the environment's settings (or `settings`) describe.
 
     Raises:
         ConfigurationError: a setting is wrong.
         NotFound: nothing was ever ingested there.
     """
-    memory = Memory(settings or load_settings())
+    settings = settings or quick_settings()
+    if settings is None:
+        from memory_assets.settings import load_settings
+
+        settings = load_settings()
+    memory = Memory(settings)
     if not memory.exists:
         raise NotFound(f"there is no memory in {memory.data_dir} yet; run `memory ingest` first")
     return memory
-
-
-def _turn_row(chunk: Any) -> dict[str, Any]:
-    texts: dict[str, Sequence[RedactedText]] = {
-        "files": chunk.files,
-        "commands": chunk.commands,
-        "errors": chunk.errors,
-        "tools_used": chunk.tools_used,
-    }
-    return {
-        "id": chunk.turn_id,
-        "project": chunk.project,
-        "agent": chunk.agent,
-        "session_id": chunk.session_id,
-        "turn_index": chunk.turn_index,
-        "timestamp": chunk.timestamp.isoformat() if chunk.timestamp else None,
-        "git_branch": str(chunk.git_branch),
-        **{name: [str(text) for text in values] for name, values in texts.items()},
-        "passages": [],
-    }

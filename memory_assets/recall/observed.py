@@ -13,6 +13,8 @@ from memory_assets.chunking import file_matches
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.models import Observation
 from memory_assets.recall.answer import Answer, Hit
+from memory_assets.recall.request import SearchRequest
+from memory_assets.recall.selection import within_window
 from memory_assets.stores.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
 
 if TYPE_CHECKING:
@@ -64,9 +66,33 @@ def find_observations(
         )
     )
     rows = int(memory.catalog.totals().get(OBSERVATIONS.name, {}).get("rows") or 0)
-    covered = replace(memory.coverage(), rows=rows, indexed=rows)
+    covered = replace(memory.coverage(("observations",)), rows=rows, indexed=rows)
     hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[:n])
     return Answer(query, "semantic" if scores else "filter", covered, hits)
+
+
+def observations_of_file(memory: Memory, request: SearchRequest) -> Answer:
+    """Return the observations that touch the request's file, those most like its query first.
+
+    Raises:
+        ConfigurationError: by words alone; observations of a file are not in the index.
+        NotFound: this memory has no observations.
+    """
+    if request.mode == "keyword":
+        raise ConfigurationError("observations of a file are found by meaning, not by keywords")
+    answer = find_observations(
+        memory,
+        request.query,
+        file=request.file,
+        session=request.session,
+        project=request.project,
+        agent=request.agent,
+        since=request.since,
+        until=request.until,
+        n=request.n,
+    )
+    hits, older = within_window(request, answer.hits)
+    return replace(answer, hits=hits, older=older)
 
 
 def _observations(memory: Memory, project: str, session: str | None) -> Iterator[Observation]:
@@ -115,5 +141,6 @@ def _hit(each: Observation, score: float) -> Hit:
             "agent": each.agent,
             "session_id": each.session_id,
             "timestamp": each.timestamp.isoformat() if each.timestamp else "",
+            "ts_epoch": each.timestamp.timestamp() if each.timestamp else 0.0,
         },
     )

@@ -71,7 +71,7 @@ def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: s
     """Return a question without the names that occur all over the turns in `scope` (in over
     half of their episodes): they say nothing of what is asked, and draw the vector to
     whoever speaks."""
-    if len(np.unique(corpus.episode[scope])) < _FEWEST_EPISODES:
+    if corpus.episodes(scope) < _FEWEST_EPISODES:
         return query
     kept = []
     for word in query.split():
@@ -137,4 +137,4 @@ def _is_everywhere(name: str, corpus: Corpus, index: KeywordIndex, scope: slice)
         return False
     turns = corpus.turn[where]
     episodes = corpus.episode[turns[(turns >= scope.start) & (turns < scope.stop)]]
-    return len(np.unique(episodes)) > _NAME_SHARE * len(np.unique(corpus.episode[scope]))
+    return len(np.unique(episodes)) > _NAME_SHARE * corpus.episodes(scope)

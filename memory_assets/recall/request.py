@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from memory_assets.errors import ConfigurationError
 
-KINDS = ("sessions", "prompts", "summaries")
+KINDS = ("sessions", "prompts", "summaries", "observations")
 MODES = ("hybrid", "semantic", "keyword")
 MAX_HITS = 200
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -55,8 +55,10 @@ class SearchRequest:
             raise ConfigurationError(f"ask for 1 to {MAX_HITS} hits, not {self.n}")
         if self.recent_days is not None and self.recent_days < 1:
             raise ConfigurationError(f"a window of {self.recent_days} days is none; give 1 or more")
-        if (self.tool or self.file) and set(self.kinds) != {"sessions"}:
-            raise ConfigurationError("--tool and --file filter sessions only")
+        if self.tool and self.kinds != ("sessions",):
+            raise ConfigurationError("--tool filters sessions only")
+        if self.file and self.kinds not in (("sessions",), ("observations",)):
+            raise ConfigurationError("--file filters sessions only, or observations only")
 
 
 def parse_kinds(name: str) -> tuple[str, ...]:

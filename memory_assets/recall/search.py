@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.chunking import file_matches
+from memory_assets.places import KNOWN_AGENTS
 from memory_assets.recall.answer import Hit
 from memory_assets.recall.request import SearchRequest, all_of
-from memory_assets.settings import KNOWN_AGENTS
 from memory_assets.stores.lake import Lake
 from memory_assets.stores.schemas import TURN_CHUNKS
 from memory_assets.stores.vectors import (
+    OBSERVATIONS,
     PROMPTS,
     SUMMARIES,
     Collection,
@@ -36,7 +37,7 @@ _PASSAGES_PER_HIT = 5
 
 def collections_to_search(request: SearchRequest, names: Sequence[str]) -> list[str]:
     """Return which of the existing collections hold what the request asks for."""
-    fixed = {"prompts": PROMPTS, "summaries": SUMMARIES}
+    fixed = {"prompts": PROMPTS, "summaries": SUMMARIES, "observations": OBSERVATIONS}
     wanted: list[str] = [fixed[kind] for kind in request.kinds if kind in fixed]
     if "sessions" in request.kinds:
         if request.agent is not None:
@@ -121,12 +122,13 @@ def _passes(request: SearchRequest, row: dict[str, Any]) -> bool:
 
 
 def _collapse(found: Iterable[Neighbour]) -> list[Hit]:
-    """Keep the best passage of each turn, prompt and summary."""
+    """Keep the best passage of each turn and prompt; summaries and observations are whole."""
     ordered = sorted(found, key=lambda neighbour: (-neighbour.similarity, neighbour.id))
     best: dict[str, Hit] = {}
     for neighbour in ordered:
         whole = str(neighbour.metadata.get("turn_id") or neighbour.id)
-        key = f"{neighbour.id.partition('::')[0]}:{whole}"
+        head = neighbour.id.partition("::")[0]
+        key = neighbour.id if head == "observation" else f"{head}:{whole}"
         if key not in best:
             best[key] = Hit(
                 neighbour.id, whole, neighbour.similarity, neighbour.text, neighbour.metadata

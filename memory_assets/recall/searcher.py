@@ -15,20 +15,21 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from memory_assets.chunking import CHUNKER_VERSION
-from memory_assets.embedding import Embedder
 from memory_assets.errors import EmbedderUnavailable, NotFound, StoreError
-from memory_assets.recall.answer import Answer, Coverage, Hit
+from memory_assets.places import NO_EMBEDDER
+from memory_assets.recall.answer import Answer, Coverage
 from memory_assets.recall.corpus import Corpora
 from memory_assets.recall.hybrid import Meaning, find
 from memory_assets.recall.request import SearchRequest
+from memory_assets.recall.selection import within_window
 from memory_assets.recall.status import coverage
-from memory_assets.settings import NO_EMBEDDER
-from memory_assets.stores import chroma_server, keyword_files
+from memory_assets.stores import keyword_files
 from memory_assets.stores.catalog import Catalog
 from memory_assets.stores.keyword_index import KeywordIndex
+from memory_assets.stores.rebuilding import rebuilding
 
 if TYPE_CHECKING:
+    from memory_assets.embedding import Embedder
     from memory_assets.recall.memory import Memory
 
 KEYWORD_ONLY, SEMANTIC_ONLY = "keyword-only", "semantic-only"
@@ -43,7 +44,7 @@ class Searcher:
         self._memory = memory
         self._corpora: Corpora | None = None
         self._opened: tuple[int, int] | None = None
-        self._covered: dict[tuple[object, ...], Coverage] = {}
+        self._covered: dict[tuple[object, ...], tuple[Coverage, Coverage]] = {}
         self._chroma: tuple[float, str | None] = (0.0, None)
         self._loading: Thread | None = None
         self._lock = Lock()
@@ -66,6 +67,8 @@ class Searcher:
         away = None if request.mode == "keyword" else self._meaning_away()
         if away is not None and request.mode == "semantic":
             return self._in_chroma(request, None)
+        if away is None and request.mode == "hybrid":
+            away = self._being_rebuilt(request)
         meaning = None
         if request.mode != "keyword" and away is None:
             try:
@@ -76,17 +79,17 @@ class Searcher:
                 away = str(error)
             else:
                 meaning = Meaning(embedder.embedder_id, lambda text: embedder.embed([text])[0])
-        hits, compared = find(request, corpora, meaning)
+        found, compared = find(request, corpora, meaning)
         if request.mode == "hybrid" and not compared:
             away = away or "there are no vectors in memory; run `memory ingest`"
-        hits, older = _within_window(request, hits)
+        hits, older = within_window(request, found)
         return Answer(
             request.query,
             request.mode,
-            self._coverage(request.kinds),
-            tuple(hits),
+            self._coverage(request.kinds)[0],
+            hits,
             KEYWORD_ONLY if away else None,
-            away,
+            away or self._chroma_behind(request),
             older,
         )
 
@@ -136,7 +139,7 @@ class Searcher:
         return None, NotFound("the keyword index is empty; run `memory ingest`")
 
     def _holds_any(self, index: KeywordIndex, kinds: Sequence[str]) -> bool:
-        return any(index.holds(kind) for kind in kinds) or not self._coverage(kinds).rows
+        return any(index.holds(kind) for kind in kinds) or not self._coverage(kinds)[0].rows
 
     def _meaning_away(self) -> str | None:
         """Return why meanings cannot be compared, or None. The collections are what is
@@ -145,7 +148,7 @@ class Searcher:
         if memory.settings.embedder == NO_EMBEDDER:
             return "no vectors are made (MEMORY_EMBEDDER=none)"
         if memory.chroma_url is None:
-            if chroma_server.has_files(memory.data_dir):
+            if memory.has_chroma_files:
                 return None
             return f"the collections are not in {memory.chroma_dir}; run `memory ingest`"
         asked_at, told = self._chroma
@@ -154,8 +157,32 @@ class Searcher:
             self._chroma = (time.monotonic(), told)
         return told
 
+    def _being_rebuilt(self, request: SearchRequest) -> str | None:
+        """Return that a collection which is asked for is being made anew, or None."""
+        name = rebuilding(self._memory.data_dir)
+        if name is None:
+            return None
+        from memory_assets.recall.search import collections_to_search
+
+        if not collections_to_search(request, [name]):
+            return None
+        return f"{name} is being made anew; ask again when that is done"
+
+    def _chroma_behind(self, request: SearchRequest) -> str | None:
+        """Return that a collection lacks rows, which an answer from the index does not."""
+        if request.mode == "keyword" or self._memory.settings.embedder == NO_EMBEDDER:
+            return None
+        held = self._coverage(request.kinds)[1]
+        if held.complete:
+            return None
+        return (
+            f"Chroma holds {held.indexed} of {held.rows} rows (`memory ingest` completes it), so "
+            "all vectors of the index were compared instead"
+        )
+
     def _in_chroma(self, request: SearchRequest, lost: Exception | None) -> Answer:
         """Answer by meaning alone, from the collections."""
+        from memory_assets.chunking import CHUNKER_VERSION
         from memory_assets.recall.search import nearest_hits
         from memory_assets.stores.vectors import CollectionVersions
 
@@ -163,34 +190,34 @@ class Searcher:
         embedder = self._embedder()
         versions = CollectionVersions(embedder.embedder_id, embedder.dimension, CHUNKER_VERSION, "")
         vector = embedder.embed([request.query])[0]
-        hits = nearest_hits(request, vector, memory.vectors, versions, memory.lake)
-        hits, older = _within_window(request, hits)
+        found = nearest_hits(request, vector, memory.vectors, versions, memory.lake)
+        hits, older = within_window(request, found)
         degraded = request.mode == "hybrid"
         return Answer(
             request.query,
             request.mode,
             coverage(memory.catalog, request.kinds),
-            tuple(hits),
+            hits,
             SEMANTIC_ONLY if degraded else None,
             str(lost) if degraded and lost is not None else None,
             older,
         )
 
-    def _coverage(self, kinds: Sequence[str]) -> Coverage:
-        """Return the coverage of the keyword index, counted anew when the catalogue changed."""
+    def _coverage(self, kinds: Sequence[str]) -> tuple[Coverage, Coverage]:
+        """Return the coverage of the keyword index, and that of the collections, counted anew
+        when the catalogue changed."""
         catalog = self._memory.catalog
         state = (*kinds, *_state_of(catalog))
         if state not in self._covered:
-            covered = coverage(catalog, kinds)
+            held = coverage(catalog, kinds)
             totals = catalog.totals()
             made = [totals.get(f"{kind}_keywords", {}) for kind in kinds]
-            self._covered = {
-                state: replace(
-                    covered,
-                    indexed=sum(int(total.get("rows") or 0) for total in made),
-                    as_of=max((str(total.get("made_at") or "") for total in made), default=""),
-                )
-            }
+            indexed = replace(
+                held,
+                indexed=sum(int(total.get("rows") or 0) for total in made),
+                as_of=max((str(total.get("made_at") or "") for total in made), default=""),
+            )
+            self._covered = {state: (indexed, held)}
         return self._covered[state]
 
 
@@ -214,12 +241,3 @@ def _unreachable(url: str) -> str | None:
             return None
     except OSError as error:
         return f"Chroma at {url} cannot be reached ({type(error).__name__})"
-
-
-def _within_window(request: SearchRequest, hits: list[Hit]) -> tuple[list[Hit], int]:
-    """Return the hits of the recent days asked for, and how many older ones there were."""
-    if request.recent_days is None:
-        return hits, 0
-    since = time.time() - request.recent_days * 86_400
-    recent = [hit for hit in hits if float(hit.metadata.get("ts_epoch") or 0.0) >= since]
-    return recent, len(hits) - len(recent)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+
 import numpy as np
 
-from memory_assets.chunking import file_matches
+from memory_assets.recall.answer import Hit
 from memory_assets.recall.corpus import Corpus, Mask
 from memory_assets.recall.request import SearchRequest
 from memory_assets.stores.keyword_blocks import file_name_mark, mark_term, tool_mark
@@ -37,6 +40,8 @@ def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -
     if request.tool:
         masks.append(_marked(corpus, index, [mark_term(tool_mark(request.tool))]))
     if request.file:
+        from memory_assets.chunking import file_matches
+
         start = mark_term(file_name_mark(request.file))
         found = [
             term
@@ -45,6 +50,15 @@ def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -
         ]
         masks.append(_marked(corpus, index, found))
     return np.logical_and.reduce(masks) if masks else None
+
+
+def within_window(request: SearchRequest, hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], int]:
+    """Return the hits of the recent days asked for, and how many older ones there were."""
+    if request.recent_days is None:
+        return tuple(hits), 0
+    since = time.time() - request.recent_days * 86_400
+    recent = tuple(hit for hit in hits if float(hit.metadata.get("ts_epoch") or 0.0) >= since)
+    return recent, len(hits) - len(recent)
 
 
 def _marked(corpus: Corpus, index: KeywordIndex, terms: list[str]) -> Mask:

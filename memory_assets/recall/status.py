@@ -11,6 +11,7 @@ _TABLE_AND_COLLECTION = {
     "sessions": ("turn_chunks", "session_collection"),
     "prompts": ("user_prompts", "prompt_collection"),
     "summaries": ("session_summaries", "summary_collection"),
+    "observations": ("observations", "observation_collection"),
 }
 
 

@@ -20,7 +20,6 @@ _FORMS = (
     "a turn, prompt, summary, observation or session id, a commit, a file's path, "
     "or a time such as 2d, 2026-11-01 or 2026-11-01T09:30"
 )
-_FOUND_IN = re.compile(r"(?P<kind>observation|commit|link)::(?P<session>.+?)::.+")
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _PREFIX = re.compile(r"(file|commit|time|session):(?!:)(.+)", re.DOTALL)
 _LIKE_A_FILE = re.compile(r"[/\\]|\w\.\w|^\.\w")
@@ -94,20 +93,14 @@ def find_session(memory: Memory, text: str) -> tuple[str, str]:
 
 
 def _identified(memory: Memory, text: str) -> Anchor:
-    found = _FOUND_IN.fullmatch(text)
-    if found is not None:
-        project = _project(memory, found["session"])
-        kind = "commit" if found["kind"] == "link" else found["kind"]
-        return Anchor(text, kind, project, found["session"], text)
     wanted = parse_id(text)
     project = _project(memory, wanted.session_id)
-    kind = {"session": "turn"}.get(head := text.partition("::")[0], head)
-    item = {
+    kind = "commit" if wanted.kind == "link" else wanted.kind
+    items = {
         "turn": f"session::{wanted.session_id}::turn::{wanted.turn_index}",
         "prompt": f"prompt::{wanted.session_id}::{wanted.turn_index}",
-        "summary": f"summary::{wanted.session_id}",
-    }[kind]
-    return Anchor(text, kind, project, wanted.session_id, item)
+    }
+    return Anchor(text, kind, project, wanted.session_id, items.get(kind, text))
 
 
 def _project(memory: Memory, session_id: str) -> str:

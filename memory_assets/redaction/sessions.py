@@ -87,6 +87,13 @@ class SessionRedactor:
             reason = str(error) if isinstance(error, RedactionFailed) else type(error).__name__
         raise RedactionFailed(f"record {record.seq} could not be redacted: {reason}")
 
+    def redact(self, text: str, *, session_id: str = "") -> Redaction:
+        """Return a composed text without secrets, the known values among them; what it shows
+        is not remembered."""
+        return self._redactor.apply(
+            text, self._tagger, also=self._known_values if self._known else None
+        )
+
     def propagate(self, redaction: RecordRedaction) -> RecordRedaction:
         """Return the record without the values that any record of the session showed.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
@@ -22,7 +22,9 @@ from memory_assets.errors import MemoryAssetsError, unexpected
 from memory_assets.serving import tool_arguments as forms
 from memory_assets.serving.http_guard import Guard
 from memory_assets.serving.opened import OpenedMemory
-from memory_assets.settings import Settings
+
+if TYPE_CHECKING:
+    from memory_assets.recall import ReaderSettings
 
 SERVER_NAME = "memory-assets"
 INSTRUCTIONS = (
@@ -92,7 +94,7 @@ def tools() -> list[types.Tool]:
     ]
 
 
-def build_server(settings: Settings) -> Server[Any]:
+def build_server(settings: ReaderSettings) -> Server[Any]:
     """Return the server over the memory of these settings, which need not be there yet."""
     opened = OpenedMemory(settings)
     listed = tools()
@@ -166,7 +168,7 @@ def _warm_up(opened: OpenedMemory) -> None:
         del tool_answers
 
 
-def run_stdio(settings: Settings) -> None:
+def run_stdio(settings: ReaderSettings) -> None:
     """Serve on standard input and output until the client goes."""
     server = build_server(settings)
 
@@ -177,7 +179,7 @@ def run_stdio(settings: Settings) -> None:
     anyio.run(serve)
 
 
-def build_http_app(settings: Settings, token: str | None = None) -> Guard:
+def build_http_app(settings: ReaderSettings, token: str | None = None) -> Guard:
     """Return MCP over streamable HTTP at /mcp, for this machine alone."""
     app = build_server(settings).streamable_http_app(json_response=True, host="127.0.0.1")
     return Guard(app, token=token)

@@ -6,14 +6,13 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memory_assets.recall import Memory
-    from memory_assets.settings import Settings
+    from memory_assets.recall import Memory, ReaderSettings
 
 
 class OpenedMemory:
     """One memory for all requests of a server; a server may start before anything is there."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ReaderSettings) -> None:
         self._settings = settings
         self._memory: Memory | None = None
         self._lock = Lock()

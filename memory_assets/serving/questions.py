@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.observed import find_observations
-from memory_assets.recall.request import KINDS, parse_kinds, parse_time
+from memory_assets.recall.request import parse_kinds, parse_time
 from memory_assets.recall.summarize import session_overview
 from memory_assets.recall.timeline_anchor import find_session, resolve_anchor
 from memory_assets.recall.timeline_items import session_items
@@ -42,9 +42,7 @@ def search(memory: Memory, *, query: str = "", kind: str = "sessions", **given: 
             filters[name] = parse_time(filters[name])
     if "session" in filters:
         filters["session"] = find_session(memory, filters["session"])[1]
-    if filters.keys() & {"type", "concept"} or (
-        kind == "observations" and _exactly(query, filters)
-    ):
+    if filters.keys() & {"type", "concept"} or (kind == "observations" and not query.strip()):
         mode = filters.pop("mode", "hybrid")
         _require({*filters}, "observations", _arguments(find_observations))
         if mode == "keyword":
@@ -56,11 +54,6 @@ def search(memory: Memory, *, query: str = "", kind: str = "sessions", **given: 
         return memory.search(asked, kinds=parse_kinds(kind), **filters)
     except NotFound as error:  # nothing is left to search in: not a hit, a store
         raise StoreError(str(error)) from None
-
-
-def _exactly(query: str, filters: Mapping[str, Any]) -> bool:
-    """Whether observations are asked for in a way that the index does not answer."""
-    return not query.strip() or "file" in filters or "observations" not in KINDS
 
 
 def _require(given: set[str], kind: str, known: frozenset[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.cross_query import cross_query
+from memory_assets.recall.excerpts import excerpt
 from memory_assets.recall.timeline import timeline
 from memory_assets.recall.timeline_anchor import find_session
 from memory_assets.recall.timeline_items import ITEM_KINDS
@@ -60,7 +61,7 @@ def _recall(memory: Memory, asked: RecallArguments) -> ToolAnswer:
             "score": hit["score"],
             "time": hit["metadata"].get("timestamp") or None,
             "project": hit["metadata"].get("project"),
-            "text": snippet(hit["text"], SNIPPET),
+            "text": excerpt(clean(hit["text"]), asked.query, SNIPPET),
         }
         for hit in told["hits"]
     ]
@@ -246,9 +247,12 @@ def _link(memory: Memory, asked: LinkArguments) -> ToolAnswer:
     """The commit is looked up in the repository that the server was started in."""
     from memory_assets.pipeline.commits import link_commit
     from memory_assets.pipeline.components import Components
+    from memory_assets.settings import Settings, load_settings
 
+    given = memory.settings
+    settings = given if isinstance(given, Settings) else load_settings(data_dir=given.data_dir)
     _, session_id = find_session(memory, asked.session)
-    made = link_commit(Components(memory.settings), session_id, asked.commit, Path.cwd())
+    made = link_commit(Components(settings), session_id, asked.commit, Path.cwd())
     told = {"session_id": made.session_id, "commit": made.commit}
     return ToolAnswer(told, f"Linked session {made.session_id} to commit {made.commit}.")
 

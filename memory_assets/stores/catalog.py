@@ -73,6 +73,21 @@ class Catalog(VectorLedger):
         )
         return {(row["project"], row["session_id"]): _product(row) for row in rows}
 
+    def facts_with(
+        self, stage: str, fact: str, project: str | None = None
+    ) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return the facts of the products of a stage that have a certain one, by (project,
+        session), of one project or of all."""
+        rows = self._rows(
+            "SELECT project, session_id, facts FROM products WHERE stage = ?"
+            " AND (? IS NULL OR project = ?) AND json_extract(facts, ?) IS NOT NULL",
+            stage,
+            project,
+            project,
+            f"$.{fact}",
+        )
+        return {(row["project"], row["session_id"]): json.loads(row["facts"]) for row in rows}
+
     def products_of_session(self, project: str, session_id: str) -> dict[str, Product]:
         """Return what each stage made of one session, by stage."""
         rows = self._rows(

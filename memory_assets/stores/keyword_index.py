@@ -146,10 +146,10 @@ class KeywordIndex:
                 removed += sum(rows for _, rows in found)
         return removed
 
-    def erase(self, sessions: Iterable[tuple[str, str]]) -> int:
-        """Remove the rows of sessions so that no byte of them stays in the file; return how
-        many there were."""
-        removed = self.remove(sessions)
+    def erase(self, sessions: Sequence[tuple[str, str]], kinds: Iterable[str]) -> int:
+        """Remove the rows of sessions, of these kinds, so that no byte of them stays in the
+        file; return how many there were."""
+        removed = sum(self.remove(sessions, kind) for kind in kinds)
         with self._lock, told(self.path):
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -216,15 +216,17 @@ class KeywordIndex:
         )
         return [row[0] for row in rows]
 
-    def row(self, block: int, position: int) -> IndexedRow | None:
-        """Return one row, or None if it is gone."""
-        rows = self._select(
-            "SELECT id, text, metadata FROM rows WHERE row = ?", block * BLOCK_ROWS + position
-        )
-        if not rows:
-            return None
-        row_id, text, metadata = rows[0]
-        return IndexedRow(row_id, seal(text), json.loads(metadata))
+    def rows(self, places: Sequence[tuple[int, int]]) -> list[IndexedRow | None]:
+        """Return the rows at these blocks and positions, None for one that is gone."""
+        wanted = [block * BLOCK_ROWS + position for block, position in places]
+        marks = ",".join("?" * len(wanted))
+        found = {
+            row: IndexedRow(row_id, seal(text), json.loads(metadata))
+            for row, row_id, text, metadata in self._select(
+                f"SELECT row, id, text, metadata FROM rows WHERE row IN ({marks})", *wanted
+            )
+        }
+        return [found.get(row) for row in wanted]
 
     @contextmanager
     def reading(self) -> Iterator[None]:

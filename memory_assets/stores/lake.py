@@ -237,8 +237,15 @@ class Lake:
     def remove_session(self, project: str, session_id: str) -> int:
         """Remove a session's files of every table that has a directory here, and what
         killed writers left of them; return how many files there were."""
+        return self._remove(project, session_id, "?")
+
+    def remove_leftovers(self, project: str, session_id: str) -> int:
+        """Remove what killed writers left of a session's files; return how many there were."""
+        return self._remove(project, session_id, "")
+
+    def _remove(self, project: str, session_id: str, whole_too: str) -> int:
         name, end = re.escape(_encoded_session(session_id)), re.escape(lake_files.STAGING_SUFFIX)
-        own = re.compile(rf"{name}({re.escape(_TAIL)})?\.parquet(\.\d+{end})?")
+        own = re.compile(rf"{name}({re.escape(_TAIL)})?\.parquet(\.\d+{end}){whole_too}")
         removed = 0
         for directory in self._directories_of(project):
             for path in list(directory.iterdir()):

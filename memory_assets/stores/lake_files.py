@@ -244,7 +244,7 @@ def _slices(
         if first >= end or start >= end:
             return
         if last > start:
-            group = _bare(file.read_row_group(number, columns=columns))
+            group = _bare(file.read_row_group(number, columns=columns, use_threads=False))
             begin = max(start - first, 0)
             yield group.slice(begin, min(end, last) - first - begin)
         first = last

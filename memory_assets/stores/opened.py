@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from memory_assets.stores import chroma_files
 from memory_assets.stores.catalog import Catalog
-from memory_assets.stores.lake import Lake
-from memory_assets.stores.vectors import VectorStore, open_vectors
+
+if TYPE_CHECKING:  # a search needs neither, and pyarrow takes 70 ms
+    from memory_assets.stores.lake import Lake
+    from memory_assets.stores.vectors import VectorStore
 
 
 class Stores:
@@ -17,7 +21,6 @@ class Stores:
         self, data_dir: Path, *, chroma_url: str | None, chroma_idle_seconds: float
     ) -> None:
         self.data_dir = data_dir
-        self.lake = Lake(data_dir / "lake")
         self._catalog_path = data_dir / "catalog.db"
         self.chroma_dir = data_dir / "chroma"
         self.chroma_url = chroma_url
@@ -29,6 +32,18 @@ class Stores:
         """Whether anything was ever stored here."""
         return self._catalog_path.exists()
 
+    @property
+    def has_chroma_files(self) -> bool:
+        """Whether this directory's own Chroma ever stored anything that is still there."""
+        return (self.chroma_dir / chroma_files.DATABASE).exists()
+
+    @cached_property
+    def lake(self) -> Lake:
+        """The Parquet tables."""
+        from memory_assets.stores.lake import Lake
+
+        return Lake(self.data_dir / "lake")
+
     @cached_property
     def catalog(self) -> Catalog:
         """The ledger, made when it is not there."""
@@ -38,6 +53,8 @@ class Stores:
     def vectors(self) -> VectorStore:
         """The connection to Chroma. A local server that stopped meanwhile (idle, killed)
         is started again."""
+        from memory_assets.stores.vectors import open_vectors
+
         if self._vectors is None:
             self._vectors = open_vectors(
                 self.data_dir, url=self.chroma_url, idle_seconds=self._chroma_idle_seconds

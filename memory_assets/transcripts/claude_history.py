@@ -6,7 +6,8 @@ Where: beside the `projects` directory. A line is `{display, pastedContents, tim
 pauses of more than an hour.
 
 A session that has a transcript is not told twice: only those without one are found here,
-once they are a day old, each as a session of prompts alone that says so in its title.
+once they are a day old, each as a session of prompts alone that says so in its title. (For
+prompts without a sessionId `pipeline/scan.py` asks the ledger by their times.)
 """
 
 from __future__ import annotations
@@ -43,11 +44,10 @@ _UNNAMED = "history-"
 
 @dataclass
 class _Extent:
-    """Where a session's last line ends, and when its first and last prompts were typed."""
+    """Where a session's last line ends, and when its prompts were typed."""
 
     end: int
-    first_ms: int
-    last_ms: int
+    times_ms: list[int]
 
 
 class _Sessions:
@@ -141,10 +141,25 @@ def lost_sessions(path: Path, present: Container[str], agent: str) -> Iterator[S
         return
     newest = (time.time() - _REST_SECONDS) * 1000
     for (project, session_id), extent in sessions.items():
-        if session_id not in present and extent.last_ms < newest:
-            yield Source(
-                agent, project, session_id, None, path, extent.end, extent.last_ms * 1_000_000
-            )
+        last_ms = max(extent.times_ms)
+        if session_id not in present and last_ms < newest:
+            yield Source(agent, project, session_id, None, path, extent.end, last_ms * 1_000_000)
+
+
+def unnamed_prompts_ms(source: Source) -> list[int]:
+    """Return when the prompts of a session of the history were typed (Unix ms), if the history
+    does not name the session: only by their times can a transcript be known to hold them.
+    Empty for one that has a name of its own.
+
+    Raises:
+        OSError, TranscriptError: the history cannot be read.
+    """
+    if not source.session_id.startswith(_UNNAMED):
+        return []
+    status = source.path.stat()
+    sessions = _sessions_of(source.path, status.st_size, status.st_mtime_ns)
+    extent = sessions.get((source.project, source.session_id))
+    return extent.times_ms if extent is not None else []
 
 
 @lru_cache(maxsize=4)
@@ -157,8 +172,9 @@ def _sessions_of(path: Path, size: int, mtime_ns: int) -> dict[tuple[str, str], 
         if not _text(entry) or not key[1]:
             continue
         when = _milliseconds(entry)
-        extent = found.setdefault(key, _Extent(end, when, when))
-        extent.end, extent.last_ms = end + 1, max(extent.last_ms, when)
+        extent = found.setdefault(key, _Extent(end, []))
+        extent.end = end + 1
+        extent.times_ms.append(when)
     return found
 
 

@@ -9,6 +9,7 @@ import pytest
 from memory_assets.embedding import WordPieces, load_word_pieces
 from memory_assets.models import Kind, RedactedRecord, Role
 from memory_assets.redacted_text import seal
+from memory_assets_tests.redacted_sessions import redacted
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROLES: dict[Kind, Role] = {"prompt": "user", "assistant_text": "assistant", "tool_use": "assistant"}
@@ -40,36 +41,25 @@ class Script:
         seq = sum(record.agent_id == agent_id for record in self.records)
         seconds = len(self.records) if at is None else at
         self.records.append(
-            RedactedRecord(
+            redacted(
+                ROLES.get(kind, "tool"),
+                kind,
+                text,
                 project="-home-ada-app",
                 project_root=seal("/home/ada/app"),
-                agent="claude-code",
+                cwd=seal("/home/ada/app"),
                 session_id=self.session_id,
                 agent_id=agent_id,
                 seq=seq,
                 record_uuid=f"{agent_id or 'main'}-{seq}",
-                parent_uuid=None,
-                byte_start=0,
-                byte_end=0,
                 timestamp=START + timedelta(seconds=seconds),
-                role=ROLES.get(kind, "tool"),
-                kind=kind,
-                text=seal(text),
-                subtype="",
                 tool_name=seal(tool),
-                tool_use_id="",
                 is_error=is_error,
                 paths=tuple(seal(path) for path in paths),
                 command=seal(command),
-                cwd=seal("/home/ada/app"),
-                git_branch=seal("main"),
-                model="",
-                agent_version="",
                 is_sidechain=agent_id is not None,
                 message_id=message_id,
                 spawned_agent_id=spawned,
-                redactions=0,
-                ruleset_version="test",
             )
         )
         return self

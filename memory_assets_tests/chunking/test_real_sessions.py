@@ -12,8 +12,8 @@ import pytest
 from memory_assets.chunking import build_turns, chunk_turn, prompt_passages
 from memory_assets.embedding import load_word_pieces
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.redaction import load_redactor
 from memory_assets.transcripts import Source, discover, read_session
+from memory_assets_tests.redacted_sessions import unredacted
 
 QUESTIONS = Path(__file__).parents[2] / "benchmarks" / "questions.jsonl"
 DIRECTORIES = {
@@ -41,12 +41,11 @@ def _sources(root: Path) -> Iterator[Source]:
 def sessions(dev_transcripts: Path) -> dict[str, list[Turn]]:
     """The turns of every session that a question is about."""
     wanted = {session_id for item in _asked() for session_id, _ in _answers(item)}
-    redactor = load_redactor(key=bytes(32))
     records: dict[str, list[RedactedRecord]] = {}
     for source in sorted(_sources(dev_transcripts), key=lambda source: source.agent_id or ""):
         if source.session_id in wanted:
             records.setdefault(source.session_id, []).extend(
-                redactor.redact_record(record, project=source.project, project_root=record.cwd)
+                unredacted(record, source.project)
                 for record in read_session(source.path, source=source)
             )
     return {name: list(build_turns(found)) for name, found in records.items()}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,8 +16,7 @@ from memory_assets.commits import Claim, Repository, SessionWork, attribute, ses
 from memory_assets.models import Kind, RedactedRecord, Role
 from memory_assets.redacted_text import seal
 from memory_assets.sessions import session_turns
-
-START = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
+from memory_assets_tests.redacted_sessions import START, redacted
 
 
 @dataclass
@@ -88,38 +87,18 @@ class Session:
     def add(self, role: Role, kind: Kind, text: str, **more: object) -> Session:
         """Append a record at the shop's time."""
         place = len(self.records)
-        record = RedactedRecord(
-            project="-shop",
-            project_root=seal(str(self.shop.root)),
-            agent="claude-code",
-            session_id=self.id,
-            agent_id=None,
-            seq=place,
-            record_uuid=f"{self.id}-{place}",
-            parent_uuid=None,
-            byte_start=place * 100,
-            byte_end=place * 100 + 99,
-            timestamp=self.shop.now,
-            role=role,
-            kind=kind,
-            text=seal(text),
-            subtype="",
-            tool_name=seal(""),
-            tool_use_id="",
-            is_error=False,
-            paths=(),
-            command=seal(""),
-            cwd=seal(str(self.shop.root)),
-            git_branch=seal("main"),
-            model="",
-            agent_version="",
-            is_sidechain=False,
-            message_id="",
-            spawned_agent_id="",
-            redactions=0,
-            ruleset_version="test",
-        )
-        self.records.append(replace(record, **more))  # type: ignore[arg-type]
+        own = {
+            "project": "-shop",
+            "project_root": seal(str(self.shop.root)),
+            "session_id": self.id,
+            "seq": place,
+            "record_uuid": f"{self.id}-{place}",
+            "byte_start": place * 100,
+            "byte_end": place * 100 + 99,
+            "timestamp": self.shop.now,
+            "cwd": seal(str(self.shop.root)),
+        }
+        self.records.append(redacted(role, kind, text, **own | more))
         return self
 
     def prompt(self, text: str) -> Session:

@@ -4,7 +4,6 @@ changes something."""
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ from memory_assets.pipeline.report import StageReport
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores import chroma_server
 from memory_assets.stores.schemas import TABLES
+from memory_assets_tests.conftest import forget_own_settings
 
 Stage = Callable[[Components, str], StageReport]
 INDEXES = index.INDEXES
@@ -58,6 +58,13 @@ STAGES: Mapping[str, Stage] = {
     **{of.stage: _indexing(of) for of in INDEXES},
     keywords.STAGE: keywords.index_keywords,
 }
+EMBEDDINGS = {of.embeddings.name: of.table.name for of in INDEXES}
+COLLECTIONS = {of.stage: of.table.name for of in INDEXES}
+BEFORE_CHROMA = tuple(name for name in STAGES if name not in (*COLLECTIONS, keywords.STAGE))
+NEW_TURN = (
+    "what about the zanzibar clock?",
+    "The root cause is that the zanzibar clock has no summer time.",
+)
 
 
 @dataclass
@@ -173,6 +180,11 @@ class SampleMemory:
             row for name in projects for row in lake.read_partition(of, name, names).to_pylist()
         ]
 
+    def turns(self, session_id: str) -> list[int]:
+        """The numbers of a session's turns."""
+        rows = self.rows("turn_chunks")
+        return sorted({row["turn_index"] for row in rows if row["session_id"] == session_id})
+
     def lake_state(self, project: str | None = None) -> dict[str, list[dict[str, Any]]]:
         """All that the lake holds (of one project, or of all), but for when it was written;
         the records of a session by source file, whatever the order in which its files grew."""
@@ -238,16 +250,13 @@ def finished(
     _copy_sample(root)
     (root / "home").mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(root / "home"))
-        for name in os.environ:
-            if name.startswith(("MEMORY_", "XDG_")) and name != "MEMORY_BENCH_DATA":
-                patch.delenv(name)
+        forget_own_settings(patch, root / "home")
         made = SampleMemory(root, engines)
         made.run()
         chroma_server.stop(made.data_dir)
         made.close()
         made.components = made._opened()
-        yield made
+    yield made
     made.close()
 
 

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterable
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from filelock import FileLock
 
-from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, StoreError
-from memory_assets.pipeline.forgetting import forget
+from memory_assets.errors import NotFound, StoreBusy, StoreError
 from memory_assets.pipeline.forgetting.forgotten import tombstones
-from memory_assets.pipeline.forgetting.selection import Selection, select
 from memory_assets.redacted_text import seal
-from memory_assets.stores import chroma_server
-from memory_assets.stores.erasure import Names
-from memory_assets.stores.schemas import REDACTED_RECORDS, TABLES, TURN_CHUNKS
+from memory_assets.stores.schemas import TABLES, TURN_CHUNKS
 from memory_assets.stores.vectors import CollectionVersions
-
-
-def _no_dagster(names: Names) -> int:
-    return 0
-
-
-def _forget(memory: Any, **selection: Any) -> forget.ForgetReport:
-    found = select(memory.components, Selection(**selection))
-    return forget.forget(memory.components, found, erase_traces=_no_dagster)
+from memory_assets_tests.pipeline.forgetting import files_naming, forget_sessions
 
 
 def _sessions(memory: Any) -> set[str]:
@@ -46,20 +27,11 @@ def _rows_in_chroma(memory: Any, session_id: str) -> int:
     return sum(len(vectors.get(name).ids({"session_id": session_id})) for name in vectors.names())
 
 
-def _files_naming(memory: Any, *words: str) -> list[str]:
-    return [
-        str(path.relative_to(memory.data_dir))
-        for path in sorted(memory.data_dir.rglob("*"))
-        if any(word in path.name for word in words)
-        or (path.is_file() and any(word.encode() in path.read_bytes() for word in words))
-    ]
-
-
 def test_a_forgotten_session_is_in_no_table_collection_or_file(memory: Any) -> None:
     """Its rows are gone from every table and collection, its name from every byte of the
     data directory; all that belongs to others is as it was."""
     assert _rows_in_chroma(memory, memory.flaky) > 0
-    assert len(_files_naming(memory, memory.flaky)) > len(TABLES)
+    assert len(files_naming(memory, memory.flaky)) > len(TABLES)
     others = {
         name: [
             row for row in rows if memory.flaky not in repr(row.get("id", row.get("session_id")))
@@ -67,33 +39,33 @@ def test_a_forgotten_session_is_in_no_table_collection_or_file(memory: Any) -> N
         for name, rows in memory.lake_state().items()
     }
 
-    report = _forget(memory, session=memory.flaky)
+    report = forget_sessions(memory, session=memory.flaky)
 
     assert report.sessions == 1
     assert report.projects_gone == 0
     assert report.collection_rows > 0
-    assert _files_naming(memory, memory.flaky) == []
+    assert files_naming(memory, memory.flaky) == []
     assert memory.lake_state() == others
     memory.assert_collections_equal_the_lake()
 
 
 def test_a_forgotten_session_is_not_taken_in_again(memory: Any) -> None:
     """Though its file is there and grows, no stage sees it; the scan counts it."""
-    _forget(memory, session=memory.flaky)
+    forget_sessions(memory, session=memory.flaky)
     assert memory.behind() == []
     memory.append(memory.flaky, "a question after it was forgotten", "an answer")
     assert memory.behind() == []
-    reports = memory.run()
+    reports = memory.run(projects=[memory.harbor])
     assert reports["raw_sessions", memory.harbor].details["forgotten"] == 1
     assert memory.flaky not in _sessions(memory)
-    assert _files_naming(memory, memory.flaky) == []
+    assert files_naming(memory, memory.flaky) == []
 
 
 def test_forgetting_twice_finds_nothing(memory: Any) -> None:
     """What was forgotten cannot be selected any more."""
-    _forget(memory, session=memory.flaky)
+    forget_sessions(memory, session=memory.flaky)
     with pytest.raises(NotFound, match="nothing found"):
-        _forget(memory, session=memory.flaky)
+        forget_sessions(memory, session=memory.flaky)
 
 
 def test_a_forks_copies_of_a_forgotten_session_do_not_bring_it_back(memory: Any) -> None:
@@ -103,12 +75,12 @@ def test_a_forks_copies_of_a_forgotten_session_do_not_bring_it_back(memory: Any)
     texts = {
         row["text"] for row in memory.rows("redacted_records") if row["session_id"] == memory.flaky
     } - {row["text"] for row in memory.rows("redacted_records") if row["session_id"] == memory.fork}
-    report = _forget(memory, session=memory.flaky)
+    report = forget_sessions(memory, session=memory.flaky)
     assert report.forks_amended == 1
     assert memory.behind() == []
 
     memory.append(memory.fork, "the fork goes on", "so it does")
-    memory.run()
+    memory.run(projects=[memory.harbor])
 
     rows = [row for row in memory.rows("turn_chunks") if row["session_id"] == memory.fork]
     assert [row["id"] for row in rows][: len(before)] == [row["id"] for row in before]
@@ -121,9 +93,9 @@ def test_a_forks_copies_of_a_forgotten_session_do_not_bring_it_back(memory: Any)
 def test_a_fork_that_is_forgotten_takes_nothing_from_its_original(memory: Any) -> None:
     """Records that it only copied belong to the original and stay."""
     before = [row for row in memory.rows("redacted_records") if row["session_id"] == memory.flaky]
-    _forget(memory, session=memory.fork)
+    forget_sessions(memory, session=memory.fork)
     memory.append(memory.flaky, "the original goes on", "so it does")
-    memory.run()
+    memory.run(projects=[memory.harbor])
     after = [row for row in memory.rows("redacted_records") if row["session_id"] == memory.flaky]
     assert len(after) == len(before) + 2
     assert memory.fork not in _sessions(memory)
@@ -131,21 +103,21 @@ def test_a_fork_that_is_forgotten_takes_nothing_from_its_original(memory: Any) -
 
 def test_the_catalogue_is_disposable_and_tombstones_are_not(memory: Any) -> None:
     """Without the catalogue all is read again, but not what was forgotten."""
-    _forget(memory, session=memory.flaky)
+    forget_sessions(memory, session=memory.flaky)
     memory.close()
     for path in memory.data_dir.glob("catalog.db*"):
         path.unlink()
     memory.reopen()
     assert memory.behind() != []
-    memory.run()
+    memory.run(projects=[memory.harbor])
     assert memory.flaky not in _sessions(memory)
-    assert _files_naming(memory, memory.flaky) == []
+    assert files_naming(memory, memory.flaky) == []
 
 
 def test_a_moved_file_of_a_forgotten_session_stays_forgotten(memory: Any) -> None:
     """Its project's directory was renamed; the session's id is the same."""
     source = memory.path(memory.flaky)
-    _forget(memory, session=memory.flaky)
+    forget_sessions(memory, session=memory.flaky)
     target = source.parent.parent / "-home-mara-elsewhere"
     target.mkdir()
     shutil.move(source, target / source.name)
@@ -157,7 +129,7 @@ def test_a_moved_file_of_a_forgotten_session_stays_forgotten(memory: Any) -> Non
 def test_tombstones_hold_no_name_and_need_their_key(memory: Any, monkeypatch: Any) -> None:
     """They are keyed hashes; under another key nothing is ingested, rather than what was
     forgotten."""
-    _forget(memory, project=memory.harbor)
+    forget_sessions(memory, project=memory.harbor)
     content = b"".join(path.read_bytes() for path in memory.data_dir.glob("forgotten.db*"))
     assert memory.flaky.encode() not in content
     assert b"harbor" not in content
@@ -173,17 +145,17 @@ def test_a_project_is_forgotten_with_its_name(memory: Any) -> None:
     others = _sessions(memory) - {
         row["session_id"] for row in memory.rows("redacted_records", memory.harbor)
     }
-    report = _forget(memory, project=memory.harbor)
+    report = forget_sessions(memory, project=memory.harbor)
     assert report.projects_gone == 1
     assert _sessions(memory) == others
-    assert _files_naming(memory, memory.harbor) == []
+    assert files_naming(memory, memory.harbor) == []
     assert memory.components.catalog.projects().isdisjoint({memory.harbor})
 
     old = memory.path(memory.fork)
     new = old.with_name("77777777-0000-4000-8000-000000000001.jsonl")
     text = old.read_text().replace(memory.fork, new.stem).replace('"uuid":"', '"uuid":"e')
     new.write_text(text)
-    memory.run()
+    memory.run(projects=[memory.harbor])
     assert _sessions(memory) == others | {new.stem}
 
 
@@ -195,7 +167,7 @@ def test_collections_of_others_in_the_same_chroma_survive(memory: Any) -> None:
     ids = [f"document {number}" for number in range(7)]
     corpus.upsert(ids, vectors, [seal(name) for name in ids], [{"k": name} for name in ids])
 
-    _forget(memory, session=memory.flaky)
+    forget_sessions(memory, session=memory.flaky)
 
     corpus = memory.components.vectors.get("corpus", versions)
     assert corpus.count() == 7
@@ -212,7 +184,7 @@ def test_what_killed_writers_left_of_a_session_goes_with_it(memory: Any) -> None
         path = memory.components.lake.path(TURN_CHUNKS, memory.harbor, session)
         left[session] = path.with_name(f"{path.name}.4242.staging")
         shutil.copy(path, left[session])
-    _forget(memory, session=memory.flaky)
+    forget_sessions(memory, session=memory.flaky)
     assert not left[memory.flaky].exists()
     assert left[memory.fork].exists()
 
@@ -228,63 +200,19 @@ def test_every_table_with_a_session_column_is_covered(memory: Any) -> None:
             word = "quixotically" if session == memory.flaky else "serendipity"
             connection.execute("INSERT INTO words VALUES (?, ?)", (session, word))
     connection.close()
-    _forget(memory, session=memory.flaky)
+    forget_sessions(memory, session=memory.flaky)
     with sqlite3.connect(memory.components.catalog.path) as connection:
         assert connection.execute("SELECT session_id FROM later").fetchall() == [(memory.fork,)]
         found = connection.execute("SELECT text FROM words WHERE words MATCH 'serendipity'")
         assert found.fetchall() == [("serendipity",)]
     connection.close()
-    assert _files_naming(memory, memory.flaky, "quixotically") == []
-
-
-def _ids(memory: Any, **selection: Any) -> set[str]:
-    return {session.session_id for session in select(memory.components, Selection(**selection))}
-
-
-def test_a_session_is_selected_by_the_beginning_of_its_id(memory: Any) -> None:
-    """If no other begins the same; else the error lists them."""
-    assert _ids(memory, session=memory.flaky[:6]) == {memory.flaky}
-    with pytest.raises(ConfigurationError, match="begins 2 sessions"):
-        _ids(memory, session="019d")
-
-
-def test_sessions_are_selected_by_when_they_ended(memory: Any) -> None:
-    """By their last record; conditions add up."""
-    all_ends = {
-        session.session_id: session.last_at
-        for project in memory.projects()
-        for session in select(memory.components, Selection(project=project))
-    }
-    moment = sorted(end for end in all_ends.values() if end)[4]
-    wanted = {name for name, end in all_ends.items() if end and end < moment}
-    assert _ids(memory, before=moment) == wanted
-    assert len(wanted) == 4
-    of_harbor = _ids(memory, project=memory.harbor)
-    assert _ids(memory, before=moment, project=memory.harbor) == wanted & of_harbor
-    with pytest.raises(NotFound):
-        _ids(memory, before=datetime(2001, 1, 1, tzinfo=UTC))
-
-
-def test_sessions_are_selected_by_a_tag_in_any_of_their_tables(memory: Any) -> None:
-    """Whole, or by its digest alone; what is not a tag is refused."""
-    path = memory.components.lake.path(REDACTED_RECORDS, memory.harbor, memory.fork)
-    table = pq.read_table(path, partitioning=None)
-    position = table.schema.get_field_index("command")
-    tag = "<redacted:github-token:0123456789ab>"
-    texts = [f"export T={tag}"] * len(table)
-    pq.write_table(table.set_column(position, table.schema.field(position), [texts]), path)
-    assert _ids(memory, tag=tag) == {memory.fork}
-    assert _ids(memory, tag="0123456789ab") == {memory.fork}
-    with pytest.raises(NotFound):
-        _ids(memory, tag="<redacted:other:0123456789ab>")
-    with pytest.raises(ConfigurationError, match="is not a tag"):
-        _ids(memory, tag="<redacted:github-token>")
+    assert files_naming(memory, memory.flaky, "quixotically") == []
 
 
 def test_a_session_that_was_never_taken_in_can_be_forgotten(fresh: Any) -> None:
     """It is on disk only: a tombstone is all there is to do."""
     fresh.run(projects=[name for name in fresh.projects() if name != fresh.harbor])
-    _forget(fresh, session=fresh.flaky)
+    forget_sessions(fresh, session=fresh.flaky)
     fresh.run()
     assert fresh.flaky not in _sessions(fresh)
     assert fresh.fork in _sessions(fresh)
@@ -298,112 +226,6 @@ def test_nothing_is_removed_while_another_process_writes_the_memory(memory: Any)
         FileLock(memory.components.lake.lock_path(memory.harbor)),
         pytest.raises(StoreBusy, match="has been writing"),
     ):
-        _forget(memory, session=memory.flaky)
+        forget_sessions(memory, session=memory.flaky)
     assert memory.lake_files() == before
     assert not tombstones(memory.components).forgotten()
-
-
-class Crash(BaseException):
-    """What ends a process; no handler of ours catches it."""
-
-
-def _steps(memory: Any, session_id: str) -> Iterable[int]:
-    """Forget a session with a crash at each step in turn, as long as there is a next one."""
-    for step in range(1, 40):
-        seen: list[str] = []
-
-        def crash(message: str, seen: list[str] = seen, step: int = step, *_: object) -> None:
-            seen.append(message)
-            if len(seen) == step:
-                raise Crash
-
-        try:
-            if step <= 2:
-                found = select(memory.components, Selection(session=session_id))
-                forget.forget(memory.components, found, erase_traces=_no_dagster, progress=crash)
-            else:
-                forget.complete(memory.components, erase_traces=_no_dagster, progress=crash)
-        except Crash:
-            memory.reopen()
-            yield step
-        else:
-            return
-
-
-def test_a_forgetting_that_ends_at_any_step_is_completed(memory: Any) -> None:
-    """Interrupted again and again, a step further each time: from the second step on the
-    session is out of every later run, and at last no byte of it is left."""
-    steps = 0
-    for step in _steps(memory, memory.flaky):
-        steps = step
-        if step > 1:
-            assert memory.flaky not in {
-                source.session_id
-                for sources in forget_sources(memory).values()
-                for source in sources
-            }
-    assert steps >= 6
-    assert _files_naming(memory, memory.flaky) == []
-    assert memory.behind() == []
-    memory.assert_collections_equal_the_lake()
-
-
-def forget_sources(memory: Any) -> Any:
-    """What a scan finds."""
-    from memory_assets.pipeline.scan import find_sources
-
-    return find_sources(memory.components)
-
-
-_KILLED = """
-import os, signal, sys
-from memory_assets.pipeline.forgetting import forget
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.forgetting.selection import Selection, select
-from memory_assets.settings import Settings
-from memory_assets.stores.vectors import VectorStore
-components = Components(Settings.model_validate_json(sys.argv[1]))
-kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-if sys.argv[3] == "between the collections":
-    VectorStore._delete = kill
-def progress(step):
-    if step.startswith(sys.argv[3]):
-        kill()
-found = select(components, Selection(session=sys.argv[2]))
-forget.forget(components, found, erase_traces=lambda names: 0, progress=progress)
-"""
-
-
-@pytest.mark.parametrize("moment", ["making session-summaries", "between the collections"])
-def test_a_killed_forgetting_is_completed_by_the_next_command(memory: Any, moment: str) -> None:
-    """`kill -9` while collections are made again, or with the new one in place and the old
-    one still there; whatever command comes next completes it."""
-    key = Path.home() / ".config" / "memory_assets" / "install.key"
-    key.parent.mkdir(parents=True, exist_ok=True)
-    key.write_bytes(memory.components.install_key)
-    killed = subprocess.run(
-        [sys.executable, "-c", _KILLED, memory.settings.model_dump_json(), memory.flaky, moment],
-        capture_output=True,
-        text=True,
-    )
-    assert killed.returncode == -9, killed.stderr
-    assert _files_naming(memory, memory.flaky) != []
-    environment = {"MEMORY_DATA_DIR": str(memory.data_dir)}
-    for name, root in memory.settings.transcript_roots().items():
-        environment[
-            {"claude-code": "MEMORY_PROJECTS_DIR"}.get(name, f"MEMORY_{name.upper()}_DIR")
-        ] = str(root)
-    code = "from memory_assets.entrypoints.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "status"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Completing a forgetting" in done.stderr
-    assert _files_naming(memory, memory.flaky) == []
-    memory.reopen()
-    assert memory.behind() == []
-    memory.assert_collections_equal_the_lake()
-    assert chroma_server.running(memory.data_dir) is not None

@@ -8,7 +8,6 @@ Chroma normalises again, so that they are compared to four digits.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,8 +15,6 @@ from typing import Any
 
 import dagster as dg
 import numpy as np
-import numpy.typing as npt
-import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.entrypoints.cli import main
@@ -32,21 +29,24 @@ from memory_assets.recall import open_memory
 from memory_assets.redacted_text import seal
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores import chroma_server
-from memory_assets.stores.schemas import EMBEDDING_DIMENSION, TABLES
+from memory_assets.stores.schemas import EMBEDDING_DIMENSION
 from memory_assets.transcripts import Source
+from memory_assets_tests.conftest import forget_own_settings
+from memory_assets_tests.pipeline.bytes_at_rest import (
+    found_words,
+    rows_at_rest,
+    vectors_found,
+    vectors_only_of,
+    words_only_of,
+)
 
 SESSION = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 """Has a subagent and a fork, in a project of four sessions."""
 HARBOR = "-home-mara-code-harbor-api"
 LONER = "-home-mara-code-lantern"
 QUERIES = ("oauth redirect loop safari", "clock change breaks a test", "slow queries", "deploy")
-_PIECE = 64
-"""Floats of a vector that are looked for together; the whole may be split over pages."""
-_SHORTEST_LINE = 30
 _SAVED_AFTER = 1_100
 """Rows after which Chroma has written a collection's HNSW files (its default: 1,000)."""
-
-Vectors = npt.NDArray[np.float32]
 
 
 def _ingest(settings: Settings, *projects: str) -> None:
@@ -59,119 +59,6 @@ def _ingest(settings: Settings, *projects: str) -> None:
     result = run_plans(settings, works)
     assert result.failed == {}
     components.catalog.close()
-
-
-def _rows(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
-    lake = Components(settings).lake
-    for name, table in TABLES.items():
-        for project in lake.projects(table):
-            for row in lake.read_partition(table, project).to_pylist():
-                yield name, row
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            if key != "parent_uuid":  # a fork's own record may answer a forgotten one
-                yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
-
-
-def _of(session_ids: set[str], row: dict[str, Any]) -> bool:
-    if "session_id" in row:
-        return row["session_id"] in session_ids
-    return any(session_id in row["id"] for session_id in session_ids)
-
-
-def _words_only_of(settings: Settings, session_ids: set[str]) -> set[str]:
-    """The lines and ids of these sessions that stand in no other one."""
-    own: set[str] = set()
-    others: list[str] = []
-    for _, row in _rows(settings):
-        texts = list(_strings(row))
-        if _of(session_ids, row):
-            own.update(line.strip() for text in texts for line in text.splitlines())
-        else:
-            others += texts
-    everything_else = "\n".join(others)
-    return {line for line in own if len(line) >= _SHORTEST_LINE and line not in everything_else}
-
-
-def _vectors_only_of(settings: Settings, session_ids: set[str]) -> Vectors:
-    own: list[list[float]] = []
-    others: list[list[float]] = []
-    for name, row in _rows(settings):
-        if name.endswith("_embeddings"):
-            (own if _of(session_ids, row) else others).append(row["vector"])
-    mine, rest = np.array(own, dtype=np.float32), np.array(others, dtype=np.float32)
-    alone: Vectors = mine[(mine @ rest.T).max(axis=1) < 0.99]
-    return alone
-
-
-def _files(root: Path) -> list[Path]:
-    return [path for path in sorted(root.rglob("*")) if path.is_file()]
-
-
-def _contents(path: Path) -> Iterator[str]:
-    """A file's name and bytes, and what its Parquet pages hold."""
-    yield str(path)
-    content = path.read_bytes()
-    yield content.decode("latin-1")
-    if content[:4] == b"PAR1":
-        file = pq.ParquetFile(path)
-        yield "\n".join(_strings(file.read().to_pylist()))
-        yield repr(file.metadata.metadata)
-
-
-def _found_words(root: Path, words: set[str]) -> dict[str, set[str]]:
-    """Which files hold which of the words, as they are, in JSON, or in UTF-16."""
-    forms = {
-        word: {
-            word.encode().decode("latin-1"),
-            json.dumps(word)[1:-1],
-            word,
-            word.encode("utf-16-le").decode("latin-1"),
-        }
-        for word in words
-    }
-    found: dict[str, set[str]] = {}
-    for path in _files(root):
-        for content in _contents(path):
-            for word, spelled in forms.items():
-                if any(form in content for form in spelled):
-                    found.setdefault(str(path.relative_to(root)), set()).add(word)
-    return found
-
-
-def _vectors_found(root: Path, vectors: Vectors) -> set[str]:
-    """The files in which a piece of one of the vectors stands, to four digits."""
-    pieces = vectors.reshape(-1, _PIECE)
-    found = set()
-    for path in _files(root):
-        content = path.read_bytes()
-        if content[:4] == b"PAR1":
-            continue
-        for shift in range(4):
-            if _has_piece(content[shift:], pieces):
-                found.add(str(path.relative_to(root)))
-    return found
-
-
-def _has_piece(content: bytes, pieces: Vectors) -> bool:
-    floats = np.frombuffer(content[: len(content) // 4 * 4], dtype="<f4")
-    with np.errstate(invalid="ignore", over="ignore"):
-        for piece in pieces:
-            largest = int(np.abs(piece).argmax())
-            like = np.flatnonzero(np.abs(floats - piece[largest]) < 1e-4 * abs(piece[largest]))
-            for start in like - largest:
-                window = floats[start : start + _PIECE] if start >= 0 else floats[:0]
-                if len(window) == _PIECE and np.allclose(window, piece, rtol=1e-3, atol=1e-6):
-                    return True
-    return False
 
 
 def _answers(settings: Settings, without: set[str]) -> list[tuple[str, str, float]]:
@@ -193,10 +80,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     for name in ("claude", "codex", "pi"):
         shutil.copytree(SAMPLE_DIR / name, root / name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(root / "home"))
-        for name in os.environ:
-            if name.startswith(("MEMORY_", "DAGSTER_", "XDG_")):
-                patch.delenv(name)
+        forget_own_settings(patch, root / "home")
         settings = load_settings(
             data_dir=root / "memory",
             projects_dir=root / "claude" / "projects",
@@ -282,18 +166,18 @@ def test_no_byte_of_a_forgotten_session_is_left_anywhere(
     """Lines, ids, titles and vectors are all there before, in every kind of store, and
     nowhere afterwards: not in the data directory, Dagster's storage, or the home
     directory. The rest is found with the same answers, and ingesting changes nothing."""
-    words = {SESSION, *_words_only_of(settings, {SESSION})}
-    vectors = _vectors_only_of(settings, {SESSION})
+    words = {SESSION, *words_only_of(settings, {SESSION})}
+    vectors = vectors_only_of(settings, {SESSION})
     answers = _answers(settings, {SESSION})
     roots = (settings.data_dir, Path.home())
     assert len(words) > 60
     assert len(vectors) > 8
 
-    before = _found_words(settings.data_dir, words)
+    before = found_words(settings.data_dir, words)
     assert set().union(*before.values()) == words
     for place in ("lake/", "chroma/chroma.sqlite3", "catalog.db", "dagster/history/"):
         assert any(name.startswith(place) for name in before), place
-    places = _vectors_found(settings.data_dir, vectors)
+    places = vectors_found(settings.data_dir, vectors)
     assert any(name.endswith("data_level0.bin") for name in places)
     assert any(name.endswith("chroma.sqlite3") for name in places)
 
@@ -304,11 +188,11 @@ def test_no_byte_of_a_forgotten_session_is_left_anywhere(
     assert said["removed"]["runs"] >= 1
     assert len(said["stays"]["agents_files"]) == 2
     for root in roots:
-        assert _found_words(root, words) == {}
-        assert _vectors_found(root, vectors) == set()
+        assert found_words(root, words) == {}
+        assert vectors_found(root, vectors) == set()
     assert _answers(settings, set()) == answers
     _ingest(settings, HARBOR, LONER)
-    assert _found_words(settings.data_dir, words) == {}
+    assert found_words(settings.data_dir, words) == {}
     assert _answers(settings, set()) == answers
     assert command("forget", SESSION, "--yes")[0] == 3
 
@@ -318,9 +202,11 @@ def test_no_byte_names_a_forgotten_project(settings: Settings, command: Command)
     """Its name is a directory, a lock, a partition key, a run's tag, part of events, of
     the sensor's cursor and ticks: all are gone, and the other projects' runs are not."""
     _add_tick_and_cursor(settings)
-    sessions = {row["session_id"] for _, row in _rows(settings) if row.get("project") == LONER}
-    words = {LONER, *sessions, *_words_only_of(settings, sessions)}
-    before = _found_words(settings.data_dir, words)
+    sessions = {
+        row["session_id"] for _, row in rows_at_rest(settings) if row.get("project") == LONER
+    }
+    words = {LONER, *sessions, *words_only_of(settings, sessions)}
+    before = found_words(settings.data_dir, words)
     for place in ("lake/", "catalog.db", "dagster/schedules/", "dagster/history/runs.db"):
         assert any(name.startswith(place) for name in before), place
 
@@ -329,7 +215,7 @@ def test_no_byte_names_a_forgotten_project(settings: Settings, command: Command)
     assert code == 0
     assert said["removed"]["projects_gone"] == 1
     assert said["removed"]["runs"] == 1
-    assert _found_words(settings.data_dir, words) == {}
+    assert found_words(settings.data_dir, words) == {}
     with open_instance(settings) as instance:
         assert len(instance.get_runs()) == 2
         assert instance.get_dynamic_partitions("projects") == [HARBOR]
@@ -340,7 +226,7 @@ def test_no_byte_names_a_forgotten_project(settings: Settings, command: Command)
         assert cursor["requested"].keys() == {"-another"}
         assert cursor["after"] == ""
     _ingest(settings, HARBOR, LONER)
-    assert _found_words(settings.data_dir, words) == {}
+    assert found_words(settings.data_dir, words) == {}
     assert command("forget", "--project", LONER, "--yes")[0] == 3
 
 

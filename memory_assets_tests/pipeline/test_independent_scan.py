@@ -63,17 +63,6 @@ def _columns_of_text() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.fixture(scope="session")
-def rules_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the compiled rules of the scanner are kept between tests."""
-    return tmp_path_factory.mktemp("rules")
-
-
-@pytest.fixture(autouse=True)
-def _cached_rules(rules_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(rules_cache))
-
-
 @pytest.fixture
 def components(tmp_path: Path) -> Iterator[Components]:
     """An empty memory."""

@@ -29,14 +29,14 @@ def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
     monkeypatch.setattr(chunk, "chunk_turn", fails_for_one)
     for session in (memory.flaky, memory.fork):
         memory.append(session, "one more thing", "done")
-    memory.run()
+    memory.run(projects=[memory.harbor])
     held = memory.components.catalog.quarantined()
     assert {(entry.session_id, entry.stage) for entry in held} == {(memory.flaky, "turn_chunks")}
     assert held[0].reason == "KeyError"
     assert memory.behind() == []
     memory.components.catalog.forget_project_products(memory.harbor)
     monkeypatch.undo()
-    memory.run()
+    memory.run(projects=[memory.harbor])
     assert memory.components.catalog.quarantined() == []
     memory.assert_collections_equal_the_lake()
 
@@ -57,7 +57,7 @@ def test_sessions_whose_files_are_gone_follow_new_rules(memory: Any) -> None:
     path = memory.path(memory.flaky)
     before = len(memory.rows("redacted_records", memory.harbor))
     path.unlink()
-    memory.run()
+    memory.run(projects=[memory.harbor])
     stricter = load_redactor(RedactionSettings(max_file_bytes=64), bytes(32))
     memory.reopen(redactor=stricter)
     memory.run()
@@ -83,7 +83,7 @@ def test_a_lost_catalogue_is_adopted_from_the_lake(memory: Any) -> None:
     """Sessions whose files are gone are in memory as before, and nothing is embedded."""
     before = memory.lake_state()
     memory.path(memory.flaky).unlink()
-    memory.run()
+    memory.run(projects=[memory.harbor])
     memory.components.catalog.close()
     for name in ("catalog.db", "catalog.db-wal", "catalog.db-shm"):
         (memory.data_dir / name).unlink(missing_ok=True)

@@ -2,49 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from typing import Any
 
-import numpy as np
-
-from memory_assets.pipeline import index, scan
-from memory_assets.redacted_text import seal
-from memory_assets.stores import chroma_server
+from memory_assets.pipeline import scan
 from memory_assets.stores.schemas import TURN_CHUNKS
-
-EMBEDDINGS = {
-    "turn_embeddings": "turn_chunks",
-    "prompt_embeddings": "user_prompts",
-    "summary_embeddings": "session_summaries",
-    "observation_embeddings": "observations",
-}
-COLLECTIONS = {
-    "session_collection": "turn_chunks",
-    "prompt_collection": "user_prompts",
-    "summary_collection": "session_summaries",
-    "observation_collection": "observations",
-}
-BEFORE_CHROMA = (
-    "raw_sessions",
-    "redacted_records",
-    "turn_chunks",
-    "user_prompts",
-    "session_summaries",
-    "observations",
-    "session_commits",
-    *EMBEDDINGS,
-)
-NEW_TURN = (
-    "what about the zanzibar clock?",
-    "The root cause is that the zanzibar clock has no summer time.",
-)
-
-
-def _turns(memory: Any, session_id: str) -> list[int]:
-    rows = memory.rows("turn_chunks")
-    return sorted({row["turn_index"] for row in rows if row["session_id"] == session_id})
+from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, COLLECTIONS, EMBEDDINGS, NEW_TURN
 
 
 def _ingested_at(memory: Any) -> dict[str, Any]:
@@ -103,21 +67,6 @@ def test_each_row_has_a_vector_and_a_place_in_a_collection(finished: Any) -> Non
     for (stage, project), report in finished.reports.items():
         if table := {**EMBEDDINGS, **COLLECTIONS}.get(stage):
             assert report.rows == report.rows_written == len(finished.rows(table, project))
-
-
-def test_a_fork_is_counted_from_where_it_left_the_original(finished: Any) -> None:
-    """The copied turn is indexed once, with the original; the fork's turn numbers go on
-    behind it, and none of its passages repeats one of the original's."""
-    rows = finished.rows("turn_chunks", finished.harbor)
-    texts = {
-        session: {row["text"] for row in rows if row["session_id"] == session}
-        for session in (finished.flaky, finished.fork)
-    }
-    assert _turns(finished, finished.flaky) == [0, 1, 2, 3]
-    assert _turns(finished, finished.fork) == [1, 2]
-    assert not texts[finished.flaky] & texts[finished.fork]
-    prompts = [row["text"] for row in finished.rows("user_prompts", finished.harbor)]
-    assert len(prompts) == len(set(prompts))
 
 
 def test_a_subagents_work_belongs_to_its_parents_turn(finished: Any) -> None:
@@ -196,7 +145,7 @@ def test_a_half_written_line_waits_until_it_is_whole(memory: Any) -> None:
     assert memory.reports["redacted_records", memory.harbor].unchanged
     path.write_bytes(grown)
     memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert _turns(memory, memory.flaky) == [0, 1, 2, 3, 4]
+    assert memory.turns(memory.flaky) == [0, 1, 2, 3, 4]
 
 
 def test_a_touched_file_costs_a_reading_and_nothing_else(memory: Any) -> None:
@@ -216,7 +165,7 @@ def test_a_deleted_session_file_changes_nothing_downstream(memory: Any) -> None:
     path.unlink()
     shutil.rmtree(path.with_suffix(""))
     assert [work.reason for work in memory.behind()] == ["files vanished"]
-    memory.run()
+    memory.run(projects=[memory.harbor])
     assert memory.reports["raw_sessions", memory.harbor].details["newly_gone"] == 2
     assert memory.reports["raw_sessions", memory.harbor].details["gone"] == 2
     assert all(report.unchanged for report in memory.reports.values())
@@ -282,66 +231,6 @@ def test_files_outside_the_directories_read_today_are_not_gone(memory: Any, tmp_
     assert all(report.unchanged for report in memory.reports.values())
 
 
-def test_a_fork_that_is_met_before_its_original_ends_the_same(fresh: Any, finished: Any) -> None:
-    """The original comes later: the copied turn moves to it, and the fork's own turns keep
-    the ids that they had from the beginning."""
-    original, aside = fresh.path(fresh.flaky), fresh.root / "aside"
-    aside.mkdir()
-    for path in (original, original.with_suffix("")):
-        path.rename(aside / path.name)
-    fresh.run(BEFORE_CHROMA, [fresh.harbor])
-    assert _turns(fresh, fresh.fork) == [0, 1, 2]
-    before = {row["id"]: row["text"] for row in fresh.rows("turn_chunks", fresh.harbor)}
-    for path in (original, original.with_suffix("")):
-        (aside / path.name).rename(path)
-    fresh.run(BEFORE_CHROMA)
-    assert fresh.lake_state() == finished.lake_state()
-    after = {row["id"]: row["text"] for row in fresh.rows("turn_chunks", fresh.harbor)}
-    lost = before.keys() - after.keys()
-    assert {row_id.partition("::part")[0] for row_id in lost} == {f"session::{fresh.fork}::turn::0"}
-    assert {row_id for row_id in before.keys() - lost if before[row_id] != after[row_id]} == set()
-
-
-def test_an_original_that_grows_after_its_fork_keeps_its_turns(memory: Any) -> None:
-    """Though the fork wrote its own first prompt earlier than the original went on."""
-    original, fork = memory.path(memory.flaky), memory.path(memory.fork)
-    copied = {json.loads(line)["uuid"] for line in fork.read_text().splitlines() if "uuid" in line}
-    shared = [
-        line for line in original.read_text().splitlines() if json.loads(line).get("uuid") in copied
-    ]
-    original.write_text("\n".join(shared) + "\n")
-    memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert (_turns(memory, memory.flaky), _turns(memory, memory.fork)) == ([0], [1, 2])
-    memory.append(memory.flaky, *NEW_TURN, at="2026-05-01T10:00:00.000Z")
-    memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert (_turns(memory, memory.flaky), _turns(memory, memory.fork)) == ([0, 1], [1, 2])
-
-
-def test_a_project_directory_that_moved_loses_and_repeats_nothing(memory: Any) -> None:
-    """All its files vanish and appear under another name: each turn stays on record once."""
-    before = sorted(row["id"] for row in memory.rows("turn_chunks"))
-    place = memory.transcripts / "claude" / "projects"
-    (place / "-Users-jonas-work-tidepool-web").rename(place / "-Users-jonas-work-renamed")
-    for _ in range(2):
-        memory.run()
-    assert sorted(row["id"] for row in memory.rows("turn_chunks")) == before
-    memory.assert_collections_equal_the_lake()
-    assert memory.behind() == []
-
-
-def test_a_session_in_two_projects_is_kept_in_one(memory: Any) -> None:
-    """A copy of a whole file under another project adds nothing and takes nothing away."""
-    before = sorted(row["id"] for row in memory.rows("turn_chunks"))
-    place = memory.transcripts / "claude" / "projects" / "-home-mara-code-backup"
-    place.mkdir()
-    shutil.copy(memory.path(memory.fork), place)
-    for _ in range(2):
-        memory.run()
-    assert sorted(row["id"] for row in memory.rows("turn_chunks")) == before
-    memory.assert_collections_equal_the_lake()
-    assert memory.behind() == []
-
-
 def test_a_limit_takes_the_newest_files_first_and_goes_on_later(fresh: Any) -> None:
     """Each scan takes that many in, until all are."""
     by_age = sorted(fresh.transcripts.rglob("*harbor-api/**/*.jsonl"))
@@ -354,62 +243,6 @@ def test_a_limit_takes_the_newest_files_first_and_goes_on_later(fresh: Any) -> N
         scan.scan_project(fresh.components, fresh.harbor, limit=2)
         known = {row.path for row in fresh.components.catalog.sources(fresh.harbor)}
         assert known == set(oldest_last[:taken])
-
-
-def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: Any) -> None:
-    """Chroma's directory was removed: the plan says so, no text is embedded again, and the
-    collections are what they were."""
-    shutil.rmtree(memory.data_dir / "chroma")
-    assert {work.project for work in memory.behind()} == set(memory.projects())
-    files = memory.lake_files()
-    reports = memory.run()
-    for (stage, _), report in reports.items():
-        assert report.details.get("texts_embedded", 0) == 0
-        assert report.unchanged == (stage not in COLLECTIONS)
-    assert memory.lake_files() == files
-    memory.assert_collections_equal_the_lake()
-    assert memory.behind() == []
-
-
-def test_collections_removed_under_a_running_server_are_rebuilt(memory: Any) -> None:
-    """The server that still has the files open does not get the new rows."""
-    server = chroma_server.ensure_running(memory.data_dir, 60.0)
-    shutil.rmtree(memory.data_dir / "chroma")
-    assert index.forget_lost_store(memory.components) == "Chroma's files are gone"
-    assert index.forget_lost_store(memory.components) == ""
-    assert chroma_server.running(memory.data_dir) is None
-    memory.run()
-    assert chroma_server.ensure_running(memory.data_dir, 60.0).pid != server.pid
-    memory.assert_collections_equal_the_lake()
-
-
-def test_one_collection_that_was_dropped_comes_back_whole(memory: Any) -> None:
-    """The next change in a project brings its three sessions there back, not just the
-    changed one; the other projects show as behind until they are run."""
-    memory.components.vectors.drop("claude-code-sessions")
-    memory.append(memory.flaky, *NEW_TURN)
-    report = memory.run(projects=[memory.harbor])["session_collection", memory.harbor]
-    assert report.changed == 3
-    behind = [work.project for work in memory.behind()]
-    assert behind == ["-Users-jonas-work-tidepool-web"]
-    memory.run()
-    memory.assert_collections_equal_the_lake()
-    assert memory.behind() == []
-
-
-def test_rows_that_do_not_belong_are_removed_when_their_session_changes(memory: Any) -> None:
-    """By set difference with the lake, not by remembering what was written."""
-    collection = memory.components.vectors.get("claude-code-sessions")
-    (vector, *_) = memory.rows("turn_embeddings", memory.harbor)
-    planted = f"session::{memory.flaky}::turn::99"
-    metadata = {"project": memory.harbor, "session_id": memory.flaky, "row_hash": "planted"}
-    collection.upsert(
-        [planted], np.array([vector["vector"]], np.float32), [seal("planted")], [metadata]
-    )
-    memory.append(memory.flaky, *NEW_TURN)
-    memory.run(projects=[memory.harbor])
-    assert planted not in collection.ids({"session_id": memory.flaky})
-    memory.assert_collections_equal_the_lake()
 
 
 def test_a_session_that_lost_its_rows_leaves_every_stage(memory: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -39,9 +40,11 @@ def _verify(memory: SampleMemory, capfd: pytest.CaptureFixture[str], **given: An
 
 
 @pytest.fixture(scope="module")
-def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where compiled rules are kept between these tests."""
-    return tmp_path_factory.mktemp("caches")
+def caches(tmp_path_factory: pytest.TempPathFactory, compiled_rules: Path) -> Path:
+    """A copy of the compiled rules in which nobody else writes while it is searched."""
+    own = tmp_path_factory.mktemp("caches")
+    shutil.copytree(compiled_rules, own, dirs_exist_ok=True)
+    return own
 
 
 @pytest.fixture(autouse=True)

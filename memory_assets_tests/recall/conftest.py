@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,12 +11,23 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import chunk, embed, index, keywords, redact, scan, summarise
+from memory_assets.pipeline import (
+    chunk,
+    commits,
+    embed,
+    index,
+    keywords,
+    observe,
+    redact,
+    scan,
+    summarise,
+)
 from memory_assets.pipeline.components import Components
 from memory_assets.recall import Memory, open_memory
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores import chroma_server
 from memory_assets.stores.schemas import TABLES
+from memory_assets_tests.conftest import forget_own_settings
 
 HARBOR = "-home-mara-code-harbor-api"
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -92,6 +102,8 @@ def ingest(components: Components) -> None:
         chunk.chunk_project(components, project)
         chunk.extract_prompts(components, project)
         summarise.summarise_project(components, project)
+        observe.observe_project(components, project)
+        commits.attribute_project(components, project)
         for of in index.INDEXES:
             embed.embed_project(components, project, source_table=of.table, table=of.embeddings)
             index.index_project(components, project, of)
@@ -107,15 +119,13 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     lines = "".join(json.dumps(record) + "\n" for record in _long_session())
     (root / "transcripts" / "claude" / "projects" / HARBOR / f"{LONG}.jsonl").write_text(lines)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(root / "home"))
-        for name in os.environ:
-            if name.startswith(("MEMORY_", "XDG_")) and name != "MEMORY_BENCH_DATA":
-                patch.delenv(name)
+        forget_own_settings(patch, root / "home")
         settings = _settings(root)
         components = Components(settings)
         ingest(components)
-        yield Asked(open_memory(settings), components, settings)
-        chroma_server.stop(settings.data_dir)
+        made = Asked(open_memory(settings), components, settings)
+    yield made
+    chroma_server.stop(settings.data_dir)
 
 
 @pytest.fixture

@@ -73,6 +73,30 @@ def test_a_session_leads_to_its_summary_and_all_of_its_records(asked: Any, any_i
     assert found.rows[0]["id"] == f"summary::{FLAKY}"
 
 
+def test_an_observation_leads_to_the_records_of_the_turns_it_comes_from(asked: Any) -> None:
+    """And to its document in Chroma."""
+    turns = {row["turn_id"]: row for row in asked.rows("turn_chunks")}
+    for row in asked.rows("observations"):
+        found = _audit(asked, row["id"])
+        assert found.kind == "observation" and found.intact
+        assert (found.rows[0]["id"], found.rows[0]["document"]) == (row["id"], "present")
+        trails = [_audit(asked, turn).records for turn in row["turn_ids"] if turn in turns]
+        wanted = {(each["agent_id"], each["seq"]) for trail in trails for each in trail}
+        assert {(each["agent_id"], each["seq"]) for each in found.records} >= wanted
+        assert found.records
+
+
+def test_a_commit_leads_to_the_records_of_its_turn(asked: Any) -> None:
+    """It has no document in Chroma, which is nothing wrong."""
+    (row, *_) = asked.rows("session_commits")
+    found = _audit(asked, row["id"])
+    assert found.kind == "commit" and found.intact
+    assert (found.rows[0]["document"], found.rows[0]["table"]) == ("none", "session_commits")
+    assert found.records == _audit(asked, row["turn_id"]).records
+    with pytest.raises(NotFound, match="no observation"):
+        _audit(asked, f"observation::{row['session_id']}::999999")
+
+
 def test_every_stage_says_which_run_made_it(asked: Any) -> None:
     """Nothing, where it was made outside Dagster."""
     runs = {run["stage"]: run for run in _audit(asked, FLAKY).runs}

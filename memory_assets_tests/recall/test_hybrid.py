@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +19,8 @@ import pytest
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.pipeline import keywords
 from memory_assets.pipeline.components import Components
-from memory_assets.recall import Memory
+from memory_assets.pipeline.rebuild import rebuild
+from memory_assets.recall import KINDS, Memory
 from memory_assets.stores import chroma_server
 
 QUESTION = "why does login loop in Safari"
@@ -113,6 +118,74 @@ def test_a_chroma_server_that_does_not_answer_leaves_keyword_search(
     assert answer.degraded == "keyword-only" and "127.0.0.1" in str(answer.reason)
     with pytest.raises(StoreError):
         memory.search(QUESTION, mode="semantic")
+
+
+def test_while_a_collection_is_made_anew_words_answer_and_say_so(
+    copied: Callable[..., Memory],
+) -> None:
+    """From the first row of `memory rebuild` to the swap, for what is asked of that
+    collection; before and after, both answer. What a killed one left behind is no rebuild."""
+    memory = copied()
+    components = Components(memory.settings)
+    told: list[tuple[str | None, str | None]] = []
+    others: list[str | None] = []
+    put = components.vectors.replace
+
+    def ask_then_put(name: str) -> None:
+        answer = memory.search(QUESTION, n=3)
+        assert SAFARI in answer.hits[0].id
+        told.append((answer.degraded, answer.reason))
+        others.append(memory.search(QUESTION, kinds=("summaries",), n=3).degraded)
+        put(name)
+
+    components.vectors.replace = ask_then_put  # type: ignore[method-assign]
+    assert memory.search(QUESTION, n=3).degraded is None
+    rebuild(components, ["claude-code-sessions"])
+    ((degraded, reason),) = told
+    assert degraded == "keyword-only" and "claude-code-sessions is being made anew" in str(reason)
+    assert others == [None]
+    after = memory.search(QUESTION, n=3)
+    assert (after.degraded, after.reason) == (None, None)
+    (memory.data_dir / "rebuild.collection").write_text("claude-code-sessions")
+    assert memory.search(QUESTION, n=3).degraded is None
+
+
+def test_a_search_beside_memory_rebuild_says_so_or_is_whole(copied: Callable[..., Memory]) -> None:
+    """Another process rebuilds: every answer has the right turn, and says keyword-only or
+    nothing; both were seen."""
+    memory = copied()
+    environment = {
+        **os.environ,
+        "MEMORY_DATA_DIR": str(memory.data_dir),
+        "MEMORY_PROJECTS_DIR": str(memory.data_dir),
+    }
+    command = [str(Path(sys.executable).with_name("memory")), "rebuild"]
+    seen = {memory.search(QUESTION, n=3).degraded}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            answer = memory.search(QUESTION, kinds=KINDS, n=5)
+            assert any(SAFARI in hit.id for hit in answer.hits)
+            seen.add(answer.degraded)
+    assert process.returncode == 0
+    assert seen == {None, "keyword-only"}
+    assert memory.search(QUESTION, n=3).degraded is None
+
+
+def test_a_collection_that_lacks_rows_does_not_narrow_the_answer(
+    copied: Callable[..., Memory],
+) -> None:
+    """The index has all vectors: the answer is whole, and says what Chroma lacks."""
+    memory = copied()
+    before = memory.search(QUESTION, n=5)
+    components = Components(memory.settings)
+    for product in list(components.catalog.products("session_collection"))[1:]:
+        components.catalog.drop_product("session_collection", *product)
+    after = memory.search(QUESTION, n=5)
+    assert [(hit.id, hit.score) for hit in after.hits] == [
+        (hit.id, hit.score) for hit in before.hits
+    ]
+    assert after.degraded is None and before.reason is None
+    assert after.reason is not None and "Chroma holds" in after.reason
 
 
 def test_without_an_embedder_words_answer(copied: Callable[..., Memory]) -> None:

@@ -69,7 +69,7 @@ def _asked(index: KeywordIndex, query: str, project: str | None = None) -> list[
     corpus = Corpora(index).corpus("sessions")
     scores = keyword_scores(corpus, index, query_terms(query), corpus.scope(project)).turns
     found = best(np.where(scores > 0, scores, -np.inf).astype(np.float32), 10)
-    rows = [corpus.row(index, int(np.searchsorted(corpus.turn, turn))) for turn in found]
+    rows = corpus.rows_at(index, np.searchsorted(corpus.turn, found).tolist())
     return [row.id.removeprefix("session::") for row in rows if row is not None]
 
 

@@ -27,8 +27,9 @@ NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
         ({"n": 0}, "1 to 200 hits, not 0"),
         ({"n": 201}, "1 to 200 hits, not 201"),
         ({"n": -1}, "not -1"),
-        ({"tool": "Bash", "kinds": ("prompts",)}, "filter sessions only"),
-        ({"file": "a.py", "kinds": ("sessions", "summaries")}, "filter sessions only"),
+        ({"tool": "Bash", "kinds": ("prompts",)}, "filters sessions only"),
+        ({"tool": "Bash", "kinds": ("observations",)}, "filters sessions only"),
+        ({"file": "a.py", "kinds": ("sessions", "summaries")}, "sessions only, or observations"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
@@ -92,24 +93,32 @@ def test_conditions_are_joined_the_way_chroma_wants_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "session", "turn"),
+    ("text", "session", "turn", "kind"),
     [
-        ("session::abc-1::turn::0", "abc-1", 0),
-        ("session::abc-1::turn::12::part::3", "abc-1", 12),
-        ("prompt::abc-1::4", "abc-1", 4),
-        ("prompt::abc-1::4::2", "abc-1", 4),
-        ("summary::abc-1", "abc-1", None),
-        ("abc-1", "abc-1", None),
-        ("rollout-2026.01_x", "rollout-2026.01_x", None),
+        ("session::abc-1::turn::0", "abc-1", 0, "turn"),
+        ("session::abc-1::turn::12::part::3", "abc-1", 12, "turn"),
+        ("prompt::abc-1::4", "abc-1", 4, "prompt"),
+        ("prompt::abc-1::4::2", "abc-1", 4, "prompt"),
+        ("summary::abc-1", "abc-1", None, "summary"),
+        ("observation::abc-1::17", "abc-1", None, "observation"),
+        ("observation::abc-1::agent-2::17", "abc-1", None, "observation"),
+        ("commit::abc-1::0123456789ab", "abc-1", None, "commit"),
+        ("commit::abc-1::https://github.com/a/b/pull/1", "abc-1", None, "commit"),
+        ("link::abc-1::0123456789ab", "abc-1", None, "link"),
+        ("abc-1", "abc-1", None, "session"),
+        ("rollout-2026.01_x", "rollout-2026.01_x", None, "session"),
     ],
 )
-def test_every_id_leads_to_its_turn_or_session(text: str, session: str, turn: int | None) -> None:
-    """Turns, passages, prompts, summaries, and a session by its bare id."""
-    assert parse_id(text) == MemoryId(session, turn)
+def test_every_id_leads_to_its_turn_or_session(
+    text: str, session: str, turn: int | None, kind: str
+) -> None:
+    """Turns, passages, prompts, summaries, what was derived, and a session by its bare id."""
+    assert parse_id(text) == MemoryId(session, turn, kind)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "session::abc", "session::abc::turn::x", "prompt::abc", "turn::1", "a::b"]
+    "text",
+    ["", "session::abc", "session::abc::turn::x", "prompt::abc", "turn::1", "a::b", "commit::a"],
 )
 def test_what_is_no_id_is_refused(text: str) -> None:
     """The error shows what ids look like."""

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
-from memory_assets.recall import Answer, Memory, open_memory
+from memory_assets.recall import KINDS, Answer, Memory, open_memory
 from memory_assets.settings import load_settings
 from memory_assets.stores import chroma_server
 from memory_assets.stores.vectors import CollectionVersions
@@ -215,9 +215,53 @@ def test_prompts_and_summaries_are_found_by_their_kind(asked: Any) -> None:
     assert {hit.id: hit.metadata["title"] for hit in summaries} == wanted
 
 
+@pytest.mark.parametrize("index", ["there", "away"])
+def test_observations_are_found_by_their_kind(
+    asked: Any, copied: Callable[..., Memory], index: str
+) -> None:
+    """Each one a hit of its own, though several are of one turn; by Chroma too, where the
+    keyword index is away. Coverage counts observations and nothing else."""
+    memory = copied()
+    if index == "away":
+        (memory.data_dir / "keywords.db").unlink()
+    rows = {row["id"]: row for row in asked.rows("observations")}
+    assert len(rows) > len({row["turn_id"] for row in rows.values()}) > 1
+    answer = memory.search(ANYTHING, kinds=("observations",), n=200)
+    assert {hit.id: hit.text for hit in answer.hits} == {
+        row["id"]: row["text"] for row in rows.values()
+    }
+    for hit in answer.hits:
+        assert hit.turn_id == rows[hit.id]["turn_id"]
+        assert hit.metadata["type"] == rows[hit.id]["type"]
+    assert answer.coverage.rows == answer.coverage.indexed == len(rows)
+    assert answer.degraded == (None if index == "there" else "semantic-only")
+    assert answer.hits[0].id == memory.search(ANYTHING, kinds=("observations",), n=1).hits[0].id
+
+
+def test_observations_of_a_file_are_those_that_read_or_changed_it(asked: Any) -> None:
+    """By a path or the end of one; nothing older than a window is left out in silence."""
+    rows = {row["id"]: row for row in asked.rows("observations")}
+    paths = {path for row in rows.values() for path in row["files_modified"]}
+    assert paths
+    for path in paths:
+        wanted = {
+            row["id"]
+            for row in rows.values()
+            if path in row["files_modified"] or path in row["files_read"]
+        }
+        given: dict[str, Any] = {"kinds": ("observations",), "file": path, "n": 200}
+        answer = asked.memory.search(ANYTHING, **given)
+        assert wanted <= {hit.id for hit in answer.hits}
+        recent = asked.memory.search(ANYTHING, recent=True, **given)
+        assert len(recent.hits) + recent.older == len(answer.hits)
+    with pytest.raises(ConfigurationError, match="not by keywords"):
+        asked.memory.search(ANYTHING, kinds=("observations",), file=path, mode="keyword")
+
+
 def test_all_kinds_together_are_ranked_together(asked: Any) -> None:
-    """A turn, its prompt and its session's summary are three hits, in order of score."""
-    kinds = ("sessions", "prompts", "summaries")
+    """A turn, its prompt, its session's summary and what was observed in it are hits of
+    their own, in order of score."""
+    kinds = KINDS
     together = asked.memory.search("why does login loop in Safari", kinds=kinds, n=200).hits
     apart = [
         hit

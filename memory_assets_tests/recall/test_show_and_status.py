@@ -23,6 +23,21 @@ def _numbers(turns: list[dict[str, Any]]) -> list[int]:
     return [turn["turn_index"] for turn in turns]
 
 
+@pytest.mark.parametrize("table", ["observations", "session_commits"])
+def test_what_was_derived_is_shown_by_its_id(asked: Any, table: str) -> None:
+    """An observation or a commit with all that is known of it; `around` adds the turns that
+    it stands among. Its times are text, as everywhere."""
+    for row in asked.rows(table):
+        (shown,) = asked.memory.show(row["id"])
+        assert shown["id"] == row["id"] and shown["turn_id"] == row["turn_id"]
+        assert json.loads(json.dumps(shown)) == shown
+        same, *turns = asked.memory.show(row["id"], around=1)
+        assert same == shown
+        assert turns == asked.memory.show(row["turn_id"], around=1)
+    with pytest.raises(NotFound, match="memory summarize"):
+        asked.memory.show(f"{row['id']}0")
+
+
 def test_every_id_of_a_turn_shows_the_whole_turn(asked: Any) -> None:
     """The turn's, a passage's and the prompt's; all passages, in order."""
     turn_id = f"session::{asked.long_session}::turn::0"
@@ -66,8 +81,9 @@ def test_a_forks_turns_keep_their_numbers(asked: Any) -> None:
 
 
 def test_a_summary_or_a_session_shows_the_summary(asked: Any) -> None:
-    """The same row of session_summaries by either id."""
+    """The same row of session_summaries by either id, its times as text."""
     (row,) = [row for row in asked.rows("session_summaries") if row["session_id"] == FLAKY]
+    row |= {name: row[name].isoformat() for name in ("started_at", "ended_at")}
     assert asked.memory.show(f"summary::{FLAKY}") == [row] == asked.memory.show(FLAKY)
 
 

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.pipeline.commits import attribute_project, link_commit
+from memory_assets.pipeline.commits import link_commit
 from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.embed import embed_project
-from memory_assets.pipeline.observe import observe_project
 from memory_assets.recall import Memory, open_memory
 from memory_assets.recall.summarize import session_overview
 from memory_assets.recall.timeline import Timeline, timeline
@@ -22,7 +20,6 @@ from memory_assets.serving.questions import search, whole
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake import Lake
 from memory_assets.stores.schemas import (
-    OBSERVATION_EMBEDDINGS,
     OBSERVATIONS,
     SESSION_COMMITS,
     TABLES,
@@ -259,16 +256,11 @@ def test_a_session_is_summarised_with_an_index_of_its_turns(asked: Any) -> None:
 
 @pytest.fixture(scope="module")
 def observed(asked: Any, tmp_path_factory: pytest.TempPathFactory) -> Memory:
-    """A copy of the lake and the ledger with observations, commits and a link by hand."""
+    """A copy of the lake and the ledger with a commit that was linked by hand."""
     data = tmp_path_factory.mktemp("observed") / "data"
     without_chroma = shutil.ignore_patterns("chroma*")
     shutil.copytree(asked.settings.data_dir, data, ignore=without_chroma)
     components = Components(load_settings(data_dir=data))
-    components.__dict__["redactor"] = asked.components.redactor  # loaded already
-    for project in components.lake.projects(TURN_CHUNKS):
-        observe_project(components, project)
-        attribute_project(components, project)
-        embed_project(components, project, source_table=OBSERVATIONS, table=OBSERVATION_EMBEDDINGS)
     link_commit(components, REPORTS, "abcdef1234567", Path("/"))
     return open_memory(components.settings)
 

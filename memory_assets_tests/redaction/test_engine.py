@@ -36,8 +36,8 @@ from memory_assets.transcripts import read_session
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FORMATS = compile_formats(TOKEN_FORMATS)
-SAMPLED_CHARACTERS = 12_000_000
-"""Of the transcripts: what both engines read in under half a minute."""
+SAMPLED_CHARACTERS = 4_000_000
+"""Of the transcripts: what both engines read in some seconds."""
 
 pytest.importorskip("hyperscan", reason="Hyperscan is not installed: there is one engine only")
 
@@ -49,9 +49,9 @@ def plain() -> Scanner:
 
 
 @pytest.fixture(scope="module")
-def fast(tmp_path_factory: pytest.TempPathFactory) -> Scanner:
+def fast() -> Scanner:
     """The engine on Hyperscan."""
-    return load_scanner(FORMATS, ANCHORED_RULES, "hyperscan", tmp_path_factory.mktemp("cache"))
+    return load_scanner(FORMATS, ANCHORED_RULES, "hyperscan")
 
 
 def _labelled_texts() -> list[str]:
@@ -97,7 +97,7 @@ def test_both_engines_find_the_same_in_transcripts(
     for number, text in enumerate(_record_texts(dev_transcripts)):
         spans = fast.scan(text)
         found += bool(spans)
-        if spans or (number % 3 == 0 and sampled < SAMPLED_CHARACTERS):
+        if spans or (number % 9 == 0 and sampled < SAMPLED_CHARACTERS):
             sampled += len(text)
             assert plain.scan(text) == spans, f"record {number}"
     assert sampled > SAMPLED_CHARACTERS / 2
@@ -156,7 +156,7 @@ def _disguised(text: str) -> Iterator[str]:
 
 def test_both_engines_make_the_same_views(redactors: tuple[Redactor, Redactor]) -> None:
     """Canaries escaped, encoded, coloured or cut by a line end come out the same."""
-    samples = (*SAMPLES[::9], "DB_PASSWORD=hunter2Qx9", "https://app:Pa55w0rdX@db.internal/x")
+    samples = (*SAMPLES[::15], "DB_PASSWORD=hunter2Qx9", "https://app:Pa55w0rdX@db.internal/x")
     for sample in samples:
         for text in _disguised(sample):
             assert _same(redactors, text), ascii(text)[:60]
@@ -225,13 +225,17 @@ def test_both_engines_agree_where_they_did_not(
     assert _same(redactors, text)
 
 
-@pytest.mark.parametrize("wide", ["é", "K", "ſ", "ı", "漢", "\u2003", "\x85", "٣", "🔑"])
+WIDE = ("é", "K", "ſ", "ı", "漢", "\u2003", "\x85", "٣", "🔑")
+
+
+@pytest.mark.parametrize("wide", WIDE)
 def test_both_engines_find_the_same_around_characters_beyond_ascii(
     wide: str, plain: Scanner, fast: Scanner
 ) -> None:
     """A character beyond ASCII inside, before or behind a canary changes nothing in one
-    engine that it does not change in the other."""
-    for sample in SAMPLES:
+    engine that it does not change in the other. The samples take turns: each stands beside
+    three of the characters."""
+    for sample in SAMPLES[WIDE.index(wide) % 3 :: 3]:
         middle = len(sample) // 2
         for text in (
             f"{wide}{sample}{wide}",

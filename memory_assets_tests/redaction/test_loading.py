@@ -26,12 +26,15 @@ from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
 PACKAGE = Path(memory_assets.redaction.__file__).parent
 TESTS = Path(__file__).parent
 KEY = bytes(32)
+PLAIN = RedactionSettings(engine="re")
+"""With the engine that compiles nothing, where rules of a test's own are loaded: what refuses
+them is the same (`test_engine.py`)."""
 
 
 def test_a_rule_that_does_not_compile_refuses_to_load() -> None:
     """A malformed row raises RedactionUnavailable that names the rule."""
     with pytest.raises(RedactionUnavailable, match="broken-rule") as caught:
-        build_redactor(RedactionSettings(), [("broken-rule", "xyz_{q:30}")], ANCHORED_RULES, KEY)
+        build_redactor(PLAIN, [("broken-rule", "xyz_{q:30}")], ANCHORED_RULES, KEY)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
 
@@ -39,7 +42,7 @@ def test_a_rule_that_does_not_compile_refuses_to_load() -> None:
 def test_a_rule_that_misses_its_canary_refuses_to_load() -> None:
     """A row whose tokens the engine cannot find raises RedactionUnavailable."""
     with pytest.raises(RedactionUnavailable, match="too-short misses its canary") as caught:
-        build_redactor(RedactionSettings(), [("too-short", "zz_{a:4}")], ANCHORED_RULES, KEY)
+        build_redactor(PLAIN, [("too-short", "zz_{a:4}")], ANCHORED_RULES, KEY)
     assert "zz_" not in str(caught.value)
 
 
@@ -47,14 +50,14 @@ def test_a_rule_that_touches_harmless_text_refuses_to_load() -> None:
     """A row that would take lockfile hashes for tokens raises RedactionUnavailable."""
     rows = [*TOKEN_FORMATS, ("greedy", "sha512-{b:30,}")]
     with pytest.raises(RedactionUnavailable, match="greedy touches harmless text"):
-        build_redactor(RedactionSettings(), rows, ANCHORED_RULES, KEY)
+        build_redactor(PLAIN, rows, ANCHORED_RULES, KEY)
 
 
 def test_a_missing_anchored_rule_is_noticed() -> None:
     """An anchored rule whose pattern no longer finds its sample refuses to load."""
     broken = dataclasses.replace(ANCHORED_RULES[0], sample="nothing to see")
     with pytest.raises(RedactionUnavailable, match=ANCHORED_RULES[0].name):
-        build_redactor(RedactionSettings(), TOKEN_FORMATS, (broken,), KEY)
+        build_redactor(PLAIN, TOKEN_FORMATS, (broken,), KEY)
 
 
 def test_settings_cannot_turn_redaction_off() -> None:
@@ -81,7 +84,7 @@ def test_the_version_follows_rules_and_settings(redactor: Redactor) -> None:
     """Equal tables and settings give one version; a changed row or limit another."""
     assert load_redactor(key=KEY).ruleset_version == redactor.ruleset_version
     other_limit = load_redactor(RedactionSettings(max_file_bytes=1), KEY)
-    other_rules = build_redactor(RedactionSettings(), TOKEN_FORMATS[1:], ANCHORED_RULES, KEY)
+    other_rules = build_redactor(PLAIN, TOKEN_FORMATS[1:], ANCHORED_RULES, KEY)
     versions = {r.ruleset_version for r in (redactor, other_limit, other_rules)}
     assert len(versions) == 3
     assert all(len(version) < 24 for version in versions)

@@ -13,9 +13,6 @@ from memory_assets.models import Record
 from memory_assets.redaction import RedactionSettings
 from memory_assets.redaction.policy.contents import ContentPolicy, contents_tag
 from memory_assets.redaction.policy.sensitive_paths import (
-    HINTS,
-    SENSITIVE_NAMES,
-    SENSITIVE_PLACES,
     is_sensitive,
 )
 
@@ -47,102 +44,6 @@ def after(record: Record, policy: ContentPolicy = POLICY) -> str:
     for start, end in reversed(policy.cuts(record, "/home/dev/app")):
         text = text[:start] + contents_tag(record.text[start:end]) + text[end:]
     return text
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        ".env",
-        ".ENV",
-        "app/.env.local",
-        ".env.production",
-        "prod.env",
-        ".envrc",
-        "server.PEM",
-        ".netrc",
-        "_netrc",
-        ".pgpass",
-        "~/.ssh/id_ed25519",
-        "~/.ssh/deploy",
-        "~/.aws/credentials",
-        ".docker/config.json",
-        "~/.kube/config",
-        ".gnupg/secring.gpg",
-        "infra/terraform.tfstate",
-        "terraform.tfstate.backup",
-        "prod.tfvars",
-        "office.ovpn",
-        "~/.vault-token",
-        "~/.config/gh/hosts.yml",
-        "~/.cargo/credentials.toml",
-        "~/.gem/credentials",
-        "firebase-adminsdk-x1.json",
-        "gcp-service-account.json",
-        "token.json",
-        "client_secret_1.json",
-        "~/.codex/auth.json",
-        "~/.claude/.credentials.json",
-        "k8s/secrets.yaml",
-        "/run/secrets/db",
-        "/etc/shadow",
-        "C:\\Users\\dev\\.env",
-        ".env*",
-        "{a,.env}",
-        "src/../.env",
-        "file:///app/.env",
-        ".env::$DATA",
-        ".env/",
-        "deploy_rsa",
-    ],
-)
-def test_files_that_exist_to_hold_secrets(path: str) -> None:
-    """By name, or by name and directory where the name alone is too general; in any case."""
-    assert is_sensitive(path)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        ".env.example",
-        ".env.sample",
-        "example.env",
-        "id_rsa.pub",
-        ".ssh/known_hosts",
-        ".ssh/config",
-        "config.json",
-        "auth.json",
-        "locales/en/auth.json",
-        "tokens.json",
-        "shadow",
-        "docs/shadow.md",
-        "src/env.py",
-        "env.d.ts",
-        ".env.d.ts",
-        "process.env",
-        "src/credentials.ts",
-        "secrets.md",
-        "keys.md",
-        "hosts.yml",
-        "src/config",
-        "cacert.pem",
-        "settings.xml",
-        "*",
-        "**/*.ts",
-        "/",
-    ],
-)
-def test_ordinary_files(path: str) -> None:
-    """Examples, public halves, code, documents and names that mean nothing by themselves."""
-    assert not is_sensitive(path)
-
-
-@pytest.mark.parametrize("pattern", [*SENSITIVE_NAMES, *SENSITIVE_PLACES])
-def test_every_pattern_has_a_hint(pattern: str) -> None:
-    """The quick look never hides a path that a pattern would match, and the pattern works."""
-    path = pattern.replace("[0-9]", "0").replace("*", "x")
-    assert any(hint in path for hint in HINTS)
-    assert is_sensitive(f"/home/dev/{path}")
-    assert is_sensitive(path.upper())
 
 
 @pytest.mark.parametrize(
@@ -409,23 +310,23 @@ def test_the_allowlist_and_files_of_secrets() -> None:
     "text",
     [
         "\0.env",
-        "a/" * 5_000 + ".env",
-        "../" * 5_000,
-        "*" * 20_000,
-        "{" * 5_000 + ".env",
-        "$(" * 20_000,
-        '"$(cat ' * 5_000,
-        "cat <<A <<B\n" * 5_000,
-        "<<A\n" * 20_000,
-        "'\"`\\" * 10_000,
-        "bash -c 'bash -c \"bash -c x" * 2_000,
-        "--- a\n+++ b\n" * 10_000,
-        "diff --git a/.env b/.env\n--- a/.env\n+++ b/.env\n" * 5_000,
-        "-1" * 50_000 + "-",
-        ".env-" * 20_000,
-        '"\\' * 20_000,
-        "x:" * 50_000,
-        "*** Update File: .env\n" * 10_000,
+        "a/" * 2_500 + ".env",
+        "../" * 2_500,
+        "*" * 10_000,
+        "{" * 2_500 + ".env",
+        "$(" * 10_000,
+        '"$(cat ' * 2_500,
+        "cat <<A <<B\n" * 2_500,
+        "<<A\n" * 10_000,
+        "'\"`\\" * 5_000,
+        "bash -c 'bash -c \"bash -c x" * 1_000,
+        "--- a\n+++ b\n" * 5_000,
+        "diff --git a/.env b/.env\n--- a/.env\n+++ b/.env\n" * 2_500,
+        "-1" * 25_000 + "-",
+        ".env-" * 10_000,
+        '"\\' * 10_000,
+        "x:" * 25_000,
+        "*** Update File: .env\n" * 5_000,
     ],
     ids=lambda text: repr(text[:12]),
 )
@@ -442,4 +343,4 @@ def test_odd_paths_and_commands(text: str) -> None:
                 cuts = policy.cuts(record, "/home/dev")
                 ends = [position for cut in cuts for position in cut]
                 assert ends == sorted(ends) and all(0 <= end <= len(text) for end in ends)
-    assert time.process_time() - began < 6
+    assert time.process_time() - began < 3

@@ -17,8 +17,11 @@ from memory_assets.pipeline import chunk, embed, index, redact, scan, summarise
 from memory_assets.pipeline.components import Components
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores import chroma_server, vectors
+from memory_assets_tests.conftest import forget_own_settings
 
 MAIN = "claude-code-sessions"
+SAVED_OFTEN = {"hnsw": {"space": "cosine", "sync_threshold": 10, "batch_size": 5}}
+"""Chroma's settings in these tests: an index is saved every 10 rows, not 1,000."""
 
 
 @dataclass
@@ -106,18 +109,14 @@ def _settings(root: Path, **given: Any) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
-    """The sample after every stage; Chroma saves its index every 10 rows, not 1,000."""
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    """The sample after every stage, its index saved often."""
     root = tmp_path_factory.mktemp("made-once")
     for name in ("claude", "codex", "pi"):
         shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(root / "home"))
-        for name in os.environ:
-            if name.startswith(("MEMORY_", "XDG_")) and name != "MEMORY_BENCH_DATA":
-                patch.delenv(name)
-        hnsw = {"space": "cosine", "sync_threshold": 10, "batch_size": 5}
-        patch.setattr(vectors, "_CONFIGURATION", {"hnsw": hnsw})
+        forget_own_settings(patch, root / "home")
+        patch.setattr(vectors, "_CONFIGURATION", SAVED_OFTEN)
         components = Components(_settings(root))
         for project in scan.find_sources(components):
             scan.scan_project(components, project)
@@ -130,12 +129,15 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
                 index.index_project(components, project, of)
         chroma_server.stop(components.data_dir)
         components.catalog.close()
-        yield Subject(root, components)
+    return Subject(root, components)
 
 
 @pytest.fixture
-def subject(made_once: Subject, tmp_path: Path) -> Iterator[Subject]:
+def subject(
+    made_once: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Subject]:
     """A copy to be broken; no Chroma server runs."""
+    monkeypatch.setattr(vectors, "_CONFIGURATION", SAVED_OFTEN)
     root = tmp_path / "copy"
     shutil.copytree(made_once.data_dir, root / "data")
     shutil.copytree(made_once.root / "transcripts", root / "transcripts")

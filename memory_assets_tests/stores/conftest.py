@@ -18,10 +18,27 @@ from hypothesis import strategies as st
 
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.stores import chroma_server
+from memory_assets.stores.catalog import Catalog, Product, Quarantined, SourceRow
 from memory_assets.stores.schemas import EMBEDDING_DIMENSION, Table
 
 LONG_AGO = datetime(2025, 5, 17, 8, 30, 0, 123456, tzinfo=UTC)
 WRITABLE_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+SOURCE = SourceRow(
+    agent="claude-code",
+    project="p",
+    session_id="s",
+    agent_id="",
+    path="/t/s.jsonl",
+    size=100,
+    mtime_ns=5,
+    fingerprint="f",
+    reader_version="1",
+    family=-3,
+    facts={"prompts": 2, "bad_lines": 1, "dropped": {"noise": 3}},
+    record_ids=b"\x01\x02",
+)
+PRODUCT = Product("redacted_records", "p", "s", "in", "out", rows=7, bytes=70, facts={"turns": 2})
+HELD = Quarantined("p", "s", "redacted_records", "in", "record 3 could not be redacted")
 
 
 class Rows:
@@ -163,3 +180,11 @@ def module_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers
     started = Servers(tmp_path_factory.mktemp("servers"))
     yield started
     started.close()
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Iterator[Catalog]:
+    """An empty catalogue."""
+    opened = Catalog(tmp_path / "memory" / "catalog.db")
+    yield opened
+    opened.close()

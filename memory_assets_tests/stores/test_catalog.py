@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -13,32 +12,8 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import StoreBusy, StoreError, StoreMismatch
-from memory_assets.stores.catalog import Catalog, Product, Quarantined, SourceRow
-
-SOURCE = SourceRow(
-    agent="claude-code",
-    project="p",
-    session_id="s",
-    agent_id="",
-    path="/t/s.jsonl",
-    size=100,
-    mtime_ns=5,
-    fingerprint="f",
-    reader_version="1",
-    family=-3,
-    facts={"prompts": 2, "bad_lines": 1, "dropped": {"noise": 3}},
-    record_ids=b"\x01\x02",
-)
-PRODUCT = Product("redacted_records", "p", "s", "in", "out", rows=7, bytes=70, facts={"turns": 2})
-HELD = Quarantined("p", "s", "redacted_records", "in", "record 3 could not be redacted")
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[Catalog]:
-    """An empty catalogue."""
-    opened = Catalog(tmp_path / "memory" / "catalog.db")
-    yield opened
-    opened.close()
+from memory_assets.stores.catalog import Catalog
+from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 
 def test_a_source_is_replaced_by_what_is_known_now(catalog: Catalog) -> None:
@@ -341,8 +316,6 @@ CREATE TABLE products (
 INSERT INTO products VALUES
     ('redacted_records', 'p', 's', 'in', 'out', 7, 70, '{"turns": 2}', 'then');
 """
-AUDIT = replace(PRODUCT, stage="redaction_audit", output_hash="audit")
-HASH, OTHER = b"h" * 16, b"o" * 16
 
 
 def test_a_catalogue_of_the_first_version_opens_with_all_it_knows(tmp_path: Path) -> None:
@@ -377,67 +350,3 @@ def test_a_catalogue_of_a_later_version_is_refused(tmp_path: Path) -> None:
     newer.close()
     with pytest.raises(StoreMismatch, match="newer version"):
         Catalog(path)
-
-
-def test_a_value_is_known_once_by_hash_and_rule(catalog: Catalog) -> None:
-    """Finding it again adds nothing; numbers only grow."""
-    assert catalog.add_known_values("s", {HASH: "github-token"}) == 1
-    assert catalog.add_known_values("t", {HASH: "other-rule", OTHER: "npm-token"}) == 1
-    assert catalog.known_values() == {HASH: "github-token", OTHER: "npm-token"}
-    first, second = catalog.known_since(0)
-    assert first.number < second.number
-    assert catalog.known_since(first.number) == [second]
-
-
-def test_a_session_is_free_of_its_own_values(catalog: Catalog) -> None:
-    """What it gave away was taken out of it; what others give away later was not."""
-    catalog.put_redacted(PRODUCT, AUDIT, 0, {HASH: "github-token"})
-    assert not catalog.has_unchecked_sessions()
-    catalog.add_known_values("elsewhere", {OTHER: "npm-token"})
-    (session,) = catalog.unchecked_sessions()
-    assert (session.project, session.session_id, session.output_hash) == ("p", "s", "out")
-    assert [value.hash for value in catalog.known_since(session.through)] == [OTHER]
-
-
-def test_a_value_that_came_in_between_is_still_to_be_looked_for(catalog: Catalog) -> None:
-    """Another process found it while the session was being redacted without it."""
-    catalog.add_known_values("elsewhere", {OTHER: "npm-token"})
-    catalog.put_redacted(PRODUCT, AUDIT, 0, {HASH: "github-token"})
-    (session,) = catalog.unchecked_sessions()
-    assert session.through == 0
-
-
-def test_a_mark_stays_until_the_session_is_redacted_again(catalog: Catalog) -> None:
-    """A later search that finds nothing new does not take it away."""
-    catalog.put_redacted(PRODUCT, AUDIT, 0, {})
-    catalog.add_known_values("elsewhere", {HASH: "github-token"})
-    (session,) = catalog.unchecked_sessions()
-    catalog.note_checked(session, 1, holds=True)
-    catalog.note_checked(session, 2, holds=False)
-    assert catalog.holders("p") == {("p", "s"): 2}
-    assert catalog.holders("q") == {}
-    catalog.put_redacted(PRODUCT, AUDIT, 1, {})
-    assert catalog.holders() == {}
-
-
-def test_a_session_that_is_no_more_holds_nothing(catalog: Catalog) -> None:
-    """Neither marked nor to be searched once its product is dropped."""
-    catalog.put_redacted(PRODUCT, AUDIT, 0, {})
-    catalog.add_known_values("elsewhere", {HASH: "github-token"})
-    (session,) = catalog.unchecked_sessions()
-    catalog.note_checked(session, 1, holds=True)
-    catalog.drop_product("redacted_records", "p", "s")
-    assert catalog.holders() == {}
-    assert catalog.unchecked_sessions() == []
-
-
-def test_both_products_of_a_redaction_are_noted_or_neither(catalog: Catalog) -> None:
-    """One transaction, which also releases the session from quarantine."""
-    catalog.quarantine(HELD)
-    with pytest.raises(TypeError):
-        catalog.put_redacted(PRODUCT, replace(AUDIT, facts={"rules": object()}), 0, {})
-    assert catalog.products_of_session("p", "s") == {}
-    assert catalog.quarantined("p")
-    catalog.put_redacted(PRODUCT, AUDIT, 0, {})
-    assert catalog.products_of_session("p", "s").keys() == {"redacted_records", "redaction_audit"}
-    assert catalog.quarantined("p") == []

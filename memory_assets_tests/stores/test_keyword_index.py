@@ -48,7 +48,7 @@ def _holders(index: KeywordIndex, term: str) -> list[str]:
     bases = {each.block: each.block * BLOCK_ROWS for each in index.blocks("sessions")}
     found = index.postings(term)
     rows, _ = unpack_postings([bases[block] for block, _ in found], [blob for _, blob in found])
-    read = [index.row(int(row) // BLOCK_ROWS, int(row) % BLOCK_ROWS) for row in rows]
+    read = index.rows([divmod(int(row), BLOCK_ROWS) for row in rows])
     return [row.id for row in read if row is not None]
 
 
@@ -67,7 +67,7 @@ def test_rows_are_found_by_their_terms_with_text_metadata_and_vector(path: Path)
         assert _holders(index, "only77") == ["session::s1::turn::77"]
         assert index.ids("sessions", "-p") == {row.id for row in rows}
         block = index.blocks("sessions")[1].block
-        shown = index.row(block, 13)
+        (shown,) = index.rows([(block, 13)])
         assert shown is not None and shown.text == "lighthouse number 77"
         assert shown.metadata == {"turn_id": "session::s1::turn::77"}
         embedder_id, packed = index.vectors([block])[block]
@@ -113,7 +113,7 @@ def test_what_is_erased_leaves_no_byte(path: Path) -> None:
     with closing(open_for_writing(path)) as index:
         _write(index, [_row(1, "zanzibarian", "a zanzibarian secret")] * 1, session="s-doomed")
         _write(index, [_row(2)], session="s-kept")
-        assert index.erase([("-p", "s-doomed")]) == 1
+        assert index.erase([("-p", "s-doomed")], ["sessions"]) == 1
     with closing(open_for_reading(path)) as index:
         for file in path.parent.iterdir():
             content = file.read_bytes()

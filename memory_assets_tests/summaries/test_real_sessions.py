@@ -11,9 +11,9 @@ import pytest
 
 from memory_assets.chunking import build_turns
 from memory_assets.models import RedactedRecord, Summary
-from memory_assets.redaction import load_redactor
 from memory_assets.summaries import SessionTurns, load_summarizer, session_turns
 from memory_assets.transcripts import discover, read_session
+from memory_assets_tests.redacted_sessions import unredacted
 
 ROOTS = {"claude-code": "claude/projects", "codex": "codex", "pi": "pi"}
 FIELDS = ("title", "request", "investigated", "learned", "completed", "next_steps", "notes")
@@ -22,14 +22,13 @@ EVERY = 3
 
 
 def _sessions(root: Path) -> Iterator[SessionTurns]:
-    redactor = load_redactor(key=bytes(32))
     for repository in sorted(root.iterdir()):
         roots = {agent: repository / below for agent, below in ROOTS.items()}
         records: dict[tuple[str, str], list[RedactedRecord]] = defaultdict(list)
         for source in discover({a: path for a, path in roots.items() if path.is_dir()}):
             if sum(source.session_id.encode()) % EVERY == 0:
                 records[source.agent, source.session_id] += (
-                    redactor.redact_record(record, project=source.project, project_root=record.cwd)
+                    unredacted(record, source.project)
                     for record in read_session(source.path, source=source)
                 )
         for own in records.values():

@@ -134,9 +134,9 @@ def test_a_file_that_is_not_what_it_was_is_not_gone_on_with(tmp_path: Path) -> N
 
 
 def test_real_files_read_in_steps_are_read_whole(dev_transcripts: Path) -> None:
-    """Every readable file of the evaluation data, cut at random bytes."""
-    files = list(_real_files(dev_transcripts))
-    assert len(files) > 200
+    """Every third readable file of the evaluation data, cut at random bytes."""
+    files = list(_real_files(dev_transcripts))[::3]
+    assert len(files) > 60
     for path in files:
         _assert_same(path, _cuts(path, "real"))
 

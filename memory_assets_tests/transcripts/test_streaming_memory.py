@@ -67,10 +67,10 @@ def pi_lines(pi) -> list[bytes]:
 
 @pytest.mark.parametrize(
     ("builder", "lines_of", "size"),
-    [("claude", claude_lines, 30), ("codex", codex_lines, 15), ("pi", pi_lines, 15)],
+    [("claude", claude_lines, 24), ("codex", codex_lines, 12), ("pi", pi_lines, 12)],
 )
 def test_memory_does_not_follow_the_size_of_the_file(request, tmp_path, builder, lines_of, size):
-    """Of 15 and 30 MB, a few are held: blocks of one megabyte, and a mark for each record."""
+    """Of 12 and 24 MB, a few are held: blocks of one megabyte, and a mark for each record."""
     path = tmp_path / "long.jsonl"
     fill(path, lines_of(request.getfixturevalue(builder)), size * MEGABYTE)
     peak, report = peak_of_reading(path)

@@ -84,7 +84,7 @@ def forget(
     """
     keys = [session.key for session in sessions]
     progress("waiting for other writers of this memory")
-    with _all_writers_out(components, keys):
+    with all_writers_out(components, keys):
         owned = list(_owned_records(components, set(keys)))
         Tombstones(components.data_dir / FILE_NAME, components.install_key).begin(keys, owned)
         return _complete(components, erase_traces, progress)
@@ -98,12 +98,12 @@ def complete(
 ) -> ForgetReport:
     """Complete what was begun and interrupted, if anything was; return what was removed."""
     adopt_archive(components)
-    with _all_writers_out(components, []):
+    with all_writers_out(components, []):
         return _complete(components, erase_traces, progress)
 
 
 @contextmanager
-def _all_writers_out(components: Components, keys: Sequence[SessionKey]) -> Iterator[None]:
+def all_writers_out(components: Components, keys: Sequence[SessionKey]) -> Iterator[None]:
     """Hold every project: the collections, which all of them share, are made again."""
     lake = components.lake
     wait = components.settings.lock_timeout_seconds
@@ -155,7 +155,7 @@ def _complete(
         steps: dict[str, Callable[[], int]] = {
             "lake_files": lake_files,
             "forks_amended": lambda: forget_references(components, doomed, names),
-            "collection_rows": lambda: forget_vectors(components, doomed, progress),
+            "collection_rows": lambda: forget_vectors(components, doomed, progress=progress),
             "keyword_rows": lambda: forget_keywords(components, doomed),
             "runs": lambda: erase_traces(names) if names else 0,
             "catalog_rows": catalog_rows,

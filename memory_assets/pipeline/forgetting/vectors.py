@@ -7,27 +7,38 @@ one's place, and the files are rewritten without what belongs to no collection.
 
 from __future__ import annotations
 
-from collections.abc import Set
+import shutil
+from collections.abc import Sequence, Set
 
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.rebuild import Progress, SessionKey, rebuild_collection
 from memory_assets.stores import chroma_server
-from memory_assets.stores.chroma_files import sweep
+from memory_assets.stores.chroma_files import sweep, were_set_aside
 
 _IDS_A_QUERY = 200
 
 
-def forget_vectors(components: Components, doomed: Set[SessionKey], progress: Progress) -> int:
-    """Remove the rows of these sessions from all our collections and, where the files are
-    ours, every byte of them; return how many rows were found."""
+def forget_vectors(
+    components: Components,
+    doomed: Set[SessionKey],
+    indexes: Sequence[IndexedTable] = INDEXES,
+    *,
+    progress: Progress,
+) -> int:
+    """Remove the rows of these sessions from our collections (of these tables) and, where the
+    files are ours, every byte of them, in stores that were set aside too; return how many
+    rows were found."""
+    if components.chroma_url is None:
+        for path in were_set_aside(components.data_dir):
+            shutil.rmtree(path, ignore_errors=True)
     if components.chroma_url is None and not chroma_server.has_files(components.data_dir):
         return 0
     progress("removing rows from Chroma")
     removed = 0
     affected: dict[str, list[IndexedTable]] = {}
-    for index in INDEXES:
+    for index in indexes:
         made = components.catalog.products(index.stage)
         held = {key: str(product.facts["collection"]) for key, product in made.items()}
         for name in sorted(set(held.values())):
@@ -36,9 +47,9 @@ def forget_vectors(components: Components, doomed: Set[SessionKey], progress: Pr
             if rows or any(held[key] == name for key in held.keys() & doomed):
                 affected.setdefault(name, []).append(index)
     if components.chroma_url is None:
-        for name, indexes in affected.items():
+        for name, tables in affected.items():
             progress(f"making {name} again from the lake")
-            rebuild_collection(components, name, indexes, without=doomed, progress=progress)
+            rebuild_collection(components, name, tables, without=doomed, progress=progress)
         progress("rewriting Chroma's files")
         with chroma_server.closed_files(components.data_dir) as directory:
             sweep(directory)

@@ -17,6 +17,7 @@ from memory_assets.pipeline import redact
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.index import IndexedTable
 from memory_assets.pipeline.proof.unpassed import Batch, note_passed, unpassed
+from memory_assets.pipeline.session_files import RETAINED
 from memory_assets.stores.lake import Lake, redacted_values
 from memory_assets.stores.schemas import (
     REDACTED_RECORDS,
@@ -85,12 +86,13 @@ def _rules_found(components: Components, table: Table, batch: Batch) -> Counter[
 
 def rows_conserved(components: Components, project: str) -> Verdict:
     """Whether every record read is accounted for: kept, dropped for a stated reason, or a
-    bad line; and every block kept is a row of redacted_records or a copy."""
+    bad line; and every block kept is a row of redacted_records, a copy, or was let go of by
+    the retention policy."""
     unbalanced: list[str] = []
     totals: Counter[str] = Counter()
     for (_, session_id), product in components.catalog.products(redact.STAGE, project).items():
         facts = product.facts
-        dropped = sum(facts["dropped"].values())
+        dropped, retained_away = sum(facts["dropped"].values()), facts.get(RETAINED, 0)
         on_disk = _rows_on_disk(components, project, session_id)
         totals.update(
             records=facts["records"],
@@ -100,10 +102,11 @@ def rows_conserved(components: Components, project: str) -> Verdict:
             blocks=facts["blocks"],
             rows=on_disk,
             copied=facts["copied_blocks"],
+            retained_away=retained_away,
         )
         balanced = (
             facts["records"] == facts["kept"] + dropped
-            and facts["blocks"] == on_disk + facts["copied_blocks"]
+            and facts["blocks"] == on_disk + facts["copied_blocks"] + retained_away
         )
         if not balanced:
             unbalanced.append(session_id)

@@ -1,0 +1,42 @@
+"""Whether a collection is being made anew right now, for those who are about to search.
+
+A marker beside the lock that the maker holds says which one; a marker that a killed process
+left says nothing, because nobody holds its lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LOCK_NAME = "rebuild.lock"
+_MARKER = "rebuild.collection"
+
+
+@contextmanager
+def marked_as_rebuilding(data_dir: Path, collection: str) -> Iterator[None]:
+    """Mark a collection for the length of a block; the caller holds the lock."""
+    marker = data_dir / _MARKER
+    marker.write_text(collection, "utf-8")
+    try:
+        yield
+    finally:
+        marker.unlink(missing_ok=True)
+
+
+def rebuilding(data_dir: Path) -> str | None:
+    """Return the collection that is being made anew, or None. Costs a look for a file."""
+    try:
+        collection = (data_dir / _MARKER).read_text("utf-8")
+    except OSError:
+        return None
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(data_dir / LOCK_NAME)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return collection
+    lock.release()
+    return None

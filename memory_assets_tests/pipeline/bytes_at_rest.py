@@ -1,0 +1,138 @@
+"""What a session alone says, and in which files of a memory it stands: as lines, ids and names
+in any spelling, as vectors at any alignment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
+
+from memory_assets.pipeline.components import Components
+from memory_assets.settings import Settings
+from memory_assets.stores.schemas import TABLES
+
+_PIECE = 64
+"""Floats of a vector that are looked for together; the whole may be split over pages."""
+_SHORTEST_LINE = 30
+
+Vectors = npt.NDArray[np.float32]
+
+
+def rows_at_rest(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each table's name with each of its rows."""
+    lake = Components(settings).lake
+    for name, table in TABLES.items():
+        for project in lake.projects(table):
+            for row in lake.read_partition(table, project).to_pylist():
+                yield name, row
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key != "parent_uuid":  # a fork's own record may answer a forgotten one
+                yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _of(session_ids: set[str], row: dict[str, Any]) -> bool:
+    if "session_id" in row:
+        return row["session_id"] in session_ids
+    return any(session_id in row["id"] for session_id in session_ids)
+
+
+def words_only_of(settings: Settings, session_ids: set[str]) -> set[str]:
+    """The lines and ids of these sessions that stand in no other one."""
+    own: set[str] = set()
+    others: list[str] = []
+    for _, row in rows_at_rest(settings):
+        texts = list(_strings(row))
+        if _of(session_ids, row):
+            own.update(line.strip() for text in texts for line in text.splitlines())
+        else:
+            others += texts
+    everything_else = "\n".join(others)
+    return {line for line in own if len(line) >= _SHORTEST_LINE and line not in everything_else}
+
+
+def vectors_only_of(settings: Settings, session_ids: set[str]) -> Vectors:
+    """The vectors of these sessions that resemble none of another one."""
+    own: list[list[float]] = []
+    others: list[list[float]] = []
+    for name, row in rows_at_rest(settings):
+        if name.endswith("_embeddings"):
+            (own if _of(session_ids, row) else others).append(row["vector"])
+    mine, rest = np.array(own, dtype=np.float32), np.array(others, dtype=np.float32)
+    alone: Vectors = mine[(mine @ rest.T).max(axis=1) < 0.99]
+    return alone
+
+
+def _files(root: Path) -> list[Path]:
+    return [path for path in sorted(root.rglob("*")) if path.is_file()]
+
+
+def _contents(path: Path) -> Iterator[str]:
+    """A file's name and bytes, and what its Parquet pages hold."""
+    yield str(path)
+    content = path.read_bytes()
+    yield content.decode("latin-1")
+    if content[:4] == b"PAR1":
+        file = pq.ParquetFile(path)
+        yield "\n".join(_strings(file.read().to_pylist()))
+        yield repr(file.metadata.metadata)
+
+
+def found_words(root: Path, words: set[str]) -> dict[str, set[str]]:
+    """Which files hold which of the words, as they are, in JSON, or in UTF-16."""
+    forms = {
+        word: {
+            word.encode().decode("latin-1"),
+            json.dumps(word)[1:-1],
+            word,
+            word.encode("utf-16-le").decode("latin-1"),
+        }
+        for word in words
+    }
+    found: dict[str, set[str]] = {}
+    for path in _files(root):
+        for content in _contents(path):
+            for word, spelled in forms.items():
+                if any(form in content for form in spelled):
+                    found.setdefault(str(path.relative_to(root)), set()).add(word)
+    return found
+
+
+def vectors_found(root: Path, vectors: Vectors) -> set[str]:
+    """The files in which a piece of one of the vectors stands, to four digits."""
+    pieces = vectors.reshape(-1, _PIECE)
+    found = set()
+    for path in _files(root):
+        content = path.read_bytes()
+        if content[:4] == b"PAR1":
+            continue
+        for shift in range(4):
+            if _has_piece(content[shift:], pieces):
+                found.add(str(path.relative_to(root)))
+    return found
+
+
+def _has_piece(content: bytes, pieces: Vectors) -> bool:
+    floats = np.frombuffer(content[: len(content) // 4 * 4], dtype="<f4")
+    with np.errstate(invalid="ignore", over="ignore"):
+        for piece in pieces:
+            largest = int(np.abs(piece).argmax())
+            like = np.flatnonzero(np.abs(floats - piece[largest]) < 1e-4 * abs(piece[largest]))
+            for start in like - largest:
+                window = floats[start : start + _PIECE] if start >= 0 else floats[:0]
+                if len(window) == _PIECE and np.allclose(window, piece, rtol=1e-3, atol=1e-6):
+                    return True
+    return False

@@ -1,0 +1,69 @@
+"""Collections that lost rows, or all of them, are made whole from the lake."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import numpy as np
+
+from memory_assets.pipeline import index
+from memory_assets.redacted_text import seal
+from memory_assets.stores import chroma_server
+from memory_assets_tests.pipeline.conftest import COLLECTIONS, NEW_TURN
+
+
+def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: Any) -> None:
+    """Chroma's directory was removed: the plan says so, no text is embedded again, and the
+    collections are what they were."""
+    shutil.rmtree(memory.data_dir / "chroma")
+    assert {work.project for work in memory.behind()} == set(memory.projects())
+    files = memory.lake_files()
+    reports = memory.run()
+    for (stage, _), report in reports.items():
+        assert report.details.get("texts_embedded", 0) == 0
+        assert report.unchanged == (stage not in COLLECTIONS)
+    assert memory.lake_files() == files
+    memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []
+
+
+def test_collections_removed_under_a_running_server_are_rebuilt(memory: Any) -> None:
+    """The server that still has the files open does not get the new rows."""
+    server = chroma_server.ensure_running(memory.data_dir, 60.0)
+    shutil.rmtree(memory.data_dir / "chroma")
+    assert index.forget_lost_store(memory.components) == "Chroma's files are gone"
+    assert index.forget_lost_store(memory.components) == ""
+    assert chroma_server.running(memory.data_dir) is None
+    memory.run()
+    assert chroma_server.ensure_running(memory.data_dir, 60.0).pid != server.pid
+    memory.assert_collections_equal_the_lake()
+
+
+def test_one_collection_that_was_dropped_comes_back_whole(memory: Any) -> None:
+    """The next change in a project brings its three sessions there back, not just the
+    changed one; the other projects show as behind until they are run."""
+    memory.components.vectors.drop("claude-code-sessions")
+    memory.append(memory.flaky, *NEW_TURN)
+    report = memory.run(projects=[memory.harbor])["session_collection", memory.harbor]
+    assert report.changed == 3
+    behind = [work.project for work in memory.behind()]
+    assert behind == ["-Users-jonas-work-tidepool-web"]
+    memory.run()
+    memory.assert_collections_equal_the_lake()
+    assert memory.behind() == []
+
+
+def test_rows_that_do_not_belong_are_removed_when_their_session_changes(memory: Any) -> None:
+    """By set difference with the lake, not by remembering what was written."""
+    collection = memory.components.vectors.get("claude-code-sessions")
+    (vector, *_) = memory.rows("turn_embeddings", memory.harbor)
+    planted = f"session::{memory.flaky}::turn::99"
+    metadata = {"project": memory.harbor, "session_id": memory.flaky, "row_hash": "planted"}
+    collection.upsert(
+        [planted], np.array([vector["vector"]], np.float32), [seal("planted")], [metadata]
+    )
+    memory.append(memory.flaky, *NEW_TURN)
+    memory.run(projects=[memory.harbor])
+    assert planted not in collection.ids({"session_id": memory.flaky})
+    memory.assert_collections_equal_the_lake()

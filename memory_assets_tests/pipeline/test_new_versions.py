@@ -1,0 +1,96 @@
+"""A new chunker or summarizer: the plan marks what hangs on it, and a run makes just that
+again. This is why no automation condition is set: what is out of date is known by session,
+where a condition would know a partition, and ask for a second run of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline import plan
+from memory_assets.pipeline.plan import project_fingerprint
+from memory_assets_tests.pipeline.conftest import INDEXES, SampleMemory
+
+LANTERN = "-home-mara-code-lantern"
+OF_CHUNKER = {"turn_chunks", "user_prompts", "turn_embeddings", "prompt_embeddings"}
+OF_CHUNKER |= {"session_collection", "prompt_collection", "keyword_index"}
+
+
+@pytest.fixture
+def new_chunker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chunker under another version, as a release would bring it."""
+    for module in ("pipeline.plan", "pipeline.chunk", "pipeline.components", "chunking.chunks"):
+        monkeypatch.setattr(f"memory_assets.{module}.CHUNKER_VERSION", "next")
+
+
+def _files_of(memory: SampleMemory, table: str) -> dict[str, int]:
+    return {name: at for name, at in memory.lake_files().items() if f"lake/{table}/" in name}
+
+
+def _changed(memory: SampleMemory) -> set[str]:
+    return {stage for (stage, _), report in memory.reports.items() if report.changed}
+
+
+def test_a_new_chunker_remakes_chunks_and_what_follows_and_nothing_else(
+    memory: SampleMemory, new_chunker: None
+) -> None:
+    """Every project is behind, for that reason. No file is read or redacted again, no summary,
+    observation or commit made again, and no text that stayed the same embedded: its vector,
+    and its row in Chroma, stay."""
+    fingerprints = {work.project: work.fingerprint for work in memory.behind()}
+    assert {work.reason for work in memory.behind()} == {"turn_chunks behind redacted_records"}
+    assert fingerprints.keys() == set(memory.projects())
+    untouched = ("redacted_records", "redaction_audit", "session_summaries", "observations")
+    before = {table: _files_of(memory, table) for table in untouched}
+    vectors = {row["id"]: row["vector"] for row in memory.rows("turn_embeddings")}
+    memory.run()
+    assert _changed(memory) - OF_CHUNKER == set()
+    assert {"turn_chunks", "user_prompts"} <= _changed(memory)
+    sessions = sum(memory.reports["turn_chunks", name].changed for name in memory.projects())
+    assert sessions == 9
+    embedded = [
+        memory.reports[of.embeddings.name, name].details.get("texts_embedded", 0)
+        for of in INDEXES
+        for name in memory.projects()
+    ]
+    assert set(embedded) == {0}
+    assert {table: _files_of(memory, table) for table in untouched} == before
+    assert {row["id"]: row["vector"] for row in memory.rows("turn_embeddings")} == vectors
+    assert memory.behind() == []
+    memory.assert_collections_equal_the_lake()
+
+
+def test_a_partition_that_has_it_already_is_left_alone(
+    memory: SampleMemory, new_chunker: None
+) -> None:
+    """After one project's run the others are behind, and it is not; and the work has another
+    name than under the old version, so that the sensor asks for it under a new key."""
+    memory.run(projects=[LANTERN])
+    assert LANTERN not in {work.project for work in memory.behind()}
+    assert len(memory.behind()) == 2
+
+
+def test_the_name_of_the_work_changes_with_the_version(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the sensor would ask for a run under a key that Dagster has seen."""
+    before = project_fingerprint(memory.components, LANTERN, [])
+    monkeypatch.setattr(plan, "CHUNKER_VERSION", "next")
+    assert project_fingerprint(memory.components, LANTERN, []) != before
+
+
+def test_a_new_summarizer_remakes_summaries_alone(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what follows; no chunk, no prompt, no observation."""
+    kind: Any = type(memory.components.summarizer)
+    monkeypatch.setattr(kind, "summarizer_id", "extractive-next")
+    memory.run()
+    assert _changed(memory) <= {
+        "session_summaries",
+        "summary_embeddings",
+        "summary_collection",
+        "keyword_index",
+    }
+    assert memory.behind() == []

@@ -1,0 +1,423 @@
+"""MEMORY_RETENTION: an old session keeps its prompts and its summary, and nothing else of it
+is left; it counts as kept, and it comes back whole if that is wanted and can be."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets import overview
+from memory_assets.pipeline import retention
+from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.forgetting import vectors
+from memory_assets.pipeline.proof.verifications import verify_project
+from memory_assets.pipeline.recheck import mark_holders
+from memory_assets.pipeline.retention import RetentionReport, retain
+from memory_assets.recall import open_memory
+from memory_assets.redacted_text import seal
+from memory_assets.redaction import RedactionSettings, load_redactor, value_hash
+from memory_assets.stores import chroma_server
+from memory_assets.stores.lake import Lake
+from memory_assets.stores.schemas import EMBEDDING_DIMENSION
+from memory_assets_tests.pipeline.conftest import INDEXES, STAGES, SampleMemory
+
+DAYS = 100
+NOW = datetime(2026, 3, 30, 9, 0, tzinfo=UTC) + timedelta(days=DAYS)
+OLD = {
+    SampleMemory.flaky,
+    "71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3",
+    "e94d20b7-63fa-4c1e-a8d5-17b6f3c0928e",
+}
+"""Sessions of the sample that ended before the day in question, in two projects; the fork of
+the first ended half an hour after it."""
+TIDEPOOL = "-Users-jonas-work-tidepool-web"
+OF_VECTORS = {*(of.embeddings.name for of in INDEXES), *(of.stage for of in INDEXES)}
+KEPT = {"user_prompts", "prompt_embeddings", "session_summaries", "summary_embeddings"}
+
+
+class Crash(BaseException):
+    """What ends a process; no handler of ours catches it."""
+
+
+@pytest.fixture(autouse=True)
+def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(time=NOW.timestamp)
+    monkeypatch.setattr("memory_assets.pipeline.redact.time", clock)
+
+
+def _retain(memory: SampleMemory) -> RetentionReport:
+    """One day's retention, and the runs that follow, as a new process."""
+    report = retain(_reopened(memory, retention=f"{DAYS}d"))
+    _run(memory)
+    return report
+
+
+def _reopened(memory: SampleMemory, **given: Any) -> Components:
+    """Start over with further settings, as a new process would."""
+    memory.close()
+    memory.given = {**memory.given, **given}
+    memory.components = memory._opened()
+    return memory.components
+
+
+def _run(memory: SampleMemory) -> None:
+    """One run of each project that has work; without vectors where none are made."""
+    stages = [name for name in STAGES if memory.components.embeds or name not in OF_VECTORS]
+    memory.run(stages, [work.project for work in memory.behind()] or [memory.harbor])
+
+
+@pytest.fixture
+def wordy(memory: SampleMemory) -> SampleMemory:
+    """The same without vectors and Chroma, for what is not about them: it takes a third of
+    the time."""
+    shutil.rmtree(memory.data_dir / "chroma")
+    _reopened(memory, embedder="none")
+    return memory
+
+
+def _of(session_ids: set[str], row: dict[str, Any]) -> bool:
+    if "session_id" in row:
+        return row["session_id"] in session_ids
+    return any(session_id in row["id"] for session_id in session_ids)
+
+
+def _rows_of(state: dict[str, list[dict[str, Any]]], *, old: bool) -> dict[str, list[Any]]:
+    return {name: [row for row in rows if _of(OLD, row) == old] for name, rows in state.items()}
+
+
+def _assert_all_holds(memory: SampleMemory) -> None:
+    assert memory.behind() == []
+    failed = [
+        (made.project, made.subject, made.name)
+        for project in memory.projects()
+        for made in verify_project(memory.components, project)
+        if made.failed
+    ]
+    assert failed == []
+    if memory.components.embeds:
+        memory.assert_collections_equal_the_lake()
+
+
+def test_an_old_session_keeps_its_prompts_and_its_summary(memory: SampleMemory) -> None:
+    """Prompts and summaries stay as they were, with their vectors, and are found; of the rest
+    the prompts alone are left. Others are as before. It is no work for the next run, passes
+    all checks, and status counts it."""
+    before = memory.lake_state()
+    report = _retain(memory)
+    after = memory.lake_state()
+    assert (report.due, report.cut, report.waiting) == (3, 3, 0)
+    assert _rows_of(after, old=False) == _rows_of(before, old=False)
+    was, now = _rows_of(before, old=True), _rows_of(after, old=True)
+    assert {name: now[name] for name in KEPT} == {name: was[name] for name in KEPT}
+    prompts = [row for row in was["redacted_records"] if row["kind"] == "prompt"]
+    assert now["redacted_records"] == prompts
+    assert report.blocks == len(was["redacted_records"]) - len(prompts)
+    said = "\n".join(row["text"] for row in prompts)
+    assert 0 < len(now["turn_chunks"]) < len(was["turn_chunks"])
+    assert all(line in said for row in now["turn_chunks"] for line in row["text"].splitlines())
+    _assert_all_holds(memory)
+    assert retain(_reopened(memory, retention=str(DAYS))).cut == 0
+    status = overview.status(overview.where_of(memory.settings))
+    assert status["archive"]["sessions_retained"] == 3
+    assert all(each["complete"] for each in status["coverage"].values())
+    asked = open_memory(memory.settings)
+    for kind in ("prompts", "summaries"):
+        row = now["user_prompts" if kind == "prompts" else "session_summaries"][0]
+        for mode in ("semantic", "keyword"):
+            hits = asked.search(row["text"], kinds=(kind,), mode=mode, n=3).hits
+            assert row["id"] in {hit.id for hit in hits}, (kind, mode)
+
+
+def test_nothing_is_let_go_of_unless_it_is_asked_for(wordy: SampleMemory) -> None:
+    """By default all is kept; with a policy, a run of the pipeline alone lets go of nothing."""
+    memory = wordy
+    before = memory.lake_state()
+    assert retain(memory.components).cut == 0
+    _reopened(memory, retention=f"{DAYS}d")
+    assert memory.behind() == []
+    _run(memory)
+    assert memory.lake_state() == before
+
+
+def test_a_wider_policy_brings_a_session_back_whole(wordy: SampleMemory) -> None:
+    """From its own file, with the tags it had; the policy need only reach further back. One
+    whose file is gone by then stays what it is, and stays in order."""
+    memory = wordy
+    before = memory.lake_state()
+    _retain(memory)
+    gone = memory.path("71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3")
+    content = gone.read_bytes()
+    gone.unlink()
+    _reopened(memory, retention="5000d")
+    assert [work.project for work in memory.behind()] == [TIDEPOOL, memory.harbor]
+    _run(memory)
+    _assert_all_holds(memory)
+    assert memory.rows("redacted_records", memory.harbor) == [
+        row for row in before["redacted_records"] if row["project"] == memory.harbor
+    ]
+    records = memory.rows("redacted_records", TIDEPOOL)
+    lost = [row for row in records if row["session_id"] in gone.name]
+    assert lost and {row["kind"] for row in lost} == {"prompt"}
+    gone.write_bytes(content)
+    _reopened(memory, retention="all")
+    _run(memory)
+    _assert_all_holds(memory)
+    after = memory.lake_state()
+    assert all(after[name] == before[name] for name in after if "embeddings" not in name)
+
+
+def test_a_session_that_goes_on_comes_back_whole(wordy: SampleMemory) -> None:
+    """It is not old any more, and its file holds all of it."""
+    memory = wordy
+    _retain(memory)
+    memory.append(memory.flaky, "one more thing", "Done.", at="2026-07-01T10:00:00.000Z")
+    _run(memory)
+    rows = [row for row in memory.rows("redacted_records") if _of({memory.flaky}, row)]
+    assert Counter(row["kind"] for row in rows)["prompt"] == 5
+    assert len(rows) == 53
+    _assert_all_holds(memory)
+
+
+def test_a_touched_file_or_new_rules_do_not_bring_it_back(wordy: SampleMemory) -> None:
+    """Under other rules its prompts are redacted again as those of a file that is gone."""
+    memory = wordy
+    _retain(memory)
+    after = memory.lake_state()
+    with memory.path(memory.flaky).open("ab") as file:
+        file.write(b'{"type":"mode","mode":"plan"}\n')
+    _retain(memory)
+    assert memory.lake_state() == after
+    redactor = load_redactor(RedactionSettings(max_file_bytes=4_000), bytes(range(32)))
+    vars(_reopened(memory))["redactor"] = redactor
+    _run(memory)
+    kinds = {row["kind"] for row in memory.rows("redacted_records") if _of(OLD, row)}
+    assert kinds == {"prompt"}
+    versions = {row["ruleset_version"] for row in memory.rows("redacted_records")}
+    assert versions == {memory.components.redactor.ruleset_version}
+    _assert_all_holds(memory)
+
+
+def test_it_outlives_the_catalogue_and_its_file(wordy: SampleMemory) -> None:
+    """The lake says itself what was let go of."""
+    memory = wordy
+    _retain(memory)
+    after = memory.lake_state()
+    memory.path("71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3").unlink()
+    memory.close()
+    for path in memory.data_dir.glob("catalog.db*"):
+        path.unlink()
+    _reopened(memory)
+    _run(memory)
+    assert memory.lake_state() == after
+    _assert_all_holds(memory)
+
+
+def test_a_session_that_is_not_up_to_date_waits(wordy: SampleMemory) -> None:
+    """What has grown since, or has no summary yet, is left to the next time: the summary is
+    made of the whole session."""
+    memory = wordy
+    memory.append(memory.flaky, "one more thing", "Done.", at="2026-03-30T08:30:00.000Z")
+    memory.run(["raw_sessions", "redacted_records"])
+    report = retain(_reopened(memory, retention=f"{DAYS}d"))
+    assert (report.cut, report.waiting) == (2, 1)
+    _run(memory)
+    assert _retain(memory).cut == 1
+    _assert_all_holds(memory)
+
+
+def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) -> None:
+    """Its records are gone, so it is searched itself, and redacted again by the next run."""
+    memory = wordy
+    word = "kelp7tide42moor9drift1"
+    said = f"The root cause is the label {word} of the report."
+    memory.append(memory.flaky, "why is it late?", said, at="2026-03-30T08:30:00.000Z")
+    _run(memory)
+    _retain(memory)
+    (row,) = [row for row in memory.rows("session_summaries") if _of({memory.flaky}, row)]
+    assert word in row["text"]
+    assert word not in json.dumps(memory.rows("redacted_records"), default=str)
+    hashed = value_hash(word, memory.components.install_key)
+    assert hashed is not None, word
+    memory.components.catalog.add_known_values("elsewhere", {hashed: "password"})
+    mark_holders(memory.components)
+    assert memory.harbor in {work.project for work in memory.behind()}
+    _run(memory)
+    (now,) = [row for row in memory.rows("session_summaries") if _of({memory.flaky}, row)]
+    assert word not in json.dumps(now, default=str)
+    assert "<redacted:known-secret" in now["text"]
+    _assert_all_holds(memory)
+
+
+STEPS: tuple[tuple[Any, str, int], ...] = (
+    (retention, "redact_project", 1),
+    (retention, "forget_vectors", 0),
+    (vectors, "rebuild_collection", 1),
+    (retention, "forget_keywords", 0),
+    (Lake, "delete", 7),
+)
+"""What ends, and before which call of it."""
+
+
+def test_killed_in_the_middle_it_is_completed_by_the_next_time(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ended in turn within each step, with a run of the pipeline in between: in the end all
+    is as if it had been done at once, and nothing says that it was begun."""
+    whole = _removed_lines(memory)
+    for owner, step, after in STEPS:
+        with monkeypatch.context() as broken:
+            broken.setattr(owner, step, _ending(getattr(owner, step), after))
+            with pytest.raises(Crash):
+                retain(_reopened(memory, retention=f"{DAYS}d"))
+        _reopened(memory)
+        assert _archive(memory)["retention_unfinished"]
+        _run(memory)
+        assert memory.behind() == []
+    report = _retain(memory)
+    assert report.retained == report.cut == 3
+    assert not _archive(memory)["retention_unfinished"]
+    _assert_all_holds(memory)
+    chroma_server.stop(memory.data_dir)
+    memory.close()
+    assert _found(memory.data_dir, whole) == {}
+
+
+def _archive(memory: SampleMemory) -> dict[str, Any]:
+    archive: dict[str, Any] = overview.status(overview.where_of(memory.settings))["archive"]
+    return archive
+
+
+def _ending(step: Any, after: int) -> Any:
+    calls = iter(range(after))
+
+    def ends(*given: Any, **named: Any) -> Any:
+        if next(calls, None) is None:
+            raise Crash
+        return step(*given, **named)
+
+    return ends
+
+
+def test_no_byte_of_the_rest_is_left(memory: SampleMemory) -> None:
+    """Lines and vectors of what is let go of stand in the lake, Chroma and the keyword index
+    before; afterwards nowhere in the data directory, nor in a store that was set aside. Prompts
+    and summaries still do."""
+    lines, vectors = _removed_lines(memory), _removed_vectors(memory)
+    kept = {
+        line
+        for row in memory.rows("user_prompts")
+        if _of(OLD, row)
+        for line in row["text"].splitlines()
+        if len(line) > 30
+    }
+    _let_chroma_save_its_vectors(memory)
+    chroma_server.stop(memory.data_dir)
+    memory.close()
+    assert len(lines) > 40 and len(kept) > 5 and len(vectors) > 5
+    shutil.copytree(memory.data_dir / "chroma", memory.data_dir / "chroma.broken-20260301T000000")
+    before = _found(memory.data_dir, lines)
+    assert set().union(*before.values()) == lines
+    assert {name.split("/")[0] for name in before} >= {"lake", "chroma", "keywords.db"}
+    assert any(name.endswith(".bin") for name in _found_vectors(memory.data_dir, vectors))
+    report = _retain(memory)
+    assert report.collection_rows > 0 and report.keyword_rows > 0
+    chroma_server.stop(memory.data_dir)
+    memory.close()
+    assert _found(memory.data_dir, lines) == {}
+    assert _found_vectors(memory.data_dir, vectors) == set()
+    assert set().union(*_found(memory.data_dir, kept).values()) == kept
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _removed_lines(memory: SampleMemory) -> set[str]:
+    """Lines of old sessions that stand in no prompt, no summary and no other session."""
+    removed: set[str] = set()
+    stays: list[str] = []
+    for name, rows in memory.lake_state().items():
+        for row in rows:
+            texts = list(_strings(row))
+            if _of(OLD, row) and name not in KEPT and row.get("kind") != "prompt":
+                removed.update(line.strip() for text in texts for line in text.splitlines())
+            else:
+                stays += texts
+    everything_else = "\n".join(stays)
+    return {line for line in removed if len(line) >= 30 and line not in everything_else}
+
+
+def _removed_vectors(memory: SampleMemory) -> Any:
+    rows = [(name, row) for name, rows in memory.lake_state().items() for row in rows]
+    made = [(name, row) for name, row in rows if name.endswith("_embeddings")]
+    mine = [row["vector"] for name, row in made if _of(OLD, row) and name not in KEPT]
+    rest = [row["vector"] for name, row in made if not _of(OLD, row) or name in KEPT]
+    removed, others = np.array(mine, dtype=np.float32), np.array(rest, dtype=np.float32)
+    return removed[(removed @ others.T).max(axis=1) < 0.98]
+
+
+def _contents(path: Path) -> Iterator[str]:
+    content = path.read_bytes()
+    yield content.decode("latin-1")
+    if content[:4] == b"PAR1":
+        yield "\n".join(_strings(pq.ParquetFile(path).read().to_pylist()))
+
+
+def _files(root: Path) -> list[Path]:
+    return [path for path in sorted(root.rglob("*")) if path.is_file()]
+
+
+def _found(root: Path, lines: set[str]) -> dict[str, set[str]]:
+    """Which files hold which of the lines, as they are or in JSON."""
+    found: dict[str, set[str]] = {}
+    for path in _files(root):
+        for content in _contents(path):
+            for line in lines:
+                spelled = {line, line.encode().decode("latin-1"), json.dumps(line)[1:-1]}
+                if any(form in content for form in spelled):
+                    found.setdefault(str(path.relative_to(root)), set()).add(line)
+    return found
+
+
+def _found_vectors(root: Path, vectors: Any) -> set[str]:
+    """The files in which the beginning of one of the vectors stands, to four digits."""
+    found = set()
+    for path in _files(root):
+        content = path.read_bytes()
+        for shift in range(4):
+            floats = np.frombuffer(content[shift : shift + (len(content) - shift) // 4 * 4], "<f4")
+            for start in vectors[:, :8]:
+                with np.errstate(invalid="ignore", over="ignore"):
+                    at = np.flatnonzero(np.abs(floats - start[0]) < 1e-4)
+                    at = at[at + 8 <= len(floats)]
+                    near = np.abs(floats[at[:, None] + np.arange(8)] - start) < 1e-4
+                if near.all(axis=1).any():
+                    found.add(str(path.relative_to(root)))
+    return found
+
+
+def _let_chroma_save_its_vectors(memory: SampleMemory) -> None:
+    """Write more rows than it keeps in its queue alone, and delete them."""
+    collection = memory.components.vectors.get("claude-code-sessions")
+    random = np.random.default_rng(0).normal(size=(1_100, EMBEDDING_DIMENSION))
+    ids = [f"filler {number}" for number in range(len(random))]
+    vectors = (random / np.linalg.norm(random, axis=1, keepdims=True)).astype(np.float32)
+    collection.upsert(ids, vectors, [seal(name) for name in ids], [{"filler": True}] * len(ids))
+    collection.delete(ids)

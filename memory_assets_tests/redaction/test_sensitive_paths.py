@@ -1,0 +1,108 @@
+"""Which paths name a file of secrets."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_assets.redaction.policy.sensitive_paths import (
+    HINTS,
+    SENSITIVE_NAMES,
+    SENSITIVE_PLACES,
+    is_sensitive,
+)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".env",
+        ".ENV",
+        "app/.env.local",
+        ".env.production",
+        "prod.env",
+        ".envrc",
+        "server.PEM",
+        ".netrc",
+        "_netrc",
+        ".pgpass",
+        "~/.ssh/id_ed25519",
+        "~/.ssh/deploy",
+        "~/.aws/credentials",
+        ".docker/config.json",
+        "~/.kube/config",
+        ".gnupg/secring.gpg",
+        "infra/terraform.tfstate",
+        "terraform.tfstate.backup",
+        "prod.tfvars",
+        "office.ovpn",
+        "~/.vault-token",
+        "~/.config/gh/hosts.yml",
+        "~/.cargo/credentials.toml",
+        "~/.gem/credentials",
+        "firebase-adminsdk-x1.json",
+        "gcp-service-account.json",
+        "token.json",
+        "client_secret_1.json",
+        "~/.codex/auth.json",
+        "~/.claude/.credentials.json",
+        "k8s/secrets.yaml",
+        "/run/secrets/db",
+        "/etc/shadow",
+        "C:\\Users\\dev\\.env",
+        ".env*",
+        "{a,.env}",
+        "src/../.env",
+        "file:///app/.env",
+        ".env::$DATA",
+        ".env/",
+        "deploy_rsa",
+    ],
+)
+def test_files_that_exist_to_hold_secrets(path: str) -> None:
+    """By name, or by name and directory where the name alone is too general; in any case."""
+    assert is_sensitive(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".env.example",
+        ".env.sample",
+        "example.env",
+        "id_rsa.pub",
+        ".ssh/known_hosts",
+        ".ssh/config",
+        "config.json",
+        "auth.json",
+        "locales/en/auth.json",
+        "tokens.json",
+        "shadow",
+        "docs/shadow.md",
+        "src/env.py",
+        "env.d.ts",
+        ".env.d.ts",
+        "process.env",
+        "src/credentials.ts",
+        "secrets.md",
+        "keys.md",
+        "hosts.yml",
+        "src/config",
+        "cacert.pem",
+        "settings.xml",
+        "*",
+        "**/*.ts",
+        "/",
+    ],
+)
+def test_ordinary_files(path: str) -> None:
+    """Examples, public halves, code, documents and names that mean nothing by themselves."""
+    assert not is_sensitive(path)
+
+
+@pytest.mark.parametrize("pattern", [*SENSITIVE_NAMES, *SENSITIVE_PLACES])
+def test_every_pattern_has_a_hint(pattern: str) -> None:
+    """The quick look never hides a path that a pattern would match, and the pattern works."""
+    path = pattern.replace("[0-9]", "0").replace("*", "x")
+    assert any(hint in path for hint in HINTS)
+    assert is_sensitive(f"/home/dev/{path}")
+    assert is_sensitive(path.upper())

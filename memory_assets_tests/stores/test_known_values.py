@@ -1,0 +1,77 @@
+"""The catalogue knows which sessions were searched for which secrets, by hash."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memory_assets.stores.catalog import Catalog
+from memory_assets_tests.stores.conftest import HELD, PRODUCT
+
+AUDIT = replace(PRODUCT, stage="redaction_audit", output_hash="audit")
+HASH, OTHER = b"h" * 16, b"o" * 16
+
+
+def test_a_value_is_known_once_by_hash_and_rule(catalog: Catalog) -> None:
+    """Finding it again adds nothing; numbers only grow."""
+    assert catalog.add_known_values("s", {HASH: "github-token"}) == 1
+    assert catalog.add_known_values("t", {HASH: "other-rule", OTHER: "npm-token"}) == 1
+    assert catalog.known_values() == {HASH: "github-token", OTHER: "npm-token"}
+    first, second = catalog.known_since(0)
+    assert first.number < second.number
+    assert catalog.known_since(first.number) == [second]
+
+
+def test_a_session_is_free_of_its_own_values(catalog: Catalog) -> None:
+    """What it gave away was taken out of it; what others give away later was not."""
+    catalog.put_redacted(PRODUCT, AUDIT, 0, {HASH: "github-token"})
+    assert not catalog.has_unchecked_sessions()
+    catalog.add_known_values("elsewhere", {OTHER: "npm-token"})
+    (session,) = catalog.unchecked_sessions()
+    assert (session.project, session.session_id, session.output_hash) == ("p", "s", "out")
+    assert [value.hash for value in catalog.known_since(session.through)] == [OTHER]
+
+
+def test_a_value_that_came_in_between_is_still_to_be_looked_for(catalog: Catalog) -> None:
+    """Another process found it while the session was being redacted without it."""
+    catalog.add_known_values("elsewhere", {OTHER: "npm-token"})
+    catalog.put_redacted(PRODUCT, AUDIT, 0, {HASH: "github-token"})
+    (session,) = catalog.unchecked_sessions()
+    assert session.through == 0
+
+
+def test_a_mark_stays_until_the_session_is_redacted_again(catalog: Catalog) -> None:
+    """A later search that finds nothing new does not take it away."""
+    catalog.put_redacted(PRODUCT, AUDIT, 0, {})
+    catalog.add_known_values("elsewhere", {HASH: "github-token"})
+    (session,) = catalog.unchecked_sessions()
+    catalog.note_checked(session, 1, holds=True)
+    catalog.note_checked(session, 2, holds=False)
+    assert catalog.holders("p") == {("p", "s"): 2}
+    assert catalog.holders("q") == {}
+    catalog.put_redacted(PRODUCT, AUDIT, 1, {})
+    assert catalog.holders() == {}
+
+
+def test_a_session_that_is_no_more_holds_nothing(catalog: Catalog) -> None:
+    """Neither marked nor to be searched once its product is dropped."""
+    catalog.put_redacted(PRODUCT, AUDIT, 0, {})
+    catalog.add_known_values("elsewhere", {HASH: "github-token"})
+    (session,) = catalog.unchecked_sessions()
+    catalog.note_checked(session, 1, holds=True)
+    catalog.drop_product("redacted_records", "p", "s")
+    assert catalog.holders() == {}
+    assert catalog.unchecked_sessions() == []
+
+
+def test_both_products_of_a_redaction_are_noted_or_neither(catalog: Catalog) -> None:
+    """One transaction, which also releases the session from quarantine."""
+    catalog.quarantine(HELD)
+    with pytest.raises(TypeError):
+        catalog.put_redacted(PRODUCT, replace(AUDIT, facts={"rules": object()}), 0, {})
+    assert catalog.products_of_session("p", "s") == {}
+    assert catalog.quarantined("p")
+    catalog.put_redacted(PRODUCT, AUDIT, 0, {})
+    assert catalog.products_of_session("p", "s").keys() == {"redacted_records", "redaction_audit"}
+    assert catalog.quarantined("p") == []
