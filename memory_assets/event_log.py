@@ -29,6 +29,7 @@ class PooledSqliteEventLogStorage(SqliteEventLogStorage):
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         self._engines: OrderedDict[str, Engine] = OrderedDict()
+        self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -47,6 +48,12 @@ class PooledSqliteEventLogStorage(SqliteEventLogStorage):
                 self._initialized_dbs.add(shard)
             with engine.begin() as connection:
                 yield connection
+
+    def has_table(self, table_name: str) -> bool:
+        """Whether the index has a table. Dagster looks at each event; tables do not go."""
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
 
     def dispose(self) -> None:
         """Close every connection."""

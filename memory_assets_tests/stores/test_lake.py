@@ -133,6 +133,14 @@ def test_a_plain_string_far_down_leaves_the_old_file(lake: Lake, rows: Any) -> N
     assert lake.read_rows(USER_PROMPTS, "p", "s") == [rows.row(USER_PROMPTS, "old")]
 
 
+def test_nothing_is_refused_where_something_must_be(lake: Lake, rows: Any) -> None:
+    """A null in a column whose schema has none never gets into a file."""
+    row = dataclasses.replace(rows.row(USER_PROMPTS), agent=None)
+    with pytest.raises(StoreError):
+        lake.write(USER_PROMPTS, "p", "s", [row])
+    assert _files(lake.root) == []
+
+
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_no_name_leads_outside_the_lake(lake: Lake, rows: Any, tmp_path: Path, name: str) -> None:
     """A hostile project or session gets a file in its table, and is listed by its name."""
