@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -70,7 +72,7 @@ def killed_session(soak: Soak) -> None:
 def count(soak: Soak, after: str) -> None:
     """Print how many processes there are; more or less than one server is a failure."""
     time.sleep(1)
-    names = [" ".join(process.cmdline()[1:4]) for process in soak.processes()]
+    names = [" ".join(process.command[1:4]) for process in soak.processes()]
     print(f"after {after}: {len(names)} process ({', '.join(names)})", flush=True)
     if len(names) != 1 or len(soak.servers()) != 1:
         soak.failures.append(f"after {after}: {names}")
@@ -94,13 +96,13 @@ def main() -> None:
         for _ in range(given.sessions):
             killed_session(soak)
         count(soak, f"{given.sessions} MCP sessions killed")
-        soak.servers()[0].kill()
+        os.kill(soak.servers()[0].pid, signal.SIGKILL)
         search(soak, 1)
         soak.finish(soak.memory("chroma"))
         count(soak, "the server killed, a search, and Chroma asked for")
     finally:
         for process in soak.processes():
-            process.terminate()
+            os.kill(process.pid, signal.SIGTERM)
     for failure in soak.failures:
         print("failed:", failure)
     if soak.failures:

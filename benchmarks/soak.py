@@ -18,11 +18,13 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -37,6 +39,14 @@ while True:
             assert memory.search(query, kinds=("sessions", "prompts"), mode=mode, n=10).hits
     time.sleep(0.2)
 """
+
+
+class Seen(NamedTuple):
+    """A process, its command and the MB of memory that it held when it was looked at."""
+
+    pid: int
+    command: list[str]
+    megabytes: int
 
 
 class Soak:
@@ -107,20 +117,21 @@ class Soak:
                 }
                 file.write(json.dumps(record) + "\n")
 
-    def processes(self) -> list[psutil.Process]:
-        """All processes that work on this memory."""
+    def processes(self) -> list[Seen]:
+        """All processes that work on this memory and have not ended meanwhile."""
         mine = str(self.directory)
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 if process.environ().get("MEMORY_DATA_DIR", "").startswith(mine):
-                    found.append(process)
+                    held = process.memory_info().rss >> 20
+                    found.append(Seen(process.pid, process.cmdline(), held))
         return found
 
-    def servers(self) -> list[psutil.Process]:
+    def servers(self) -> list[Seen]:
         """The Chroma servers of this memory."""
         name = "memory_assets.stores.chroma_server"
-        return [process for process in self.processes() if name in process.cmdline()]
+        return [process for process in self.processes() if name in process.command]
 
 
 def run(soak: Soak, minutes: float, readers: int) -> None:
@@ -166,8 +177,8 @@ def run(soak: Soak, minutes: float, readers: int) -> None:
 
 def _print_line(soak: Soak, seconds: float, rounds: int) -> None:
     processes = soak.processes()
-    held = sum(process.memory_info().rss for process in processes) >> 20
-    sizes = [process.memory_info().rss >> 20 for process in soak.servers()]
+    held = sum(process.megabytes for process in processes)
+    sizes = [process.megabytes for process in soak.servers()]
     print(
         f"{seconds:4.0f} s: {soak.turns} turns, {rounds} backfills and rebuilds, "
         f"{len(processes)} processes with {held} MB, Chroma's server {sizes} MB",
@@ -184,9 +195,10 @@ def _stop(
     for each in reading:
         each.kill()
         each.wait()
-    left = set(soak.processes()) - set(soak.servers())
+    servers = {server.pid for server in soak.servers()}
+    left = [process.command for process in soak.processes() if process.pid not in servers]
     if left:
-        soak.failures.append(f"still running: {[process.cmdline() for process in left]}")
+        soak.failures.append(f"still running: {left}")
 
 
 def main() -> None:
@@ -201,7 +213,7 @@ def main() -> None:
         run(soak, given.minutes, given.readers)
     finally:
         for server in soak.servers():
-            server.terminate()
+            os.kill(server.pid, signal.SIGTERM)
     for failure in soak.failures:
         print("failed:", failure)
     print(f"{soak.turns} turns appended, {len(soak.failures)} failures")
