@@ -27,7 +27,14 @@ from memory_assets.entrypoints.dagster_home import open_instance
 from memory_assets.errors import StoreError, UnexpectedFailure, no_text_in_errors
 from memory_assets.jobs import INGEST_JOB
 from memory_assets.partitions import add_keys
-from memory_assets.pipeline import chunk, reading, scan, session_passes, summarise
+from memory_assets.pipeline import (
+    chunk,
+    reading,
+    scan,
+    session_passes,
+    session_reading,
+    summarise,
+)
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.proof.deep_scan import deep_scan
 from memory_assets.pipeline.proof.deep_scan_forms import ValueSearch
@@ -179,7 +186,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
         (
             (chunk, "chunk_turn", loud),
             (chunk, "prompt_passages", loud),
-            (summarise, "to_summarise", loud),
+            (session_reading, "session_turns", loud),
         ),
     ),
     "writing what is derived": (
@@ -294,9 +301,8 @@ def test_the_search_would_find_what_is_told(tmp_path: Path) -> None:
 def test_an_error_keeps_its_type_and_place() -> None:
     """What is left of a foreign error is enough to find it: type, module and line."""
     with pytest.raises(UnexpectedFailure) as told, no_text_in_errors():
-        chunk.session_turns(None, None)  # type: ignore[arg-type]
-        list(chunk.session_turns(None, None))  # type: ignore[arg-type]
-    assert "AttributeError in pipeline/chunk.py, line " in str(told.value)
+        list(session_reading.turns_of(None, []))  # type: ignore[arg-type]
+    assert "AttributeError in pipeline/session_reading.py, line " in str(told.value)
     assert told.value.__cause__ is None and told.value.__traceback__ is not None
 
 

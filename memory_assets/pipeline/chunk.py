@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from memory_assets.chunking import (
-    CHUNKER_VERSION,
-    as_said,
-    build_turns,
-    chunk_turn,
-    prompt_passages,
-)
+from memory_assets.chunking import CHUNKER_VERSION, build_turns, chunk_turn, prompt_passages
 from memory_assets.errors import NotFound
-from memory_assets.models import Chunk, Prompt, RedactedRecord, Turn
+from memory_assets.models import Chunk, Prompt, Turn
 from memory_assets.pipeline.appended import Appended
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.derive import Extension, Made, derive_table
 from memory_assets.pipeline.report import StageReport
+from memory_assets.pipeline.session_reading import by_source_file, turns_of
 from memory_assets.pipeline.settle import settled
 from memory_assets.pipeline.turn_places import TurnPlaces
 from memory_assets.stores.catalog import Product
-from memory_assets.stores.lake import rows_from_arrow
 from memory_assets.stores.schemas import REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, Table
-
-_TOOL_OUTPUT_HEAD = 8_000
-"""Characters of a tool's output that later stages look at: its first error, its commits."""
 
 
 def chunk_project(components: Components, project: str) -> StageReport:
@@ -81,41 +71,6 @@ def extract_prompts(components: Components, project: str) -> StageReport:
     )
 
 
-def session_turns(components: Components, source: Product) -> Iterator[Turn]:
-    """Yield the turns of the session that `source` (a redacted_records product) holds."""
-    return _turns_of(source, session_records(components, source))
-
-
-def session_records(
-    components: Components, source: Product, *, skip: int = 0
-) -> list[RedactedRecord]:
-    """Return a session's redacted records behind the first `skip` of its file, by source
-    file, long tool output cut to its head, without what this memory answered."""
-    records = _records_in_file_order(components, source, skip=skip)
-    return sorted(as_said(records), key=_by_source_file)
-
-
-def _by_source_file(record: RedactedRecord) -> tuple[str, int]:
-    """Sort key: in the file they stand in the order in which the sources grew."""
-    return record.agent_id or "", record.seq
-
-
-def _records_in_file_order(
-    components: Components, source: Product, *, skip: int = 0
-) -> list[RedactedRecord]:
-    try:
-        table = components.lake.read(REDACTED_RECORDS, source.project, source.session_id, skip=skip)
-    except NotFound:
-        if source.rows:
-            raise
-        return []
-    is_output = pc.is_in(table["kind"], value_set=pa.array(["tool_result"]))
-    head = pc.utf8_slice_codeunits(table["text"], 0, _TOOL_OUTPUT_HEAD)
-    text = pc.if_else(is_output, head, table["text"])
-    position = table.schema.get_field_index("text")
-    return rows_from_arrow(REDACTED_RECORDS, table.set_column(position, "text", text))
-
-
 class _TableOfTurns:
     """A table whose rows are made of one turn each."""
 
@@ -128,8 +83,8 @@ class _TableOfTurns:
 
     def make(self, source: Product) -> Made:
         """Return the rows of all turns of a session."""
-        records = _records_in_file_order(self._components, source)
-        turns = list(_turns_of(source, sorted(records, key=_by_source_file)))
+        records = self._components.sessions.records(source)
+        turns = list(turns_of(source, sorted(records, key=by_source_file)))
         made = [self._rows_of(turn) for turn in turns]
         row_of = {id(record): row for row, record in enumerate(records)}
         places = TurnPlaces.of(turns, [len(rows) for rows in made], row_of, TurnPlaces(), 0)
@@ -138,15 +93,15 @@ class _TableOfTurns:
     def extend(self, source: Product, before: Product, grown: Appended) -> Extension | None:
         """Return the rows from the first turn on that what was added belongs to."""
         places = TurnPlaces.from_facts(before.facts)
-        added = _records_in_file_order(self._components, source, skip=grown.kept)
+        added = self._components.sessions.records(source, skip=grown.kept)
         place = places.reached_by(grown.kept, added)
         if place is None:
             return None
         records = added
         if place.first_row < grown.kept:
-            records = _records_in_file_order(self._components, source, skip=place.first_row)
+            records = self._components.sessions.records(source, skip=place.first_row)
         row_of = {id(record): place.first_row + n for n, record in enumerate(records)}
-        reached = sorted(places.from_place(place, records), key=_by_source_file)
+        reached = sorted(places.from_place(place, records), key=by_source_file)
         turns = list(build_turns(reached, first_index=place.turn))
         if not turns or turns[0].records[0].seq != place.prompt_seq or turns[0].prompt is None:
             return None  # a subagent that belongs before it
@@ -166,12 +121,6 @@ class _TableOfTurns:
         )
         facts = {"turns": place.turn - first + len(turns), **now.fact()}
         return Extension(place.first_made, rows, facts, sorted(removed))
-
-
-def _turns_of(source: Product, records: list[RedactedRecord]) -> Iterator[Turn]:
-    if source.facts.get("copied_blocks") and all(record.agent_id for record in records):
-        return iter(())  # a mere copy: what its subagents said belongs to another's turns
-    return build_turns(records, first_index=int(source.facts.get("copied_prompts", 0)))
 
 
 def _flat(made: list[list[Any]]) -> list[Any]:

@@ -22,14 +22,12 @@ from memory_assets.commits import (
 )
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.models import CommitLink, SessionCommit
-from memory_assets.pipeline.chunk import session_records, session_turns
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.derive import Made, derive_table
 from memory_assets.pipeline.report import StageReport
 from memory_assets.pipeline.settle import settled
 from memory_assets.redacted_text import RedactedText
 from memory_assets.sessions import SessionTurns
-from memory_assets.sessions import session_turns as as_session
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.schemas import COMMIT_LINKS, REDACTED_RECORDS, SESSION_COMMITS
 
@@ -45,10 +43,9 @@ def attribute_project(components: Components, project: str) -> StageReport:
     repositories = _Repositories()
 
     def make(source: Product) -> Made:
-        turns = list(session_turns(components, source))
-        if not turns:
+        session = components.sessions.session(source)
+        if session is None:
             return [], {}
-        session = as_session(session_records(components, source), turns)
         named, repository = repositories.of(session)
         work = session_work(session)
         claims = _claims(work, repository)

@@ -14,6 +14,7 @@ from memory_assets.embedding import Embedder, load_embedder, load_word_pieces
 from memory_assets.errors import StoreBusy
 from memory_assets.install_key import load_install_key
 from memory_assets.pipeline.proof.unpassed import RowsToCheck
+from memory_assets.pipeline.session_reading import SessionReading
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
 from memory_assets.settings import NO_EMBEDDER, Settings
 from memory_assets.stores.opened import Stores
@@ -54,6 +55,11 @@ class Components(Stores):
     def rows_to_check(self) -> RowsToCheck:
         """What the checks of a step read together."""
         return RowsToCheck(self.lake)
+
+    @cached_property
+    def sessions(self) -> SessionReading:
+        """The sessions that the stages behind redaction read, one after the other."""
+        return SessionReading(self.lake)
 
     @cached_property
     def redactor(self) -> Redactor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ from memory_assets.pipeline.keyword_rows import Vector, keyword_row, lake_rows
 from memory_assets.pipeline.report import StageReport, input_hash, timed
 from memory_assets.stores import keyword_files
 from memory_assets.stores.catalog import Product
+from memory_assets.stores.keyword_blocks import KeywordRow
 from memory_assets.stores.keyword_index import KeywordIndex
+from memory_assets.stores.lake_rows import texts_from_arrow
 from memory_assets.stores.schemas import REDACTED_RECORDS
 
 STAGE = "keyword_index"
@@ -39,6 +42,9 @@ KINDS: Mapping[str, IndexedTable] = {
 """The kinds of rows in the index, and the tables that they are from."""
 _IN_PASSAGES = ("sessions", "prompts")
 """Kinds whose rows are passages of turns; of others, each row stands for itself."""
+_ROWS_A_TRANSACTION = 1_000
+"""So many rows are written at once: a transaction costs a millisecond, and keeps other
+writers waiting."""
 
 
 def stage_of(kind: str) -> str:
@@ -132,17 +138,30 @@ def _index_kind(
     wanted = _wanted(components, project, table, index.incarnation)
     archive = catalog.products(REDACTED_RECORDS.name, project)
     written: dict[str, int] = {}
-    for session_id, hashed in sorted(wanted.items()):
+    batch: list[_Session] = []
+
+    def write() -> None:
+        """Write what was gathered; only then note that it is there."""
+        with index.together():
+            for session in batch:
+                session.write(index)
+        for session in batch:
+            hashed = wanted[session.session_id]
+            product = Product(stage, project, session.session_id, hashed, hashed, session.rows)
+            made[session.session_id] = product
+            written[session.session_id] = len(session.new)
+            catalog.put_product(product)
+        batch.clear()
+
+    for session_id, hashed in wanted.items():
         if session_id in made and made[session_id].input_hash == hashed:
             continue
         agent = str(archive[(project, session_id)].facts["agent"])
-        rows, written[session_id] = _write_session(
-            components, project, session_id, kind, agent, index
-        )
-        made[session_id] = Product(
-            stage, project, session_id, hashed, output_hash=hashed, rows=rows
-        )
-        catalog.put_product(made[session_id])
+        batch.append(_session(components, project, session_id, kind, agent, index))
+        if sum(len(session.new) for session in batch) >= _ROWS_A_TRANSACTION:
+            write()
+    if batch:
+        write()
     return [product for product in made.values() if product.session_id in wanted], written
 
 
@@ -179,41 +198,49 @@ def _wanted(
     }
 
 
-def _write_session(
+@dataclass(frozen=True)
+class _Session:
+    """A session of a kind as it is to be in the index: the leading blocks that stay, and the
+    rows behind them; `rows` counts all."""
+
+    kind: str
+    project: str
+    session_id: str
+    agent: str
+    rows: int
+    kept: list[int]
+    new: list[KeywordRow]
+    embedder_id: str
+
+    def write(self, index: KeywordIndex) -> None:
+        """Write what changed."""
+        where = (self.kind, self.project, self.session_id, self.agent)
+        index.write(*where, self.kept, self.new, self.embedder_id)
+
+
+def _session(
     components: Components,
     project: str,
     session_id: str,
     kind: str,
     agent: str,
     index: KeywordIndex,
-) -> tuple[int, int]:
-    """Write what changed of a session; return how many rows it has, and how many of them
-    were written."""
+) -> _Session:
     table = KINDS[kind]
     try:
-        values: list[dict[str, Any]] = components.lake.read(
-            table.table, project, session_id
-        ).to_pylist()
+        arrow = components.lake.read(table.table, project, session_id)
     except NotFound:  # a session without rows has no file
-        index.remove([(project, session_id)], kind)
-        return 0, 0
-    texts = [text for *_, text in components.lake.read_texts(table.table, project, session_id)]
+        return _Session(kind, project, session_id, agent, 0, [], [], "")
+    values: list[dict[str, Any]] = arrow.to_pylist()
+    texts = [text for *_, text in texts_from_arrow(arrow)]
     vectors, embedder_id = _vectors(components, table, project, session_id)
     rows = lake_rows(table, values, texts, vectors, embedder_id)
     units = [
         int(row["turn_index"]) if kind in _IN_PASSAGES else at for at, row in enumerate(values)
     ]
     kept, first = index.kept_rows(kind, project, session_id, [row.hash for row in rows])
-    index.write(
-        kind,
-        project,
-        session_id,
-        agent,
-        kept,
-        [keyword_row(row, unit) for row, unit in zip(rows[first:], units[first:], strict=True)],
-        embedder_id,
-    )
-    return len(rows), len(rows) - first
+    new = [keyword_row(row, unit) for row, unit in zip(rows[first:], units[first:], strict=True)]
+    return _Session(kind, project, session_id, agent, len(rows), kept, new, embedder_id)
 
 
 def _vectors(

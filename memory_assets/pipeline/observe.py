@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from memory_assets.observations import OBSERVER_ID, observe
-from memory_assets.pipeline.chunk import session_records, session_turns
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.derive import Made, derive_table
 from memory_assets.pipeline.report import StageReport
 from memory_assets.pipeline.settle import settled
-from memory_assets.sessions import session_turns as as_session
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.schemas import OBSERVATIONS, REDACTED_RECORDS
 
@@ -20,10 +18,9 @@ def observe_project(components: Components, project: str) -> StageReport:
     """
 
     def make(source: Product) -> Made:
-        turns = list(session_turns(components, source))
-        if not turns:
+        session = components.sessions.session(source)
+        if session is None:
             return [], {}
-        session = as_session(session_records(components, source), turns)
         return [settled(components.redactor, one) for one in observe(session)], {}
 
     return derive_table(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from memory_assets.errors import NotFound
 from memory_assets.models import Summary
-from memory_assets.pipeline.chunk import session_records, session_turns
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.derive import Made, derive_table
 from memory_assets.pipeline.report import StageReport
@@ -12,7 +11,6 @@ from memory_assets.pipeline.session_files import RETAINED
 from memory_assets.pipeline.settle import settled
 from memory_assets.stores.catalog import Product
 from memory_assets.stores.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
-from memory_assets.summaries import session_turns as to_summarise
 
 
 def summarise_project(components: Components, project: str) -> StageReport:
@@ -26,11 +24,10 @@ def summarise_project(components: Components, project: str) -> StageReport:
     def make(source: Product) -> Made:
         if RETAINED in source.facts:
             return _kept(components, source), {}
-        records = session_records(components, source)
-        turns = list(session_turns(components, source))
-        if not turns:
+        session = components.sessions.session(source)
+        if session is None:
             return [], {}
-        summary = components.summarizer.summarize(to_summarise(records, turns))
+        summary = components.summarizer.summarize(session)
         return [settled(components.redactor, summary)] if summary.text else [], {}
 
     return derive_table(

@@ -56,6 +56,7 @@ class KeywordIndex:
         self.path = path
         self._connection = connection
         self._lock = threading.RLock()
+        self._together = False
 
     def close(self) -> None:
         """Close the connection."""
@@ -127,6 +128,16 @@ class KeywordIndex:
                 place = len(kept) + at // BLOCK_ROWS
                 where = (kind, project, session_id, agent, place)
                 _add_block(connection, where, rows[at : at + BLOCK_ROWS], embedder_id)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make what is written within a block one transaction: seen at once, or not at all."""
+        with self._transaction():
+            self._together = True
+            try:
+                yield
+            finally:
+                self._together = False
 
     def remove(self, sessions: Iterable[tuple[str, str]], kind: str | None = None) -> int:
         """Remove the rows of sessions (project, session id), of one kind or of all; return
@@ -250,6 +261,9 @@ class KeywordIndex:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock, told(self.path):
+            if self._together:
+                yield self._connection
+                return
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection

@@ -1,4 +1,4 @@
-"""The lake: zstd Parquet, one file a session and table, replaced by atomic rename.
+"""The lake: Parquet, one file a session and table, replaced by atomic rename.
 
     <lake>/<table>/project=<project>/<session>.parquet
 

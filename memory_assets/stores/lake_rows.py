@@ -53,7 +53,8 @@ def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
 
 def texts_from_arrow(arrow: pa.Table) -> list[tuple[str, str, RedactedText]]:
     """Return (id, content_hash, text) of each row; the text is sealed."""
-    return [(row["id"], row["content_hash"], seal(row["text"])) for row in arrow.to_pylist()]
+    columns = (arrow[name].to_pylist() for name in ("id", "content_hash", "text"))
+    return [(row_id, content, seal(text)) for row_id, content, text in zip(*columns, strict=True)]
 
 
 def _to_arrow(table: Table, rows: Sequence[Any], extra: Mapping[str, Sequence[object]]) -> pa.Table:

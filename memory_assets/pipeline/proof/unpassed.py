@@ -147,6 +147,7 @@ class RowsToCheck:
     def _read(self, project: str, table: Table, sessions: list[Unpassed]) -> Iterator[Batch]:
         parts: list[pa.Table] = []
         held: list[Unpassed] = []
+        size = 0
         for session in sessions:
             try:
                 rows = self._lake.read(table, project, session.session_id, skip=session.skip)
@@ -154,10 +155,11 @@ class RowsToCheck:
                 continue
             rows = rows.replace_schema_metadata(None)
             unlike = bool(parts) and not parts[0].schema.equals(rows.schema)
-            if parts and (unlike or sum(part.nbytes for part in parts) >= _BATCH_BYTES):
+            if parts and (unlike or size >= _BATCH_BYTES):
                 yield _batch(parts, held)
-                parts, held = [], []
+                parts, held, size = [], [], 0
             parts.append(rows)
+            size += rows.nbytes
             held.append(session)
         if parts:
             yield _batch(parts, held)
