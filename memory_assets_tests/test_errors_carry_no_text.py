@@ -33,7 +33,6 @@ from memory_assets.pipeline import (
     scan,
     session_passes,
     session_reading,
-    summarise,
 )
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.proof.deep_scan import deep_scan
