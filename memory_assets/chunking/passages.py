@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -11,6 +11,10 @@ from typing import Protocol
 FULL_ENOUGH = (0.4, 0.4, 0.6, 0.7, 0.0)
 # Word pieces bound a passage, but an unbroken run of letters is one piece at any length.
 MAX_CHARACTERS = 4_000
+
+_BETWEEN_WORDS = frozenset(" \n\t\r")
+"""What surely stands between two words for any tokenizer of BERT's kind, which drops control
+characters that Python takes for white space."""
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*|\n(?=#{1,6} )")
@@ -58,8 +62,7 @@ def split_passages(
             end = furthest
             if furthest < len(text):
                 end = boundaries.best(start, furthest)
-            # A piece of a word may count more than it did within the word.
-            if room <= 1 or tokens.count_tokens(text[start:end]) <= limit:
+            if room <= 1 or _count(text, offsets, start, end, tokens) <= limit:
                 break
             room = room * 9 // 10
         spans.append((start, start + len(text[start:end].rstrip())))
@@ -73,6 +76,16 @@ def _furthest(text: str, offsets: list[tuple[int, int]], start: int, room: int) 
     if first + room >= len(offsets):
         return min(len(text), start + MAX_CHARACTERS)
     return max(start + 1, min(offsets[first + room][0], start + MAX_CHARACTERS))
+
+
+def _count(text: str, offsets: list[tuple[int, int]], start: int, end: int, tokens: Tokens) -> int:
+    """Return the word pieces of a passage: those that the whole text has there, where no word
+    is cut; a piece of a word may count more by itself than it did within the word."""
+    begins = start == 0 or text[start - 1] in _BETWEEN_WORDS
+    if begins and (end == len(text) or not _BETWEEN_WORDS.isdisjoint(text[end - 1 : end + 1])):
+        first = bisect_left(offsets, start, key=lambda offset: offset[0])
+        return bisect_left(offsets, end, key=lambda offset: offset[0]) - first + 2
+    return tokens.count_tokens(text[start:end])
 
 
 def _skip_space(text: str, start: int) -> int:

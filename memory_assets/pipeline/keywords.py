@@ -150,7 +150,7 @@ def _index_kind(
             product = Product(stage, project, session.session_id, hashed, hashed, session.rows)
             made[session.session_id] = product
             written[session.session_id] = len(session.new)
-            catalog.put_product(product)
+        catalog.put_products(made[session.session_id] for session in batch)
         batch.clear()
 
     for session_id, hashed in wanted.items():

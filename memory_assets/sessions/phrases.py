@@ -12,6 +12,7 @@ ELLIPSIS = compose("…")
 _DIGITS = tuple(compose(digit) for digit in ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"))
 _ENDS = (*".!?…:。！？", '."', '!"', '?"', ".'", ".)", "!)", "?)")
 _WORD = re.compile(r"\S+")
+_LOOSE = re.compile(r"\s\s|[^\S ]|\A\s|\s\Z")
 _ESCAPE = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4}|.)")
 _BLANK = compose(" ")
 _LAST_WORD = re.compile(r"\s+\S*$")
@@ -24,6 +25,8 @@ def number(value: int) -> RedactedText:
 
 def squeeze(text: RedactedText) -> RedactedText:
     """Return `text` with every run of white space as one blank, none at the ends."""
+    if not _LOOSE.search(text):
+        return text
     return join(" ", (text.cut(*word.span()) for word in _WORD.finditer(text)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, join
@@ -54,7 +55,7 @@ def own_words(text: RedactedText) -> RedactedText:
     return join("", [*parts, text.cut(at)]) if parts else text
 
 
-def request_sentences(text: RedactedText) -> list[Sentence]:
+def request_sentences(text: RedactedText) -> Sequence[Sentence]:
     """Return a prompt's sentences without pasted output; a plan's heading counts as the first."""
     head = text.cut(0, 6_000)
     lines, at = [], 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory_assets.redacted_text import RedactedText, join
 from memory_assets.sessions.phrases import EMPTY, squeeze
@@ -54,8 +55,12 @@ class _Block:
     item: bool
 
 
-def sentences(text: RedactedText) -> list[Sentence]:
-    """Return the sentences of a Markdown text in order, without its markup."""
+@lru_cache(maxsize=1_000)
+def sentences(text: RedactedText) -> tuple[Sentence, ...]:
+    """Return the sentences of a Markdown text in order, without its markup.
+
+    Those of the last texts are remembered: all that reads a session asks for the same ones.
+    """
     found: list[Sentence] = []
     for block in _blocks(text):
         plain = plain_text(join(" ", block.lines))
@@ -63,7 +68,7 @@ def sentences(text: RedactedText) -> list[Sentence]:
         for sentence in split(plain):
             found.append(Sentence(sentence, block.heading, block.lead, block.item, before))
             before = sentence
-    return found
+    return tuple(found)
 
 
 def plain_text(text: RedactedText) -> RedactedText:

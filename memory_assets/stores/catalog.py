@@ -99,8 +99,13 @@ class Catalog(VectorLedger):
 
     def put_product(self, product: Product) -> None:
         """Insert or replace a product; its session leaves quarantine at that stage."""
+        self.put_products([product])
+
+    def put_products(self, products: Iterable[Product]) -> None:
+        """Insert or replace all of these products, or none."""
         with self._transaction() as connection:
-            self._put(connection, product)
+            for product in products:
+                self._put(connection, product)
 
     def put_redacted(
         self,

@@ -88,6 +88,7 @@ def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
 
         with monkeypatch.context() as patch:
             patch.setattr(memory.components.catalog, "put_product", crash)
+            patch.setattr(memory.components.catalog, "put_products", crash)
             patch.setattr(memory.components.catalog, "put_redacted", crash)
             patch.setattr(memory.components.catalog, "put_source", crash)
             with pytest.raises(Crash):

@@ -111,8 +111,7 @@ def note_stage(check: str, table: Table) -> str:
 
 def note_passed(catalog: Catalog, passed: Iterable[Unpassed]) -> None:
     """Note that sessions passed, with the state that they were looked at in."""
-    for session in passed:
-        catalog.put_product(session.note)
+    catalog.put_products(session.note for session in passed)
 
 
 class RowsToCheck:
