@@ -1,4 +1,4 @@
-"""One `memory ingest` that tells its stages to a pipe, for `crash_safety.py` to kill.
+"""One `memory` command that tells its stages to a pipe, for `crash_safety.py` to kill.
 
 The product's code runs as it is, but for two things that make a round cheap: texts are
 embedded by a hash instead of the model, and Chroma saves its HNSW files every 100 rows
@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,21 @@ STAGES = {
         ),
     ),
 }
+
+REMOVAL_STAGES = {
+    "retain": ("memory_assets.pipeline.retention", ("retain",)),
+    "tombstones": ("memory_assets.stores.tombstones", ("Tombstones.begin",)),
+    "lake": ("memory_assets.stores.lake", ("Lake.delete", "Lake.remove_session")),
+    "forks": ("memory_assets.pipeline.forgetting.references", ("forget_references",)),
+    "vectors": ("memory_assets.pipeline.forgetting.vectors", ("forget_vectors",)),
+    "rebuild": ("memory_assets.pipeline.rebuild", ("rebuild_collection",)),
+    "sweep": ("memory_assets.stores.chroma_files", ("sweep",)),
+    "keywords": ("memory_assets.pipeline.keywords", ("forget_keywords",)),
+    "catalogue": ("memory_assets.stores.erasure", ("delete_sessions", "compact")),
+    "runs": ("memory_assets.entrypoints.dagster_traces", ("erase_traces",)),
+}
+"""Of `memory retain` and `memory forget`. That `retain` cuts a session's records down is
+told as "redact", as all redaction is."""
 
 
 class HashEmbedder:
@@ -88,7 +104,7 @@ def save_often(rows: int = 100) -> None:
     vectors._CONFIGURATION = {"hnsw": hnsw}  # type: ignore[typeddict-item]
 
 
-def tell_stages(pipe: int) -> None:
+def tell_stages(pipe: int, stages: Mapping[str, tuple[str, Sequence[str]]] = STAGES) -> None:
     """Write a line to the pipe whenever a stage begins or ends."""
 
     def told(stage: str, real: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,10 +118,16 @@ def tell_stages(pipe: int) -> None:
 
         return run
 
-    for stage, (module_name, names) in STAGES.items():
-        module = __import__(module_name, fromlist=["x"])
+    for stage, (module_name, names) in stages.items():
+        module = import_module(module_name)
         for name in names:
-            setattr(module, name, told(stage, getattr(module, name)))
+            owner, _, attribute = name.rpartition(".")
+            if owner:
+                held = getattr(module, owner)
+                setattr(held, attribute, told(stage, getattr(held, attribute)))
+            else:
+                real = getattr(module, attribute)
+                _put_in_place_of(real, told(stage, real))
     from memory_assets.stores.lake import Lake
     from memory_assets.stores.vectors import Collection
 
@@ -121,12 +143,22 @@ def tell_stages(pipe: int) -> None:
     Lake.write = write_told  # type: ignore[method-assign]
 
 
+def _put_in_place_of(real: object, other: object) -> None:
+    """Let every module of the project that has imported a function have the other one."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("memory_assets"):
+            for attribute, value in list(vars(module).items()):
+                if value is real:
+                    setattr(module, attribute, other)
+
+
 def main() -> None:
     """Run `memory` with the arguments given; the first is the pipe's number."""
     pipe = int(sys.argv[1])
     use_hash_embedder()
-    save_often()
-    tell_stages(pipe)
+    removes = sys.argv[2] in ("retain", "forget")
+    save_often(20 if removes else 100)
+    tell_stages(pipe, {**STAGES, **REMOVAL_STAGES} if removes else STAGES)
     from memory_assets.entrypoints.cli import main as memory
 
     sys.argv = ["memory", *sys.argv[2:]]

@@ -1,13 +1,15 @@
 """Kill `memory ingest` at many moments, run it again, and compare with an uninterrupted run.
 
     python benchmarks/crash_safety.py [--rounds 50] [--seed 7] [--megabytes 1.5]
+                                      [--command ingest|retain|forget]
 
 Each round begins with an empty memory or (every other one) with a memory of the first two
 thirds of the transcripts, so that sessions grow and new ones come. The whole process group
 is killed with SIGKILL, at a random time within a stage that the round aims at; in the rounds
 of `hnsw`, and in a third of the others, the Chroma server too: for `hnsw` at the moment its
 files change. Then a plain `memory ingest`, and nothing else, and every table, collection and
-a set of searches is compared. Exits with 1 if anything differs.
+a set of searches is compared. Exits with 1 if anything differs. The rounds of `retain` and
+`forget` are in `crash_removals.py`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,14 +90,14 @@ class World:
             (directory / name).mkdir(parents=True, exist_ok=True)
 
 
-class Ingest:
-    """One `memory ingest` in a process group of its own, and the stages that it tells."""
+class Command:
+    """One `memory` command in a process group of its own, and the stages that it tells."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, environment: dict[str, str], arguments: Sequence[str] = ("ingest",)) -> None:
         reading, writing = os.pipe()
         child = str(ROOT / "benchmarks" / "crash_child.py")
         self.process = subprocess.Popen(
-            [sys.executable, child, str(writing), "ingest"],
+            [sys.executable, child, str(writing), *arguments],
             env=environment,
             pass_fds=[writing],
             start_new_session=True,
@@ -128,13 +131,13 @@ class Ingest:
                 self.seconds.setdefault(stage, []).append(took)
         return bool(data)
 
-    def finish(self) -> str:
-        """Wait for its end, and return what it said if it failed."""
+    def finish(self, fine: Sequence[int] = (0,)) -> str:
+        """Wait for its end, and return what it said if its exit code is none of `fine`."""
         while self.listen(_TIMEOUT):
             pass
         error = self.process.stderr.read().decode() if self.process.stderr else ""
         os.close(self._pipe)
-        return error or "?" if self.process.wait() else ""
+        return "" if self.process.wait() in fine else error or "?"
 
     def kill(self) -> str:
         """Kill the group, and return the innermost stage it was in, or "between"."""
@@ -159,28 +162,33 @@ def kill_server(data_dir: Path) -> bool:
 
 
 def aim_and_kill(
-    ingest: Ingest, aim: str, draw: random.Random, usual: Ingest, data_dir: Path, and_server: bool
+    command: Command,
+    aim: str,
+    draw: random.Random,
+    usual: Command,
+    data_dir: Path,
+    and_server: bool,
 ) -> str:
-    """Kill the ingest (and the server) within the stage aimed at; return where it was."""
+    """Kill the command (and the server) within the stage aimed at; return where it was."""
     if aim == "hnsw":
-        return _kill_in_save(ingest, draw, data_dir)
+        return _kill_in_save(command, draw, data_dir)
     which = draw.randint(1, max(1, usual.entered[aim]))
-    while ingest.entered[aim] < which:
-        if not ingest.listen(5.0):
-            return ingest.kill()
-    if aim in ingest.inside:
+    while command.entered[aim] < which:
+        if not command.listen(5.0):
+            return command.kill()
+    if aim in command.inside:
         usually = sorted(usual.seconds.get(aim) or [0.01])
         deadline = time.monotonic() + draw.uniform(0, usually[len(usually) // 2])
-        while aim in ingest.inside and time.monotonic() < deadline:
-            ingest.listen(max(0.0, min(0.002, deadline - time.monotonic())))
+        while aim in command.inside and time.monotonic() < deadline:
+            command.listen(max(0.0, min(0.002, deadline - time.monotonic())))
     if and_server:
         kill_server(data_dir)
-    where = list(ingest.inside)
-    innermost = ingest.kill()
+    where = list(command.inside)
+    innermost = command.kill()
     return aim if aim in where else innermost
 
 
-def _kill_in_save(ingest: Ingest, draw: random.Random, data_dir: Path) -> str:
+def _kill_in_save(command: Command, draw: random.Random, data_dir: Path) -> str:
     """Kill the server when files of an HNSW index change, a little later than that."""
     from memory_assets.stores import chroma_server
 
@@ -188,9 +196,9 @@ def _kill_in_save(ingest: Ingest, draw: random.Random, data_dir: Path) -> str:
     skip = draw.randint(0, 4)
     seen: dict[Path, tuple[int, int]] = {}
     endpoint = None
-    while ingest.listen(0.0) and ingest.process.poll() is None:
-        if not ingest.entered["upsert"]:
-            ingest.listen(0.05)
+    while command.listen(0.0) and command.process.poll() is None:
+        if not command.entered["upsert"]:
+            command.listen(0.05)
             continue
         endpoint = endpoint or chroma_server.running(data_dir)
         for path in (data_dir / "chroma").glob(f"*/{name}"):
@@ -205,9 +213,9 @@ def _kill_in_save(ingest: Ingest, draw: random.Random, data_dir: Path) -> str:
                     time.sleep(draw.choice((0, 0, 0.0003, 0.001)))
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(endpoint.pid, signal.SIGKILL)
-                    ingest.kill()
+                    command.kill()
                     return "hnsw"
-    return ingest.kill()
+    return command.kill()
 
 
 def state_of(data_dir: Path, transcripts: Path) -> dict[str, Any]:
@@ -294,10 +302,10 @@ def run_rounds(world: World, rounds: int, aims: tuple[str, ...] = AIMS) -> tuple
             world.write_transcripts(grown, 1)
             transcripts = grown
         and_server = draw.random() < 1 / 3
-        ingest = Ingest(world.environment(data_dir, transcripts))
+        ingest = Command(world.environment(data_dir, transcripts))
         where = aim_and_kill(ingest, aim, draw, usual, data_dir, and_server)
         hit[where] += 1
-        error = Ingest(world.environment(data_dir, transcripts)).finish()
+        error = Command(world.environment(data_dir, transcripts)).finish()
         found = {} if error else state_of(data_dir, transcripts)
         against = differences(wanted, found)
         aside = [path.name for path in data_dir.glob("chroma.broken-*")]
@@ -321,8 +329,8 @@ def run_rounds(world: World, rounds: int, aims: tuple[str, ...] = AIMS) -> tuple
     return bad, hit
 
 
-def _reference(world: World, data_dir: Path, transcripts: Path) -> Ingest:
-    ingest = Ingest(world.environment(data_dir, transcripts))
+def _reference(world: World, data_dir: Path, transcripts: Path) -> Command:
+    ingest = Command(world.environment(data_dir, transcripts))
     error = ingest.finish()
     if error:
         raise SystemExit(f"the uninterrupted run failed: {error}")
@@ -335,11 +343,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--megabytes", type=float, default=1.5)
+    parser.add_argument("--command", choices=("ingest", "retain", "forget"), default="ingest")
     given = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="crash-safety-"))
     started = time.monotonic()
     world = World(directory, given.seed, int(given.megabytes * 1e6))
-    bad, hit = run_rounds(world, given.rounds)
+    if given.command == "ingest":
+        bad, hit = run_rounds(world, given.rounds)
+    else:
+        from benchmarks import crash_removals
+
+        bad, hit = crash_removals.run_rounds(world, given.command, given.rounds)
     print("moments hit:", dict(hit))
     print(f"{given.rounds} kills, {bad} with a difference, {time.monotonic() - started:.0f} s")
     if bad:

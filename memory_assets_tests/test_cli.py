@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -231,11 +231,19 @@ def test_limit_takes_that_many_files_and_the_next_ingest_the_rest(
 
 
 def test_project_takes_just_that_project(empty: Cli, run_here: Run) -> None:
-    """--project restricts the runs; an unknown one is refused with the known ones."""
+    """--project restricts the runs; an unknown one is refused with the known ones. Without
+    vectors, which report and status say, and that all can be found by its words."""
     empty.own["MEMORY_EMBEDDER"] = "none"
-    done = run_here(empty, "ingest", "--project=-home-mara-code-lantern", "--json")
+    done = run_here(empty, "ingest", "--project=-home-mara-code-lantern")
     assert done.returncode == 0, done.stderr
-    assert list(json.loads(done.stdout)["status"]["projects"]) == ["-home-mara-code-lantern"]
+    by_words = "Everything on record can be found by its words; no vectors are made"
+    assert by_words in done.stdout
+    current = json.loads(run_here(empty, "status", "--json").stdout)
+    assert list(current["projects"]) == ["-home-mara-code-lantern"]
+    for kind, covered in current["coverage"].items():
+        assert covered["complete"] and covered["keywords"] == covered["rows"] > 0, kind
+        assert (covered["vectors"], covered["indexed"]) == (False, 0), kind
+    assert current["freshness"]["newest_indexed_at"]
     refused = run_here(empty, "ingest", "--project=nope")
     assert refused.returncode == 2 and "-home-mara-code-lantern" in refused.stderr
 
@@ -265,19 +273,27 @@ def test_asking_loads_no_dagster(ingested: tuple[Cli, str]) -> None:
     assert done.stdout.strip().endswith("[]"), done.stderr
 
 
+_KILLED = """
+import os, signal
+from memory_assets.pipeline import chunk
+chunk.chunk_project = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+from memory_assets.entrypoints.start import main
+main()
+"""
+"""An ingest that is killed when the first project is to be chunked."""
+
+
 def test_a_killed_ingest_is_completed_by_the_next_one(empty: Cli, run_here: Run) -> None:
     """kill -9 in the middle: the next ingest ends with everything, and the killed run does
     not stay "started" in the Dagster instance, where it would hold back its project. The kill
     comes before any vector is made, so there are none; and Codex's two sessions will do."""
     empty.own |= {"MEMORY_EMBEDDER": "none", "MEMORY_AGENTS": "codex"}
-    process = subprocess.Popen([MEMORY, "ingest"], env=empty.environment, stdout=subprocess.PIPE)
-    lake = empty.data_dir / "lake" / "turn_chunks"
-    deadline = time.monotonic() + 120
-    while not lake.is_dir() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.kill()
-    process.wait()
-    assert lake.is_dir()
+    killed = subprocess.run(
+        [sys.executable, "-c", _KILLED, "ingest"], env=empty.environment, capture_output=True
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert (empty.data_dir / "lake" / "redacted_records").is_dir()
+    assert not (empty.data_dir / "lake" / "turn_chunks").exists()
     again = json.loads(run_here(empty, "ingest", "--json").stdout)
     assert again["failed"] == {} and again["checks_failed"] == []
     assert again["status"]["coverage"]["sessions"]["turns"] == 5

@@ -67,12 +67,13 @@ def fail_dead_runs(instance: dg.DagsterInstance) -> int:
 
 
 def this_process() -> str:
-    """Return the tag value that says which process a run is in: host and process id."""
-    return f"{socket.gethostname()}:{os.getpid()}"
+    """Return the tag value that says which process a run is in: host, process id, and when it
+    was started, because ids are used again."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started_at(os.getpid())}"
 
 
 def _is_alive(process: str) -> bool:
-    host, _, pid = process.rpartition(":")
+    host, pid, *when = process.split(":")
     if host != socket.gethostname():
         return True
     try:
@@ -81,7 +82,17 @@ def _is_alive(process: str) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    return when in ([], [""]) or when == [_started_at(int(pid))]
+
+
+def _started_at(pid: int) -> str:
+    """Return when a process was started, in ticks since boot; "" where the system tells not.
+    Field 22 of proc_pid_stat(5), the 20th behind the name in parentheses."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return stat.rpartition(")")[2].split()[19]
 
 
 def run_dev(settings: Settings, host: str, port: int) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from memory_assets import overview
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -99,16 +101,8 @@ def print_totals(current: dict[str, Any], console: Console) -> None:
         f"{chunks.get('rows') or 0} chunks, {redacted.get('redactions') or 0} redactions, "
         f"{len(current['quarantined'])} held back."
     )
-    behind = {
-        kind: covered for kind, covered in current["coverage"].items() if not covered["complete"]
-    }
-    if not behind:
-        console.print("Everything on record can be found.")
-    for kind, covered in behind.items():
-        console.print(
-            f"[yellow]{kind}: {covered['indexed']} of {covered['rows']} rows can be found; "
-            "run `memory ingest`[/yellow]"
-        )
+    for well, line in overview.in_words(current["coverage"]):
+        console.print(line if well else f"[yellow]{line}[/yellow]")
 
 
 def _print_coverage(coverage: Coverage, console: Console) -> None:

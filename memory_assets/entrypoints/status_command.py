@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memory_assets.errors import NotFound
-from memory_assets.overview import Where, status
+from memory_assets.overview import Where, in_words, status
 
 _CONTROL = dict.fromkeys(range(32)) | dict.fromkeys(range(127, 160))
 _LISTED = 20
@@ -82,11 +82,8 @@ def _totals(current: dict[str, Any]) -> Iterator[str]:
 
 
 def _coverage(current: dict[str, Any]) -> Iterator[str]:
-    behind = {kind: each for kind, each in current["coverage"].items() if not each["complete"]}
-    if not behind and not current["freshness"]["pending_files"]:
-        yield "Everything on record can be found."
-    for kind, each in behind.items():
-        yield f"{kind}: {each['indexed']} of {each['rows']} rows can be found; run `memory ingest`"
+    pending = current["freshness"]["pending_files"]
+    yield from (line for well, line in in_words(current["coverage"]) if not (well and pending))
 
 
 def _freshness(fresh: dict[str, Any]) -> Iterator[str]:

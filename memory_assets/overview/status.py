@@ -11,9 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memory_assets.overview.coverage import SETS, coverage
 from memory_assets.overview.disk import Disk, look
 from memory_assets.overview.run_history import last_runs
 from memory_assets.overview.where import Where
+from memory_assets.places import NO_EMBEDDER
 from memory_assets.stores.catalog_view import CatalogView
 from memory_assets.stores.chroma_files import were_set_aside
 
@@ -27,18 +29,10 @@ RETENTION_FILE = "retention.begun"
 HISTORY_FILE = "history.jsonl"
 """Name of the sources that hold prompts and nothing else (`transcripts/claude_history.py`)."""
 
-_SETS = {
-    "sessions": ("turn_chunks", "session_collection", "sessions_keywords"),
-    "prompts": ("user_prompts", "prompt_collection", "prompts_keywords"),
-    "summaries": ("session_summaries", "summary_collection", "summaries_keywords"),
-    "observations": ("observations", "observation_collection", "observations_keywords"),
-}
-"""Table, its collection in Chroma and its keyword rows, by what a search may ask for."""
-
 _STAGES = (
     "redacted_records",
     "redaction_audit",
-    *(stage for stages in _SETS.values() for stage in stages),
+    *(stage for stages in SETS.values() for stage in stages),
     "turn_embeddings",
     "prompt_embeddings",
     "summary_embeddings",
@@ -56,6 +50,8 @@ def status(where: Where) -> dict[str, Any]:
     data_dir = where.data_dir
     view = CatalogView(data_dir / "catalog.db")
     sources, stages = _sources(view), _stages(view)
+    versions = _versions(view, data_dir)
+    vectors = versions.get("embedder") != NO_EMBEDDER
     disk = look(view, where.roots, data_dir)
     quarantined = [dict(row) for row in view.rows("SELECT * FROM quarantine ORDER BY 1, 2")]
     current: dict[str, Any] = {
@@ -63,8 +59,13 @@ def status(where: Where) -> dict[str, Any]:
         "agents": _by(sources, "agent"),
         "projects": _by(sources, "project"),
         "stages": stages,
-        "coverage": _coverage(stages, sources, len(quarantined)),
-        "freshness": _freshness(disk, stages),
+        "coverage": coverage(
+            stages,
+            at_source=sum(int(row["prompts"] or 0) for row in sources),
+            quarantined=len(quarantined),
+            vectors=vectors,
+        ),
+        "freshness": _freshness(disk, stages, vectors=vectors),
         "quarantined": quarantined,
         "archive": {
             **_archive(view),
@@ -72,7 +73,7 @@ def status(where: Where) -> dict[str, Any]:
         },
         "chroma": _chroma(data_dir, where.chroma_url),
         "sizes": _sizes(data_dir, stages),
-        "versions": _versions(view, data_dir),
+        "versions": versions,
         "runs": last_runs(data_dir / "dagster"),
         "watcher": _watcher(data_dir),
     }
@@ -118,37 +119,13 @@ def _stages(view: CatalogView) -> dict[str, dict[str, Any]]:
     return {str(row["stage"]): {key: row[key] for key in row.keys()[1:]} for row in rows}
 
 
-def _coverage(
-    stages: Mapping[str, Mapping[str, Any]], sources: list[dict[str, Any]], quarantined: int
-) -> dict[str, dict[str, Any]]:
-    def count(stage: str, name: str) -> int:
-        return int(stages.get(stage, {}).get(name) or 0)
-
-    made: dict[str, dict[str, Any]] = {}
-    for kind, (table, collection, keywords) in _SETS.items():
-        rows = count(table, "rows")
-        indexed, worded = count(collection, "rows"), count(keywords, "rows")
-        made[kind] = {
-            "sessions": count("redacted_records", "sessions"),
-            "turns": count("turn_chunks", "turns"),
-            "rows": rows,
-            "indexed": indexed,
-            "keywords": worded,
-            "quarantined": quarantined,
-            "as_of": str(stages.get(collection, {}).get("made_at") or ""),
-            "complete": rows == indexed,
-        }
-    made["prompts"] |= {
-        "at_source": sum(int(row["prompts"] or 0) for row in sources),
-        "in_records": count("redacted_records", "prompts"),
-    }
-    return made
-
-
-def _freshness(disk: Disk, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _freshness(
+    disk: Disk, stages: Mapping[str, Mapping[str, Any]], *, vectors: bool
+) -> dict[str, Any]:
     """How far the memory is behind its sources: the age of the oldest change not taken in."""
     oldest = min(disk.pending.values(), default=0)
-    indexed = str(stages.get("session_collection", {}).get("made_at") or "")
+    _, collection, keywords = SETS["sessions"]
+    indexed = str(stages.get(collection if vectors else keywords, {}).get("made_at") or "")
     return {
         "files": disk.files,
         "bytes": disk.bytes,

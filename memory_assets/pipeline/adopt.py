@@ -13,16 +13,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from memory_assets.errors import DamagedFile
 from memory_assets.pipeline.attribution import RECORD_DTYPE, hash_record_id
 from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.let_go import LET_GO, read_let_go
 from memory_assets.pipeline.redact import STAGE
 from memory_assets.pipeline.session_files import RETAINED
 from memory_assets.pipeline.session_passes import product_of
 from memory_assets.stores.catalog import Product, SourceRow
-from memory_assets.stores.schemas import REDACTED_RECORDS, REDACTION_AUDIT
+from memory_assets.stores.lake import Lake
+from memory_assets.stores.schemas import REDACTED_RECORDS, REDACTION_AUDIT, SESSION_SUMMARIES
 
+_NO_RECORDS = np.empty(0, dtype=RECORD_DTYPE)
 _COLUMNS = ["agent_id", "record_uuid", "timestamp", "kind"]
 
 
@@ -35,8 +39,7 @@ def adopt_archive(components: Components) -> int:
     catalog, lake = components.catalog, components.lake
     if catalog.knows_products_of(STAGE):
         return 0
-    products: list[Product] = []
-    sources: list[SourceRow] = []
+    products, sources = _of_which_summaries_are_left(lake)
     known: list[tuple[str, dict[bytes, str]]] = []
     for project in lake.projects(REDACTED_RECORDS):
         for session_id in lake.sessions(REDACTED_RECORDS, project):
@@ -48,11 +51,31 @@ def adopt_archive(components: Components) -> int:
                 known.append((session_id, found))
                 rows = lake.read(REDACTED_RECORDS, project, session_id, _COLUMNS).to_pylist()
                 products.append(product)
-                sources += _files(product, rows)
+                gone = read_let_go(components.install_key, footer.get(LET_GO, ""))
+                sources += _files(product, rows, gone)
     catalog.adopt(sources, products)
     for session_id, found in known:
         catalog.add_known_values(session_id, found)
     return len(known)
+
+
+def _of_which_summaries_are_left(lake: Lake) -> tuple[list[Product], list[SourceRow]]:
+    """Return the retained sessions that had no prompts, so that no record of them is left;
+    their records are of an input that nothing equals, and are made again, of nothing. A
+    damaged summary is that of no session any more."""
+    products: list[Product] = []
+    sources: list[SourceRow] = []
+    for project in lake.projects(SESSION_SUMMARIES):
+        with_records = set(lake.sessions(REDACTED_RECORDS, project))
+        for session_id in sorted(set(lake.sessions(SESSION_SUMMARIES, project)) - with_records):
+            try:
+                agents = lake.read(SESSION_SUMMARIES, project, session_id, ["agent"])
+            except DamagedFile:
+                continue
+            facts = {"agent": agents["agent"][0].as_py(), "copied_blocks": 0, RETAINED: 0}
+            products.append(Product(STAGE, project, session_id, "", "", facts=facts))
+            sources += _files(products[-1], [])
+    return products, sources
 
 
 def _audit_of(components: Components, records: Product) -> tuple[Product, dict[bytes, str]]:
@@ -78,9 +101,14 @@ def _audit_of(components: Components, records: Product) -> tuple[Product, dict[b
     return product_of(project, session_id, written, footer, "audit"), found
 
 
-def _files(product: Product, rows: list[dict[str, Any]]) -> Iterator[SourceRow]:
+def _files(
+    product: Product,
+    rows: list[dict[str, Any]],
+    let_go: tuple[int | None, npt.NDArray[np.void]] = (None, _NO_RECORDS),
+) -> Iterator[SourceRow]:
     """Yield what is known of a session's files: the main one has all that was counted but
-    not kept."""
+    not kept, and the records (with their family) that were let go of."""
+    family, gone = let_go
     by_file: dict[str, list[dict[str, Any]]] = {"": []}
     for row in rows:
         by_file.setdefault(row["agent_id"] or "", []).append(row)
@@ -92,6 +120,10 @@ def _files(product: Product, rows: list[dict[str, Any]]) -> Iterator[SourceRow]:
             else (hash_record_id(row["record_uuid"]), 0)
             for row in own
         ]
+        records = np.array(ids, dtype=RECORD_DTYPE)
+        if not agent_id:
+            records = np.append(records, gone[~np.isin(gone["id"], records["id"])])
+        first = int(records["id"][0].astype(np.int64)) if len(records) else None
         yield SourceRow(
             agent=str(product.facts["agent"]),
             project=product.project,
@@ -102,7 +134,7 @@ def _files(product: Product, rows: list[dict[str, Any]]) -> Iterator[SourceRow]:
             mtime_ns=0,
             fingerprint="",
             reader_version="",
-            family=int(np.uint64(ids[0][0]).astype(np.int64)) if ids else None,
+            family=first if agent_id or family is None else family,
             facts={
                 "records": counted.get("records", 0),
                 "dropped": counted.get("dropped", {}),
@@ -111,5 +143,5 @@ def _files(product: Product, rows: list[dict[str, Any]]) -> Iterator[SourceRow]:
                 "prompts": sum(row["kind"] == "prompt" for row in own)
                 + counted.get("copied_prompts", 0),
             },
-            record_ids=np.array(ids, dtype=RECORD_DTYPE).tobytes(),
+            record_ids=records.tobytes(),
         )

@@ -89,8 +89,8 @@ def session_files(
 ) -> list[SessionFiles]:
     """Return the sessions of a project, as the ledger knows them, sorted by id.
 
-    Retained are those that were so before and are still old enough, or have no file to come
-    back whole from; and those that are to be from now on (`retain`).
+    Retained are those that were so before and are still old enough, or have lost the file to
+    come back whole from; and those that are to be from now on (`retain`).
     """
     holders = _holders(components, project)
     copied = copied_records(holders)
@@ -124,7 +124,7 @@ def _with_retained(
         facts: Mapping[str, Any] | None = before.get((project, session.session_id))
         if session.session_id in retain:
             facts = made[(project, session.session_id)].facts
-        elif facts is not None and not (session.gone or is_over(session, days)):
+        elif facts is not None and not (session.main_gone or is_over(session, days)):
             facts = None
         if facts is not None:
             session = replace(session, retained=Retained.of_facts(facts))

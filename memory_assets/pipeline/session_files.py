@@ -51,6 +51,13 @@ class SessionFiles:
         return all(row.gone_at is not None for row in self.rows)
 
     @property
+    def main_gone(self) -> bool:
+        """Whether the session's own file is gone; those of subagents may be left. Where it has
+        none, whether all are."""
+        main = [row for row in self.rows if not row.agent_id]
+        return all(row.gone_at is not None for row in main or self.rows)
+
+    @property
     def to_read(self) -> tuple[SourceRow, ...]:
         """The files that the session's records are read from."""
         return tuple(r for r in self.rows if r.gone_at is None and self.retained is None)

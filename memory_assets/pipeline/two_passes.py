@@ -15,6 +15,7 @@ from memory_assets.errors import NotFound
 from memory_assets.models import AppliedRedaction, RedactedRecord
 from memory_assets.pipeline.attribution import hash_record_id
 from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.let_go import LET_GO, let_go
 from memory_assets.pipeline.redaction_state import FileEntry, values_shown
 from memory_assets.pipeline.session_files import Counts, SessionFiles
 from memory_assets.pipeline.session_passes import (
@@ -62,6 +63,8 @@ def write_session(
     def rows() -> Iterator[RedactedRecord]:
         yield from passes.written(firm)
         footer["facts"] = json.dumps(passes.facts())
+        if session.retained is not None:
+            footer[LET_GO] = let_go(components, session)
 
     written = lake.write(REDACTED_RECORDS, project, name, rows(), footer=footer)
     made = passes.closed(

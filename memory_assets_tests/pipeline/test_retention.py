@@ -4,10 +4,11 @@ is left; it counts as kept, and it comes back whole if that is wanted and can be
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,35 +19,30 @@ import pytest
 
 from memory_assets import overview
 from memory_assets.pipeline import retention
-from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.forgetting import vectors
-from memory_assets.pipeline.proof.verifications import verify_project
 from memory_assets.pipeline.recheck import mark_holders
-from memory_assets.pipeline.retention import RetentionReport, retain
+from memory_assets.pipeline.retention import retain
 from memory_assets.recall import open_memory
 from memory_assets.redacted_text import seal
 from memory_assets.redaction import RedactionSettings, load_redactor, value_hash
 from memory_assets.stores import chroma_server
 from memory_assets.stores.lake import Lake
 from memory_assets.stores.schemas import EMBEDDING_DIMENSION
-from memory_assets_tests.pipeline.conftest import INDEXES, STAGES, SampleMemory
+from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.pipeline.retaining import (
+    DAYS,
+    NOW,
+    OLD,
+    TIDEPOOL,
+    assert_all_holds,
+    is_of,
+    reopened,
+    retained,
+    run,
+    without_vectors,
+)
 
-DAYS = 100
-NOW = datetime(2026, 3, 30, 9, 0, tzinfo=UTC) + timedelta(days=DAYS)
-OLD = {
-    SampleMemory.flaky,
-    "71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3",
-    "e94d20b7-63fa-4c1e-a8d5-17b6f3c0928e",
-}
-"""Sessions of the sample that ended before the day in question, in two projects; the fork of
-the first ended half an hour after it."""
-TIDEPOOL = "-Users-jonas-work-tidepool-web"
-OF_VECTORS = {*(of.embeddings.name for of in INDEXES), *(of.stage for of in INDEXES)}
 KEPT = {"user_prompts", "prompt_embeddings", "session_summaries", "summary_embeddings"}
-
-
-class Crash(BaseException):
-    """What ends a process; no handler of ours catches it."""
 
 
 @pytest.fixture(autouse=True)
@@ -55,57 +51,14 @@ def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory_assets.pipeline.redact.time", clock)
 
 
-def _retain(memory: SampleMemory) -> RetentionReport:
-    """One day's retention, and the runs that follow, as a new process."""
-    report = retain(_reopened(memory, retention=f"{DAYS}d"))
-    _run(memory)
-    return report
-
-
-def _reopened(memory: SampleMemory, **given: Any) -> Components:
-    """Start over with further settings, as a new process would."""
-    memory.close()
-    memory.given = {**memory.given, **given}
-    memory.components = memory._opened()
-    return memory.components
-
-
-def _run(memory: SampleMemory) -> None:
-    """One run of each project that has work; without vectors where none are made."""
-    stages = [name for name in STAGES if memory.components.embeds or name not in OF_VECTORS]
-    memory.run(stages, [work.project for work in memory.behind()] or [memory.harbor])
-
-
 @pytest.fixture
 def wordy(memory: SampleMemory) -> SampleMemory:
-    """The same without vectors and Chroma, for what is not about them: it takes a third of
-    the time."""
-    shutil.rmtree(memory.data_dir / "chroma")
-    _reopened(memory, embedder="none")
-    return memory
-
-
-def _of(session_ids: set[str], row: dict[str, Any]) -> bool:
-    if "session_id" in row:
-        return row["session_id"] in session_ids
-    return any(session_id in row["id"] for session_id in session_ids)
+    """Without vectors."""
+    return without_vectors(memory)
 
 
 def _rows_of(state: dict[str, list[dict[str, Any]]], *, old: bool) -> dict[str, list[Any]]:
-    return {name: [row for row in rows if _of(OLD, row) == old] for name, rows in state.items()}
-
-
-def _assert_all_holds(memory: SampleMemory) -> None:
-    assert memory.behind() == []
-    failed = [
-        (made.project, made.subject, made.name)
-        for project in memory.projects()
-        for made in verify_project(memory.components, project)
-        if made.failed
-    ]
-    assert failed == []
-    if memory.components.embeds:
-        memory.assert_collections_equal_the_lake()
+    return {name: [row for row in rows if is_of(OLD, row) == old] for name, rows in state.items()}
 
 
 def test_an_old_session_keeps_its_prompts_and_its_summary(memory: SampleMemory) -> None:
@@ -113,7 +66,7 @@ def test_an_old_session_keeps_its_prompts_and_its_summary(memory: SampleMemory) 
     the prompts alone are left. Others are as before. It is no work for the next run, passes
     all checks, and status counts it."""
     before = memory.lake_state()
-    report = _retain(memory)
+    report = retained(memory)
     after = memory.lake_state()
     assert (report.due, report.cut, report.waiting) == (3, 3, 0)
     assert _rows_of(after, old=False) == _rows_of(before, old=False)
@@ -125,8 +78,8 @@ def test_an_old_session_keeps_its_prompts_and_its_summary(memory: SampleMemory) 
     said = "\n".join(row["text"] for row in prompts)
     assert 0 < len(now["turn_chunks"]) < len(was["turn_chunks"])
     assert all(line in said for row in now["turn_chunks"] for line in row["text"].splitlines())
-    _assert_all_holds(memory)
-    assert retain(_reopened(memory, retention=str(DAYS))).cut == 0
+    assert_all_holds(memory)
+    assert retain(reopened(memory, retention=str(DAYS))).cut == 0
     status = overview.status(overview.where_of(memory.settings))
     assert status["archive"]["sessions_retained"] == 3
     assert all(each["complete"] for each in status["coverage"].values())
@@ -143,9 +96,9 @@ def test_nothing_is_let_go_of_unless_it_is_asked_for(wordy: SampleMemory) -> Non
     memory = wordy
     before = memory.lake_state()
     assert retain(memory.components).cut == 0
-    _reopened(memory, retention=f"{DAYS}d")
+    reopened(memory, retention=f"{DAYS}d")
     assert memory.behind() == []
-    _run(memory)
+    run(memory)
     assert memory.lake_state() == before
 
 
@@ -154,14 +107,14 @@ def test_a_wider_policy_brings_a_session_back_whole(wordy: SampleMemory) -> None
     whose file is gone by then stays what it is, and stays in order."""
     memory = wordy
     before = memory.lake_state()
-    _retain(memory)
+    retained(memory)
     gone = memory.path("71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3")
     content = gone.read_bytes()
     gone.unlink()
-    _reopened(memory, retention="5000d")
+    reopened(memory, retention="5000d")
     assert [work.project for work in memory.behind()] == [TIDEPOOL, memory.harbor]
-    _run(memory)
-    _assert_all_holds(memory)
+    run(memory)
+    assert_all_holds(memory)
     assert memory.rows("redacted_records", memory.harbor) == [
         row for row in before["redacted_records"] if row["project"] == memory.harbor
     ]
@@ -169,9 +122,9 @@ def test_a_wider_policy_brings_a_session_back_whole(wordy: SampleMemory) -> None
     lost = [row for row in records if row["session_id"] in gone.name]
     assert lost and {row["kind"] for row in lost} == {"prompt"}
     gone.write_bytes(content)
-    _reopened(memory, retention="all")
-    _run(memory)
-    _assert_all_holds(memory)
+    reopened(memory, retention="all")
+    run(memory)
+    assert_all_holds(memory)
     after = memory.lake_state()
     assert all(after[name] == before[name] for name in after if "embeddings" not in name)
 
@@ -179,47 +132,47 @@ def test_a_wider_policy_brings_a_session_back_whole(wordy: SampleMemory) -> None
 def test_a_session_that_goes_on_comes_back_whole(wordy: SampleMemory) -> None:
     """It is not old any more, and its file holds all of it."""
     memory = wordy
-    _retain(memory)
+    retained(memory)
     memory.append(memory.flaky, "one more thing", "Done.", at="2026-07-01T10:00:00.000Z")
-    _run(memory)
-    rows = [row for row in memory.rows("redacted_records") if _of({memory.flaky}, row)]
+    run(memory)
+    rows = [row for row in memory.rows("redacted_records") if is_of({memory.flaky}, row)]
     assert Counter(row["kind"] for row in rows)["prompt"] == 5
     assert len(rows) == 53
-    _assert_all_holds(memory)
+    assert_all_holds(memory)
 
 
 def test_a_touched_file_or_new_rules_do_not_bring_it_back(wordy: SampleMemory) -> None:
     """Under other rules its prompts are redacted again as those of a file that is gone."""
     memory = wordy
-    _retain(memory)
+    retained(memory)
     after = memory.lake_state()
     with memory.path(memory.flaky).open("ab") as file:
         file.write(b'{"type":"mode","mode":"plan"}\n')
-    _retain(memory)
+    retained(memory)
     assert memory.lake_state() == after
     redactor = load_redactor(RedactionSettings(max_file_bytes=4_000), bytes(range(32)))
-    vars(_reopened(memory))["redactor"] = redactor
-    _run(memory)
-    kinds = {row["kind"] for row in memory.rows("redacted_records") if _of(OLD, row)}
+    vars(reopened(memory))["redactor"] = redactor
+    run(memory)
+    kinds = {row["kind"] for row in memory.rows("redacted_records") if is_of(OLD, row)}
     assert kinds == {"prompt"}
     versions = {row["ruleset_version"] for row in memory.rows("redacted_records")}
     assert versions == {memory.components.redactor.ruleset_version}
-    _assert_all_holds(memory)
+    assert_all_holds(memory)
 
 
 def test_it_outlives_the_catalogue_and_its_file(wordy: SampleMemory) -> None:
     """The lake says itself what was let go of."""
     memory = wordy
-    _retain(memory)
+    retained(memory)
     after = memory.lake_state()
     memory.path("71b3e8c6-0f2d-4a95-8e47-d6c1905ab2f3").unlink()
     memory.close()
     for path in memory.data_dir.glob("catalog.db*"):
         path.unlink()
-    _reopened(memory)
-    _run(memory)
+    reopened(memory)
+    run(memory)
     assert memory.lake_state() == after
-    _assert_all_holds(memory)
+    assert_all_holds(memory)
 
 
 def test_a_session_that_is_not_up_to_date_waits(wordy: SampleMemory) -> None:
@@ -228,11 +181,11 @@ def test_a_session_that_is_not_up_to_date_waits(wordy: SampleMemory) -> None:
     memory = wordy
     memory.append(memory.flaky, "one more thing", "Done.", at="2026-03-30T08:30:00.000Z")
     memory.run(["raw_sessions", "redacted_records"])
-    report = retain(_reopened(memory, retention=f"{DAYS}d"))
+    report = retain(reopened(memory, retention=f"{DAYS}d"))
     assert (report.cut, report.waiting) == (2, 1)
-    _run(memory)
-    assert _retain(memory).cut == 1
-    _assert_all_holds(memory)
+    run(memory)
+    assert retained(memory).cut == 1
+    assert_all_holds(memory)
 
 
 def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) -> None:
@@ -241,9 +194,9 @@ def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) 
     word = "kelp7tide42moor9drift1"
     said = f"The root cause is the label {word} of the report."
     memory.append(memory.flaky, "why is it late?", said, at="2026-03-30T08:30:00.000Z")
-    _run(memory)
-    _retain(memory)
-    (row,) = [row for row in memory.rows("session_summaries") if _of({memory.flaky}, row)]
+    run(memory)
+    retained(memory)
+    (row,) = [row for row in memory.rows("session_summaries") if is_of({memory.flaky}, row)]
     assert word in row["text"]
     assert word not in json.dumps(memory.rows("redacted_records"), default=str)
     hashed = value_hash(word, memory.components.install_key)
@@ -251,11 +204,11 @@ def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) 
     memory.components.catalog.add_known_values("elsewhere", {hashed: "password"})
     mark_holders(memory.components)
     assert memory.harbor in {work.project for work in memory.behind()}
-    _run(memory)
-    (now,) = [row for row in memory.rows("session_summaries") if _of({memory.flaky}, row)]
+    run(memory)
+    (now,) = [row for row in memory.rows("session_summaries") if is_of({memory.flaky}, row)]
     assert word not in json.dumps(now, default=str)
     assert "<redacted:known-secret" in now["text"]
-    _assert_all_holds(memory)
+    assert_all_holds(memory)
 
 
 STEPS: tuple[tuple[Any, str, int], ...] = (
@@ -268,25 +221,21 @@ STEPS: tuple[tuple[Any, str, int], ...] = (
 """What ends, and before which call of it."""
 
 
-def test_killed_in_the_middle_it_is_completed_by_the_next_time(
-    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ended in turn within each step, with a run of the pipeline in between: in the end all
-    is as if it had been done at once, and nothing says that it was begun."""
+def test_killed_in_the_middle_it_is_completed_by_the_next_time(memory: SampleMemory) -> None:
+    """`kill -9` in turn within each step, with a run of the pipeline in between: in the end
+    all is as if it had been done at once, and nothing says that it was begun. The full form,
+    with kills of the whole command, is `benchmarks/crash_safety.py --command retain`."""
     whole = _removed_lines(memory)
     for owner, step, after in STEPS:
-        with monkeypatch.context() as broken:
-            broken.setattr(owner, step, _ending(getattr(owner, step), after))
-            with pytest.raises(Crash):
-                retain(_reopened(memory, retention=f"{DAYS}d"))
-        _reopened(memory)
+        assert _killed(memory, owner, step, after) == -signal.SIGKILL
+        reopened(memory, retention=f"{DAYS}d")
         assert _archive(memory)["retention_unfinished"]
-        _run(memory)
+        run(memory)
         assert memory.behind() == []
-    report = _retain(memory)
+    report = retained(memory)
     assert report.retained == report.cut == 3
     assert not _archive(memory)["retention_unfinished"]
-    _assert_all_holds(memory)
+    assert_all_holds(memory)
     chroma_server.stop(memory.data_dir)
     memory.close()
     assert _found(memory.data_dir, whole) == {}
@@ -297,12 +246,26 @@ def _archive(memory: SampleMemory) -> dict[str, Any]:
     return archive
 
 
+def _killed(memory: SampleMemory, owner: Any, step: str, after: int) -> int:
+    """Let a process of its own begin, and kill itself in a step; return its exit code. It is
+    a fork, so that it need not load the redactor."""
+    memory.close()
+    process = os.fork()
+    if not process:
+        try:
+            setattr(owner, step, _ending(getattr(owner, step), after))
+            retain(reopened(memory, retention=f"{DAYS}d"))
+        finally:  # whatever happens, no test goes on in here
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
 def _ending(step: Any, after: int) -> Any:
     calls = iter(range(after))
 
     def ends(*given: Any, **named: Any) -> Any:
         if next(calls, None) is None:
-            raise Crash
+            os.kill(os.getpid(), signal.SIGKILL)
         return step(*given, **named)
 
     return ends
@@ -316,7 +279,7 @@ def test_no_byte_of_the_rest_is_left(memory: SampleMemory) -> None:
     kept = {
         line
         for row in memory.rows("user_prompts")
-        if _of(OLD, row)
+        if is_of(OLD, row)
         for line in row["text"].splitlines()
         if len(line) > 30
     }
@@ -329,7 +292,7 @@ def test_no_byte_of_the_rest_is_left(memory: SampleMemory) -> None:
     assert set().union(*before.values()) == lines
     assert {name.split("/")[0] for name in before} >= {"lake", "chroma", "keywords.db"}
     assert any(name.endswith(".bin") for name in _found_vectors(memory.data_dir, vectors))
-    report = _retain(memory)
+    report = retained(memory)
     assert report.collection_rows > 0 and report.keyword_rows > 0
     chroma_server.stop(memory.data_dir)
     memory.close()
@@ -356,7 +319,7 @@ def _removed_lines(memory: SampleMemory) -> set[str]:
     for name, rows in memory.lake_state().items():
         for row in rows:
             texts = list(_strings(row))
-            if _of(OLD, row) and name not in KEPT and row.get("kind") != "prompt":
+            if is_of(OLD, row) and name not in KEPT and row.get("kind") != "prompt":
                 removed.update(line.strip() for text in texts for line in text.splitlines())
             else:
                 stays += texts
@@ -367,8 +330,8 @@ def _removed_lines(memory: SampleMemory) -> set[str]:
 def _removed_vectors(memory: SampleMemory) -> Any:
     rows = [(name, row) for name, rows in memory.lake_state().items() for row in rows]
     made = [(name, row) for name, row in rows if name.endswith("_embeddings")]
-    mine = [row["vector"] for name, row in made if _of(OLD, row) and name not in KEPT]
-    rest = [row["vector"] for name, row in made if not _of(OLD, row) or name in KEPT]
+    mine = [row["vector"] for name, row in made if is_of(OLD, row) and name not in KEPT]
+    rest = [row["vector"] for name, row in made if not is_of(OLD, row) or name in KEPT]
     removed, others = np.array(mine, dtype=np.float32), np.array(rest, dtype=np.float32)
     return removed[(removed @ others.T).max(axis=1) < 0.98]
 

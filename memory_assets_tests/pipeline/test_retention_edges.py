@@ -1,0 +1,145 @@
+"""Retention where something else is lost too: catalogue, files, prompts there never were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from memory_assets.pipeline.let_go import LET_GO, read_let_go
+from memory_assets.stores.schemas import REDACTED_RECORDS
+from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.pipeline.retaining import (
+    NOW,
+    assert_all_holds,
+    is_of,
+    reopened,
+    retained,
+    run,
+    without_vectors,
+)
+
+MUTE = "0d9e4b52-6a1c-4f07-9b38-c5e17a2d8f64"
+"""A session in which nobody asked anything."""
+
+
+@pytest.fixture(autouse=True)
+def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(time=NOW.timestamp)
+    monkeypatch.setattr("memory_assets.pipeline.redact.time", clock)
+
+
+@pytest.fixture
+def wordy(memory: SampleMemory) -> SampleMemory:
+    """Without vectors."""
+    return without_vectors(memory)
+
+
+def _lose_the_catalogue(memory: SampleMemory) -> None:
+    memory.close()
+    for path in memory.data_dir.glob("catalog.db*"):
+        path.unlink()
+    reopened(memory)
+
+
+def _subagent(memory: SampleMemory) -> Path:
+    (found,) = memory.path(memory.flaky).with_suffix("").rglob("*.jsonl")
+    return found
+
+
+def test_a_fork_does_not_bring_back_what_was_let_go_of(wordy: SampleMemory) -> None:
+    """With the catalogue lost, and the file of the session that owned it, a fork that is still
+    on disk, knows its copies as those of the other."""
+    memory = wordy
+    retained(memory)
+    after = memory.lake_state()
+    memory.path(memory.flaky).unlink()
+    _lose_the_catalogue(memory)
+    run(memory)
+    assert memory.lake_state() == after
+    assert_all_holds(memory)
+
+
+def test_what_was_let_go_of_is_known_by_encrypted_ids(wordy: SampleMemory) -> None:
+    """An agent's id may be a hash of what was said: no hash of one stands in what is left, and
+    another install key opens nothing."""
+    memory = wordy
+    retained(memory)
+    lake, key = memory.components.lake, memory.components.install_key
+    path = lake.path(REDACTED_RECORDS, memory.harbor, memory.flaky)
+    _, footer = lake.read_footer(REDACTED_RECORDS, memory.harbor, memory.flaky)
+    family, records = read_let_go(key, footer[LET_GO])
+    assert family is not None and len(records) > 30
+    content = path.read_bytes()
+    for each in records["id"]:
+        assert each.tobytes() not in content and str(each).encode() not in content
+    other, none = read_let_go(bytes(32), footer[LET_GO])
+    assert other is None and not len(none)
+
+
+def test_a_subagents_file_that_is_left_does_not_undo_it(wordy: SampleMemory) -> None:
+    """The agent deleted the session's own file and left the subagent's: neither the next
+    ingest, nor the loss of the catalogue, nor a wider policy brings a part of it back."""
+    memory = wordy
+    retained(memory)
+    after = memory.lake_state()
+    assert _subagent(memory).exists()
+    memory.path(memory.flaky).unlink()
+    run(memory)
+    assert memory.lake_state() == after
+    reopened(memory, retention="5000d")
+    run(memory)
+    mine = [row for row in memory.rows("redacted_records") if is_of({memory.flaky}, row)]
+    assert mine == [row for row in after["redacted_records"] if is_of({memory.flaky}, row)]
+    assert_all_holds(memory)
+    before = memory.lake_state()
+    _lose_the_catalogue(memory)
+    run(memory)
+    assert memory.lake_state() == before
+    assert_all_holds(memory)
+
+
+def test_a_session_without_prompts_keeps_its_summary(wordy: SampleMemory) -> None:
+    """Its summary is all that is left; it stays, counted as one session, when its file and the
+    catalogue are lost."""
+    memory = wordy
+    _write_mute(memory)
+    run(memory)
+    (summary,) = [row for row in memory.rows("session_summaries") if is_of({MUTE}, row)]
+    assert retained(memory).cut == 4
+    after = memory.lake_state()
+    assert summary in after["session_summaries"]
+    assert not [row for row in after["redacted_records"] if is_of({MUTE}, row)]
+    assert_all_holds(memory)
+    memory.path(MUTE).unlink()
+    run(memory)
+    _lose_the_catalogue(memory)
+    run(memory)
+    assert memory.lake_state() == after
+    assert (memory.harbor, MUTE) in memory.components.catalog.products("redacted_records")
+    assert_all_holds(memory)
+
+
+def _write_mute(memory: SampleMemory) -> None:
+    path = memory.path(memory.flaky).with_name(f"{MUTE}.jsonl")
+    said = ("The ledger is off by one.", "I fixed the rounding in src/ledger.py; all tests pass.")
+    with path.open("w") as file:
+        for number, text in enumerate(said):
+            record = {
+                "type": "assistant",
+                "uuid": f"00000000-0000-4000-8000-00000000000{number}",
+                "parentUuid": None,
+                "isSidechain": False,
+                "sessionId": MUTE,
+                "timestamp": f"2026-03-20T10:00:0{number}.000Z",
+                "cwd": "/home/mara/code/harbor-api",
+                "version": "2.1.129",
+                "message": {
+                    "role": "assistant",
+                    "content": [{"type": "text", "text": text}],
+                    "id": f"msg_{number}",
+                },
+            }
+            file.write(json.dumps(record) + "\n")
