@@ -79,6 +79,8 @@ def run(given: argparse.Namespace, scratch: Path) -> None:
             start, end = (len(lines) * at // given.rounds for at in (number, number + 1))
             append(path, lines[start:end])
         show(f"round {number + 1}", ingest(memory), size(roots) - before)
+    if not given.rounds:
+        return
     fresh = environment(scratch, roots, "fresh", given.workers)
     show("fresh build", ingest(fresh), size(roots))
     for part in sorted(path.name for path in (scratch / "memory").iterdir()):

@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "overview": FOUNDATION | {"stores", "transcripts"},
     "pipeline": FOUNDATION | DOMAIN | {"stores", "overview"},
     "recall": FOUNDATION | DOMAIN | {"stores", "overview"},
-    "serving": FOUNDATION | {"chunking", "recall", "pipeline"},
+    "serving": FOUNDATION | {"chunking", "recall", "overview", "pipeline"},
     "watching": FOUNDATION | DOMAIN | {"stores", "pipeline"},
     **{
         name: FOUNDATION | DOMAIN | DAGSTER_LAYER | {"stores", "pipeline"} for name in DAGSTER_LAYER

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.overview import in_words
 from memory_assets.recall import Memory
 from memory_assets.recall.cross_query import cross_query
 from memory_assets.recall.excerpts import excerpt
@@ -273,11 +274,7 @@ def _status(memory: Memory, _: Arguments) -> ToolAnswer:
         f"{covered['sessions']} sessions, {covered['turns']} turns, {covered['rows']} passages in "
         f"{len(projects)} projects; as of {covered['as_of'] or 'never'}; "
         f"{len(told['quarantined'])} held back; Chroma {told['chroma']['state']}.",
-        *(
-            f"{kind}: {each['indexed']} of {each['rows']} can be found"
-            for kind, each in told["coverage"].items()
-            if not each["complete"]
-        ),
+        *(line for well, line in in_words(told["coverage"]) if not well),
         "Projects (sessions): "
         + ", ".join(f"{name} ({n})" for name, n in structured["projects"].items()),
     ]
