@@ -168,11 +168,11 @@ class SessionRedactor:
         parts.update((name, self._short(getattr(record, name))) for name in SHORT_FIELDS)
         for number, path in enumerate(record.paths):
             parts[f"paths[{number}]"] = self._short(path)
-        findings = in_fields((name, part.findings) for name, part in parts.items())
+        findings = in_fields((name, part.findings) for name, part in parts.items() if part.findings)
         return RecordRedaction(
             self._assembled(record, project, parts, len(findings)),
             findings,
-            in_fields((name, part.personal) for name, part in parts.items()),
+            in_fields((name, part.personal) for name, part in parts.items() if part.personal),
         )
 
     def _assembled(

@@ -10,6 +10,7 @@ import itertools
 import json
 import lzma
 import os
+import random
 import re
 import sys
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from memory_assets.redaction.engine.loading import load_scanner
 from memory_assets.redaction.engine.scanner import TIMED_OUT, Scanner, Span
 from memory_assets.redaction.engine.selftest import BENIGN, structural_canaries
 from memory_assets.redaction.engine.token_runs import compile_formats
+from memory_assets.redaction.readings.joints import line_joined
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
 from memory_assets.redaction.rules.contexts import samples
@@ -179,6 +181,25 @@ def test_both_engines_find_the_same_persons(
 ) -> None:
     """Home directories and addresses come out the same, secrets beside them, too."""
     assert _same(redactors, text)
+
+
+def test_every_line_end_inside_a_token_is_reported(fast: Scanner) -> None:
+    """Hyperscan names each line end at which the view joins lines, however the token is made
+    and whatever stands around it."""
+    draw, joints = random.Random(7), 0
+    ends = ("\n", "\r\n", "\\\n", "\n  ", "\n> ", "\n 12\t", "\n+", "\n   3:", "\n\u00e9")
+    for _ in range(5_000):
+        head, rest = (
+            "".join(draw.choices("aZ0+/_-.~%@#!$^*bQ7kX9mN", k=k))
+            for k in draw.choices((2, 3, 4, 6, 9, 30), k=2)
+        )
+        text = draw.choice(("", 'x="', "é", "\n")) + head + draw.choice(ends) + rest
+        text += draw.choice(("", " ", "\n", "==", '"', ")", "é", "\\"))
+        line_ends = [line_end.start() for line_end in re.finditer("\n", text)]
+        found = {at for at in line_ends if line_joined(text, [at]) is not None}
+        joints += len(found)
+        assert found <= set(fast.look(text).joints or ()), ascii(text)
+    assert joints > 500
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

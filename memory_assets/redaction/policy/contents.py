@@ -163,9 +163,11 @@ class ContentPolicy:
             found = self._section_cuts(text, roots)
         # what was cut before stays as it is, so that records of the lake can be redacted again
         return _united(
-            (start, end)
-            for start, end in found
-            if not _CONTENTS_TAG.fullmatch(text[start:end].strip())
+            [
+                (start, end)
+                for start, end in found
+                if not _CONTENTS_TAG.fullmatch(text[start:end].strip())
+            ]
         )
 
     def command_cuts(self, command: str, roots: Iterable[str] = ()) -> tuple[Cut, ...]:
@@ -255,11 +257,14 @@ class ContentPolicy:
 
     def _command_text_cuts(self, text: str, command: str, roots: tuple[str, ...]) -> Iterator[Cut]:
         """Cut what a command writes; `text` holds it verbatim, or escaped in JSON or code."""
-        if not _WRITES.search(text):
-            return
         is_code = _CALLS_TOOLS.search(command) is not None
-        named = hints(text) if is_code else names_secrets(command)
-        if not named and not self._is_large(text) and "*** " not in text:
+        if not (
+            self._is_large(text)
+            or "*** " in text
+            or (hints(text) if is_code else names_secrets(command))
+        ):
+            return
+        if not _WRITES.search(text):  # looks at every character: it goes last
             return
         at = text.find(command) if command else -1
         if at >= 0:
@@ -327,7 +332,7 @@ def _unescaped(literal: str) -> tuple[str, list[int]]:
 def _united(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
     """Return the stretches in order, those that meet or overlap as one."""
     merged: list[Cut] = []
-    for start, end in sorted(cut for cut in cuts if cut[0] < cut[1]):
+    for start, end in sorted([cut for cut in cuts if cut[0] < cut[1]]):
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
