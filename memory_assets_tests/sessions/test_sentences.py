@@ -91,6 +91,12 @@ def test_shortening_cuts_between_words() -> None:
     assert shorten(seal("compute the report days, in the zone"), 27) == "compute the report days…"
 
 
+def test_every_run_of_white_space_becomes_one_blank() -> None:
+    """None stays at the ends; a text without any to take out stays itself."""
+    for text in ("a b", " a", "a ", "a  b", "a\tb\n", "a\u00a0b", "a\x1cb", "", "\n", "a"):
+        assert squeeze(seal(text)) == " ".join(text.split())
+
+
 def test_lists_name_a_few_and_count_the_rest() -> None:
     """The reader learns how much is left out."""
     parts = [seal(name) for name in ("a.py", "b.py", "c.py", "d.py")]

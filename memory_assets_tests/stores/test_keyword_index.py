@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,22 @@ def test_a_session_that_grew_has_only_its_end_written(path: Path) -> None:
         assert [each.block for each in index.blocks("sessions")][:2] == before[:2]
         assert len(_holders(index, "lighthouse")) == 160
         assert _write(index, [_row(number) for number in range(160)]) == 0
+
+
+def test_what_is_written_together_is_seen_together_or_not_at_all(path: Path) -> None:
+    """A reader sees none of it before the end, and never any of what failed on the way."""
+    with closing(open_for_writing(path)) as index, closing(open_for_reading(path)) as reader:
+        with index.together():
+            _write(index, [_row(1)])
+            _write(index, [_row(2)], "s2")
+            assert reader.sessions("sessions", "-p") == set()
+        assert reader.sessions("sessions", "-p") == {"s1", "s2"}
+        with pytest.raises(TypeError), index.together():
+            _write(index, [_row(3)], "s3")
+            _write(index, [replace(_row(4), text="plain")], "s4")  # type: ignore[arg-type]
+        assert index.sessions("sessions", "-p") == {"s1", "s2"}
+        _write(index, [_row(5)], "s5")
+        assert reader.sessions("sessions", "-p") == {"s1", "s2", "s5"}
 
 
 def test_a_changed_row_replaces_the_old_one_and_its_terms(path: Path) -> None:

@@ -1,0 +1,72 @@
+"""Stages that read the same sessions one after the other share what was read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from memory_assets.pipeline import session_reading
+from memory_assets.stores.schemas import REDACTED_RECORDS, Table
+
+READING = ("turn_chunks", "user_prompts", "session_summaries", "observations", "session_commits")
+MADE = ("raw_sessions", "redacted_records")
+
+
+@pytest.fixture
+def reads(memory: Any, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count how often each session's records are read from the lake."""
+    counted: Counter[str] = Counter()
+    lake = memory.components.lake
+    read = lake.read
+
+    def counting(table: Table, project: str, session_id: str, *rest: Any, **named: Any) -> Any:
+        counted[session_id] += table is REDACTED_RECORDS
+        return read(table, project, session_id, *rest, **named)
+
+    monkeypatch.setattr(lake, "read", counting)
+    return counted
+
+
+def test_each_session_is_read_once_for_all_stages(memory: Any, reads: Counter[str]) -> None:
+    """Even where every stage makes every session again; another project's come instead."""
+    for stage in READING:
+        for product in memory.components.catalog.products(stage, memory.harbor).values():
+            memory.components.catalog.drop_product(stage, memory.harbor, product.session_id)
+    memory.run(READING, [memory.harbor])
+    assert reads and set(reads.values()) == {1}
+    other = next(project for project in memory.projects() if project != memory.harbor)
+    memory.components.sessions.session(_records(memory, other)[0])
+    memory.components.sessions.session(_records(memory, memory.harbor)[0])
+    assert reads[_records(memory, memory.harbor)[0].session_id] == 2
+
+
+def test_a_session_that_changed_is_read_again(memory: Any, reads: Counter[str]) -> None:
+    """What is kept is known by the hash of what was written."""
+    sessions = memory.components.sessions
+    before = sessions.records(_flaky(memory))
+    memory.append(memory.flaky, "and the zanzibar clock?", "It has no summer time.")
+    memory.run(MADE, [memory.harbor])
+    after = sessions.records(_flaky(memory))
+    assert len(after) == len(before) + 2 and after[-1].text == "It has no summer time."
+
+
+def test_what_does_not_fit_is_read_each_time(
+    memory: Any, reads: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is the same."""
+    kept = memory.components.sessions.session(_flaky(memory))
+    memory.components.sessions.forget()
+    monkeypatch.setattr(session_reading, "_KEPT_BYTES", 0)
+    for _ in range(2):
+        assert memory.components.sessions.session(_flaky(memory)) == kept
+    assert reads[memory.flaky] == 3
+
+
+def _records(memory: Any, project: str) -> list[Any]:
+    return list(memory.components.catalog.products(REDACTED_RECORDS.name, project).values())
+
+
+def _flaky(memory: Any) -> Any:
+    return next(one for one in _records(memory, memory.harbor) if one.session_id == memory.flaky)
