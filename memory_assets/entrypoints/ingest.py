@@ -24,6 +24,7 @@ from memory_assets.entrypoints.dagster_home import (
 from memory_assets.jobs import INGEST_JOB, RECHECK_JOB, RETENTION_JOB
 from memory_assets.partitions import add_keys, is_valid_key
 from memory_assets.pipeline.plan import ProjectPlan
+from memory_assets.pipeline.scan import one_walk
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings
 
@@ -113,12 +114,13 @@ def run_plans(
     with open_instance(settings) as instance:
         begin(instance, plans)
         runs = ProjectRuns(settings, instance, progress)
-        for work in plans:
-            if limit and left is not None and left <= 0:
-                break
-            read = runs.run(work, result, left)
-            if left is not None:
-                left -= read
+        with one_walk(MemoryResource.of(settings).components()):
+            for work in plans:
+                if limit and left is not None and left <= 0:
+                    break
+                read = runs.run(work, result, left)
+                if left is not None:
+                    left -= read
     return result
 
 

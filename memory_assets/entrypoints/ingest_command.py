@@ -13,13 +13,15 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from memory_assets import overview
 from memory_assets.entrypoints import exit_codes, rendering
-from memory_assets.errors import ConfigurationError
+from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline import index, plan, recheck, scan
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.versions import note_versions
 from memory_assets.settings import SAMPLE_DIR, Settings
 from memory_assets.stores.schemas import SESSION_SUMMARIES
 
+_NEWEST = 20
+"""So many sessions are asked for a title that can be searched for."""
 _MOST_SEARCHES = 3
 
 
@@ -193,13 +195,18 @@ def _print_report(
 
 
 def _suggested_query(components: Components) -> str:
-    """Return the title of the newest session: a question that has an answer."""
-    newest: tuple[str, str] = ("", "")
-    for project in components.lake.projects(SESSION_SUMMARIES):
-        rows = components.lake.read_partition(
-            SESSION_SUMMARIES, project, ["title", "ended_at", "prompts"]
-        )
-        for row in rows.to_pylist():
-            if row["prompts"] and row["title"] and row["ended_at"] is not None:
-                newest = max(newest, (row["ended_at"].isoformat(), row["title"]))
-    return newest[1]
+    """Return the title of one of the newest sessions: a question that has an answer."""
+    by_time = sorted(
+        components.catalog.sources(), key=lambda row: str(row.facts.get("last_timestamp") or "")
+    )
+    for row in by_time[: -_NEWEST - 1 : -1]:
+        try:
+            summaries = components.lake.read(
+                SESSION_SUMMARIES, row.project, row.session_id, ["title", "prompts"]
+            )
+        except NotFound:
+            continue
+        for summary in summaries.to_pylist():
+            if summary["prompts"] and summary["title"]:
+                return str(summary["title"])
+    return ""

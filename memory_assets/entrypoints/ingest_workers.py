@@ -22,6 +22,8 @@ from memory_assets.entrypoints.dagster_home import open_instance
 from memory_assets.entrypoints.ingest import IngestResult, Progress, ProjectRuns, begin
 from memory_assets.errors import MemoryAssetsError, no_text_in_errors
 from memory_assets.pipeline.plan import ProjectPlan
+from memory_assets.pipeline.scan import one_walk
+from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings
 
 if TYPE_CHECKING:
@@ -176,7 +178,8 @@ def _run_projects(pipe: Channel) -> None:
     teller = _Teller(pipe)
     try:
         settings: Settings = pipe.recv()
-        with no_text_in_errors(), open_instance(settings) as instance:
+        components = MemoryResource.of(settings).components()
+        with no_text_in_errors(), open_instance(settings) as instance, one_walk(components):
             runs = ProjectRuns(settings, instance, teller.step)
             while True:
                 try:

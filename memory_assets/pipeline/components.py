@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from memory_assets.settings import NO_EMBEDDER, Settings
 from memory_assets.stores.opened import Stores
 from memory_assets.stores.vectors import CollectionVersions
 from memory_assets.summaries import Summarizer, load_summarizer
+from memory_assets.transcripts import Source
 
 _LOG = logging.getLogger(__name__)
 
@@ -44,6 +45,8 @@ class Components(Stores):
             chroma_idle_seconds=settings.chroma_idle_seconds,
         )
         self.settings = settings
+        self.walked: Mapping[str, Sequence[Source]] | None = None
+        """What one walk found of each project, while many are gone through (`scan.one_walk`)."""
         self._project_locks: dict[str, FileLock] = {}
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,20 @@ def look_for_sources(components: Components) -> Found:
             found.sources.setdefault(source.project, []).append(source)
     found.forgotten.update(project for project, _ in left_out)
     return found
+
+
+@contextmanager
+def one_walk(components: Components) -> Iterator[None]:
+    """Within the block, walk the agents' directories once for all projects that are scanned:
+    a transcript that appears meanwhile is for the next ingest."""
+    walked: dict[str, list[Source]] = {}
+    for source in transcripts_on_disk(components):
+        walked.setdefault(source.project, []).append(source)
+    components.walked = walked
+    try:
+        yield
+    finally:
+        components.walked = None
 
 
 def transcripts_on_disk(components: Components) -> Iterator[Source]:
@@ -137,9 +152,7 @@ def scan_project(components: Components, project: str, limit: int | None = None)
     catalog = components.catalog
     report = StageReport(STAGE, project)
     with components.project_lock(project), timed(report):
-        on_disk = look_for_sources(components)
-        found = on_disk.sources.get(project, [])
-        report.details["forgotten"] = on_disk.forgotten[project]
+        found, report.details["forgotten"] = _sources_of(components, project)
         ledger = catalog.sources(project)
         changed = out_of_date(ledger, found)
         changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
@@ -172,6 +185,30 @@ def scan_project(components: Components, project: str, limit: int | None = None)
                 catalog.release(project, entry.session_id, STAGE)
         report.quarantined = len({session for session, _ in unread_files(components, project)})
     return report
+
+
+def _sources_of(components: Components, project: str) -> tuple[list[Source], int]:
+    """Return a project's transcripts on disk, and how many forgotten sessions are left out."""
+    if components.walked is None:
+        on_disk = look_for_sources(components)
+        return on_disk.sources.get(project, []), on_disk.forgotten[project]
+    forgotten = tombstones(components).forgotten()
+    found = [now for each in components.walked.get(project, ()) if (now := _as_now(each))]
+    left_out = {one.session_id for one in found if (project, one.session_id) in forgotten}
+    return [one for one in found if one.session_id not in left_out], len(left_out)
+
+
+def _as_now(source: Source) -> Source | None:
+    """Return a transcript that was found a while ago as it is now; None if it is gone."""
+    if source.path.name == HISTORY_FILE:
+        return source  # its size and time are not those of the file
+    try:
+        status = source.path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return source
+    return replace(source, size=status.st_size, mtime_ns=status.st_mtime_ns)
 
 
 def unread_files(components: Components, project: str) -> set[tuple[str, str]]:
