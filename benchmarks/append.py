@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memory_assets.pipeline import chunk, embed, redact, scan, summarise
+from memory_assets.pipeline import chunk, embed, on_disk, redact, scan, summarise
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.report import StageReport
@@ -153,7 +153,7 @@ def measure(size: int, appends: int, embeds: bool) -> dict[str, list[float]]:
                 stage(components, PROJECT)
                 taken.setdefault(name, []).append(time.process_time() - start)
             start = time.process_time()
-            plan(components, scan.find_sources(components))
+            plan(components, on_disk.find_sources(components))
             taken.setdefault("plan", []).append(time.process_time() - start)
             writer.append()
         components.catalog.close()

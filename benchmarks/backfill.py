@@ -68,13 +68,13 @@ def _measured(root: Path, options: argparse.Namespace) -> bool:
     from memory_assets.definitions import ASSETS
     from memory_assets.entrypoints.dagster_home import open_instance
     from memory_assets.partitions import add_keys
-    from memory_assets.pipeline import scan
+    from memory_assets.pipeline import on_disk
     from memory_assets.pipeline.components import Components
     from memory_assets.settings import load_settings
     from memory_assets.stores import chroma_server
 
     settings = load_settings()
-    names = sorted(scan.find_sources(Components(settings)))
+    names = sorted(on_disk.find_sources(Components(settings)))
     os.chdir(ROOT)
     with open_instance(settings) as instance:
         add_keys(instance, names)
@@ -139,13 +139,13 @@ def _watched(instance: object, backfill: str, wanted: int, pid: int) -> tuple[in
 
 
 def _reconciled(components: object, names: list[str]) -> bool:
-    from memory_assets.pipeline import plan, scan
+    from memory_assets.pipeline import on_disk, plan
     from memory_assets.pipeline.components import Components
     from memory_assets.pipeline.proof.source_turns import count_sources
     from memory_assets.pipeline.proof.verifications import verify_project
 
     assert isinstance(components, Components)
-    left = plan.plan(components, scan.find_sources(components))
+    left = plan.plan(components, on_disk.find_sources(components))
     failed = [
         f"{made.project}: {made.subject}.{made.name}"
         for name in names

@@ -38,10 +38,6 @@ class MemoryResource(dg.ConfigurableResource[Components]):
         """Note which run this is: what it makes will say so."""
         self._run_id = context.run.run_id if context.run else ""
 
-    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
-        """Let go of the sessions that the run's stages shared."""
-        _components(self.settings()).sessions.forget()
-
     def components(self) -> Components:
         """Return the components, opened once a process."""
         components = _components(self.settings())

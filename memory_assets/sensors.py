@@ -11,8 +11,8 @@ from memory_assets.jobs import INGEST_JOB, RECHECK_JOB, ingest_project, recheck_
 from memory_assets.partitions import is_valid_key, new_keys, projects
 from memory_assets.pipeline import recheck
 from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.on_disk import find_sources
 from memory_assets.pipeline.plan import ProjectPlan, plan_each
-from memory_assets.pipeline.scan import find_sources
 from memory_assets.resources import MemoryResource
 
 _MAX_ATTEMPTS = 5

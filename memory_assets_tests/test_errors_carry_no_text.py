@@ -29,8 +29,8 @@ from memory_assets.jobs import INGEST_JOB
 from memory_assets.partitions import add_keys
 from memory_assets.pipeline import (
     chunk,
+    on_disk,
     reading,
-    scan,
     session_passes,
     session_reading,
 )
@@ -248,7 +248,7 @@ def test_the_command_line_tells_no_more(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """An error outside of any stage ends in one line with its type and place."""
-    monkeypatch.setattr(scan, "look_for_sources", loud)
+    monkeypatch.setattr(on_disk, "look_for_sources", loud)
     monkeypatch.setenv("MEMORY_DATA_DIR", str(workshop.settings.data_dir))
     monkeypatch.setenv("MEMORY_PROJECTS_DIR", str(workshop.settings.projects_dir))
     monkeypatch.setattr(sys, "argv", ["memory", "ingest"])

@@ -15,9 +15,9 @@ from memory_assets.entrypoints.exit_codes import FINE
 from memory_assets.entrypoints.ingest_command import ingest_once
 from memory_assets.entrypoints.ingest_workers import run_in_workers, worker_count
 from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.on_disk import find_sources
 from memory_assets.pipeline.plan import ProjectPlan, plan
 from memory_assets.pipeline.proof.verifications import verify_project
-from memory_assets.pipeline.scan import find_sources
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores import chroma_server
 from memory_assets.stores.schemas import TURN_CHUNKS, TURN_EMBEDDINGS

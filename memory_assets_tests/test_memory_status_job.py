@@ -11,7 +11,7 @@ from memory_assets.definitions import build_defs
 from memory_assets.entrypoints.dagster_home import open_instance
 from memory_assets.entrypoints.ingest import run_plans
 from memory_assets.jobs import STATUS_JOB
-from memory_assets.pipeline import plan, scan
+from memory_assets.pipeline import on_disk, plan
 from memory_assets.pipeline.components import Components
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings
@@ -40,7 +40,7 @@ def test_the_figures_are_those_of_status_and_the_checks_tell_what_is_lost(
     session and the place are named, and the lag is shown."""
     settings = sample_settings.model_copy(update={"embedder": "none"})
     components = Components(settings)
-    works = plan.plan(components, scan.find_sources(components))
+    works = plan.plan(components, on_disk.find_sources(components))
     assert run_plans(settings, works).failed == {}
     figures, checks = _reported(settings)
     current = overview.status(overview.where_of(settings))

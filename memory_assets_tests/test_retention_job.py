@@ -11,7 +11,7 @@ from memory_assets.definitions import build_defs
 from memory_assets.entrypoints.dagster_home import open_instance
 from memory_assets.entrypoints.ingest import apply_retention, run_plans
 from memory_assets.jobs import RETENTION_JOB, retention_schedule
-from memory_assets.pipeline import plan, scan
+from memory_assets.pipeline import on_disk, plan
 from memory_assets.pipeline.components import Components
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings
@@ -48,7 +48,7 @@ def test_the_job_lets_go_and_the_sensor_asks_for_the_rest(sample_settings: Setti
 
     def works() -> list[plan.ProjectPlan]:
         components = Components(settings)
-        return plan.plan(components, scan.find_sources(components))
+        return plan.plan(components, on_disk.find_sources(components))
 
     def keys() -> set[str]:
         with open_instance(settings) as instance:

@@ -23,8 +23,8 @@ from memory_assets.entrypoints.dagster_home import (
 )
 from memory_assets.jobs import INGEST_JOB, RECHECK_JOB, RETENTION_JOB
 from memory_assets.partitions import add_keys, is_valid_key
+from memory_assets.pipeline.on_disk import one_walk
 from memory_assets.pipeline.plan import ProjectPlan
-from memory_assets.pipeline.scan import one_walk
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings
 
@@ -66,7 +66,8 @@ class ProjectRuns:
         self._project = ""
         self._tags = {PROCESS_TAG: this_process(), **tags}
         logger = _step_logger(lambda step, share: progress(self._project, step, share))
-        defs = build_defs({"memory": MemoryResource.of(settings)}, {"console": logger})
+        self._memory = MemoryResource.of(settings)
+        defs = build_defs({"memory": self._memory}, {"console": logger})
         self._job = defs.resolve_job_def(INGEST_JOB)
         self._instance = instance
 
@@ -87,6 +88,7 @@ class ProjectRuns:
             tags={"memory/reason": work.reason, **self._tags},
             raise_on_error=False,
         )
+        self._memory.components().sessions.forget()
         _add_run(result, work.project, run)
         return _files_read(run)
 

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from memory_assets import overview
 from memory_assets.entrypoints import exit_codes, rendering
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.pipeline import index, plan, recheck, scan
+from memory_assets.pipeline import index, on_disk, plan, recheck
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.versions import note_versions
 from memory_assets.settings import SAMPLE_DIR, Settings
@@ -43,7 +43,7 @@ def ingest_once(
     if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
         console.print("No agent's transcripts found here: taking the sample sessions instead.")
     components = Components(settings)
-    found = scan.look_for_sources(components)
+    found = on_disk.look_for_sources(components)
     sources = found.sources
     if found.forgotten:
         count = found.forgotten.total()

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.entrypoints.dagster_home import open_instance
 from memory_assets.entrypoints.ingest import IngestResult, Progress, ProjectRuns, begin
 from memory_assets.errors import MemoryAssetsError, no_text_in_errors
+from memory_assets.pipeline.on_disk import one_walk
 from memory_assets.pipeline.plan import ProjectPlan
-from memory_assets.pipeline.scan import one_walk
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings
 

@@ -64,7 +64,7 @@ def retain(
 def _retained(settings: Settings) -> dict[str, Any]:
     """Apply the policy, then bring what hangs on it up to date."""
     from memory_assets.entrypoints.ingest import apply_retention, run_plans
-    from memory_assets.pipeline import plan, scan
+    from memory_assets.pipeline import on_disk, plan
     from memory_assets.pipeline.components import Components
 
     failure, removed = apply_retention(settings)
@@ -72,7 +72,7 @@ def _retained(settings: Settings) -> dict[str, Any]:
         raise StoreError(failure)
     components = Components(settings)
     touched = set(str(removed["projects"]).split(", "))
-    behind = plan.plan(components, scan.find_sources(components))
+    behind = plan.plan(components, on_disk.find_sources(components))
     works = [work for work in behind if work.project in touched]
     components.catalog.close()
     return {"removed": removed, **asdict(run_plans(settings, works, limit=0))}

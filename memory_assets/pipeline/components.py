@@ -46,7 +46,7 @@ class Components(Stores):
         )
         self.settings = settings
         self.walked: Mapping[str, Sequence[Source]] | None = None
-        """What one walk found of each project, while many are gone through (`scan.one_walk`)."""
+        """What one walk found of each project, while many are gone through (`on_disk.one_walk`)."""
         self._project_locks: dict[str, FileLock] = {}
 
     @cached_property

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 
 from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.scan import find_sources
+from memory_assets.pipeline.on_disk import find_sources
 from memory_assets.stores.catalog_view import CatalogView
 from memory_assets.transcripts import Source
 

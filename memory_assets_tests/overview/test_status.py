@@ -14,7 +14,8 @@ import pytest
 
 from memory_assets.overview import Where, quick_where, status, where_of
 from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.scan import find_sources, scan_project
+from memory_assets.pipeline.on_disk import find_sources
+from memory_assets.pipeline.scan import scan_project
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma_files import set_aside
 

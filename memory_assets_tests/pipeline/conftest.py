@@ -20,6 +20,7 @@ from memory_assets.pipeline import (
     index,
     keywords,
     observe,
+    on_disk,
     redact,
     scan,
     summarise,
@@ -127,7 +128,7 @@ class SampleMemory:
     def projects(self) -> list[str]:
         """Every project on disk or on record."""
         known = {row.project for row in self.components.catalog.sources()}
-        return sorted(known | scan.find_sources(self.components).keys())
+        return sorted(known | on_disk.find_sources(self.components).keys())
 
     def run(
         self, stages: Sequence[str] = tuple(STAGES), projects: Sequence[str] | None = None
@@ -142,7 +143,7 @@ class SampleMemory:
 
     def behind(self) -> list[ProjectPlan]:
         """What a new process would find to do."""
-        return plan(self.components, scan.find_sources(self.components))
+        return plan(self.components, on_disk.find_sources(self.components))
 
     def path(self, session_id: str) -> Path:
         """A session's main file."""

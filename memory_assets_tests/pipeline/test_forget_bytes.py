@@ -22,7 +22,7 @@ from memory_assets.entrypoints.dagster_home import open_instance
 from memory_assets.entrypoints.dagster_traces import require_idle
 from memory_assets.entrypoints.ingest import run_plans
 from memory_assets.errors import StoreBusy
-from memory_assets.pipeline import plan, scan
+from memory_assets.pipeline import on_disk, plan
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.reading import read_file
 from memory_assets.recall import open_memory
@@ -53,7 +53,7 @@ def _ingest(settings: Settings, *projects: str) -> None:
     components = Components(settings)
     works = [
         work
-        for work in plan.plan(components, scan.find_sources(components))
+        for work in plan.plan(components, on_disk.find_sources(components))
         if not projects or work.project in projects
     ]
     result = run_plans(settings, works)

@@ -13,7 +13,7 @@ import pytest
 
 from memory_assets.pipeline.forgetting import forget
 from memory_assets.pipeline.forgetting.selection import Selection, select
-from memory_assets.pipeline.scan import find_sources
+from memory_assets.pipeline.on_disk import find_sources
 from memory_assets.stores import chroma_server
 from memory_assets_tests.pipeline.forgetting import files_naming, no_dagster
 

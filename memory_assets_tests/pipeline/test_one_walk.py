@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import scan
+from memory_assets.pipeline import on_disk, scan
 from memory_assets_tests.pipeline.forgetting import forget_sessions
 
 TOLD = ("and the zanzibar clock?", "It has no summer time.")
@@ -17,16 +17,16 @@ def test_all_projects_are_scanned_after_one_walk(
 ) -> None:
     """Each finds its own; outside the block each scan walks by itself."""
     walks: list[object] = []
-    discover = scan.discover
+    discover = on_disk.discover
 
     def counted(*given: Any) -> Any:
         walks.append(given)
         return discover(*given)
 
     projects = memory.projects()
-    monkeypatch.setattr(scan, "discover", counted)
+    monkeypatch.setattr(on_disk, "discover", counted)
     alone = [scan.scan_project(memory.components, project).rows for project in projects]
-    with scan.one_walk(memory.components):
+    with on_disk.one_walk(memory.components):
         together = [scan.scan_project(memory.components, project).rows for project in projects]
     assert together == alone
     assert len(walks) == len(projects) + 1 > 2
@@ -34,7 +34,7 @@ def test_all_projects_are_scanned_after_one_walk(
 
 def test_a_file_that_grew_since_the_walk_is_read_to_its_end(memory: Any) -> None:
     """The ledger then knows it as it is now: nothing is behind."""
-    with scan.one_walk(memory.components):
+    with on_disk.one_walk(memory.components):
         memory.append(memory.flaky, *TOLD)
         assert scan.scan_project(memory.components, memory.harbor).changed == 1
     assert scan.scan_project(memory.components, memory.harbor).changed == 0
@@ -42,7 +42,7 @@ def test_a_file_that_grew_since_the_walk_is_read_to_its_end(memory: Any) -> None
 
 def test_a_file_that_vanished_since_the_walk_is_gone(memory: Any) -> None:
     """It is not held back as one that cannot be read."""
-    with scan.one_walk(memory.components):
+    with on_disk.one_walk(memory.components):
         memory.path(memory.flaky).unlink()
         report = scan.scan_project(memory.components, memory.harbor)
     assert (report.details["newly_gone"], report.quarantined) == (1, 0)
@@ -50,7 +50,7 @@ def test_a_file_that_vanished_since_the_walk_is_gone(memory: Any) -> None:
 
 def test_a_session_forgotten_since_the_walk_is_left_out(memory: Any) -> None:
     """Tombstones are looked at for each project."""
-    with scan.one_walk(memory.components):
+    with on_disk.one_walk(memory.components):
         forget_sessions(memory, session=memory.flaky)
         memory.append(memory.flaky, *TOLD)
         report = scan.scan_project(memory.components, memory.harbor)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from memory_assets.pipeline import plan as planning
+from memory_assets.pipeline.on_disk import find_sources
 from memory_assets.pipeline.plan import plan_each, project_fingerprint
-from memory_assets.pipeline.scan import find_sources
 
 UNTIL_EMBEDDED = (
     "raw_sessions",

@@ -18,6 +18,7 @@ from memory_assets.pipeline import (
     index,
     keywords,
     observe,
+    on_disk,
     redact,
     scan,
     summarise,
@@ -96,7 +97,7 @@ def _settings(root: Path, **given: Any) -> Settings:
 
 def ingest(components: Components) -> None:
     """Run every stage over every project."""
-    for project in scan.find_sources(components):
+    for project in on_disk.find_sources(components):
         scan.scan_project(components, project)
         redact.redact_project(components, project)
         chunk.chunk_project(components, project)

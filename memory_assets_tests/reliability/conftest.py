@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import chunk, embed, index, redact, scan, summarise
+from memory_assets.pipeline import chunk, embed, index, on_disk, redact, scan, summarise
 from memory_assets.pipeline.components import Components
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores import chroma_server, vectors
@@ -118,7 +118,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Subject:
         forget_own_settings(patch, root / "home")
         patch.setattr(vectors, "_CONFIGURATION", SAVED_OFTEN)
         components = Components(_settings(root))
-        for project in scan.find_sources(components):
+        for project in on_disk.find_sources(components):
             scan.scan_project(components, project)
             redact.redact_project(components, project)
             chunk.chunk_project(components, project)

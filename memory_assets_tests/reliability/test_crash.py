@@ -26,7 +26,7 @@ import json, os, signal, sys
 from benchmarks import crash_child
 crash_child.use_hash_embedder()
 crash_child.save_often(10)
-from memory_assets.pipeline import chunk, embed, index, redact, scan, summarise
+from memory_assets.pipeline import on_disk, chunk, embed, index, redact, scan, summarise
 from memory_assets.pipeline.components import Components
 from memory_assets.settings import load_settings
 from memory_assets.stores import chroma_server
@@ -39,7 +39,7 @@ loaded = {name: getattr(loaded, name) for name in engines}
 def ingest(data_dir):
     components = Components(load_settings(data_dir=data_dir))
     vars(components).update(loaded)
-    for project in scan.find_sources(components):
+    for project in on_disk.find_sources(components):
         scan.scan_project(components, project)
         redact.redact_project(components, project)
         chunk.chunk_project(components, project)

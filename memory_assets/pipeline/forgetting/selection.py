@@ -17,7 +17,7 @@ from memory_assets.pipeline.adopt import adopt_archive
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.forgetting.forgotten import tombstones
 from memory_assets.pipeline.index import INDEXES
-from memory_assets.pipeline.scan import transcripts_on_disk
+from memory_assets.pipeline.on_disk import transcripts_on_disk
 from memory_assets.stores.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES, Table
 from memory_assets.stores.tombstones import is_unique
 

@@ -25,7 +25,8 @@ from memory_assets.pipeline.indexed_tables import (
     IndexedTable,
 )
 from memory_assets.pipeline.keywords import keywords_path
-from memory_assets.pipeline.scan import find_sources, out_of_date
+from memory_assets.pipeline.on_disk import find_sources
+from memory_assets.pipeline.scan import out_of_date
 from memory_assets.stores import keyword_files
 from memory_assets.stores.schemas import SESSION_SUMMARIES, TURN_CHUNKS, USER_PROMPTS
 from memory_assets.transcripts import Source, read_session
