@@ -41,9 +41,10 @@ Extend = Callable[[Product, Product, Appended], Extension | None]
 was made, returns what to write; None if the session must be made whole."""
 
 
-def expected_input(upstream: Product, version: str) -> str:
-    """Return the input hash of a product made from `upstream` by code of `version`."""
-    return input_hash(upstream.output_hash, version)
+def expected_input(upstream_hash: str, version: str) -> str:
+    """Return the input hash of a product made by code of `version` from an upstream product
+    of this output hash."""
+    return input_hash(upstream_hash, version)
 
 
 def derive_table(
@@ -75,7 +76,7 @@ def derive_table(
         products = {key[1]: value for key, value in catalog.products(table.name, project).items()}
         held = _held_back(components, project, table)
         for session_id, source in sorted(sources.items()):
-            wanted = expected_input(source, version)
+            wanted = expected_input(source.output_hash, version)
             made = products.get(session_id)
             if made is not None and made.input_hash == wanted and not outdated(made):
                 continue

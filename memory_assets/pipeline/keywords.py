@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,9 @@ def keywords_behind(components: Components, project: str) -> str:
     """Return which table of a project the index is behind, or ""; opens its file only."""
     incarnation = _incarnation(keywords_path(components))
     for kind, table in KINDS.items():
-        made = components.catalog.products(stage_of(kind), project)
+        made = components.catalog.hashes(stage_of(kind), project)
         wanted = _wanted(components, project, table, incarnation)
-        if {key[1]: product.input_hash for key, product in made.items()} != wanted:
+        if {session_id: made_from for session_id, (made_from, _) in made.items()} != wanted:
             return f"{STAGE} behind {table.table.name}"
     return ""
 
@@ -184,17 +185,17 @@ def _wanted(
 ) -> dict[str, str]:
     """Return the input hash that each session of a table should have in the index."""
     catalog = components.catalog
-    rows = catalog.products(table.table.name, project)
-    vectors = catalog.products(table.embeddings.name, project)
-    archive = catalog.products(REDACTED_RECORDS.name, project)
+    rows = catalog.hashes(table.table.name, project)
+    vectors = catalog.hashes(table.embeddings.name, project)
+    archive = catalog.hashes(REDACTED_RECORDS.name, project)
     return {
-        key[1]: input_hash(
-            rows[key].output_hash,
-            vectors[key].output_hash if key in vectors else "",
+        session_id: input_hash(
+            rows[session_id][1],
+            vectors[session_id][1] if session_id in vectors else "",
             TERMS_VERSION,
             incarnation,
         )
-        for key in sorted(rows.keys() & archive.keys())
+        for session_id in sorted(rows.keys() & archive.keys())
     }
 
 
@@ -255,8 +256,15 @@ def _vectors(
 
 
 def _incarnation(path: Path) -> str:
+    """Return which creation of the index a file is; "" if there is none. It is read once."""
     try:
-        with closing(keyword_files.open_for_reading(path)) as index:
-            return index.incarnation
-    except (NotFound, StoreError):
+        status = path.stat()
+        return _incarnation_of(path, status.st_ino, status.st_mtime_ns, status.st_size)
+    except (OSError, NotFound, StoreError):
         return ""
+
+
+@lru_cache(maxsize=4)
+def _incarnation_of(path: Path, *_: int) -> str:
+    with closing(keyword_files.open_for_reading(path)) as index:
+        return index.incarnation

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 
 from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.commits import ATTRIBUTION_VERSION
@@ -31,6 +32,7 @@ from memory_assets.pipeline.report import input_hash
 from memory_assets.pipeline.resting import AMORTISED, Resting
 from memory_assets.pipeline.session_files import RETAINED
 from memory_assets.settings import NO_EMBEDDER
+from memory_assets.stores.catalog import SourceRow
 from memory_assets.stores.schemas import (
     OBSERVATION_EMBEDDINGS,
     OBSERVATIONS,
@@ -124,15 +126,15 @@ def _behind(components: Components, project: str, sources: list[Source]) -> str:
         return f"{len(changed)} new or changed file{'s' * (len(changed) != 1)}"
     if scan.vanished(ledger, sources):
         return "files vanished"
-    return _redaction_behind(components, project) or _derived_behind(components, project)
+    return _redaction_behind(components, project, ledger) or _derived_behind(components, project)
 
 
-def _redaction_behind(components: Components, project: str) -> str:
+def _redaction_behind(components: Components, project: str, ledger: list[SourceRow]) -> str:
     version = components.redactor.ruleset_version
-    state = redact.RedactionState.of(components, project)
+    state = redact.RedactionState.of(components, project, facts=False)
     due = [
         session.session_id
-        for session in redact.session_files(components, project)
+        for session in redact.session_files(components, project, ledger=ledger)
         if state.is_due(session, session.input_hash(version))
     ]
     holders = len(state.holders.intersection(due))
@@ -149,28 +151,31 @@ def _holding(count: int) -> str:
     return f"{count} session{'s hold' if count != 1 else ' holds'} a secret found since"
 
 
-def _waiting(
-    components: Components,
-    project: str,
-    table: Table,
-    version: str,
-    wanted: Mapping[tuple[str, str], str],
-) -> dict[tuple[str, str], str]:
-    """Return, of the sessions whose product waits for them to rest, the input that it is
-    behind: there is nothing to do about it yet."""
+def _left_for_now(
+    components: Components, project: str, table: Table, version: str, wanted: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the input of the sessions whose product is behind and stays so: it is held back,
+    or waits for the session to rest."""
     catalog, resting = components.catalog, Resting(components, project)
-    sources = catalog.products(REDACTED_RECORDS.name, project)
-    return {
-        key: wanted[key]
-        for key, made in catalog.products(table.name, project).items()
-        if key in wanted
-        and made.input_hash != wanted[key]
-        and resting.waits(sources[key], made, version)
+    left = {
+        entry.session_id: entry.input_hash
+        for entry in catalog.quarantined(project)
+        if entry.stage == table.name and wanted.get(entry.session_id) == entry.input_hash
     }
+    if table in AMORTISED:
+        sources = catalog.products(REDACTED_RECORDS.name, project)
+        left |= {
+            key[1]: wanted[key[1]]
+            for key, made in catalog.products(table.name, project).items()
+            if key[1] in wanted
+            and made.input_hash != wanted[key[1]]
+            and resting.waits(sources[key], made, version)
+        }
+    return left
 
 
 def _derived_behind(components: Components, project: str) -> str:
-    catalog = components.catalog
+    hashes = cache(partial(components.catalog.hashes, project=project))
     stages = [
         (TURN_CHUNKS, REDACTED_RECORDS, CHUNKER_VERSION),
         (USER_PROMPTS, REDACTED_RECORDS, CHUNKER_VERSION),
@@ -188,22 +193,16 @@ def _derived_behind(components: Components, project: str) -> str:
         ]
     for table, upstream, version in stages:
         wanted = {
-            key: expected_input(product, version)
-            for key, product in catalog.products(upstream.name, project).items()
+            session_id: expected_input(made, version)
+            for session_id, (_, made) in hashes(upstream.name).items()
         }
-        made = {key: item.input_hash for key, item in catalog.products(table.name, project).items()}
-        for entry in catalog.quarantined(project):
-            key = (project, entry.session_id)
-            if entry.stage == table.name and wanted.get(key) == entry.input_hash:
-                made[key] = entry.input_hash
-        if table in AMORTISED:
-            made.update(_waiting(components, project, table, version, wanted))
-        if wanted != made:
+        made_from = {session_id: made for session_id, (made, _) in hashes(table.name).items()}
+        if wanted != made_from:
+            made_from |= _left_for_now(components, project, table, version, wanted)
+        if wanted != made_from:
             return f"{table.name} behind {upstream.name}"
     for index in INDEXES if components.embeds else ():
-        made_from = {
-            key[1]: item.input_hash for key, item in catalog.products(index.stage, project).items()
-        }
+        made_from = {session_id: made for session_id, (made, _) in hashes(index.stage).items()}
         wanted_from = {
             session.session_id: wanted_input(components, session)
             for session in indexed_sessions(components, project, index)

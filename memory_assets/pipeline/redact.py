@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -49,12 +49,20 @@ class RedactionState:
     holders: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, components: Components, project: str) -> RedactionState:
-        """Return the state of a project."""
+    def of(cls, components: Components, project: str, *, facts: bool = True) -> RedactionState:
+        """Return the state of a project; without `facts` the products have none, which is
+        all that it takes to say what is due."""
         catalog = components.catalog
+
+        def products(stage: str) -> dict[str, Product]:
+            if facts:
+                return {key[1]: made for key, made in catalog.products(stage, project).items()}
+            hashes = catalog.hashes(stage, project)
+            return {name: Product(stage, project, name, *each) for name, each in hashes.items()}
+
         return cls(
-            {key[1]: made for key, made in catalog.products(STAGE, project).items()},
-            {key[1]: made for key, made in catalog.products(AUDIT_STAGE, project).items()},
+            products(STAGE),
+            products(AUDIT_STAGE),
             {
                 entry.session_id: entry.input_hash
                 for entry in catalog.quarantined(project)
@@ -85,9 +93,13 @@ class RedactionState:
 
 
 def session_files(
-    components: Components, project: str, retain: Container[str] = ()
+    components: Components,
+    project: str,
+    retain: Container[str] = (),
+    ledger: Sequence[SourceRow] | None = None,
 ) -> list[SessionFiles]:
-    """Return the sessions of a project, as the ledger knows them, sorted by id.
+    """Return the sessions of a project, as the ledger (read anew unless given) knows them,
+    sorted by id.
 
     Retained are those that were so before and are still old enough, or have lost the file to
     come back whole from; and those that are to be from now on (`retain`).
@@ -97,7 +109,8 @@ def session_files(
     owned_by = owners(holders, copied)
     copied = with_forgotten(components, project, holders, copied)
     rows = sorted(
-        components.catalog.sources(project), key=lambda row: (row.session_id, row.agent_id)
+        components.catalog.sources(project) if ledger is None else ledger,
+        key=lambda row: (row.session_id, row.agent_id),
     )
     sessions = [
         SessionFiles(

@@ -85,7 +85,7 @@ def due(components: Components) -> Due:
             if records is None or session.retained is not None or not is_over(session, days):
                 continue
             wanted = session.input_hash(components.redactor.ruleset_version)
-            summarised = expected_input(records, components.summarizer.summarizer_id)
+            summarised = expected_input(records.output_hash, components.summarizer.summarizer_id)
             summary = summaries.get(key)
             if (
                 state.is_done(session.session_id, wanted)

@@ -93,9 +93,9 @@ class KnownLedger(CatalogConnection):
         session) with the number up to which they were searched."""
         where, parameters = ("AND project = ?", (project,)) if project is not None else ("", ())
         rows = self._rows(
-            "SELECT project, session_id, through FROM known_checked WHERE holds AND"
-            " (project, session_id) IN"
-            f" (SELECT project, session_id FROM products WHERE stage = 'redacted_records') {where}",
+            "SELECT project, session_id, through FROM known_checked c WHERE holds AND EXISTS"
+            " (SELECT 1 FROM products p WHERE stage = 'redacted_records'"
+            f" AND p.project = c.project AND p.session_id = c.session_id) {where}",
             *parameters,
         )
         return {(row["project"], row["session_id"]): row["through"] for row in rows}

@@ -350,3 +350,14 @@ def test_a_catalogue_of_a_later_version_is_refused(tmp_path: Path) -> None:
     newer.close()
     with pytest.raises(StoreMismatch, match="newer version"):
         Catalog(path)
+
+
+def test_hashes_are_those_of_the_products(catalog: Catalog) -> None:
+    """Of one stage and project, by session, without the facts."""
+    catalog.put_products([PRODUCT, replace(PRODUCT, session_id="t", output_hash="other")])
+    catalog.put_products([replace(PRODUCT, stage="other"), replace(PRODUCT, project="q")])
+    products = catalog.products(PRODUCT.stage, PRODUCT.project).values()
+    assert catalog.hashes(PRODUCT.stage, PRODUCT.project) == {
+        made.session_id: (made.input_hash, made.output_hash) for made in products
+    }
+    assert len(products) == 2
