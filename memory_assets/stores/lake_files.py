@@ -223,7 +223,7 @@ def _encoding(schema: pa.Schema) -> dict[str, Any]:
     with snappy and by dictionary, without statistics, which nobody asks one session's file for.
 
     Most sessions are small: what zstd sets up for each column, and two bounds of each, took
-    half the time of writing and reading such a file, and half its bytes.
+    nearly half the time of writing and reading such a file, and a third of its bytes.
     """
     leaves = [leaf for field in schema for leaf in _leaves(field.name, field.type)]
     return {
