@@ -9,7 +9,6 @@ redacting, cutting into turns, storing. Text goes in and comes out as
 from __future__ import annotations
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.sessions import SessionTurns, session_turns
 from memory_assets.summaries.base import Summarizer
 from memory_assets.summaries.extractive import ExtractiveSummarizer
 
@@ -28,10 +27,4 @@ def load_summarizer(name: str = "extractive") -> Summarizer:
     return _SUMMARIZERS[name]()
 
 
-__all__ = [
-    "ExtractiveSummarizer",
-    "SessionTurns",
-    "Summarizer",
-    "load_summarizer",
-    "session_turns",
-]
+__all__ = ["ExtractiveSummarizer", "Summarizer", "load_summarizer"]
