@@ -77,7 +77,9 @@ def test_a_question_gives_documents_sessions_and_where_they_meet(
     meeting = found["overlap"][0]
     assert meeting["document"] == "harbor-api::docs/migrations.md::0"
     assert meeting["session_id"].startswith("c27e5d90")
-    assert {"alembic", "lock", "queue"} <= set(meeting["shared_terms"])
+    # Two turns of the session are all but equally like it (0.723 and 0.718): which comes
+    # first depends on how a processor rounds in 8 bits. Both say these.
+    assert {"alter", "queue", "staging"} <= set(meeting["shared_terms"])
     assert not any(each["document"].startswith("bakery") for each in found["overlap"])
 
 
