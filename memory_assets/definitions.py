@@ -25,16 +25,10 @@ from memory_assets.assets.session_summaries import session_summaries
 from memory_assets.assets.turn_chunks import turn_chunks
 from memory_assets.assets.turn_embeddings import turn_embeddings
 from memory_assets.assets.user_prompts import user_prompts
-from memory_assets.jobs import (
-    apply_retention,
-    ingest_project,
-    recheck_known_secrets,
-    report_status,
-    retention_schedule,
-    status_schedule,
-)
+from memory_assets.jobs import JOBS, retention_schedule, status_schedule
 from memory_assets.resources import MemoryResource
 from memory_assets.sensors import projects_directory_sensor
+from memory_assets.superseded_runs import superseded_runs_sensor
 
 ASSETS = (
     raw_sessions,
@@ -62,9 +56,9 @@ def build_defs(
     """Return the whole graph; `resources` and `loggers` replace the default ones by name."""
     return dg.Definitions(
         assets=[*ASSETS, known_secrets, retained_sessions, memory_status],
-        jobs=[ingest_project, recheck_known_secrets, apply_retention, report_status],
+        jobs=list(JOBS),
         schedules=[retention_schedule, status_schedule],
-        sensors=[projects_directory_sensor],
+        sensors=[projects_directory_sensor, superseded_runs_sensor],
         resources={"memory": MemoryResource(), **(resources or {})},
         executor=dg.in_process_executor,
         loggers=loggers,

@@ -71,3 +71,5 @@ status_schedule = dg.ScheduleDefinition(
     cron_schedule="30 4 * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
 )
+
+JOBS = (ingest_project, recheck_known_secrets, apply_retention, report_status)

@@ -110,6 +110,9 @@ class Settings(BaseSettings):
         ge=1,
         description="Days after which a session keeps its prompts and summary only; `all`: never.",
     )
+    runs_kept: int | None = Field(
+        3, ge=1, description="Newest runs kept of each project in Dagster's history, or `all`."
+    )
     sensor_runs_per_tick: int = Field(20, gt=0, description="Runs a sensor tick may request.")
     sensor_seconds_per_tick: float = Field(20.0, gt=0, description="Time a sensor tick may take.")
     watch_sweep_seconds: float = Field(
@@ -134,6 +137,11 @@ class Settings(BaseSettings):
         if not (days.isascii() and days.isdigit()):
             raise ValueError("say `all`, or a number of days such as 365d")
         return int(days)
+
+    @field_validator("runs_kept", mode="before")
+    @classmethod
+    def _all_runs(cls, value: Any) -> Any:
+        return None if isinstance(value, str) and value.strip().lower() == "all" else value
 
     @field_validator("agents")
     @classmethod

@@ -37,6 +37,7 @@ DAGSTER_LAYER = {
     "partitions",
     "resources",
     "sensors",
+    "superseded_runs",
 }
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},

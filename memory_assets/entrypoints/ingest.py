@@ -27,6 +27,7 @@ from memory_assets.pipeline.on_disk import one_walk
 from memory_assets.pipeline.plan import ProjectPlan
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings
+from memory_assets.superseded_runs import delete_superseded
 
 Progress = Callable[[str, str, float], None]
 """Called with the project, the step that has just ended, and its share of the run's steps."""
@@ -70,6 +71,7 @@ class ProjectRuns:
         defs = build_defs({"memory": self._memory}, {"console": logger})
         self._job = defs.resolve_job_def(INGEST_JOB)
         self._instance = instance
+        self._runs_kept = settings.runs_kept
 
     def run(self, work: ProjectPlan, result: IngestResult, limit: int | None = None) -> int:
         """Materialize a project, add to `result` what came of it, and return how many files
@@ -89,6 +91,7 @@ class ProjectRuns:
             raise_on_error=False,
         )
         self._memory.components().sessions.forget()
+        delete_superseded(self._instance, run.dagster_run, self._runs_kept)
         _add_run(result, work.project, run)
         return _files_read(run)
 
@@ -151,6 +154,7 @@ def _run_over_all(settings: Settings, job: str) -> tuple[str | None, dg.ExecuteI
             tags={PROCESS_TAG: this_process()},
             raise_on_error=False,
         )
+        delete_superseded(instance, run.dagster_run, settings.runs_kept)
     failures = (_reason(event) for event in run.all_events if event.is_step_failure)
     return next(failures, None), run
 

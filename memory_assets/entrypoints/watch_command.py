@@ -44,7 +44,6 @@ def watch_directories(settings: Settings, *, polling: bool = False) -> int:
                 changes,
                 run=runs.run,
                 search=runs.search,
-                tidy=runs.tidy,
                 state=state,
                 report=lambda line: console.print(rendering.escaped(line)),
                 pace=Pace(),

@@ -19,8 +19,6 @@ from memory_assets.settings import Settings
 from memory_assets.watching import Outcome
 
 WATCH_TAG = "memory/watch"
-_KEPT_RUNS = 50
-"""Runs of the watcher that went well, kept for each project; what failed is kept for good."""
 _WAITS_AT_MOST = 60.0
 """A run that nobody has begun after this long (no daemon is there) counts as nobody's."""
 _PARTITION = "dagster/partition"
@@ -53,17 +51,6 @@ class WatchRuns:
     def search(self) -> str | None:
         """Search the sessions on record for secrets found since; return why it failed."""
         return search_for_known_secrets(self._settings)
-
-    def tidy(self, project: str) -> int:
-        """Delete the oldest runs of the watcher that went well, and return how many: each
-        keeps a database of its own, and a busy session makes hundreds a day."""
-        kept = dg.RunsFilter(
-            tags={WATCH_TAG: "true", _PARTITION: project}, statuses=[dg.DagsterRunStatus.SUCCESS]
-        )
-        old = self._instance.get_runs(kept)[_KEPT_RUNS:]
-        for run in old:
-            self._instance.delete_run(run.run_id)
-        return len(old)
 
     def _is_run_elsewhere(self, project: str) -> bool:
         wanted = dg.RunsFilter(

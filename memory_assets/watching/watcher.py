@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -22,7 +21,6 @@ from memory_assets.watching.sources import ChangedSources
 _LOOK_SECONDS = 1.0
 """How often directories are looked after (a stat a root) and the state is told."""
 _QUIET_BEFORE_SEARCH = 5.0
-_RUNS_BEFORE_TIDY = 20
 _KEEP_WARM_SECONDS = 3_600.0
 """The local Chroma server is kept from stopping for so long after the last change."""
 
@@ -40,8 +38,6 @@ Run = Callable[[str, str], Outcome]
 """Brings one project up to date, for a reason."""
 Search = Callable[[], str | None]
 """Searches the sessions on record for secrets found since; returns why it failed."""
-Tidy = Callable[[str], int]
-"""Removes a project's oldest runs from the history, and returns how many."""
 Report = Callable[[str], None]
 
 
@@ -55,7 +51,6 @@ class Watcher:
     run: Run
     search: Search
     state: WatcherState
-    tidy: Tidy = lambda project: 0
     report: Report = lambda line: None
     pace: Pace = field(default_factory=Pace)
     look_everywhere_seconds: float = 60.0
@@ -70,7 +65,6 @@ class Watcher:
         self._next_full_look = 0.0
         self._last_change = self.clock()
         self._next_search = 0.0
-        self._untidied: Counter[str] = Counter()
 
     def stop(self) -> None:
         """Let `watch` return once the run in hand has ended."""
@@ -176,10 +170,6 @@ class Watcher:
         if found is not None:
             self._done[project] = found
         self.report(f"{project}: {reason}, {outcome.seconds:.2f} s")
-        self._untidied[project] += 1
-        if self._untidied[project] >= _RUNS_BEFORE_TIDY:
-            del self._untidied[project]
-            self.tidy(project)
 
     def _search_if_idle(self) -> bool:
         """Search for secrets found since, once it is quiet; whether that was done."""
