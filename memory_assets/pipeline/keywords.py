@@ -43,9 +43,9 @@ KINDS: Mapping[str, IndexedTable] = {
 """The kinds of rows in the index, and the tables that they are from."""
 _IN_PASSAGES = ("sessions", "prompts")
 """Kinds whose rows are passages of turns; of others, each row stands for itself."""
-_ROWS_A_TRANSACTION = 1_000
-"""So many rows are written at once: a transaction costs a millisecond, and keeps other
-writers waiting."""
+_ROWS_A_TRANSACTION = 4_000
+"""So many rows are written at once, of whatever kind: in a large index the postings of few
+rows are on as many pages as those of many. It keeps other writers waiting for a second."""
 
 
 def stage_of(kind: str) -> str:
@@ -62,20 +62,20 @@ def index_keywords(components: Components, project: str) -> StageReport:
     """Make the keyword index hold exactly this project's rows of every kind."""
     report = StageReport(STAGE, project)
     opened = keyword_files.open_for_writing(keywords_path(components))
-    products: list[Product] = []
-    changed: set[str] = set()
     removed: set[str] = set()
     with closing(opened) as index, components.project_lock(project), timed(report):
+        batch = _Batch(components, project, index)
         for kind in KINDS:
-            made, written = _index_kind(components, project, kind, index)
-            products += made
-            changed |= written.keys()
-            report.rows_written += sum(written.values())
+            batch.add_changed(kind)
+        batch.write()
+        for kind in KINDS:
             removed |= _remove_vanished(components, project, kind, index)
+        products = batch.products
+        report.rows_written = batch.rows_written
         report.add_products(products)
         report.sessions = len({product.session_id for product in products})
-        report.changed, report.removed = len(changed), len(removed)
-    report.details.update({f"{kind}": 0 for kind in KINDS})
+        report.changed, report.removed = len(batch.changed), len(removed)
+    report.details.update(dict.fromkeys(KINDS, 0))
     for product in products:
         kind = product.stage.removesuffix("_keywords")
         report.details[kind] = int(report.details[kind]) + product.rows
@@ -126,44 +126,6 @@ def forget_keywords(
         return 0
     with closing(keyword_files.open_for_writing(path)) as index:
         return index.erase(sorted(doomed), kinds)
-
-
-def _index_kind(
-    components: Components, project: str, kind: str, index: KeywordIndex
-) -> tuple[list[Product], dict[str, int]]:
-    """Write the sessions of a kind that changed; return the products of all, and how many
-    rows were written of each that changed."""
-    catalog = components.catalog
-    stage, table = stage_of(kind), KINDS[kind]
-    made = {key[1]: product for key, product in catalog.products(stage, project).items()}
-    wanted = _wanted(components, project, table, index.incarnation)
-    archive = catalog.products(REDACTED_RECORDS.name, project)
-    written: dict[str, int] = {}
-    batch: list[_Session] = []
-
-    def write() -> None:
-        """Write what was gathered; only then note that it is there."""
-        with index.together():
-            for session in batch:
-                session.write(index)
-        for session in batch:
-            hashed = wanted[session.session_id]
-            product = Product(stage, project, session.session_id, hashed, hashed, session.rows)
-            made[session.session_id] = product
-            written[session.session_id] = len(session.new)
-        catalog.put_products(made[session.session_id] for session in batch)
-        batch.clear()
-
-    for session_id, hashed in wanted.items():
-        if session_id in made and made[session_id].input_hash == hashed:
-            continue
-        agent = str(archive[(project, session_id)].facts["agent"])
-        batch.append(_session(components, project, session_id, kind, agent, index))
-        if sum(len(session.new) for session in batch) >= _ROWS_A_TRANSACTION:
-            write()
-    if batch:
-        write()
-    return [product for product in made.values() if product.session_id in wanted], written
 
 
 def _remove_vanished(
@@ -217,6 +179,53 @@ class _Session:
         """Write what changed."""
         where = (self.kind, self.project, self.session_id, self.agent)
         index.write(*where, self.kept, self.new, self.embedder_id)
+
+
+class _Batch:
+    """The changed sessions of a project, of all kinds, on their way into the index.
+
+    `products` are those of all its sessions; `changed` the sessions that were written.
+    """
+
+    def __init__(self, components: Components, project: str, index: KeywordIndex) -> None:
+        self.products: list[Product] = []
+        self.changed: set[str] = set()
+        self.rows_written = 0
+        self._components, self._project, self._index = components, project, index
+        self._waiting: list[tuple[_Session, Product]] = []
+
+    def add_changed(self, kind: str) -> None:
+        """Gather the sessions of a kind that changed; write when that is enough."""
+        catalog, stage = self._components.catalog, stage_of(kind)
+        made = {key[1]: product for key, product in catalog.products(stage, self._project).items()}
+        archive = catalog.products(REDACTED_RECORDS.name, self._project)
+        wanted = _wanted(self._components, self._project, KINDS[kind], self._index.incarnation)
+        for session_id, hashed in wanted.items():
+            if session_id in made and made[session_id].input_hash == hashed:
+                self.products.append(made[session_id])
+                continue
+            agent = str(archive[(self._project, session_id)].facts["agent"])
+            session = _session(
+                self._components, self._project, session_id, kind, agent, self._index
+            )
+            product = Product(stage, self._project, session_id, hashed, hashed, session.rows)
+            self._waiting.append((session, product))
+            if sum(len(each.new) for each, _ in self._waiting) >= _ROWS_A_TRANSACTION:
+                self.write()
+
+    def write(self) -> None:
+        """Write what was gathered; only then note that it is there."""
+        if not self._waiting:
+            return
+        with self._index.together():
+            for session, _ in self._waiting:
+                session.write(self._index)
+                self.changed.add(session.session_id)
+                self.rows_written += len(session.new)
+        products = [product for _, product in self._waiting]
+        self._components.catalog.put_products(products)
+        self.products += products
+        self._waiting.clear()
 
 
 def _session(

@@ -10,6 +10,10 @@ from memory_assets.errors import NotFound
 from memory_assets.stores.keyword_index import KeywordIndex, store_error, told
 
 FILE_NAME = "keywords.db"
+_CACHE_KIB = 16_384
+_CHECKPOINT_PAGES = 4_096
+"""SQLite's own 2 MiB of cache and 1,000 pages before a checkpoint have a transaction write
+its pages again and again: the postings of 64 rows are on a thousand of them."""
 _LAYOUT = "1"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -94,6 +98,8 @@ def _opened(path: Path, busy_seconds: float) -> KeywordIndex:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA secure_delete = ON")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     connection.executescript(_SCHEMA)
     about = {"layout": _LAYOUT, "incarnation": uuid.uuid4().hex, "generation": "0"}
     connection.executemany("INSERT OR IGNORE INTO about VALUES (?,?)", about.items())

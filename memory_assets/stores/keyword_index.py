@@ -57,6 +57,7 @@ class KeywordIndex:
         self._connection = connection
         self._lock = threading.RLock()
         self._together = False
+        self._postings: list[tuple[str, int, bytes]] = []
 
     def close(self) -> None:
         """Close the connection."""
@@ -127,7 +128,10 @@ class KeywordIndex:
             for at in range(0, len(rows), BLOCK_ROWS):
                 place = len(kept) + at // BLOCK_ROWS
                 where = (kind, project, session_id, agent, place)
-                _add_block(connection, where, rows[at : at + BLOCK_ROWS], embedder_id)
+                added = rows[at : at + BLOCK_ROWS]
+                self._postings += _add_block(connection, where, added, embedder_id)
+            if not self._together:
+                self._write_postings()
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -136,8 +140,10 @@ class KeywordIndex:
             self._together = True
             try:
                 yield
+                self._write_postings()
             finally:
                 self._together = False
+                self._postings.clear()
 
     def remove(self, sessions: Iterable[tuple[str, str]], kind: str | None = None) -> int:
         """Remove the rows of sessions (project, session id), of one kind or of all; return
@@ -258,6 +264,12 @@ class KeywordIndex:
         with self._lock, told(self.path):
             return self._connection.execute(sql, parameters).fetchall()
 
+    def _write_postings(self) -> None:
+        """Write the postings of all that was added, term after term: the same pages of the
+        table once a transaction."""
+        self._connection.executemany("INSERT INTO postings VALUES (?,?,?)", sorted(self._postings))
+        self._postings.clear()
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock, told(self.path):
@@ -281,7 +293,8 @@ def _add_block(
     where: tuple[str, str, str, str, int],
     rows: Sequence[KeywordRow],
     embedder_id: str,
-) -> None:
+) -> list[tuple[str, int, bytes]]:
+    """Write a block but for its postings, and return these."""
     block = connection.execute(
         "INSERT INTO blocks (kind, project, session_id, agent, place, rows, columns)"
         " VALUES (?,?,?,?,?,?,?)",
@@ -299,12 +312,10 @@ def _add_block(
     vectors = pack_vectors(rows)
     if vectors is not None:
         connection.execute("INSERT INTO vectors VALUES (?,?,?)", (block, embedder_id, vectors))
-    postings = sorted(pack_postings(rows).items())
-    connection.executemany(
-        "INSERT INTO postings VALUES (?,?,?)", [(term, block, places) for term, places in postings]
-    )
-    terms = json.dumps([term for term, _ in postings])
+    postings = [(term, block, places) for term, places in sorted(pack_postings(rows).items())]
+    terms = json.dumps([term for term, *_ in postings])
     connection.execute("INSERT INTO terms_of_blocks VALUES (?,?)", (block, terms))
+    return postings
 
 
 def _drop_blocks(connection: sqlite3.Connection, blocks: Sequence[int]) -> None:
