@@ -1,45 +1,60 @@
 """The jobs: all assets and checks of a project; the search for known secrets in all; and,
 every night, retention and a look at the whole."""
 
+from typing import TYPE_CHECKING
+
 import dagster as dg
 
 from memory_assets.resources import MemoryResource
 
+if TYPE_CHECKING:
+    from dagster._core.definitions.unresolved_asset_job_definition import (
+        UnresolvedAssetJobDefinition,
+    )
+
 INGEST_JOB = "ingest_project"
 RECHECK_JOB = "recheck_known_secrets"
-
 RETENTION_JOB = "apply_retention"
-
 STATUS_JOB = "report_status"
 
-_ALL_PROJECTS = dg.AssetSelection.assets("known_secrets", "retained_sessions", "memory_status")
+_ALL_PROJECTS = ("known_secrets", "retained_sessions", "memory_status")
+"""Assets without partitions, each with a job of its own."""
 
-ingest_project = dg.define_asset_job(
+
+def _job(
+    name: str, selection: dg.AssetSelection, description: str
+) -> "UnresolvedAssetJobDefinition":
+    return dg.define_asset_job(
+        name,
+        selection=selection,
+        executor_def=dg.in_process_executor,
+        description=description,
+        tags={"dagster/max_runtime": "3600"},
+    )
+
+
+ingest_project = _job(
     INGEST_JOB,
-    selection=dg.AssetSelection.all() - _ALL_PROJECTS,
-    executor_def=dg.in_process_executor,
-    description=(
-        "Transcripts of one project to searchable memory. In one process: four assets and "
-        "a check cost 3 CPU-seconds there and 16 in a process a step."
-    ),
-    tags={"dagster/max_runtime": "3600"},
+    dg.AssetSelection.all() - dg.AssetSelection.assets(*_ALL_PROJECTS),
+    "Transcripts of one project to searchable memory. In one process: four assets and "
+    "a check cost 3 CPU-seconds there and 16 in a process a step.",
 )
-
-recheck_known_secrets = dg.define_asset_job(
+recheck_known_secrets = _job(
     RECHECK_JOB,
-    selection=dg.AssetSelection.assets("known_secrets"),
-    executor_def=dg.in_process_executor,
-    description="Searches yesterday's sessions for the secrets that were found since.",
-    tags={"dagster/max_runtime": "3600"},
+    dg.AssetSelection.assets("known_secrets"),
+    "Searches yesterday's sessions for the secrets that were found since.",
 )
-
-apply_retention = dg.define_asset_job(
+apply_retention = _job(
     RETENTION_JOB,
-    selection=dg.AssetSelection.assets("retained_sessions"),
-    executor_def=dg.in_process_executor,
-    description="Cuts sessions older than MEMORY_RETENTION down to their prompts and summary.",
-    tags={"dagster/max_runtime": "3600"},
+    dg.AssetSelection.assets("retained_sessions"),
+    "Cuts sessions older than MEMORY_RETENTION down to their prompts and summary.",
 )
+report_status = _job(
+    STATUS_JOB,
+    dg.AssetSelection.assets("memory_status"),
+    "The figures of `memory status`; reads all sources again to check them.",
+)
+JOBS = (ingest_project, recheck_known_secrets, apply_retention, report_status)
 
 
 @dg.schedule(
@@ -57,19 +72,9 @@ def retention_schedule(
     return dg.RunRequest(tags={"memory/reason": f"sessions older than {days} days"})
 
 
-report_status = dg.define_asset_job(
-    STATUS_JOB,
-    selection=dg.AssetSelection.assets("memory_status"),
-    executor_def=dg.in_process_executor,
-    description="The figures of `memory status`; reads all sources again to check them.",
-    tags={"dagster/max_runtime": "3600"},
-)
-
 status_schedule = dg.ScheduleDefinition(
     name="status_schedule",
     job=report_status,
     cron_schedule="30 4 * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
 )
-
-JOBS = (ingest_project, recheck_known_secrets, apply_retention, report_status)
