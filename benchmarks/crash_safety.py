@@ -330,15 +330,15 @@ def run_rounds(world: World, rounds: int, aims: tuple[str, ...] = AIMS) -> tuple
 
 
 def _aims(rounds: int, aims: tuple[str, ...], hit: Counter[str]) -> Iterator[str]:
-    """Yield the aims in turn, then those missed too often, until each was hit as often as it
-    was aimed at; twice as many rounds at most."""
-    for number in range(rounds):
-        yield aims[number % len(aims)]
-    for _ in range(rounds):
-        missed = [aim for aim in aims if hit[aim] < rounds // len(aims)]
-        if not missed:
-            return
-        yield missed[0]
+    """Yield the aims in turn, then those missed too often in turn, until each was hit as often
+    as it was aimed at, or three times as many rounds have been run."""
+    for number in range(3 * rounds):
+        if number < rounds or aims[number % len(aims)] in _missed(rounds, aims, hit):
+            yield aims[number % len(aims)]
+
+
+def _missed(rounds: int, aims: tuple[str, ...], hit: Counter[str]) -> list[str]:
+    return [aim for aim in aims if hit[aim] < rounds // len(aims)]
 
 
 def _reference(world: World, data_dir: Path, transcripts: Path) -> Command:
@@ -370,6 +370,8 @@ def main() -> None:
     print(f"{hit.total()} kills, {bad} with a difference, {time.monotonic() - started:.0f} s")
     if bad:
         raise SystemExit(1)
+    if given.command == "ingest" and (missed := _missed(given.rounds, AIMS, hit)):
+        raise SystemExit(f"not hit often enough: {', '.join(missed)}")
     shutil.rmtree(directory)
 
 

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 import dagster as dg
 
+PARTITION_TAG = "dagster/partition"
+"""The tag of a run that says which project it is of."""
+
 projects = dg.DynamicPartitionsDefinition(name="projects")
 
 _FORBIDDEN = (",", "/", "\\", "...", "\n", "\t")

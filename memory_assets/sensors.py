@@ -8,7 +8,7 @@ import dagster as dg
 
 from memory_assets.errors import no_text_in_errors
 from memory_assets.jobs import INGEST_JOB, RECHECK_JOB, ingest_project, recheck_known_secrets
-from memory_assets.partitions import is_valid_key, new_keys, projects
+from memory_assets.partitions import PARTITION_TAG, is_valid_key, new_keys, projects
 from memory_assets.pipeline import recheck
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.on_disk import find_sources
@@ -115,9 +115,9 @@ def _busy_projects(instance: dg.DagsterInstance) -> set[str]:
     """Return the projects that have a run waiting or under way: it will see the change, or
     the next tick will."""
     return {
-        run.tags["dagster/partition"]
+        run.tags[PARTITION_TAG]
         for run in instance.get_runs(_under_way(INGEST_JOB))
-        if "dagster/partition" in run.tags
+        if PARTITION_TAG in run.tags
     }
 
 

@@ -111,7 +111,7 @@ class Settings(BaseSettings):
         description="Days after which a session keeps its prompts and summary only; `all`: never.",
     )
     runs_kept: int | None = Field(
-        3, ge=1, description="Newest runs kept of each project in Dagster's history, or `all`."
+        3, ge=1, description="Whole runs kept of each project in Dagster's history, or `all`."
     )
     sensor_runs_per_tick: int = Field(20, gt=0, description="Runs a sensor tick may request.")
     sensor_seconds_per_tick: float = Field(20.0, gt=0, description="Time a sensor tick may take.")

@@ -9,17 +9,19 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 import pytest
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
+from memory_assets.definitions import defs
 from memory_assets.entrypoints.dagster_home import open_instance
 from memory_assets.entrypoints.ingest import run_plans
 from memory_assets.jobs import INGEST_JOB
+from memory_assets.partitions import PARTITION_TAG
 from memory_assets.pipeline.plan import ProjectPlan
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings, load_settings
-from memory_assets.superseded_runs import delete_superseded, superseded_runs_sensor
+from memory_assets.superseded_runs import delete_superseded
 
-PROJECT, OTHER = "-home-mara-code-harbor-api", "-home-mara-code-harbor-web"
-PARTITION = "dagster/partition"
+PROJECT, OTHER = "-home-mara-code-harbor-api", "-Users-jonas-work-tidepool-web"
 SUCCESS, FAILURE = dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE
 NOW = datetime.now(UTC)
 
@@ -37,29 +39,38 @@ def _add(
     ended: timedelta,
     took: timedelta = timedelta(seconds=1),
     status: dg.DagsterRunStatus = SUCCESS,
-    project: str | None = PROJECT,
+    project: str = PROJECT,
     job: str = INGEST_JOB,
+    backfill: str = "",
     selection: frozenset[dg.AssetKey] | None = None,
 ) -> str:
     """Put a run on record that ended so long ago."""
-    tags = {PARTITION: project} if project else {}
+    tags = {PARTITION_TAG: project} | ({"dagster/backfill": backfill} if backfill else {})
     run = dg.DagsterRun(job, status=status, tags=tags, asset_selection=selection)
     instance.add_run(run)
+    _end_earlier(instance, run.run_id, ended, took)
+    return run.run_id
+
+
+def _end_earlier(
+    instance: dg.DagsterInstance,
+    run_id: str,
+    ended: timedelta,
+    took: timedelta = timedelta(seconds=1),
+) -> None:
+    """Have a run end so long ago."""
     ended_at = (NOW - ended).timestamp()
     path = f"{instance.root_directory}/history/runs.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             "UPDATE runs SET start_time = ?, end_time = ? WHERE run_id = ?",
-            (ended_at - took.total_seconds(), ended_at, run.run_id),
+            (ended_at - took.total_seconds(), ended_at, run_id),
         )
-    return run.run_id
 
 
-def _prune(instance: dg.DagsterInstance, run_id: str, keep: int | None = 2) -> set[str]:
-    """Delete what a run supersedes, and return what is left."""
-    run = instance.get_run_by_id(run_id)
-    assert run is not None
-    delete_superseded(instance, run, keep)
+def _prune(instance: dg.DagsterInstance, keep: int | None = 2) -> set[str]:
+    """Delete what the newest runs supersede, and return what is left."""
+    delete_superseded(instance, PROJECT, keep)
     return {run.run_id for run in instance.get_runs()}
 
 
@@ -70,27 +81,35 @@ def _minutes(number: float) -> timedelta:
 def test_the_newest_runs_of_a_project_stay(instance: dg.DagsterInstance) -> None:
     """Whatever job the older ones were of; other projects have runs of their own."""
     other = _add(instance, ended=_minutes(9), project=OTHER)
-    _add(instance, ended=_minutes(5), job="__ASSET_JOB")
-    _add(instance, ended=_minutes(4))
-    kept = {_add(instance, ended=_minutes(2)), last := _add(instance, ended=_minutes(1))}
-    assert _prune(instance, last) == {other} | kept
+    _add(instance, ended=_minutes(8), job="__ASSET_JOB")
+    _add(instance, ended=_minutes(7))
+    kept = {_add(instance, ended=_minutes(5)), _add(instance, ended=_minutes(4))}
+    assert _prune(instance) == {other} | kept
 
 
 def test_a_run_of_some_assets_supersedes_nothing(instance: dg.DagsterInstance) -> None:
     """The other assets' last materialization is in the older one."""
-    whole = [_add(instance, ended=_minutes(9)), _add(instance, ended=_minutes(8))]
-    part = [
-        _add(instance, ended=_minutes(age), selection=frozenset({dg.AssetKey("turn_chunks")}))
-        for age in (3, 2, 1)
-    ]
-    assert _prune(instance, part[-1]) == {*whole, *part}
+    whole = {_add(instance, ended=_minutes(9)), _add(instance, ended=_minutes(8))}
+    chunks = frozenset({dg.AssetKey("turn_chunks")})
+    part = {_add(instance, ended=_minutes(age), selection=chunks) for age in (4, 3, 2)}
+    assert _prune(instance) == whole | part
 
 
-def test_a_run_that_waited_and_ended_later_stays(instance: dg.DagsterInstance) -> None:
+def test_a_run_that_ended_after_a_kept_one_had_begun_stays(instance: dg.DagsterInstance) -> None:
     """It may have been the last to make something."""
-    late = _add(instance, ended=_minutes(1.5), took=_minutes(30))
-    newer = [_add(instance, ended=_minutes(age)) for age in (2, 1)]
-    assert _prune(instance, newer[-1]) == {late, *newer}
+    late = _add(instance, ended=_minutes(6), job="__ASSET_JOB")
+    kept = {
+        _add(instance, ended=_minutes(5), took=_minutes(3)),
+        _add(instance, ended=_minutes(4)),
+    }
+    assert _prune(instance) == {late} | kept
+
+
+def test_a_run_that_has_just_ended_stays_for_a_minute(instance: dg.DagsterInstance) -> None:
+    """Dagster may still write to it."""
+    fresh = {_add(instance, ended=timedelta(seconds=age)) for age in (50, 40, 30, 20)}
+    _add(instance, ended=_minutes(1.5))
+    assert _prune(instance) == fresh
 
 
 def test_failed_runs_stay_for_thirty_days_and_those_under_way_for_ever(
@@ -101,22 +120,29 @@ def test_failed_runs_stay_for_thirty_days_and_those_under_way_for_ever(
     _add(instance, ended=timedelta(days=40), status=dg.DagsterRunStatus.CANCELED)
     failed = _add(instance, ended=timedelta(days=29), status=FAILURE)
     running = _add(instance, ended=timedelta(days=50), status=dg.DagsterRunStatus.STARTED)
-    kept = [_add(instance, ended=_minutes(age)) for age in (2, 1)]
-    assert _prune(instance, kept[-1]) == {failed, running, *kept}
+    kept = {_add(instance, ended=_minutes(age)) for age in (4, 3)}
+    assert _prune(instance) == {failed, running} | kept
 
 
-def test_jobs_over_all_projects_are_counted_each_for_itself(instance: dg.DagsterInstance) -> None:
-    """They have no partition."""
-    nightly = [_add(instance, ended=_minutes(age), project=None, job="a") for age in (4, 3, 2)]
-    other = _add(instance, ended=_minutes(9), project=None, job="b")
-    assert _prune(instance, nightly[-1]) == {other, *nightly[1:]}
+@pytest.mark.parametrize("status", [BulkActionStatus.REQUESTED, BulkActionStatus.COMPLETED_SUCCESS])
+def test_runs_of_a_backfill_stay_until_it_has_ended(
+    instance: dg.DagsterInstance, status: BulkActionStatus
+) -> None:
+    """Dagster counts a run that is gone as failed."""
+    instance.add_backfill(
+        PartitionBackfill("b1", status, from_failure=False, tags={}, backfill_timestamp=0.0)
+    )
+    of_backfill = _add(instance, ended=_minutes(9), backfill="b1")
+    kept = {_add(instance, ended=_minutes(age)) for age in (4, 3)}
+    under_way = status is BulkActionStatus.REQUESTED
+    assert _prune(instance) == kept | ({of_backfill} if under_way else set())
 
 
 def test_all_keeps_all(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
     """MEMORY_RUNS_KEPT=all."""
     monkeypatch.setenv("MEMORY_RUNS_KEPT", "all")
-    runs = [_add(instance, ended=_minutes(age)) for age in (4, 3, 2, 1)]
-    assert _prune(instance, runs[-1], load_settings().runs_kept) == set(runs)
+    runs = {_add(instance, ended=_minutes(age)) for age in (6, 5, 4, 3)}
+    assert _prune(instance, load_settings().runs_kept) == runs
 
 
 def test_nothing_is_left_of_a_deleted_run_and_the_partition_is_as_it_was(
@@ -129,6 +155,7 @@ def test_nothing_is_left_of_a_deleted_run_and_the_partition_is_as_it_was(
     with open_instance(settings) as instance:
         run_plans(settings, [work])
         (first,) = instance.get_runs()
+        _end_earlier(instance, first.run_id, _minutes(2))
         run_plans(settings, [work])
         (last,) = instance.get_runs()
         assert last.run_id != first.run_id
@@ -142,22 +169,37 @@ def test_nothing_is_left_of_a_deleted_run_and_the_partition_is_as_it_was(
                 assert found == [(last.run_id,)]
 
 
-def test_runs_of_the_daemon_are_pruned_by_a_sensor(
+def test_a_locked_history_is_left_for_the_next_time(
+    instance: dg.DagsterInstance, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The run before it went well, and counts as such."""
+    runs = {_add(instance, ended=_minutes(age)) for age in (9, 4, 3)}
+    path = f"{instance.root_directory}/history/runs.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert _prune(instance) == runs
+    assert "could not delete old runs" in caplog.text
+    assert len(_prune(instance)) == 2
+
+
+def test_the_daemon_looks_at_the_projects_that_were_run_since(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
-    """It sees each run that succeeds, whoever launched it."""
-    settings = sample_settings.model_copy(update={"runs_kept": 1})
-    for age in (3, 2):
-        _add(instance, ended=_minutes(age))
-    run = instance.get_run_by_id(_add(instance, ended=_minutes(1)))
-    assert run is not None
-    event = dg.DagsterEvent("PIPELINE_SUCCESS", INGEST_JOB)
-    context = dg.build_run_status_sensor_context(
-        "superseded_runs_sensor",
-        event,
-        instance,
-        run,
-        resources={"memory": MemoryResource.of(settings)},
-    )
-    superseded_runs_sensor(context)
-    assert [kept.run_id for kept in instance.get_runs()] == [run.run_id]
+    """Whoever ran them, and all of them at first; a tick without runs costs a query."""
+    sensor = defs.resolve_sensor_def("superseded_runs_sensor")
+    memory = MemoryResource.of(sample_settings.model_copy(update={"runs_kept": 1}))
+    context = dg.build_sensor_context(instance=instance, resources={"memory": memory})
+
+    def tick() -> str:
+        answer = sensor(context)
+        assert isinstance(answer, dg.SkipReason)
+        return str(answer.skip_message)
+
+    for project in (PROJECT, OTHER):
+        for age in (9, 8, 3):
+            _add(instance, ended=_minutes(age), project=project)
+    assert tick() == "4 superseded runs deleted"
+    assert context.cursor
+    assert tick() == "0 superseded runs deleted"
+    _add(instance, ended=_minutes(2))
+    assert tick() == "1 superseded runs deleted"

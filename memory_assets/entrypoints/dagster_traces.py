@@ -18,6 +18,7 @@ import dagster as dg
 
 from memory_assets.entrypoints.dagster_home import fail_dead_runs, open_instance
 from memory_assets.errors import StoreBusy
+from memory_assets.partitions import PARTITION_TAG
 from memory_assets.partitions import projects as project_partitions
 from memory_assets.settings import Settings
 from memory_assets.stores import erasure
@@ -30,7 +31,6 @@ _UNDER_WAY = (
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 )
-_PARTITION = "dagster/partition"
 _CONFIGURATION = "dagster.yaml"
 _INDEX = "index"
 _BLANKED = ("last_materialization", "cached_status_data", "asset_details", "tags")
@@ -47,7 +47,7 @@ def require_idle(settings: Settings, projects: Iterable[str]) -> None:
     with open_instance(settings) as instance:
         fail_dead_runs(instance)
         for run in instance.get_runs(dg.RunsFilter(statuses=list(_UNDER_WAY))):
-            if run.tags.get(_PARTITION) in wanted or _PARTITION not in run.tags:
+            if run.tags.get(PARTITION_TAG) in wanted or PARTITION_TAG not in run.tags:
                 _refuse(run)
 
 
@@ -66,8 +66,6 @@ def erase_traces(settings: Settings, names: Names) -> int:
         for run_id in run_ids:
             instance.delete_run(run_id)
             instance.compute_log_manager.delete_logs(prefix=[run_id])
-            for path in (home / "history" / "runs").glob(f"{run_id}.db*"):
-                path.unlink()
         for project in names.projects:
             if instance.has_dynamic_partition(str(project_partitions.name), project):
                 instance.delete_dynamic_partition(str(project_partitions.name), project)
@@ -86,7 +84,7 @@ def erase_traces(settings: Settings, names: Names) -> int:
 
 
 def _refuse(run: dg.DagsterRun) -> None:
-    project = run.tags.get(_PARTITION, "all projects")
+    project = run.tags.get(PARTITION_TAG, "all projects")
     raise StoreBusy(
         f"run {run.run_id[:8]} of {project} is {run.status.value.lower()}. Wait until it has "
         "ended, or cancel it in `memory dev`; then try again."

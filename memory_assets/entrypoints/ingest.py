@@ -91,8 +91,8 @@ class ProjectRuns:
             raise_on_error=False,
         )
         self._memory.components().sessions.forget()
-        delete_superseded(self._instance, run.dagster_run, self._runs_kept)
         _add_run(result, work.project, run)
+        delete_superseded(self._instance, work.project, self._runs_kept)
         return _files_read(run)
 
 
@@ -154,7 +154,6 @@ def _run_over_all(settings: Settings, job: str) -> tuple[str | None, dg.ExecuteI
             tags={PROCESS_TAG: this_process()},
             raise_on_error=False,
         )
-        delete_superseded(instance, run.dagster_run, settings.runs_kept)
     failures = (_reason(event) for event in run.all_events if event.is_step_failure)
     return next(failures, None), run
 

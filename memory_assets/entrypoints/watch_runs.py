@@ -11,7 +11,7 @@ import dagster as dg
 from memory_assets.entrypoints.dagster_home import fail_dead_runs, open_instance
 from memory_assets.entrypoints.ingest import IngestResult, ProjectRuns, search_for_known_secrets
 from memory_assets.jobs import INGEST_JOB
-from memory_assets.partitions import add_keys
+from memory_assets.partitions import PARTITION_TAG, add_keys
 from memory_assets.pipeline.components import Components
 from memory_assets.pipeline.plan import ProjectPlan
 from memory_assets.resources import MemoryResource
@@ -21,7 +21,6 @@ from memory_assets.watching import Outcome
 WATCH_TAG = "memory/watch"
 _WAITS_AT_MOST = 60.0
 """A run that nobody has begun after this long (no daemon is there) counts as nobody's."""
-_PARTITION = "dagster/partition"
 _BEGUN = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)
 _WAITING = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED)
 
@@ -54,7 +53,7 @@ class WatchRuns:
 
     def _is_run_elsewhere(self, project: str) -> bool:
         wanted = dg.RunsFilter(
-            job_name=INGEST_JOB, tags={_PARTITION: project}, statuses=[*_BEGUN, *_WAITING]
+            job_name=INGEST_JOB, tags={PARTITION_TAG: project}, statuses=[*_BEGUN, *_WAITING]
         )
         return any(
             record.dagster_run.status in _BEGUN

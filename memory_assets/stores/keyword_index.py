@@ -124,26 +124,22 @@ class KeywordIndex:
                     (kind, project, session_id),
                 )
             ]
-            _drop_blocks(connection, sorted(set(there) - set(kept)))
+            self._drop(sorted(set(there) - set(kept)))
             for at in range(0, len(rows), BLOCK_ROWS):
                 place = len(kept) + at // BLOCK_ROWS
                 where = (kind, project, session_id, agent, place)
                 added = rows[at : at + BLOCK_ROWS]
                 self._postings += _add_block(connection, where, added, embedder_id)
-            if not self._together:
-                self._write_postings()
 
     @contextmanager
     def together(self) -> Iterator[None]:
         """Make what is written within a block one transaction: seen at once, or not at all."""
         with self._transaction():
-            self._together = True
+            outer, self._together = self._together, True
             try:
                 yield
-                self._write_postings()
             finally:
-                self._together = False
-                self._postings.clear()
+                self._together = outer
 
     def remove(self, sessions: Iterable[tuple[str, str]], kind: str | None = None) -> int:
         """Remove the rows of sessions (project, session id), of one kind or of all; return
@@ -159,7 +155,7 @@ class KeywordIndex:
                         (project, session_id, kind, kind),
                     )
                 ]
-                _drop_blocks(connection, [block for block, _ in found])
+                self._drop([block for block, _ in found])
                 removed += sum(rows for _, rows in found)
         return removed
 
@@ -264,6 +260,11 @@ class KeywordIndex:
         with self._lock, told(self.path):
             return self._connection.execute(sql, parameters).fetchall()
 
+    def _drop(self, blocks: Sequence[int]) -> None:
+        if blocks:
+            self._write_postings()  # theirs may be among them
+            _drop_blocks(self._connection, blocks)
+
     def _write_postings(self) -> None:
         """Write the postings of all that was added, term after term: the same pages of the
         table once a transaction."""
@@ -279,10 +280,12 @@ class KeywordIndex:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
+                self._write_postings()
                 self._connection.execute(
                     "UPDATE about SET value = value + 1 WHERE name = 'generation'"
                 )
             except BaseException:
+                self._postings.clear()
                 self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")

@@ -104,6 +104,30 @@ def test_what_is_written_together_is_seen_together_or_not_at_all(path: Path) -> 
         assert reader.sessions("sessions", "-p") == {"s1", "s2", "s5"}
 
 
+def test_what_is_written_and_replaced_together_leaves_no_term_behind(path: Path) -> None:
+    """Terms are written last, in one go: those of rows that are gone by then are not."""
+    with closing(open_for_writing(path)) as index:
+        with index.together():
+            _write(index, [_row(1)])
+            index.remove([("-p", "s1")])
+            with index.together():
+                _write(index, [_row(2)])
+            _write(index, [_row(3)])
+        assert _holders(index, "only3") == ["session::s1::turn::3"]
+        assert index.postings("only1") == index.postings("only2") == []
+
+
+def test_a_write_that_fails_leaves_nothing_for_the_next_one(path: Path) -> None:
+    """Neither its rows nor their terms, which wait until the end of the transaction."""
+    unfit = replace(_row(BLOCK_ROWS), metadata={"turn_id": object()})
+    with closing(open_for_writing(path)) as index:
+        with pytest.raises(TypeError):
+            _write(index, [*(_row(number) for number in range(BLOCK_ROWS)), unfit])
+        _write(index, [_row(200)])
+        assert _holders(index, "lighthouse") == ["session::s1::turn::200"]
+        assert index.postings("only7") == []
+
+
 def test_a_changed_row_replaces_the_old_one_and_its_terms(path: Path) -> None:
     """Nothing of it can be found any more."""
     with closing(open_for_writing(path)) as index:
