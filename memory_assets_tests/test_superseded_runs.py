@@ -23,7 +23,6 @@ from memory_assets.superseded_runs import delete_superseded
 
 PROJECT, OTHER = "-home-mara-code-harbor-api", "-Users-jonas-work-tidepool-web"
 SUCCESS, FAILURE = dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE
-NOW = datetime.now(UTC)
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def _end_earlier(
     took: timedelta = timedelta(seconds=1),
 ) -> None:
     """Have a run end so long ago."""
-    ended_at = (NOW - ended).timestamp()
+    ended_at = (datetime.now(UTC) - ended).timestamp()
     path = f"{instance.root_directory}/history/runs.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(

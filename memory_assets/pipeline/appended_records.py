@@ -90,7 +90,7 @@ def _holds(
         before.wanted == records.input_hash == audit.input_hash
         and (before.records_hash, before.audit_hash) == (records.output_hash, audit.output_hash)
         and before.kept > 0
-        and before.ruleset_version == components.redactor.ruleset_version
+        and before.ruleset_version == components.ruleset_version
         and before.root == mark(session.project_root)
         and before.copied == session.copied_hash
         and before.files.keys() <= {row.agent_id for row in session.rows}

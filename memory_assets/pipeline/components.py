@@ -15,7 +15,7 @@ from memory_assets.errors import StoreBusy
 from memory_assets.install_key import load_install_key
 from memory_assets.pipeline.proof.unpassed import RowsToCheck
 from memory_assets.pipeline.session_reading import SessionReading
-from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
+from memory_assets.redaction import RedactionSettings, Redactor, load_redactor, ruleset_version
 from memory_assets.settings import NO_EMBEDDER, Settings
 from memory_assets.stores.opened import Stores
 from memory_assets.stores.vectors import CollectionVersions
@@ -70,6 +70,16 @@ class Components(Stores):
         return load_redactor(redaction_settings(self.settings), self.install_key)
 
     @property
+    def ruleset_version(self) -> str:
+        """The version of the redactor; where none is loaded yet, none is for this."""
+        loaded: Redactor | None = vars(self).get("redactor")
+        return loaded.ruleset_version if loaded is not None else self._version_of_settings
+
+    @cached_property
+    def _version_of_settings(self) -> str:
+        return ruleset_version(redaction_settings(self.settings))
+
+    @property
     def embeds(self) -> bool:
         """Whether vectors are made: not with `MEMORY_EMBEDDER=none`."""
         return self.settings.embedder != NO_EMBEDDER
@@ -96,7 +106,7 @@ class Components(Stores):
             embedder_id=self.embedder.embedder_id,
             dimension=self.embedder.dimension,
             chunker_version=CHUNKER_VERSION,
-            ruleset_version=self.redactor.ruleset_version,
+            ruleset_version=self.ruleset_version,
         )
 
     @contextmanager

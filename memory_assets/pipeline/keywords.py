@@ -43,9 +43,9 @@ KINDS: Mapping[str, IndexedTable] = {
 """The kinds of rows in the index, and the tables that they are from."""
 _IN_PASSAGES = ("sessions", "prompts")
 """Kinds whose rows are passages of turns; of others, each row stands for itself."""
-_ROWS_A_TRANSACTION = 4_000
+_ROWS_A_TRANSACTION = 2_000
 """So many rows are written at once, of whatever kind: in a large index the postings of few
-rows are on as many pages as those of many. It keeps other writers waiting for a second."""
+rows are on as many pages as those of many. It keeps other writers waiting for half a second."""
 
 
 def stage_of(kind: str) -> str:

@@ -70,7 +70,7 @@ def transcripts_on_disk(components: Components) -> Iterator[Source]:
         agent_id = row.agent_id or None
         return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
 
-    read_before = {row.session_id for row in rows if Path(row.path).name != HISTORY_FILE}
+    read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
     told = ToldElsewhere(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
     for source in discover(components.settings.transcript_roots(), remembered):

@@ -106,7 +106,7 @@ def project_fingerprint(components: Components, project: str, sources: list[Sour
 
 def _versions(components: Components) -> tuple[str, ...]:
     return (
-        components.redactor.ruleset_version,
+        components.ruleset_version,
         CHUNKER_VERSION,
         components.embedder.embedder_id if components.embeds else NO_EMBEDDER,
         components.summarizer.summarizer_id,
@@ -130,7 +130,7 @@ def _behind(components: Components, project: str, sources: list[Source]) -> str:
 
 
 def _redaction_behind(components: Components, project: str, ledger: list[SourceRow]) -> str:
-    version = components.redactor.ruleset_version
+    version = components.ruleset_version
     state = redact.RedactionState.of(components, project, facts=False)
     due = [
         session.session_id

@@ -161,7 +161,7 @@ def redact_project(
     files are gone keeps what it has, redacted again when the rules change.
     """
     report = StageReport(STAGE, project)
-    catalog, version = components.catalog, components.redactor.ruleset_version
+    catalog, version = components.catalog, components.ruleset_version
     known, appended = KnownSoFar(catalog), 0
     with components.project_lock(project), timed(report):
         state = RedactionState.of(components, project)

@@ -84,7 +84,7 @@ def due(components: Components) -> Due:
             records = state.records.get(session.session_id)
             if records is None or session.retained is not None or not is_over(session, days):
                 continue
-            wanted = session.input_hash(components.redactor.ruleset_version)
+            wanted = session.input_hash(components.ruleset_version)
             summarised = expected_input(records.output_hash, components.summarizer.summarizer_id)
             summary = summaries.get(key)
             if (

@@ -153,7 +153,7 @@ class SessionPasses:
         traced = write_audit(audit_footer)
         state = SessionState(
             wanted=wanted,
-            ruleset_version=self.components.redactor.ruleset_version,
+            ruleset_version=self.components.ruleset_version,
             records_hash=written.output_hash,
             audit_hash=traced.output_hash,
             kept=self._kept,

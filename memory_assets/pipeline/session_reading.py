@@ -22,7 +22,7 @@ from memory_assets.stores.schemas import REDACTED_RECORDS
 
 _TOOL_OUTPUT_HEAD = 8_000
 """Characters of a tool's output that the stages look at: its first error, its commits."""
-_KEPT_BYTES = 32 << 20
+_KEPT_BYTES = 20 << 20
 """So much is kept of a project, as Arrow counts it; as Python objects it is some five times
 that. The stages go through the sessions in the same order: what came first stays."""
 

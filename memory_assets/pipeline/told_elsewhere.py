@@ -8,7 +8,6 @@ wait.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +33,7 @@ class ToldElsewhere:
         self._known: set[str] = set()
         for row in ledger:
             self._known.add(row.path)
-            if not row.agent_id and Path(row.path).name != HISTORY_FILE:
+            if not row.agent_id and row.file_name != HISTORY_FILE:
                 self._rows.setdefault((row.agent, row.project), []).append(row)
         self._unread: dict[tuple[str, str], set[str]] = {}
 

@@ -19,7 +19,7 @@ def present_versions(components: Components) -> dict[str, str]:
     return {
         "memory_assets": __version__,
         "readers": ", ".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in READER_VERSIONS),
-        "ruleset": components.redactor.ruleset_version,
+        "ruleset": components.ruleset_version,
         "chunker": CHUNKER_VERSION,
         "embedder": components.embedder.embedder_id if components.embeds else NO_EMBEDDER,
         "summarizer": components.summarizer.summarizer_id,

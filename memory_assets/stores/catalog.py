@@ -23,6 +23,7 @@ from memory_assets.stores.catalog_schema import (
     Quarantined,
     SourceRow,
 )
+from memory_assets.stores.facts import Facts, to_json
 from memory_assets.stores.reading_ledger import ReadNote, insert_source, source_row
 from memory_assets.stores.vector_ledger import VectorLedger
 
@@ -287,7 +288,7 @@ def _insert_product(connection: sqlite3.Connection, product: Product) -> None:
             product.output_hash,
             product.rows,
             product.bytes,
-            json.dumps(product.facts, sort_keys=True),
+            to_json(product.facts),
             product.made_at or now(),
             product.run_id,
         ),
@@ -302,5 +303,5 @@ def _without(row: sqlite3.Row, name: str) -> dict[str, Any]:
 
 def _product(row: sqlite3.Row) -> Product:
     values = dict(row)
-    values["facts"] = json.loads(values["facts"])
+    values["facts"] = Facts(values["facts"])
     return Product(**values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -102,6 +103,11 @@ class SourceRow:
     facts: Mapping[str, Any] = field(default_factory=dict)
     record_ids: bytes = b""
     gone_at: str | None = None
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file, without a `Path` for each of all files."""
+        return self.path.rpartition(os.sep)[2]
 
 
 SOURCE_COLUMNS = {

@@ -7,13 +7,13 @@ ids and hashes, no text.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from memory_assets.stores.catalog_schema import SOURCE_FACTS, SourceRow
+from memory_assets.stores.facts import Facts, to_json
 from memory_assets.stores.known_ledger import KnownLedger
 
 SourceKey = tuple[str, str, str, str]
@@ -130,7 +130,7 @@ def insert_source(
             source.fingerprint,
             source.reader_version,
             source.family,
-            json.dumps(source.facts, sort_keys=True),
+            to_json(source.facts),
             source.gone_at,
             1 if shared and note.kept_ids else None,
         ),
@@ -165,5 +165,5 @@ def _insert_ids(connection: sqlite3.Connection, key: SourceKey, ids: bytes, note
 def source_row(row: sqlite3.Row) -> SourceRow:
     """Return a row of `sources`."""
     values: dict[str, Any] = dict(row)
-    values["facts"] = json.loads(values["facts"])
+    values["facts"] = Facts(values["facts"])
     return SourceRow(**values)

@@ -53,7 +53,7 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
     A file that was found clean is not read again until it or the rules change.
     """
     catalog, lake = components.catalog, components.lake
-    version = components.redactor.ruleset_version
+    version = components.ruleset_version
     sessions = unpassed(catalog, lake, project, table, "clean", version)
     found: Counter[str] = Counter()
     dirty: set[str] = set()
