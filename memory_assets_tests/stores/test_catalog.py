@@ -24,6 +24,19 @@ def test_a_source_is_replaced_by_what_is_known_now(catalog: Catalog) -> None:
     assert known == replace(SOURCE, size=200, path="/moved/s.jsonl", record_ids=b"")
 
 
+def test_facts_that_were_read_are_put_back_as_they_were(catalog: Catalog) -> None:
+    """They are parsed when first asked for, and compare like what was put."""
+    given = {"b": [1, {"deep": None}], "a": "é"}
+    catalog.put_source(replace(SOURCE, facts=given))
+    catalog.put_product(replace(PRODUCT, facts=given))
+    (source,), (product,) = catalog.sources(), catalog.products(PRODUCT.stage).values()
+    catalog.put_source(source)
+    catalog.put_product(replace(product, rows=9))
+    (source,), (product,) = catalog.sources(), catalog.products(PRODUCT.stage).values()
+    assert source.facts == given == product.facts
+    assert (product.rows, len(product.facts), product.facts["b"]) == (9, 2, given["b"])
+
+
 def test_sources_come_in_a_fixed_order_and_by_project(catalog: Catalog) -> None:
     """Whatever the order they were put in; a session's main file before its subagents."""
     rows = [
