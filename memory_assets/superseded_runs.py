@@ -8,17 +8,18 @@ one holds nothing that the partition's state hangs on.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
+from bisect import bisect_right
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import dagster as dg
 from dagster._core.execution.backfill import BULK_ACTION_TERMINAL_STATUSES
 
 from memory_assets.errors import no_text_in_errors
 from memory_assets.jobs import INGEST_JOB
-from memory_assets.partitions import PARTITION_TAG
+from memory_assets.partitions import PARTITION_TAG, projects
 from memory_assets.resources import MemoryResource
 
 _BACKFILL_TAG = "dagster/backfill"
@@ -27,8 +28,7 @@ _STILL_IN_USE_SECONDS = 60.0
 _FAILED_KEPT_SECONDS = 30 * 86_400.0
 """A run that did not succeed is kept for so long, to find out why."""
 _MOST_AT_ONCE = 50
-"""A deletion takes 13 ms; an old history goes little by little."""
-_FIRST_LOOK = datetime(2000, 1, 1, tzinfo=UTC)
+"""A deletion takes 13 ms; an old history goes run by run, or tick by tick."""
 _ENDED = (
     dg.DagsterRunStatus.SUCCESS,
     dg.DagsterRunStatus.FAILURE,
@@ -43,8 +43,8 @@ def delete_superseded(instance: dg.DagsterInstance, project: str, keep: int | No
 
     Not touched are runs that are waiting or under way, that ended after the oldest of those
     kept had begun, or within the last minute; that belong to a backfill under way; and, for
-    30 days, those that failed or were cancelled. An error of Dagster's storage is logged:
-    the next run tries again.
+    30 days, those that failed or were cancelled. At most 50 go at once. An error of Dagster's
+    storage is logged: the next run, or the sensor, tries again.
     """
     if keep is None:
         return 0
@@ -62,33 +62,28 @@ def delete_superseded(instance: dg.DagsterInstance, project: str, keep: int | No
     return deleted
 
 
-@dg.sensor(minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)
+@dg.sensor(minimum_interval_seconds=600, default_status=dg.DefaultSensorStatus.RUNNING)
 @no_text_in_errors()
 def superseded_runs_sensor(
     context: dg.SensorEvaluationContext, memory: MemoryResource
 ) -> dg.SkipReason:
-    """Keep the newest MEMORY_RUNS_KEPT runs of each project, as `memory ingest` does.
+    """Keep the newest MEMORY_RUNS_KEPT runs of each project, whoever launched them.
 
-    It requests no runs. Its cursor is the time of the last look; a tick that ran out of
-    time looks again.
+    It requests no runs. A tick looks at every project; one that ran out of time goes on
+    behind the last one looked at, which its cursor names.
     """
     settings = memory.settings()
     deadline = time.monotonic() + settings.sensor_seconds_per_tick
-    last = datetime.fromisoformat(context.cursor) if context.cursor else _FIRST_LOOK
-    # What was too fresh at the last look is old enough now.
-    since = datetime.fromtimestamp(max(last.timestamp() - 2 * _STILL_IN_USE_SECONDS, 0), UTC)
-    now = datetime.now(UTC)
-    succeeded = dg.RunsFilter(
-        job_name=INGEST_JOB, statuses=[dg.DagsterRunStatus.SUCCESS], updated_after=since
-    )
-    runs = context.instance.get_runs(succeeded) if settings.runs_kept is not None else []
+    after = json.loads(context.cursor or "{}").get("after", "")
+    names = sorted(context.instance.get_dynamic_partitions(str(projects.name)))
+    start = bisect_right(names, after)
     deleted = 0
-    for project in sorted({run.tags[PARTITION_TAG] for run in runs if PARTITION_TAG in run.tags}):
+    for project in (*names[start:], *names[:start]):
         deleted += delete_superseded(context.instance, project, settings.runs_kept)
+        after = project
         if time.monotonic() > deadline:
             break
-    else:
-        context.update_cursor(now.isoformat())
+    context.update_cursor(json.dumps({"after": after}))
     return dg.SkipReason(f"{deleted} superseded runs deleted")
 
 

@@ -15,7 +15,7 @@ from memory_assets.definitions import defs
 from memory_assets.entrypoints.dagster_home import open_instance
 from memory_assets.entrypoints.ingest import run_plans
 from memory_assets.jobs import INGEST_JOB
-from memory_assets.partitions import PARTITION_TAG
+from memory_assets.partitions import PARTITION_TAG, add_keys
 from memory_assets.pipeline.plan import ProjectPlan
 from memory_assets.resources import MemoryResource
 from memory_assets.settings import Settings, load_settings
@@ -181,24 +181,31 @@ def test_a_locked_history_is_left_for_the_next_time(
     assert len(_prune(instance)) == 2
 
 
-def test_the_daemon_looks_at_the_projects_that_were_run_since(
+def test_the_daemon_looks_at_every_project_and_goes_on_where_it_stopped(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
-    """Whoever ran them, and all of them at first; a tick without runs costs a query."""
+    """Whoever ran them. A tick takes no longer than the settings say, and old histories are
+    cut down little by little."""
     sensor = defs.resolve_sensor_def("superseded_runs_sensor")
-    memory = MemoryResource.of(sample_settings.model_copy(update={"runs_kept": 1}))
-    context = dg.build_sensor_context(instance=instance, resources={"memory": memory})
+    hurried = {"runs_kept": 1, "sensor_seconds_per_tick": 1e-9}
+    cursor = None
 
-    def tick() -> str:
+    def tick(**changed: object) -> str:
+        nonlocal cursor
+        settings = sample_settings.model_copy(update=hurried | changed)
+        resources = {"memory": MemoryResource.of(settings)}
+        context = dg.build_sensor_context(instance=instance, resources=resources, cursor=cursor)
         answer = sensor(context)
         assert isinstance(answer, dg.SkipReason)
-        return str(answer.skip_message)
+        cursor = context.cursor
+        return str(answer.skip_message).partition(" ")[0]
 
-    for project in (PROJECT, OTHER):
-        for age in (9, 8, 3):
+    add_keys(instance, [PROJECT, OTHER])
+    for project, older in ((PROJECT, 2), (OTHER, 3)):
+        for age in range(3, 4 + older):
             _add(instance, ended=_minutes(age), project=project)
-    assert tick() == "4 superseded runs deleted"
-    assert context.cursor
-    assert tick() == "0 superseded runs deleted"
-    _add(instance, ended=_minutes(2))
-    assert tick() == "1 superseded runs deleted"
+    assert [tick() for _ in range(4)] == ["3", "2", "0", "0"]
+    for age in range(60):
+        _add(instance, ended=_minutes(100 + age), project=OTHER)
+    assert tick(runs_kept=None, sensor_seconds_per_tick=20) == "0"
+    assert [tick(sensor_seconds_per_tick=20) for _ in range(3)] == ["50", "10", "0"]

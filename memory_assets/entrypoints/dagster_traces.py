@@ -66,6 +66,8 @@ def erase_traces(settings: Settings, names: Names) -> int:
         for run_id in run_ids:
             instance.delete_run(run_id)
             instance.compute_log_manager.delete_logs(prefix=[run_id])
+            for path in (home / "history" / "runs").glob(f"{run_id}.db*"):
+                path.unlink(missing_ok=True)  # Dagster's own event log would leave it
         for project in names.projects:
             if instance.has_dynamic_partition(str(project_partitions.name), project):
                 instance.delete_dynamic_partition(str(project_partitions.name), project)
