@@ -43,6 +43,8 @@ CREATE TABLE IF NOT EXISTS records (
     family BLOB NOT NULL, id BLOB NOT NULL, PRIMARY KEY (family, id)
 ) WITHOUT ROWID;
 """
+_HAS_SESSIONS = "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"
+_UNFINISHED = "SELECT 1 FROM sessions WHERE state != 'done' LIMIT 1"
 
 
 @dataclass(frozen=True)
@@ -177,17 +179,15 @@ class Tombstones:
 
 def unfinished(path: Path) -> bool:
     """Whether the tombstones at `path` speak of a forgetting that was interrupted; needs
-    no key. False where there is no such file."""
+    no key. False where there is no such file, or none that anything was noted in: one that
+    was killed while it was made."""
     if not path.exists():
         return False
     try:
         with closing(sqlite3.connect(path, timeout=30.0)) as connection:
-            return (
-                connection.execute(
-                    "SELECT 1 FROM sessions WHERE state != 'done' LIMIT 1"
-                ).fetchone()
-                is not None
-            )
+            if not connection.execute(_HAS_SESSIONS).fetchone():
+                return False
+            return connection.execute(_UNFINISHED).fetchone() is not None
     except sqlite3.Error as error:
         raise StoreError(f"cannot use {path}: {type(error).__name__}. Restore it.") from error
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from memory_assets.errors import StoreError
+from memory_assets.stores import tombstones as tombstones_module
 from memory_assets.stores.tombstones import Tombstones, is_unique, unfinished
 
 KEY = bytes(range(32))
@@ -66,6 +69,21 @@ def test_a_forgetting_is_unfinished_until_it_is_done(tombstones: Tombstones) -> 
     tombstones.advance("erased", "done")
     assert not tombstones.unfinished()
     assert ("p", UUID) in tombstones.forgotten()
+
+
+@pytest.mark.parametrize("statements", [0, 1, 2, 3])
+def test_a_file_whose_making_was_interrupted_says_nothing_yet(
+    tombstones: Tombstones, statements: int
+) -> None:
+    """`kill -9` between its tables: the next forgetting makes the others, nobody is refused."""
+    tombstones.path.touch()
+    with closing(sqlite3.connect(tombstones.path)) as connection:
+        for statement in tombstones_module._SCHEMA.split(";")[:statements]:
+            connection.execute(statement)
+    assert not unfinished(tombstones.path)
+    assert not tombstones.forgotten()
+    tombstones.begin([("p", UUID)])
+    assert unfinished(tombstones.path)
 
 
 def test_no_name_is_in_the_file(tombstones: Tombstones) -> None:
