@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 from dagster._core.execution.backfill import BULK_ACTION_TERMINAL_STATUSES
+from sqlalchemy.exc import SQLAlchemyError
 
 from memory_assets.errors import no_text_in_errors
 from memory_assets.jobs import INGEST_JOB
@@ -57,7 +58,7 @@ def delete_superseded(instance: dg.DagsterInstance, project: str, keep: int | No
             deleted += 1
             if deleted == _MOST_AT_ONCE:
                 break
-    except Exception as error:  # noqa: BLE001 - what the run made is good all the same
+    except (SQLAlchemyError, OSError) as error:  # what the run made is good all the same
         _log.warning("could not delete old runs from Dagster's history: %s", type(error).__name__)
     return deleted
 

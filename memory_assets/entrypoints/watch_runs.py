@@ -19,6 +19,7 @@ from memory_assets.settings import Settings
 from memory_assets.watching import Outcome
 
 WATCH_TAG = "memory/watch"
+"""Tells the watcher's runs from others on Dagster's page."""
 _WAITS_AT_MOST = 60.0
 """A run that nobody has begun after this long (no daemon is there) counts as nobody's."""
 _BEGUN = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)
