@@ -7,6 +7,7 @@
     ├── RedactionUnavailable    the redactor cannot load or fails its self-test
     ├── RedactionFailed         the redactor raised on a record: quarantine the session
     ├── EmbedderUnavailable     model weights are missing or not the expected ones
+    ├── OutOfMemory             the machine has too little memory for one part of the work
     ├── StoreError              the lake, the catalogue or Chroma cannot be used
     │   ├── DamagedFile         one file of the lake cannot be read; names it
     │   ├── StoreDamaged        its files were found damaged and set aside; says what to run
@@ -21,9 +22,12 @@ Messages never contain transcript text: ids, paths of files, counts and names on
 
 from __future__ import annotations
 
+import errno
+import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 _HERE = Path(__file__)
@@ -58,6 +62,10 @@ class EmbedderUnavailable(MemoryAssetsError):
     """The embedding model is missing or is not the one expected."""
 
 
+class OutOfMemory(MemoryAssetsError):
+    """The machine has too little memory for one part of the work; says which part."""
+
+
 class StoreError(MemoryAssetsError):
     """A store cannot be used."""
 
@@ -90,6 +98,109 @@ class UnexpectedFailure(MemoryAssetsError):
     """An error that we did not raise, reduced to its type and the place in our code."""
 
 
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A failure of the environment in a user's words, and what the user can do about it."""
+
+    reason: str
+    remedy: str
+
+
+_MORE_MEMORY = Cause(
+    "not enough memory", "close other programs, or raise the memory limit of this process"
+)
+_MORE_FILES = "close other programs, or raise the limit (`ulimit -n 4096`)"
+_MORE_SPACE = "free space on the disk"
+_NETWORK = "look whether the network disk is connected"
+_CAUSES = {
+    errno.EACCES: Cause(
+        "permission denied",
+        "give the user who runs `memory` the right to read it (`chmod u+r` for a file, `u+rx` for "
+        "a directory)",
+    ),
+    errno.EPERM: Cause("operation not permitted", "look at its owner, permissions and attributes"),
+    errno.EMFILE: Cause("too many open files", _MORE_FILES),
+    errno.ENFILE: Cause("too many open files in the whole system", _MORE_FILES),
+    errno.ENOMEM: _MORE_MEMORY,
+    errno.EAGAIN: Cause("a resource is busy", "stop other programs, or raise the limit (`ulimit`)"),
+    errno.EBUSY: Cause("the file is busy", "stop the program that uses it"),
+    errno.ENOSPC: Cause("no space left on the disk", _MORE_SPACE),
+    errno.EDQUOT: Cause("the disk quota is used up", _MORE_SPACE),
+    errno.EROFS: Cause("the disk is read-only", "mount it for writing"),
+    errno.EIO: Cause("input/output error", "look after the disk: the system's log has details"),
+    errno.ENOENT: Cause("no such file or directory", "nothing, if its agent deleted it"),
+    errno.EISDIR: Cause("it is a directory", "move the directory away"),
+    errno.ENAMETOOLONG: Cause("its name is too long", "rename it"),
+    errno.ELOOP: Cause("its symbolic links form a loop", "remove the link"),
+    errno.ESTALE: Cause("stale file handle", _NETWORK),
+    errno.ETIMEDOUT: Cause("the disk does not answer", _NETWORK),
+    errno.ENOTCONN: Cause("the disk is not connected", _NETWORK),
+}
+"""Failures that have nothing to do with what a file holds, by number of the system's error."""
+
+_OUT_OF_MEMORY = (
+    "can't start new thread",
+    "Failed to launch worker thread",
+    "bad_alloc",
+    "bad allocation",
+    "failed to map segment",
+    "allocate memory",
+)
+"""How Python, C++ libraries and the loader of shared objects report that memory, also that for
+the stack of a thread, ran out."""
+_LIBRARIES = ("onnxruntime", "pyarrow")
+"""Libraries that report it by exceptions of their own, whose messages quote no transcript."""
+
+
+def environment(error: BaseException | None) -> Cause | None:
+    """Return the cause of an error if it, or the error it was raised from, is a failure of the
+    environment (permissions, limits, memory, disk); None for any other. No message of an error
+    is returned: it may quote a transcript."""
+    while error is not None:
+        if isinstance(error, OSError):
+            return _of_system(error.errno)
+        if is_out_of_memory(error):
+            return _MORE_MEMORY
+        error = error.__cause__
+    return None
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error of Python or of a C++ library means that memory ran out."""
+    if isinstance(error, MemoryError | OutOfMemory):
+        return True
+    of_library = type(error).__module__.startswith(_LIBRARIES)
+    if not (of_library or isinstance(error, RuntimeError | ImportError)):
+        return False
+    return any(phrase in str(error) for phrase in _OUT_OF_MEMORY)
+
+
+def _of_system(number: int | None) -> Cause:
+    known = _CAUSES.get(number or errno.EIO)
+    return known or Cause(os.strerror(number or errno.EIO).lower(), "see the system's log")
+
+
+def unreadable(path: str | os.PathLike[str], error: OSError) -> TranscriptError:
+    """Return the error for a transcript that cannot be read: its path and the cause. To be
+    raised from `error`, which `environment` finds by that."""
+    return TranscriptError(f"{printable(path)}: cannot be read: {_of_system(error.errno).reason}")
+
+
+def printable(name: str | os.PathLike[str]) -> str:
+    """Return a path or name that can be printed and encoded: bytes that are not UTF-8, control
+    characters and invisible ones stand as backslash escapes."""
+    text = os.fspath(name)
+    try:
+        text = os.fsencode(text).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # a surrogate that stands for no byte
+        text = text.encode("utf-8", "backslashreplace").decode()
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+
+
 @contextmanager
 def no_text_in_errors() -> Iterator[None]:
     """Let no error leave this block, or the function it decorates, with text of a record.
@@ -118,12 +229,18 @@ def unexpected(error: Exception) -> UnexpectedFailure:
     if ours:
         path, line = ours[-1]
         where = f" in {path.relative_to(_PACKAGE)}, line {line}"
+    cause = environment(error)
+    if cause is not None:
+        return UnexpectedFailure(f"{cause.reason}{where}: {cause.remedy}")
     return UnexpectedFailure(
         f"{type(error).__name__}{where} (its message is not shown: it may quote a transcript)"
     )
 
 
 def safe_reason(error: Exception) -> str:
-    """Return what may be told of an error: our own message, or the bare type of an error
-    that we did not raise, because its message may quote a transcript."""
-    return str(error) if isinstance(error, MemoryAssetsError) else type(error).__name__
+    """Return what may be told of an error: our own message, the cause of a failure of the
+    environment, or the bare type of any other error, whose message may quote a transcript."""
+    if isinstance(error, MemoryAssetsError):
+        return str(error)
+    cause = environment(error)
+    return cause.reason if cause is not None else type(error).__name__

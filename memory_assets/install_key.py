@@ -1,7 +1,8 @@
 """The installation's secret key: 32 random bytes, mode 0600, outside the data directory.
 
-Hashes that could confirm a guess about a transcript (fingerprints of files) are keyed
-with it, so that the data directory alone reveals nothing.
+Hashes that could confirm a guess about a transcript (ids of records that have none of their
+own, fingerprints of files) are keyed with it, so that the data directory alone reveals
+nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import tempfile
 from pathlib import Path
 
 from memory_assets.errors import StoreError
+from memory_assets.paths import user_cache_dir, user_config_dir
+
+__all__ = ["KEY_FILE", "load_install_key", "user_cache_dir", "user_config_dir"]
 
 KEY_FILE = "install.key"
 _KEY_BYTES = 32
@@ -53,15 +57,3 @@ def _create(path: Path) -> None:
             os.link(staging, path)
     finally:
         Path(staging).unlink()
-
-
-def user_config_dir() -> Path:
-    """Return the directory of what belongs to the user and not to a data directory."""
-    base = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "memory_assets"
-
-
-def user_cache_dir() -> Path:
-    """Return the directory of what can be made again at any time."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "memory_assets"

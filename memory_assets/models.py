@@ -10,9 +10,9 @@ a *chunk* is one passage of one turn, the unit that is embedded and found.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,8 @@ class Record:
     compact-summary, pr-link, interrupt, queued, ...).
     A tool_result carries the `tool_name`, `paths` and `command` of its tool_use.
     `spawned_agent_id` is set on the tool_result of a call that started a subagent.
+    `content` is the parsed object, or the part of it that has the texts: what copies share.
+    Ids that a reader derived from text (`record_identity.py`) are keyed by redaction.
     """
 
     agent: str
@@ -71,6 +73,7 @@ class Record:
     is_sidechain: bool = False
     message_id: str = ""
     spawned_agent_id: str = ""
+    content: Any = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

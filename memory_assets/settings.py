@@ -1,8 +1,9 @@
-"""Every option of the project, read once by the composition roots (`definitions.py`
-and `entrypoints/`), never by domain code.
+"""Every option of the project, read once by the composition roots (`dagster/definitions.py`
+and `cli/`), never by domain code.
 
 Values come from, in this order: explicit arguments, `MEMORY_*` environment variables,
-`memory.toml` beside the project, the defaults below.
+`memory.toml` (in a checkout beside the project, else in the user's configuration
+directory), the defaults below.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from pydantic_settings import (
 )
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.places import (
+from memory_assets.paths import (
+    DATA_DIR,
     KNOWN_AGENTS,
     NO_EMBEDDER,
-    PROJECT_ROOT,
     SAMPLE_DIR,
+    SETTINGS_FILE,
     sample_roots,
     transcript_roots,
 )
@@ -33,7 +35,6 @@ from memory_assets.places import (
 __all__ = [
     "KNOWN_AGENTS",
     "NO_EMBEDDER",
-    "PROJECT_ROOT",
     "SAMPLE_DIR",
     "Settings",
     "load_settings",
@@ -48,13 +49,13 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="MEMORY_",
         env_ignore_empty=True,
-        toml_file=PROJECT_ROOT / "memory.toml",
+        toml_file=SETTINGS_FILE,
         extra="ignore",
         frozen=True,
     )
 
     data_dir: Path = Field(
-        PROJECT_ROOT / "data", description="Where the lake, Chroma, the catalogue and Dagster live."
+        DATA_DIR, description="Where the lake, Chroma, the catalogue and Dagster live."
     )
     projects_dir: Path | None = Field(None, description="Claude Code's projects directory.")
     codex_dir: Path | None = Field(None, description="Codex's home directory.")

@@ -12,10 +12,10 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings as hypothesis_settings
 
-from memory_assets.pipeline.proof.independent_scan import load_independent_scanner
+from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
 from memory_assets.redaction import Redactor, load_redactor
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores import chroma_server
+from memory_assets.stores.chroma import server as chroma_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -36,7 +36,7 @@ def _place(item: pytest.Item) -> int:
     folder = item.path.parent.name
     if folder in ("reliability", "pipeline", "recall"):
         return 2
-    if folder == "memory_assets_tests":
+    if folder in ("dagster", "cli", "memory_assets_tests"):
         return 0 if item.path.name == "test_live_dagster.py" else 1
     return 3
 

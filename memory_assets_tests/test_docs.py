@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from memory_assets.definitions import ASSETS
-from memory_assets.entrypoints.cli import app
+from memory_assets.cli.cli import app
+from memory_assets.dagster.definitions import ASSETS
 from memory_assets.settings import Settings
+from memory_assets.stores.lake.schemas import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
@@ -46,6 +47,14 @@ def test_every_asset_is_in_the_architecture() -> None:
     assert [
         asset.key.to_user_string() for asset in ASSETS if asset.key.to_user_string() not in text
     ] == []
+
+
+def test_every_column_of_every_table_is_in_the_contracts() -> None:
+    """docs/contracts.md lists each table with its columns, in order, and no others."""
+    text = (ROOT / "docs" / "contracts.md").read_text()
+    for table in TABLES.values():
+        section = text.split(f"### {table.name}\n")[1].split("\n#")[0]
+        assert re.findall(r"^\| `(\w+)` \|", section, re.M) == table.schema.names
 
 
 def test_files_that_the_documents_name_exist() -> None:

@@ -19,31 +19,29 @@ import dagster as dg
 import pyarrow.parquet as pq
 import pytest
 
-from memory_assets.checks import expectations, verdicts
-from memory_assets.definitions import build_defs
+from memory_assets.cli import cli, exit_codes
+from memory_assets.cli.dagster_home import open_instance
+from memory_assets.dagster.checks import expectations, verdicts
+from memory_assets.dagster.definitions import build_defs
+from memory_assets.dagster.jobs import INGEST_JOB
+from memory_assets.dagster.partitions import add_keys
 from memory_assets.embedding.minilm import MiniLM
-from memory_assets.entrypoints import cli, exit_codes
-from memory_assets.entrypoints.dagster_home import open_instance
 from memory_assets.errors import StoreError, UnexpectedFailure, no_text_in_errors
-from memory_assets.jobs import INGEST_JOB
-from memory_assets.partitions import add_keys
-from memory_assets.pipeline import (
-    chunk,
-    on_disk,
-    reading,
-    session_passes,
-    session_reading,
-)
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.proof.deep_scan import deep_scan
-from memory_assets.pipeline.proof.deep_scan_forms import ValueSearch
+from memory_assets.pipeline.checks.deep_scan import deep_scan
+from memory_assets.pipeline.checks.deep_scan_forms import ValueSearch
+from memory_assets.pipeline.redact import session_redaction as session_passes
+from memory_assets.pipeline.scan import on_disk, reading
+from memory_assets.pipeline.stage import session_cache as session_reading
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import SessionRedactor
-from memory_assets.redaction.known import KnownValues
-from memory_assets.resources import MemoryResource
+from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores import chroma_server, lake, vectors
-from memory_assets.stores.catalog import Catalog
-from memory_assets.stores.schemas import TURN_CHUNKS
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.chroma import collections as vectors
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.lake import lake
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
 
 SECRET = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
 SENTENCE = "quixotic marmalade under seven lighthouses"
@@ -99,7 +97,7 @@ class Workshop:
 
     def materialize(self, assets: Sequence[str]) -> dg.ExecuteInProcessResult:
         """Run some assets and their checks on a real instance, telling all to stderr."""
-        defs = build_defs({"memory": MemoryResource.of(self.settings)})
+        defs = build_defs(self.settings)
         with open_instance(self.settings) as instance:
             add_keys(instance, [PROJECT])
             return defs.resolve_job_def(INGEST_JOB).execute_in_process(
@@ -166,7 +164,7 @@ def _write_fails_for(*tables: str) -> Callable[..., object]:
 Patch = tuple[Any, str, Callable[..., object]]
 RECORDS = ("raw_sessions", "redacted_records")
 DERIVED = (*RECORDS, "turn_chunks", "user_prompts", "session_summaries")
-VECTORS = (*RECORDS, "user_prompts", "prompt_collection")
+VECTORS = (*RECORDS, "user_prompts", "prompt_embeddings", "prompt_collection")
 FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
     "reading facts": (RECORDS[:1], ((reading, "read_session", loud),)),
     "reading records": (RECORDS, ((session_passes, "read_session", loud),)),
@@ -301,7 +299,7 @@ def test_an_error_keeps_its_type_and_place() -> None:
     """What is left of a foreign error is enough to find it: type, module and line."""
     with pytest.raises(UnexpectedFailure) as told, no_text_in_errors():
         list(session_reading.turns_of(None, []))  # type: ignore[arg-type]
-    assert "AttributeError in pipeline/session_reading.py, line " in str(told.value)
+    assert "AttributeError in pipeline/stage/session_cache.py, line " in str(told.value)
     assert told.value.__cause__ is None and told.value.__traceback__ is not None
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError
+from memory_assets.paths import DATA_DIR
 from memory_assets.settings import (
     KNOWN_AGENTS,
-    PROJECT_ROOT,
     SAMPLE_DIR,
     Settings,
     load_settings,
@@ -49,7 +49,7 @@ def home(tmp_path: Path) -> Callable[..., Path]:
 def test_without_any_setting_everything_is_local() -> None:
     """The data beside the project, our own Chroma server, the local model."""
     settings = load_settings()
-    assert settings.data_dir == PROJECT_ROOT / "data"
+    assert settings.data_dir == DATA_DIR
     assert settings.chroma_url is None
     assert settings.embedder == "all-MiniLM-L6-v2"
     assert settings.summarizer == "extractive"
@@ -84,7 +84,7 @@ def test_an_empty_variable_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatc
     """Above all, an empty directory does not mean the current one."""
     for name in ("PROJECTS_DIR", "DATA_DIR", "CHROMA_URL", "AGENTS", "MAX_FILE_BYTES"):
         monkeypatch.setenv(f"MEMORY_{name}", "")
-    assert load_settings() == load_settings(data_dir=PROJECT_ROOT / "data")
+    assert load_settings() == load_settings(data_dir=DATA_DIR)
     assert load_settings().projects_dir is None
 
 

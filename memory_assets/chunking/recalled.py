@@ -14,8 +14,10 @@ from dataclasses import replace
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, join
 
-FRAME_OPENING = "<recalled-memory v1>"
-FRAME_CLOSING = "</recalled-memory>"
+FRAME_OPENING = "<recalled-memory v1"
+FRAME_CLOSING = "</recalled-memory"
+"""How the marks around an answer begin; in each answer a random number follows, the same
+in both (none in answers of version 0.1)."""
 SERVER_NAMES = ("memory", "memory-assets", "memory_assets")
 RECALLING_TOOLS = ("recall", "timeline", "get", "cross_query", "summarize_session", "status")
 RECALLING_COMMANDS = ("search", "show", "timeline", "summarize", "blame", "context", "audit")
@@ -24,7 +26,10 @@ _FRAME_WITHIN = 400
 """Characters at the head of an output that the frame's opening stands in: a file that
 merely mentions it, further down, is somebody's work."""
 
-_FRAME = re.compile(rf"{re.escape(FRAME_OPENING)}.*?{re.escape(FRAME_CLOSING)}[ \t]*\n?", re.DOTALL)
+_OPENING = re.compile(rf"{re.escape(FRAME_OPENING)}(?: (?P<nonce>[0-9a-f]{{16}}))?>")
+_FRAME = re.compile(
+    rf"{_OPENING.pattern}.*?{re.escape(FRAME_CLOSING)}(?(nonce) (?P=nonce))>[ \t]*\n?", re.DOTALL
+)
 _TOOL = re.compile(
     rf"(?:mcp__)?(?:{'|'.join(SERVER_NAMES)})(?:__|[./])(?:{'|'.join(RECALLING_TOOLS)})"
 )
@@ -49,7 +54,7 @@ def is_recalled(record: RedactedRecord) -> bool:
     """Whether a record is what this memory answered."""
     if record.kind != "tool_result":
         return False
-    return FRAME_OPENING in record.text[:_FRAME_WITHIN] or asks_memory(record)
+    return _OPENING.search(record.text[:_FRAME_WITHIN]) is not None or asks_memory(record)
 
 
 def as_said(records: Iterable[RedactedRecord]) -> Iterator[RedactedRecord]:

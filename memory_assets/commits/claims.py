@@ -8,7 +8,7 @@ from datetime import datetime
 from memory_assets.commits.evidence import Evidence
 from memory_assets.commits.repository import RepositoryCommit
 from memory_assets.redacted_text import RedactedText
-from memory_assets.sessions.phrases import EMPTY
+from memory_assets.session_analysis.phrases import EMPTY
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_assets.commits.evidence import CLOCK
 from memory_assets.commits.repository import Repository, RepositoryCommit
 from memory_assets.commits.work import SessionWork, Written, telling_line
-from memory_assets.sessions.phrases import relative
+from memory_assets.session_analysis.phrases import relative
 
 _FEWEST = 2
 """Lines that tell one piece of code from another: fewer in a commit prove nothing."""

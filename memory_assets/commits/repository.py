@@ -84,9 +84,9 @@ class Repository:
     def at(cls, path: Path) -> Repository | None:
         """Return the repository that `path` (a directory, or a file's) lies in, or None where
         there is none, or git is missing or does not trust its owner."""
-        directory = path if path.is_dir() else path.parent
+        directory = path if os.path.isdir(path) else path.parent  # noqa: PTH112
         try:
-            if not directory.is_dir():
+            if not os.path.isdir(directory):  # noqa: PTH112 - no error where it is not allowed
                 return None
             top = _git(directory, ["rev-parse", "--show-toplevel"])
         except (GitFailed, OSError):

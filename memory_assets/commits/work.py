@@ -9,12 +9,12 @@ from datetime import datetime
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText
-from memory_assets.sessions import SessionTurns
-from memory_assets.sessions.calls import Calls
-from memory_assets.sessions.commits import MadeCommit, made_in, makes_commits, printed_in
-from memory_assets.sessions.files import failed_calls, patched_paths, tool_kind
-from memory_assets.sessions.phrases import EMPTY, distinct
-from memory_assets.sessions.shell import segments
+from memory_assets.session_analysis import SessionTurns
+from memory_assets.session_analysis.calls import Calls
+from memory_assets.session_analysis.commits import MadeCommit, made_in, makes_commits, printed_in
+from memory_assets.session_analysis.files import failed_calls, patched_paths, tool_kind
+from memory_assets.session_analysis.phrases import EMPTY, distinct
+from memory_assets.session_analysis.shell import segments
 
 _PULL_REQUEST = re.compile(r"https://[\w.-]+/[\w.-]+/[\w.-]+/pull/\d+")
 _MERGED = re.compile(r"(?:Merged|Squashed and merged|Rebased and merged) pull request (\S*#\d+)")

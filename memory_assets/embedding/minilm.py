@@ -16,7 +16,7 @@ from memory_assets.embedding.base import Embedder
 from memory_assets.embedding.lean_graph import lean
 from memory_assets.embedding.weights import MINILM_INT8_WEIGHTS, read_packaged
 from memory_assets.embedding.word_pieces import WordPieces, load_word_pieces
-from memory_assets.errors import EmbedderUnavailable
+from memory_assets.errors import EmbedderUnavailable, OutOfMemory, is_out_of_memory
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 MAX_THREADS = 4  # leaves a larger machine to its user
@@ -60,9 +60,21 @@ class MiniLM:
 
         A row depends on its text alone, bit for bit. Beyond 256 word pieces a text is
         cut off, as sentence-transformers does; an empty text has a vector like any other.
+
+        Raises:
+            OutOfMemory: the machine has too little memory for the model.
+            EmbedderUnavailable: the model cannot be started.
         """
         if isinstance(texts, str):
             raise TypeError("embed takes a sequence of texts, not one text")
+        try:
+            return self._embed(texts)
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise OutOfMemory("not enough memory for the embedding model") from error
+            raise
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         if len(texts):
             vectors[0] = self._embed_one(texts[0])  # starts the session in this thread
@@ -121,6 +133,8 @@ def _start_session(weights: bytes) -> InferenceSession:
     try:
         onnxruntime = importlib.import_module("onnxruntime")  # 0.1 s, so not at import
     except ImportError as error:
+        if is_out_of_memory(error):
+            raise
         raise EmbedderUnavailable(
             "onnxruntime cannot be imported: pip install onnxruntime"
         ) from error
@@ -128,9 +142,17 @@ def _start_session(weights: bytes) -> InferenceSession:
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    session: InferenceSession = onnxruntime.InferenceSession(
-        lean(weights), options, providers=["CPUExecutionProvider"]
-    )
+    try:
+        session: InferenceSession = onnxruntime.InferenceSession(
+            lean(weights), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        raise EmbedderUnavailable(
+            f"the embedding model does not start ({type(error).__name__}): "
+            "pip install --force-reinstall onnxruntime"
+        ) from error
     return session
 
 

@@ -10,14 +10,21 @@ from memory_assets.observations.moments import Moment
 from memory_assets.observations.types import Type, type_asked_for, type_of_work
 from memory_assets.observations.wording import CONCEPTS, asked, asked_in
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.sessions import SessionTurns
-from memory_assets.sessions.calls import Calls
-from memory_assets.sessions.commits import MadeCommit, made_in
-from memory_assets.sessions.done import done_score
-from memory_assets.sessions.files import tool_kind, touched_in
-from memory_assets.sessions.phrases import EMPTY, base_name, closed, distinct, listing, squeeze
-from memory_assets.sessions.sentences import sentences
-from memory_assets.sessions.statements import Said, all_said
+from memory_assets.session_analysis import SessionTurns
+from memory_assets.session_analysis.calls import Calls
+from memory_assets.session_analysis.commits import MadeCommit, made_in
+from memory_assets.session_analysis.done import done_score
+from memory_assets.session_analysis.files import tool_kind, touched_in
+from memory_assets.session_analysis.phrases import (
+    EMPTY,
+    base_name,
+    closed,
+    distinct,
+    listing,
+    squeeze,
+)
+from memory_assets.session_analysis.sentences import sentences
+from memory_assets.session_analysis.statements import Said, all_said
 
 _BODY = re.compile(
     r"\n\s*\n(?P<body>\S.*?)"

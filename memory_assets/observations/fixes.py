@@ -10,11 +10,11 @@ from memory_assets.observations.moments import Moment
 from memory_assets.observations.types import Type, only_tests
 from memory_assets.observations.wording import CONCEPTS, quoted
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.sessions.commands import LOOKING_GIT, shown
-from memory_assets.sessions.failures import Run
-from memory_assets.sessions.files import touched_in
-from memory_assets.sessions.phrases import base_name, distinct, listing, shorten
-from memory_assets.sessions.shell import Segment, meaningful, names, segments
+from memory_assets.session_analysis.commands import LOOKING_GIT, shown
+from memory_assets.session_analysis.failures import Run
+from memory_assets.session_analysis.files import touched_in
+from memory_assets.session_analysis.phrases import base_name, distinct, listing, shorten
+from memory_assets.session_analysis.shell import Segment, meaningful, names, segments
 
 _THAT_HELP = names(
     "npm pnpm yarn bun pip pip3 uv poetry apt apt-get brew docker docker-compose git chmod mkdir "

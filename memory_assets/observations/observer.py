@@ -13,10 +13,10 @@ from memory_assets.observations.moments import Moment
 from memory_assets.observations.statements import causes_said, decisions, discoveries
 from memory_assets.observations.wording import TITLE_LIMIT, narrative
 from memory_assets.redacted_text import RedactedText, join
-from memory_assets.sessions import SessionTurns
-from memory_assets.sessions.failures import all_runs
-from memory_assets.sessions.files import failed_calls, touched_in
-from memory_assets.sessions.phrases import distinct, shorten, squeeze
+from memory_assets.session_analysis import SessionTurns
+from memory_assets.session_analysis.failures import all_runs
+from memory_assets.session_analysis.files import failed_calls, touched_in
+from memory_assets.session_analysis.phrases import distinct, shorten, squeeze
 
 OBSERVER_ID = "observer-1"
 """Changes whenever the same session would give other observations."""

@@ -9,12 +9,18 @@ from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.moments import Moment
 from memory_assets.observations.wording import CONCEPTS, asked
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.sessions import SessionTurns
-from memory_assets.sessions.causes import cause_score
-from memory_assets.sessions.phrases import shorten, squeeze
-from memory_assets.sessions.requests import own_words, request_sentences
-from memory_assets.sessions.sentences import plain_text, sentences
-from memory_assets.sessions.statements import POINTS_BACK, Said, all_said, in_context, readable
+from memory_assets.session_analysis import SessionTurns
+from memory_assets.session_analysis.causes import cause_score
+from memory_assets.session_analysis.phrases import shorten, squeeze
+from memory_assets.session_analysis.requests import own_words, request_sentences
+from memory_assets.session_analysis.sentences import plain_text, sentences
+from memory_assets.session_analysis.statements import (
+    POINTS_BACK,
+    Said,
+    all_said,
+    in_context,
+    readable,
+)
 
 _MOST_DISCOVERIES = 2
 _DECIDED = re.compile(

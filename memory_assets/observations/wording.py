@@ -6,8 +6,8 @@ import re
 
 from memory_assets.models import Turn
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.sessions.phrases import EMPTY, closed, shorten
-from memory_assets.sessions.requests import asks, condensed, own_words
+from memory_assets.session_analysis.phrases import EMPTY, closed, shorten
+from memory_assets.session_analysis.requests import asks, condensed, own_words
 
 CONCEPTS = {
     "problem-solution": compose("problem-solution"),

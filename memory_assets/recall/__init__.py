@@ -1,13 +1,13 @@
 """Asking the memory: search, show, status. Never imports Dagster or Great Expectations.
 
 Belongs here: requests, filters, ranking, answers. Does not: how an answer is printed or
-sent (`entrypoints/`), how anything came to be stored (`pipeline/`).
+sent (`cli/`), how anything came to be stored (`pipeline/`).
 """
 
-from memory_assets.overview.reader_settings import ReaderSettings
-from memory_assets.recall.answer import Answer, Coverage, Hit
 from memory_assets.recall.memory import Memory, open_memory
-from memory_assets.recall.request import KINDS, MODES, SearchRequest
+from memory_assets.recall.search.answer import Answer, Coverage, Hit
+from memory_assets.recall.search.request import KINDS, MODES, SearchRequest
+from memory_assets.status.reader_settings import ReaderSettings
 
 __all__ = [
     "KINDS",

@@ -19,11 +19,10 @@ from memory_assets.chunking import build_turns, content_hash
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.models import RedactedRecord
 from memory_assets.recall.ids import MemoryId, parse_id
-from memory_assets.recall.sources import SourceState, source_states
-from memory_assets.stores.catalog import Product
-from memory_assets.stores.lake import Lake
-from memory_assets.stores.opened import Stores
-from memory_assets.stores.schemas import (
+from memory_assets.recall.source_files import SourceState, source_states
+from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
     OBSERVATION_EMBEDDINGS,
     OBSERVATIONS,
@@ -38,6 +37,7 @@ from memory_assets.stores.schemas import (
     USER_PROMPTS,
     Table,
 )
+from memory_assets.stores.stores import Stores
 
 
 @dataclass(frozen=True)

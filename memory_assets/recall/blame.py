@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.commits import Repository, RepositoryCommit, uncontested
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
+from memory_assets.paths import on_this_machine
 from memory_assets.recall.file_turns import ChangedBy, projects_in, turns_that_changed
-from memory_assets.recall.live_claims import claims_now
-from memory_assets.recall.timeline_items import session_title
-from memory_assets.stores.schemas import COMMIT_LINKS, SESSION_COMMITS
+from memory_assets.recall.new_commits import claims_now
+from memory_assets.recall.timeline.items import session_title
+from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
@@ -110,11 +111,11 @@ def blame(memory: Memory, target: str, directory: Path) -> Blame:
 
 
 def _path_and_line(target: str, directory: Path) -> tuple[Path, int | None]:
-    whole = directory / Path(target).expanduser()
+    whole = directory / on_this_machine(target)
     found = _LINE.fullmatch(target)
     if whole.exists() or found is None:
         return whole, None
-    return directory / Path(found["path"]).expanduser(), int(found["line"])
+    return directory / on_this_machine(found["path"]), int(found["line"])
 
 
 def _commit_meant(memory: Memory, target: str, repository: Repository | None) -> str | None:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.places import KNOWN_AGENTS
-from memory_assets.recall.answer import Hit
-from memory_assets.recall.request import all_of
+from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.recall.search.answer import Hit
+from memory_assets.recall.search.request import all_of
 from memory_assets.recall.shared_space import Space, require_same_space
-from memory_assets.recall.timeline_items import one_line
-from memory_assets.stores.other_collections import OtherCollection, OtherDocument
-from memory_assets.stores.schemas import TURN_EMBEDDINGS
-from memory_assets.stores.vectors import PROMPTS, SUMMARIES, sessions_collection
+from memory_assets.recall.timeline.items import one_line
+from memory_assets.stores.chroma.collections import PROMPTS, SUMMARIES, sessions_collection
+from memory_assets.stores.chroma.foreign import OtherCollection, OtherDocument
+from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory

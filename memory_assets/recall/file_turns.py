@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.chunking import file_matches
 from memory_assets.commits import Repository
 from memory_assets.errors import NotFound
-from memory_assets.recall.timeline_items import session_title
-from memory_assets.sessions.files import WRITING_TOOLS
-from memory_assets.stores.lake import Lake
-from memory_assets.stores.schemas import REDACTED_RECORDS, TURN_CHUNKS
+from memory_assets.paths import on_this_machine
+from memory_assets.recall.timeline.items import session_title
+from memory_assets.session_analysis.files import WRITING_TOOLS
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
@@ -89,8 +91,8 @@ def projects_in(lake: Lake, repository: Repository | None) -> list[str]:
 
 
 def _inside(root: str, repository: Path) -> bool:
-    path = Path(root).expanduser()
-    real = path.resolve() if path.exists() else path
+    path = on_this_machine(root)
+    real = path.resolve() if os.path.exists(path) else path  # noqa: PTH110
     return real == repository or repository in real.parents
 
 

@@ -1,4 +1,4 @@
-"""The stable ids of design.md, section 2, taken apart."""
+"""The stable ids (docs/contracts.md), taken apart."""
 
 from __future__ import annotations
 

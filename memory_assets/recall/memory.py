@@ -7,19 +7,19 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from memory_assets import overview
+from memory_assets import status as overview
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.overview.reader_settings import ReaderSettings, quick_settings
-from memory_assets.places import KNOWN_AGENTS
-from memory_assets.recall.answer import Answer, Coverage
-from memory_assets.recall.request import SearchRequest
-from memory_assets.recall.searcher import Searcher
+from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.recall.search.answer import Answer, Coverage
+from memory_assets.recall.search.request import SearchRequest
+from memory_assets.recall.search.search import Searcher
 from memory_assets.recall.status import coverage
-from memory_assets.stores.opened import Stores
+from memory_assets.status.reader_settings import ReaderSettings, quick_settings
+from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
-    from memory_assets.stores.vectors import VectorStore
+    from memory_assets.stores.chroma.collections import VectorStore
 
 
 class Memory(Stores):
@@ -91,7 +91,7 @@ class Memory(Stores):
         )
         self._require_known(request)
         if request.file and request.kinds == ("observations",):
-            from memory_assets.recall.observed import observations_of_file
+            from memory_assets.recall.observation_search import observations_of_file
 
             return observations_of_file(self, request)
         return self._searcher.search(request)
@@ -131,7 +131,7 @@ class Memory(Stores):
             ConfigurationError: it does not look like an id.
             NotFound: there is no such id.
         """
-        from memory_assets.recall.shown import show
+        from memory_assets.recall.get import show
 
         return show(self, any_id, around)
 

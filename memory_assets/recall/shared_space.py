@@ -10,7 +10,7 @@ import numpy as np
 
 from memory_assets.embedding import Embedder
 from memory_assets.errors import StoreMismatch
-from memory_assets.stores.other_collections import OtherCollection, OtherDocument
+from memory_assets.stores.chroma.foreign import OtherCollection, OtherDocument
 
 _NAMING_KEYS = (
     "embedder_id",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory_assets.recall.answer import Coverage
-from memory_assets.stores.catalog import Catalog
+from memory_assets.recall.search.answer import Coverage
+from memory_assets.stores.catalog.catalog import Catalog
 
 _TABLE_AND_COLLECTION = {
     "sessions": ("turn_chunks", "session_collection"),

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import NotFound
-from memory_assets.recall.timeline_anchor import find_session
-from memory_assets.recall.timeline_items import ITEM_KINDS, Item, missing_kinds, session_items
-from memory_assets.stores.schemas import SESSION_SUMMARIES
+from memory_assets.recall.timeline.anchor import find_session
+from memory_assets.recall.timeline.items import ITEM_KINDS, Item, missing_kinds, session_items
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.stores.lake import Lake
-from memory_assets.stores.schemas import REDACTION_AUDIT
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import REDACTION_AUDIT
 
 _TAG = re.compile(r"<?(?:redacted:)?(?:(?P<rule>[a-z0-9-]{1,60}):)?(?P<digest>[0-9a-f]{12})>?")
 _COLUMNS = ["agent", "tag", "rule", "field"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from memory_assets.redaction import known
+from memory_assets.redaction import known_secrets as known
 from memory_assets.redaction.engine.scanner import Span, merge
 from memory_assets.redaction.findings import Finding
 from memory_assets.redaction.policy import contents as policy

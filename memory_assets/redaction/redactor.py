@@ -18,13 +18,13 @@ from memory_assets.redaction.engine.triggers import ADDRESSES, HOMES, HOMES_FIRS
 from memory_assets.redaction.findings import Finding, Redaction
 from memory_assets.redaction.pii import PersonalData
 from memory_assets.redaction.policy import contents as policy
-from memory_assets.redaction.readings.sightings import find_secrets
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
 from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
-from memory_assets.redaction.sessions import SessionRedactor
+from memory_assets.redaction.session_redactor import SessionRedactor
 from memory_assets.redaction.settings import PERSONAL_KINDS, RedactionSettings
 from memory_assets.redaction.tags import Tagger
 from memory_assets.redaction.version import version_of
+from memory_assets.redaction.views.sightings import find_secrets
 
 _MOST_PASSES = 8
 

@@ -24,6 +24,7 @@ from memory_assets.serving.http_guard import Guard
 from memory_assets.serving.http_parameters import BadParameter, Parameters
 from memory_assets.serving.openapi import SEARCHED, TYPES, openapi_document
 from memory_assets.serving.opened import OpenedMemory
+from memory_assets.serving.visible_text import visible
 from memory_assets.settings import KNOWN_AGENTS, Settings
 
 MAX_BYTES = 8_000_000
@@ -118,8 +119,8 @@ class _Api:
         """GET /timeline."""
 
         def answer(asked: Parameters) -> dict[str, Any]:
-            from memory_assets.recall.timeline import DETAILS, SCOPES, timeline
-            from memory_assets.recall.timeline_items import ITEM_KINDS
+            from memory_assets.recall.timeline.items import ITEM_KINDS
+            from memory_assets.recall.timeline.timeline import DETAILS, SCOPES, timeline
 
             kinds = asked.text("kinds", 200)
             given: dict[str, Any] = {
@@ -191,14 +192,14 @@ class _Api:
         self, answer: Callable[[Parameters], dict[str, Any]], asked: list[tuple[str, str]]
     ) -> Response:
         """Return the answer, or the error as one; never a text of a transcript in it."""
-        from memory_assets.serving.framing import marked
+        from memory_assets.serving.framing import Frame
 
         try:
             try:
                 self._opened.get()
             except NotFound as error:
                 return _error(503, _NO_MEMORY, str(error))
-            response = _json(marked(answer(Parameters(asked))))
+            response = _json(Frame().payload(answer(Parameters(asked))))
         except MemoryAssetsError as error:
             status, code = next(
                 (each for kind, each in _CODES.items() if isinstance(error, kind)),
@@ -223,7 +224,7 @@ def _json(value: Mapping[str, Any], status: int = 200) -> Response:
 
 
 def _error(status: int, code: str, message: str) -> Response:
-    return _json({"error": {"code": code, "message": message}}, status)
+    return _json({"error": {"code": code, "message": visible(message)}}, status)
 
 
 async def _http_error(_: Request, error: Exception) -> Response:

@@ -1,14 +1,18 @@
 """Who may ask over HTTP: the host that was meant, a page of the same origin, a known token.
 
-A web page can make a browser send requests here under a name of its own that resolves to
-this machine (DNS rebinding): so the Host must be one of ours, and so must the Origin where
-there is one. There is no CORS: no page of another origin may read an answer.
+A web page can make a browser send requests here, by an address of this machine or by a name
+of its own that resolves to it (DNS rebinding). So the Host must be one of ours, and so must
+the Origin where there is one, of web sockets too; what the browser says to have been sent by
+a page of another site is refused. There is no CORS: no such page may read an answer.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import orjson
@@ -22,12 +26,22 @@ MAX_TARGET = 8_192
 """Bytes of a request's path and query."""
 OPEN_PATHS = ("/healthz",)
 """What needs no token: it tells nothing."""
-_HEADERS = (
+Header = tuple[bytes, bytes]
+API_HEADERS: tuple[Header, ...] = (
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-content-type-options", b"nosniff"),
 )
+"""Added to each answer of an API, which no browser has to show."""
+PAGE_HEADERS: tuple[Header, ...] = (
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+)
+"""Added to each answer of a server of pages: none may be framed by another page, where a
+click could be made to hit what it was not meant for."""
+_POLICY_VIOLATION = 1008
+"""Close code of a refused web socket (RFC 6455, section 7.4.1)."""
 
 
 def is_loopback(host: str) -> bool:
@@ -49,60 +63,143 @@ def require_token(host: str, token: str | None) -> None:
         raise ConfigurationError("MEMORY_HTTP_TOKEN must be at least 16 ASCII characters long")
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request is not answered: the HTTP status, a code for programs, and a sentence."""
+
+    status: int
+    code: str
+    reason: str
+    challenge: bytes = b""
+
+    async def send(self, send: Send, headers: Sequence[Header] = ()) -> None:
+        """Answer with the reason as JSON."""
+        body = orjson.dumps({"error": {"code": self.code, "message": self.reason}})
+        own = [(b"content-type", b"application/json")]
+        if self.challenge:
+            own.append((b"www-authenticate", self.challenge))
+        start = {"type": "http.response.start", "status": self.status}
+        await send({**start, "headers": [*own, *headers]})
+        await send({"type": "http.response.body", "body": body})
+
+
 class Guard:
-    """ASGI middleware that refuses what must not be answered, and marks what is. `hosts` are
-    names that clients may use besides those of loopback."""
+    """ASGI middleware that refuses what must not be answered, and adds headers to what is.
+
+    `hosts` are names that clients may use besides those of loopback. With `asks_browsers`
+    the token is also taken as the password of HTTP basic authentication, for which a
+    browser asks its user.
+    """
 
     def __init__(
-        self, app: ASGIApp, *, hosts: Iterable[str] = (), token: str | None = None
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Iterable[str] = (),
+        token: str | None = None,
+        headers: Sequence[Header] = API_HEADERS,
+        asks_browsers: bool = False,
     ) -> None:
         self._app = app
         self._hosts = frozenset(name.lower() for name in (*LOOPBACK, *hosts))
         self._token = token
+        self._headers = headers
+        self._asks_browsers = asks_browsers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse with a reason in JSON."""
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
 
-        async def marked(message: Message) -> None:
+        async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *_HEADERS]
+                message["headers"] = [*message.get("headers", []), *self._headers]
             await send(message)
 
         refusal = self._refusal(scope, Headers(scope=scope))
         if refusal is None:
-            await self._app(scope, receive, marked)
-            return
-        status, code, reason = refusal
-        body = orjson.dumps({"error": {"code": code, "message": reason}})
-        headers = [(b"content-type", b"application/json")]
-        if status == 401:
-            headers.append((b"www-authenticate", b"Bearer"))
-        await marked({"type": "http.response.start", "status": status, "headers": headers})
-        await marked({"type": "http.response.body", "body": body})
+            await self._app(scope, receive, with_headers)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+        else:
+            await refusal.send(send, self._headers)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET:
-            return 414, "too_long", f"the address is longer than {MAX_TARGET} bytes"
+            return Refusal(414, "too_long", f"the address is longer than {MAX_TARGET} bytes")
         asked = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or _host_of(f"//{asked}") not in self._hosts:
-            return 421, "wrong_host", "this server does not answer under that name"
+            return Refusal(421, "wrong_host", "this server does not answer under that name")
         origin = headers.get("origin")
         if origin is not None and not self._same_origin(origin, asked):
-            return 403, "wrong_origin", "pages of other origins may not ask"
+            return Refusal(403, "wrong_origin", "pages of other origins may not ask")
+        if _is_from_another_site(scope, headers):
+            return Refusal(403, "wrong_site", "pages of other sites may not ask")
         if self._token is not None and scope["path"] not in OPEN_PATHS:
-            given = headers.get("authorization", "")
-            scheme, _, value = given.partition(" ")
-            known = hmac.compare_digest(value.strip().encode(), self._token.encode())
-            if scheme.lower() != "bearer" or not known:
-                return 401, "no_token", "send the token: Authorization: Bearer TOKEN"
+            given = self._given_token(headers.get("authorization", ""))
+            if not hmac.compare_digest(given.encode(), self._token.encode()):
+                challenge = b'Basic realm="memory"' if self._asks_browsers else b"Bearer"
+                how = "send the token: Authorization: Bearer TOKEN"
+                return Refusal(401, "no_token", how, challenge)
         return None
+
+    def _given_token(self, authorization: str) -> str:
+        """Return the token of an Authorization header, or ""."""
+        scheme, _, value = authorization.partition(" ")
+        if scheme.lower() == "bearer":
+            return value.strip()
+        if scheme.lower() == "basic" and self._asks_browsers:
+            try:
+                return base64.b64decode(value, validate=True).decode().partition(":")[2]
+            except (binascii.Error, UnicodeDecodeError):
+                return ""
+        return ""
 
     def _same_origin(self, origin: str, asked: str) -> bool:
         scheme, _, rest = origin.partition("://")
         return scheme in ("http", "https") and rest.lower() == asked.lower()
+
+
+class JsonPostOnly:
+    """ASGI middleware in front of GraphQL: operations by JSON POST alone.
+
+    A page of another site can send GET, forms and plain text without asking first; Dagster
+    would run a mutation sent by any of them, and takes any content type that has
+    "application/json" in it (`dagster_webserver/graphql.py` at 1.13.27). JSON makes the
+    browser ask first (CORS preflight), and it is not allowed.
+    """
+
+    def __init__(self, app: ASGIApp, *, graphql: str = "/graphql") -> None:
+        self._app = app
+        self._graphql = graphql
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand over what cannot change anything, and JSON; refuse the rest."""
+        refusal = self._refusal(scope) if scope["type"] == "http" else None
+        if refusal is None:
+            await self._app(scope, receive, send)
+        else:
+            await refusal.send(send)
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        if scope["method"] in ("GET", "HEAD"):
+            if scope["path"].rstrip("/") == self._graphql and scope["query_string"]:
+                return Refusal(405, "post_only", "send GraphQL operations by POST, as JSON")
+            return None
+        content_type = Headers(scope=scope).get("content-type", "")
+        if content_type.partition(";")[0].strip().lower() != "application/json":
+            return Refusal(415, "json_only", "send JSON, with Content-Type: application/json")
+        return None
+
+
+def _is_from_another_site(scope: Scope, headers: Headers) -> bool:
+    """Whether a browser says that a page elsewhere sent this, for another purpose than to
+    show an address that its user followed (https://www.w3.org/TR/fetch-metadata/)."""
+    if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
+        return False
+    shown = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
+    return scope.get("method") != "GET" or shown != ("navigate", "document")
 
 
 def _host_of(address: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Callable
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -18,19 +19,32 @@ _GRACE_SECONDS = 5
 def listen(
     app: ASGIApp, host: str, port: int, *, lifespan: bool, started: Callable[[str], None]
 ) -> None:
-    """Serve `app` until SIGTERM or Ctrl-C; requests under way are answered first.
-
-    `started` gets the address, once it accepts connections. Requests are not logged: they
-    say what was asked.
+    """Serve `app` at an address until SIGTERM or Ctrl-C; see `serve`.
 
     Raises:
         ConfigurationError: the address cannot be listened on.
     """
-    bound = _bound(host, port)
+    serve(app, bind(host, port), lifespan=lifespan, started=started)
+
+
+def serve(
+    app: ASGIApp,
+    bound: socket.socket,
+    *,
+    lifespan: bool,
+    started: Callable[[str], None],
+    websockets: bool = False,
+) -> None:
+    """Serve `app` on a socket that listens until SIGTERM or Ctrl-C; requests under way are
+    answered first.
+
+    `started` gets the address, once it accepts connections. Requests are not logged: they
+    say what was asked.
+    """
     config = uvicorn.Config(
         app,
         http="h11",
-        ws="none",
+        ws="auto" if websockets else "none",
         lifespan="on" if lifespan else "off",
         log_level="warning",
         access_log=False,
@@ -39,15 +53,27 @@ def listen(
         timeout_graceful_shutdown=_GRACE_SECONDS,
         h11_max_incomplete_event_size=16_384,
     )
-    # uvicorn raises the signal again once it has stopped; by then it is done with.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)
-    name = f"[{host}]" if ":" in host else host
-    started(f"http://{name}:{bound.getsockname()[1]}")
-    uvicorn.Server(config).run(sockets=[bound])
+    server = uvicorn.Server(config)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        server.should_exit = True
+
+    # uvicorn has its own handlers while it runs, and raises the signal again once it has
+    # stopped; these are for the moments before and after.
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), stop)
+    host, port = bound.getsockname()[:2]
+    started(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    server.run(sockets=[bound])
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address; port 0 takes any that is free.
+
+    Raises:
+        ConfigurationError: the address cannot be listened on.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family)
     try:

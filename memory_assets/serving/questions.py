@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreError
 from memory_assets.recall.memory import Memory
-from memory_assets.recall.observed import find_observations
-from memory_assets.recall.request import parse_kinds, parse_time
+from memory_assets.recall.observation_search import find_observations
+from memory_assets.recall.search.request import parse_kinds, parse_time
 from memory_assets.recall.summarize import session_overview
-from memory_assets.recall.timeline_anchor import find_session, resolve_anchor
-from memory_assets.recall.timeline_items import session_items
+from memory_assets.recall.timeline.anchor import find_session, resolve_anchor
+from memory_assets.recall.timeline.items import session_items
 
 if TYPE_CHECKING:
-    from memory_assets.recall.answer import Answer
+    from memory_assets.recall.search.answer import Answer
 
 MAX_QUERY = 2_000
 """Characters of a question."""

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.overview import in_words
 from memory_assets.recall import Memory
 from memory_assets.recall.cross_query import cross_query
-from memory_assets.recall.excerpts import excerpt
-from memory_assets.recall.timeline import timeline
-from memory_assets.recall.timeline_anchor import find_session
-from memory_assets.recall.timeline_items import ITEM_KINDS
+from memory_assets.recall.search.excerpts import excerpt
+from memory_assets.recall.timeline.anchor import find_session
+from memory_assets.recall.timeline.items import ITEM_KINDS
+from memory_assets.recall.timeline.timeline import timeline
 from memory_assets.serving import questions
-from memory_assets.serving.framing import clean, framed, marked, snippet
+from memory_assets.serving.framing import Frame, snippet
 from memory_assets.serving.tool_arguments import (
     Arguments,
     CrossQueryArguments,
@@ -27,11 +26,14 @@ from memory_assets.serving.tool_arguments import (
     SessionArguments,
     TimelineArguments,
 )
+from memory_assets.serving.visible_text import visible, visible_payload
+from memory_assets.status import held_back, in_words
 
 SNIPPET = 240
 PAGE_CHARACTERS = 12_000
 _FULL_ITEM = 1_500
 _LISTED_PROJECTS = 30
+_LISTED_HELD_BACK = 20
 
 
 @dataclass(frozen=True)
@@ -42,16 +44,35 @@ class ToolAnswer:
     text: str
 
 
+@dataclass(frozen=True)
+class _Told:
+    """What a tool found: `structured`, and the same in `lines`, both still as recorded.
+
+    `instead` is said where there are no lines; `after` follows the frame.
+    """
+
+    structured: dict[str, Any]
+    lines: Sequence[str]
+    instead: str = "Nothing found."
+    after: Sequence[str] = ()
+
+
 def answer_tool(memory: Memory, name: str, arguments: Arguments) -> ToolAnswer:
-    """Return what a tool answers.
+    """Return what a tool answers, in a frame, with nothing in it that cannot be seen.
 
     Raises:
         MemoryAssetsError: it cannot; the message says what to do.
     """
-    return _TOOLS[name](memory, arguments)
+    told = _TOOLS[name](memory, arguments)
+    if name == "link_session_to_commit":  # confirms what was asked, and recalls nothing
+        return ToolAnswer(visible_payload(told.structured), visible(told.instead))
+    frame = Frame()
+    text = frame.lines(told.lines) if told.lines else visible(told.instead)
+    after = visible("\n".join(told.after))
+    return ToolAnswer(frame.payload(told.structured), f"{text}\n{after}".strip())
 
 
-def _recall(memory: Memory, asked: RecallArguments) -> ToolAnswer:
+def _recall(memory: Memory, asked: RecallArguments) -> _Told:
     given = asked.model_dump(exclude={"query", "kind", "n"}, exclude_none=True)
     answer = questions.search(memory, query=asked.query, kind=asked.kind, n=asked.n, **given)
     told = answer.to_dict()
@@ -62,7 +83,7 @@ def _recall(memory: Memory, asked: RecallArguments) -> ToolAnswer:
             "score": hit["score"],
             "time": hit["metadata"].get("timestamp") or None,
             "project": hit["metadata"].get("project"),
-            "text": excerpt(clean(hit["text"]), asked.query, SNIPPET),
+            "text": excerpt(visible(hit["text"]), asked.query, SNIPPET),
         }
         for hit in told["hits"]
     ]
@@ -75,9 +96,7 @@ def _recall(memory: Memory, asked: RecallArguments) -> ToolAnswer:
         for rank, hit in enumerate(hits, start=1)
     ]
     notes = _notes(told["coverage"], told["degraded"])
-    text = framed(lines) if lines else "Nothing found."
-    structured = {**kept, "hits": hits, "next": next_call}
-    return ToolAnswer(marked(structured), "\n".join([text, *notes, next_call]).strip())
+    return _Told({**kept, "hits": hits, "next": next_call}, lines, after=[*notes, next_call])
 
 
 def _score(hit: Mapping[str, Any]) -> str:
@@ -104,7 +123,7 @@ def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
     return notes
 
 
-def _timeline(memory: Memory, asked: TimelineArguments) -> ToolAnswer:
+def _timeline(memory: Memory, asked: TimelineArguments) -> _Told:
     told = timeline(
         memory,
         asked.anchor,
@@ -128,10 +147,7 @@ def _timeline(memory: Memory, asked: TimelineArguments) -> ToolAnswer:
             ends.append((item["time"] or "", item["id"]))
     next_call = _next_on_timeline(told["more"], sorted(ends))
     notes = [f"No {kind}: {why}." for kind, why in told["missing"].items()]
-    text = framed(lines) if lines else "Nothing there."
-    return ToolAnswer(
-        marked({**told, "next": next_call}), "\n".join([text, *notes, next_call]).strip()
-    )
+    return _Told({**told, "next": next_call}, lines, "Nothing there.", [*notes, next_call])
 
 
 def _next_on_timeline(more: Sequence[str], ends: Sequence[tuple[str, str]]) -> str:
@@ -148,13 +164,13 @@ def _cut(text: str, most: int) -> tuple[str, bool]:
     return (text, False) if len(text) <= most else (f"{text[:most].rstrip()}…", True)
 
 
-def _get(memory: Memory, asked: GetArguments) -> ToolAnswer:
+def _get(memory: Memory, asked: GetArguments) -> _Told:
     """Pages are cut from all texts in a row, so that each has about the same size."""
     found, missing = [], {}
     for any_id in dict.fromkeys(asked.ids):
         try:
             item = questions.whole(memory, any_id)
-            found.append({**item, "text": clean(item["text"])})
+            found.append({**item, "text": visible(item["text"])})
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
     if not found:
@@ -182,10 +198,10 @@ def _get(memory: Memory, asked: GetArguments) -> ToolAnswer:
     structured = {
         "items": items, "page": asked.page, "pages": pages, "missing": missing, "next": next_call,
     }  # fmt: skip
-    return ToolAnswer(marked(structured), "\n".join([framed(lines), *notes, next_call]).strip())
+    return _Told(structured, lines, after=[*notes, next_call])
 
 
-def _cross_query(memory: Memory, asked: CrossQueryArguments) -> ToolAnswer:
+def _cross_query(memory: Memory, asked: CrossQueryArguments) -> _Told:
     told = cross_query(memory, **asked.model_dump()).to_dict()
     documents = [
         f"document {each['id']}  {each['score']:.2f}\n   {snippet(each['text'], SNIPPET)}"
@@ -206,18 +222,15 @@ def _cross_query(memory: Memory, asked: CrossQueryArguments) -> ToolAnswer:
     next_call = _next_after(
         [{"id": turn["id"], "turn_id": turn["id"]} for turn in _turns(told)], None
     )
-    text = framed(lines) if lines else "Nothing found."
     notes = _notes(told["coverage"], told["degraded"])
-    return ToolAnswer(
-        marked({**told, "next": next_call}), "\n".join([text, *notes, next_call]).strip()
-    )
+    return _Told({**told, "next": next_call}, lines, after=[*notes, next_call])
 
 
 def _turns(told: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [turn for each in told["sessions"] for turn in each["turns"]]
 
 
-def _summarize(memory: Memory, asked: SessionArguments) -> ToolAnswer:
+def _summarize(memory: Memory, asked: SessionArguments) -> _Told:
     told = questions.overview(memory, asked.session)
     summary = told["summary"] or {}
     lines = [f"# {told['session_id']} {told['agent']} {told['project']}"]
@@ -233,7 +246,7 @@ def _summarize(memory: Memory, asked: SessionArguments) -> ToolAnswer:
     if told["turns"]:
         next_call = f'Next: get(ids=["{told["turns"][0]["id"]}"]) for a turn in full.'
     structured = {**told, **shown, "next": next_call}
-    return ToolAnswer(marked(structured), f"{framed(lines)}\n{next_call}".strip())
+    return _Told(structured, lines, after=[next_call])
 
 
 def _words(value: object) -> str:
@@ -244,10 +257,10 @@ def _words(value: object) -> str:
     return str(value)
 
 
-def _link(memory: Memory, asked: LinkArguments) -> ToolAnswer:
+def _link(memory: Memory, asked: LinkArguments) -> _Told:
     """The commit is looked up in the repository that the server was started in."""
-    from memory_assets.pipeline.commits import link_commit
-    from memory_assets.pipeline.components import Components
+    from memory_assets.pipeline.stage.components import Components
+    from memory_assets.pipeline.tables.session_commits import link_commit
     from memory_assets.settings import Settings, load_settings
 
     given = memory.settings
@@ -255,33 +268,36 @@ def _link(memory: Memory, asked: LinkArguments) -> ToolAnswer:
     _, session_id = find_session(memory, asked.session)
     made = link_commit(Components(settings), session_id, asked.commit, Path.cwd())
     told = {"session_id": made.session_id, "commit": made.commit}
-    return ToolAnswer(told, f"Linked session {made.session_id} to commit {made.commit}.")
+    return _Told(told, (), f"Linked session {made.session_id} to commit {made.commit}.")
 
 
-def _status(memory: Memory, _: Arguments) -> ToolAnswer:
+def _status(memory: Memory, _: Arguments) -> _Told:
     told = memory.status()
     projects = sorted(told["projects"].items(), key=lambda pair: -pair[1]["sessions"])
+    held = list(held_back(told))
     structured = {
         "agents": told["agents"],
         "projects": {name: counts["sessions"] for name, counts in projects[:_LISTED_PROJECTS]},
         "projects_in_all": len(projects),
         "coverage": told["coverage"],
         "chroma": told["chroma"],
-        "held_back": len(told["quarantined"]),
+        "held_back": len(held),
+        "held_back_reasons": held[:_LISTED_HELD_BACK],
     }
     covered = told["coverage"]["sessions"]
     lines = [
         f"{covered['sessions']} sessions, {covered['turns']} turns, {covered['rows']} passages in "
         f"{len(projects)} projects; as of {covered['as_of'] or 'never'}; "
-        f"{len(told['quarantined'])} held back; Chroma {told['chroma']['state']}.",
+        f"{len(held)} held back; Chroma {told['chroma']['state']}.",
         *(line for well, line in in_words(told["coverage"]) if not well),
+        *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),
         "Projects (sessions): "
         + ", ".join(f"{name} ({n})" for name, n in structured["projects"].items()),
     ]
-    return ToolAnswer(structured, "\n".join(lines))
+    return _Told(structured, lines)
 
 
-_TOOLS: dict[str, Callable[[Memory, Any], ToolAnswer]] = {
+_TOOLS: dict[str, Callable[[Memory, Any], _Told]] = {
     "recall": _recall,
     "timeline": _timeline,
     "get": _get,

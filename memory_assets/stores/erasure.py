@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from memory_assets.errors import StoreBusy, StoreError
-from memory_assets.stores.catalog_connection import transaction
+from memory_assets.stores.catalog.connection import transaction
 
 _BUSY_SECONDS = 30.0
 _MAGIC = b"SQLite format 3\0"

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import StoreError
-from memory_assets.stores.catalog_connection import transaction
+from memory_assets.record_identity import RecordIdentity
+from memory_assets.stores.catalog.connection import transaction
 
 State = Literal["begun", "erased", "done"]
 """begun: its names are still in the catalogue, by which an interrupted forgetting is
@@ -31,6 +32,8 @@ FILE_NAME = "forgotten.db"
 """Where in the data directory the tombstones are."""
 
 RecordIds = npt.NDArray[np.uint64]
+Records = npt.NDArray[np.void]
+"""With fields `id` (64 bits) and `content` (32 bits, 0: unknown), both keyed."""
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _HASH_BYTES = 16
@@ -39,10 +42,13 @@ CREATE TABLE IF NOT EXISTS key (recognised_by BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS sessions (
     id BLOB PRIMARY KEY, state TEXT NOT NULL, forgotten_at TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS records (
-    family BLOB NOT NULL, id BLOB NOT NULL, PRIMARY KEY (family, id)
+CREATE TABLE IF NOT EXISTS owned_records (
+    family BLOB NOT NULL, id BLOB NOT NULL, said BLOB NOT NULL, PRIMARY KEY (family, id, said)
 ) WITHOUT ROWID;
 """
+"""`owned_records`: keyed hashes of a record's family, of its id, and of its id with what it
+says (empty where that was not known)."""
+_IN_FIRST_FORM = "SELECT 1 FROM sqlite_master WHERE name = 'records'"
 _HAS_SESSIONS = "SELECT 1 FROM sqlite_master WHERE name = 'sessions'"
 _UNFINISHED = "SELECT 1 FROM sessions WHERE state != 'done' LIMIT 1"
 
@@ -92,7 +98,7 @@ class Tombstones:
     def begin(
         self,
         sessions: Iterable[tuple[str, str]],
-        records: Iterable[tuple[int, RecordIds]] = (),
+        records: Iterable[tuple[int, Records]] = (),
     ) -> None:
         """Note that these (project, session id) are to be forgotten, and the records they
         owned, by the family that forks of theirs share."""
@@ -103,11 +109,11 @@ class Tombstones:
                 "INSERT OR REPLACE INTO sessions VALUES (?, 'begun', ?)",
                 [(_session_key(self._key, *session), now) for session in sessions],
             )
-            for family, ids in records:
+            for family, owned in records:
                 keyed_family = self.family_key(family)
                 connection.executemany(
-                    "INSERT OR IGNORE INTO records VALUES (?, ?)",
-                    [(keyed_family, record_id) for record_id in self._keyed_records(ids)],
+                    "INSERT OR IGNORE INTO owned_records VALUES (?, ?, ?)",
+                    [(keyed_family, *keyed) for keyed in self._keyed_records(owned)],
                 )
 
     def advance(self, before: State, after: State) -> None:
@@ -120,27 +126,38 @@ class Tombstones:
         if not self.path.exists():
             return frozenset()
         with self._connected() as connection:
-            rows = connection.execute("SELECT DISTINCT family FROM records").fetchall()
+            rows = connection.execute("SELECT DISTINCT family FROM owned_records").fetchall()
         return frozenset(row[0] for row in rows)
 
     def family_key(self, family: int) -> bytes:
         """Return the keyed name of a family."""
-        return self._keyed("family", family.to_bytes(8, "little", signed=True))
+        return self._keyed("family of owned", family.to_bytes(8, "little", signed=True))
 
-    def records_among(self, family: int, ids: RecordIds) -> RecordIds:
-        """Return those of a file's record ids that forgotten sessions of its family owned."""
+    def records_among(self, family: int, records: Records) -> RecordIds:
+        """Return the ids of those of a file's records that forgotten sessions of its family
+        owned: they have the id and say the same, as far as both are known."""
         if not self.path.exists():
             return np.empty(0, dtype=np.uint64)
         with self._connected() as connection:
             rows = connection.execute(
-                "SELECT id FROM records WHERE family = ?", (self.family_key(family),)
+                "SELECT id, said FROM owned_records WHERE family = ?", (self.family_key(family),)
             ).fetchall()
-        known = {row[0] for row in rows}
-        unique = np.unique(ids)
-        return unique[[keyed in known for keyed in self._keyed_records(unique)]]
+        by_id = {row[0] for row in rows}
+        of_unknown = {row[0] for row in rows if not row[1]}
+        exactly = {row[1] for row in rows}
+        found = [
+            keyed in (of_unknown if said else by_id) or (said != b"" and said in exactly)
+            for keyed, said in self._keyed_records(records)
+        ]
+        ids: RecordIds = records["id"]
+        owned = np.array(found, dtype=bool)
+        return np.setdiff1d(ids[owned], ids[~owned])
 
-    def _keyed_records(self, ids: RecordIds) -> Iterator[bytes]:
-        return (self._keyed("record", int(one).to_bytes(8, "little")) for one in ids)
+    def _keyed_records(self, records: Records) -> Iterator[tuple[bytes, bytes]]:
+        for record_id, content in zip(records["id"], records["content"], strict=True):
+            value = int(record_id).to_bytes(8, "little")
+            said = value + int(content).to_bytes(4, "little") if content else b""
+            yield self._keyed("owned", value), self._keyed("says", said) if said else b""
 
     def _keyed(self, kind: str, value: bytes) -> bytes:
         return _keyed(self._key, kind.encode(), value)
@@ -153,12 +170,33 @@ class Tombstones:
             ) as connection:
                 connection.executescript(_SCHEMA)
                 self._require_key(connection)
+                self._upgrade(connection)
                 yield connection
         except sqlite3.Error as error:
             raise StoreError(
                 f"cannot use {self.path}: {type(error).__name__}. It says what was forgotten: "
                 "without it, forgotten sessions would be taken in again. Restore it."
             ) from error
+
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
+        """Bring tombstones of the first form, which know no contents, to the present one."""
+        if not connection.execute(_IN_FIRST_FORM).fetchone():
+            return
+        identity = RecordIdentity(self._key)
+        with transaction(connection):
+            if not connection.execute(_IN_FIRST_FORM).fetchone():
+                return  # another process was first
+            rows = connection.execute("SELECT family, id FROM records").fetchall()
+            keyed = (
+                (
+                    self._keyed("family of owned", identity.family_of_tombstone(family)),
+                    self._keyed("owned", identity.id_of_tombstone(record_id)),
+                    b"",
+                )
+                for family, record_id in rows
+            )
+            connection.executemany("INSERT OR IGNORE INTO owned_records VALUES (?, ?, ?)", keyed)
+            connection.execute("DROP TABLE records")
 
     def _require_key(self, connection: sqlite3.Connection) -> None:
         mine = self._keyed("key", b"")

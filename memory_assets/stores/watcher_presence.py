@@ -18,7 +18,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from memory_assets.errors import StoreBusy
-from memory_assets.stores.catalog_connection import now
+from memory_assets.stores.catalog.connection import now
 
 _LOCK = "watcher.lock"
 _FILE = "watcher.json"

@@ -1,7 +1,7 @@
 """One summary per session, without an LLM.
 
 Belongs here: what a summarizer is (`Summarizer`), and the extractive one, which picks
-sentences and facts that stand in the session (`sessions/` finds them). Does not: reading,
+sentences and facts that stand in the session (`session_analysis/` finds them). Does not: reading,
 redacting, cutting into turns, storing. Text goes in and comes out as
 `RedactedText`. docs/summaries.md says what each field is made of, and how often it errs.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from memory_assets.models import Summary
-from memory_assets.sessions.session import SessionTurns
+from memory_assets.session_analysis.session import SessionTurns
 
 
 class Summarizer(Protocol):

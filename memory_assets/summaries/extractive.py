@@ -8,13 +8,13 @@ from datetime import datetime
 
 from memory_assets.models import Summary
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.sessions.commands import commands
-from memory_assets.sessions.commits import commits
-from memory_assets.sessions.failures import RESOLVED, errors_met
-from memory_assets.sessions.files import touched
-from memory_assets.sessions.phrases import EMPTY, base_name, distinct, listing, shorten
-from memory_assets.sessions.session import SessionTurns
-from memory_assets.sessions.statements import all_said
+from memory_assets.session_analysis.commands import commands
+from memory_assets.session_analysis.commits import commits
+from memory_assets.session_analysis.failures import RESOLVED, errors_met
+from memory_assets.session_analysis.files import touched
+from memory_assets.session_analysis.phrases import EMPTY, base_name, distinct, listing, shorten
+from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.session_analysis.statements import all_said
 from memory_assets.summaries import findings, outcomes, prompts
 
 EXTRACTIVE_ID = "extractive-2"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.sessions.causes import PLANNING, cause_score
-from memory_assets.sessions.files import Touched
-from memory_assets.sessions.phrases import base_name, distinct, listing, shorten, squeeze
-from memory_assets.sessions.sentences import split
-from memory_assets.sessions.session import SessionTurns
-from memory_assets.sessions.statements import Said, choose, readable
+from memory_assets.session_analysis.causes import PLANNING, cause_score
+from memory_assets.session_analysis.files import Touched
+from memory_assets.session_analysis.phrases import base_name, distinct, listing, shorten, squeeze
+from memory_assets.session_analysis.sentences import split
+from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.session_analysis.statements import Said, choose, readable
 
 LEARNED_LIMIT = 400
 _LEARNED_MOST = 3

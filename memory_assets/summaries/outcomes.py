@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.sessions.commits import subjects
-from memory_assets.sessions.done import DID, NEXT_HEADING, NOW, done_score
-from memory_assets.sessions.files import Touched
-from memory_assets.sessions.phrases import EMPTY, base_name, distinct, listing, quantity, shorten
-from memory_assets.sessions.session import SessionTurns
-from memory_assets.sessions.statements import Said, choose, readable
+from memory_assets.session_analysis.commits import subjects
+from memory_assets.session_analysis.done import DID, NEXT_HEADING, NOW, done_score
+from memory_assets.session_analysis.files import Touched
+from memory_assets.session_analysis.phrases import (
+    EMPTY,
+    base_name,
+    distinct,
+    listing,
+    quantity,
+    shorten,
+)
+from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.session_analysis.statements import Said, choose, readable
 from memory_assets.summaries.plans import open_items
 
 LIMIT = 400

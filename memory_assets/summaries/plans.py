@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.sessions.phrases import squeeze, unescaped
-from memory_assets.sessions.session import SessionTurns
+from memory_assets.session_analysis.phrases import squeeze, unescaped
+from memory_assets.session_analysis.session import SessionTurns
 
 _WHOLE_LISTS = frozenset({"todowrite", "update_plan", "todo_write"})
 _OBJECT = re.compile(r"\{(?:[^{}\"]|\"(?:[^\"\\]|\\.)*\")*\}")

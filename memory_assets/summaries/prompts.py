@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.sessions.phrases import EMPTY, closed, shorten, squeeze
-from memory_assets.sessions.requests import asks, condensed, own_words, request_sentences
-from memory_assets.sessions.session import SessionTurns
+from memory_assets.session_analysis.phrases import EMPTY, closed, shorten, squeeze
+from memory_assets.session_analysis.requests import asks, condensed, own_words, request_sentences
+from memory_assets.session_analysis.session import SessionTurns
 
 TITLE_LIMIT = 90
 REQUEST_LIMIT = 400

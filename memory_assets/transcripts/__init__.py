@@ -6,9 +6,19 @@ Not here: redaction, turns, anything that writes. Nothing in this package logs, 
 error or report carries text of a transcript.
 """
 
-from memory_assets.transcripts.base import BadLine, Known, Reader, ReadReport, Source
+from memory_assets.transcripts.base import (
+    BadLine,
+    Known,
+    Note,
+    Reader,
+    ReadReport,
+    Source,
+    Unlisted,
+    ignore,
+)
 from memory_assets.transcripts.checkpoint import FROM_THE_START, Checkpoint, Resume
-from memory_assets.transcripts.claude_history import HISTORY_FILE
+from memory_assets.transcripts.claude.history import HISTORY_FILE
+from memory_assets.transcripts.contents import content_bytes
 from memory_assets.transcripts.fields import mark
 from memory_assets.transcripts.fingerprints import (
     Fingerprint,
@@ -34,13 +44,17 @@ __all__ = [
     "Checkpoint",
     "Fingerprint",
     "Known",
+    "Note",
     "ReadReport",
     "Reader",
     "Resume",
     "Source",
+    "Unlisted",
     "begins_with",
+    "content_bytes",
     "discover",
     "file_fingerprint",
+    "ignore",
     "mark",
     "read_session",
     "reader_by_agent",

@@ -25,6 +25,8 @@ class Frame:
     agent_version: str = ""
     is_sidechain: bool = False
     message_id: str = ""
+    content: Any = None
+    """The object, or the part of it, that has the texts; see `contents.py`."""
 
 
 Outcome = list[Record] | str
@@ -68,6 +70,7 @@ class Assembler:
             agent_version=frame.agent_version,
             is_sidechain=frame.is_sidechain,
             message_id=frame.message_id,
+            content=frame.content,
             **details,
         )
         self._report.blocks += 1
@@ -75,7 +78,7 @@ class Assembler:
             self._report.prompts += 1
         return record
 
-    def settle(self, outcome: Outcome) -> list[Record]:
+    def resolve(self, outcome: Outcome) -> list[Record]:
         """Count what became of one object in the report; return its records."""
         if isinstance(outcome, str):
             self._report.dropped[outcome] += 1

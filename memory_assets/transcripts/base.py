@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from memory_assets.models import Record
 from memory_assets.transcripts.checkpoint import FROM_THE_START, Checkpoint, Extent, Resume
+from memory_assets.transcripts.contents import content_bytes
 
 MAX_LISTED_BAD_LINES = 1_000
 MAX_DISTINCT = 500
@@ -37,6 +38,25 @@ class Source:
     path: Path
     size: int
     mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unlisted:
+    """A file or directory that may hold transcripts and that a walk could not take in: its
+    path in printable form, why, and what the user can do about it."""
+
+    agent: str
+    path: str
+    reason: str
+    remedy: str
+
+
+Note = Callable[[Unlisted], None]
+"""Called with each path that a walk could not take in."""
+
+
+def ignore(unlisted: Unlisted) -> None:
+    """Take no note of what a walk could not take in."""
 
 
 Known = Callable[[Path, int, int], Source | None]
@@ -113,8 +133,8 @@ class ReadReport:
     """The object that is being read."""
     origins: set[Extent] = field(default_factory=set)
     """Objects that were the first to name a directory, version or session."""
-    passed_over: list[int] = field(default_factory=list)
-    """Marks of ids whose objects gave no `Record`, of this reading alone."""
+    passed_over: list[tuple[str, bytes]] = field(default_factory=list)
+    """Ids whose objects gave no `Record`, of this reading alone, and what these say."""
     passed_over_before: int = 0
     """How many of them stand before the checkpoint."""
     checkpoint: Checkpoint | None = None
@@ -126,6 +146,10 @@ class ReadReport:
         self.bad_line_count += 1
         if len(self.bad_lines) < MAX_LISTED_BAD_LINES:
             self.bad_lines.append(bad_line)
+
+    def pass_over(self, record_uuid: str, content: Any = None) -> None:
+        """Note an object that gave no `Record`, by its id and the part of it with texts."""
+        self.passed_over.append((record_uuid, content_bytes(content)))
 
     def see_type(self, name: str) -> None:
         """Count an object of the record type `name`."""
@@ -194,10 +218,11 @@ class Reader(Protocol):
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return (session_id, agent_id) from the file's name and its head."""
 
-    def discover(self, root: Path, known: Known) -> Iterator[Source]:
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield this agent's transcripts under `root`, always in the same order.
 
-        What vanishes or cannot be read during the walk is left out, never raised.
+        What vanishes during the walk is left out. What cannot be listed, read or named is left
+        out and handed to `note`; nothing is raised.
         """
 
     def read(

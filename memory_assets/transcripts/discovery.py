@@ -5,9 +5,23 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from errno import ELOOP
 from pathlib import Path
+from stat import S_ISDIR
+
+from memory_assets.errors import TranscriptError, environment, printable
+from memory_assets.transcripts.base import Note, Unlisted
+from memory_assets.transcripts.lines import HEAD_BYTES, read_head
 
 UNKNOWN_PROJECT = "-unknown"
+SUFFIX = ".jsonl"
+
+_VANISHED = (FileNotFoundError, NotADirectoryError)
+_NOT_UTF8 = "its name is not UTF-8"
+_NOT_PRINTABLE = "its name holds control or invisible characters"
+_RENAME = "rename it"
+_SEARCHED_DEPTH = 4
+"""How deep a directory that cannot be named is searched for transcripts."""
 
 _NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]")
 
@@ -21,41 +35,133 @@ def project_of(cwd: str) -> str:
     return _NOT_ALPHANUMERIC.sub("-", cwd) or UNKNOWN_PROJECT
 
 
-def entries(directory: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """Return the entries of `directory` by name; none if it vanished or can't be read."""
+def is_utf8(name: str | os.PathLike[str]) -> bool:
+    """Return whether a path can be stored and printed: every byte of it is part of a character."""
     try:
-        with os.scandir(directory) as scan:
-            return sorted(scan, key=lambda entry: entry.name)
-    except OSError:
-        return []
-
-
-def is_directory(entry: os.DirEntry[str], *, follow_symlinks: bool = True) -> bool:
-    """Return whether `entry` is a directory that is still there."""
-    try:
-        return entry.is_dir(follow_symlinks=follow_symlinks)
-    except OSError:
+        os.fspath(name).encode()
+    except UnicodeEncodeError:
         return False
+    return True
 
 
-def file_facts(entry: os.DirEntry[str]) -> tuple[int, int] | None:
-    """Return (size, mtime_ns) of a regular file; None for all else and what vanished."""
-    try:
-        if not entry.is_file():
+class Walk:
+    """Lists the directories of one agent. What vanishes meanwhile is left out; a directory that
+    cannot be listed, and a transcript that cannot be looked at or has a name that cannot be
+    stored, is left out and noted."""
+
+    def __init__(self, agent: str, note: Note) -> None:
+        self._agent = agent
+        self._note = note
+        self.complete = True
+        """Whether every directory could be listed, and every file be looked at."""
+
+    def note(self, path: str | os.PathLike[str], error: Exception) -> None:
+        """Note that a path could not be looked at, unless it has vanished."""
+        failure = error.__cause__ if isinstance(error, TranscriptError) else error
+        cause = environment(failure)
+        if isinstance(failure, _VANISHED) or cause is None:
+            return
+        self.complete = False
+        self._note(Unlisted(self._agent, printable(path), cause.reason, cause.remedy))
+
+    def root(self, *places: Path) -> Path | None:
+        """Return the first of these directories that is there, None if none is."""
+        for place in places:
+            try:
+                status = place.stat()
+            except OSError as error:
+                self.note(place, error)
+                if isinstance(error, _VANISHED):
+                    continue
+                return None
+            if not S_ISDIR(status.st_mode):
+                continue
+            if is_utf8(place):
+                return place
+            self._note(Unlisted(self._agent, printable(place), _NOT_UTF8, _RENAME))
             return None
-        status = entry.stat()
-    except OSError:
         return None
-    return status.st_size, status.st_mtime_ns
 
+    def entries(self, directory: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+        """Return the entries of a directory by name, those left out whose name is not UTF-8."""
+        return [entry for entry in self._listed(directory) if self._can_be_named(entry)]
 
-def walk_jsonl(root: Path, max_depth: int) -> Iterator[tuple[os.DirEntry[str], int, int]]:
-    """Yield (entry, size, mtime_ns) of the *.jsonl files at most `max_depth` directories
-    under `root`, in order of path. Symbolic links to directories are not followed."""
-    for entry in entries(root):
-        if entry.name.endswith(".jsonl"):
-            facts = file_facts(entry)
-            if facts is not None:
-                yield entry, *facts
-        elif max_depth and is_directory(entry, follow_symlinks=False):
-            yield from walk_jsonl(Path(entry.path), max_depth - 1)
+    def projects(self, directory: Path) -> Iterator[tuple[os.DirEntry[str], bool]]:
+        """Yield the directories whose names are those of projects, with whether the name can
+        be one: it becomes the key of a partition, a tag of runs and a directory of the lake."""
+        for entry in self._listed(directory):
+            if not self.is_directory(entry):
+                continue
+            if entry.name.isprintable():
+                yield entry, True
+            elif self.holds_transcripts(entry.path):
+                reason = _NOT_PRINTABLE if is_utf8(entry.name) else _NOT_UTF8
+                self._note(Unlisted(self._agent, printable(entry.path), reason, _RENAME))
+                yield entry, False
+
+    def is_directory(self, entry: os.DirEntry[str], *, follow_symlinks: bool = True) -> bool:
+        """Return whether an entry is a directory that is still there."""
+        try:
+            return entry.is_dir(follow_symlinks=follow_symlinks)
+        except OSError:
+            return False
+
+    def file_facts(self, entry: os.DirEntry[str]) -> tuple[int, int] | None:
+        """Return (size, mtime_ns) of a regular file; None for all else and what vanished."""
+        try:
+            if not entry.is_file():
+                return None
+            status = entry.stat()
+        except OSError as error:
+            if error.errno != ELOOP:  # a link that leads nowhere is no transcript
+                self.note(entry.path, error)
+            return None
+        return status.st_size, status.st_mtime_ns
+
+    def head(self, path: Path, size: int = HEAD_BYTES) -> bytes | None:
+        """Return the first bytes of a transcript, None if it cannot be read."""
+        try:
+            return read_head(path, size)
+        except TranscriptError as error:
+            self.note(path, error)
+            return None
+
+    def transcripts(self, root: Path, depth: int) -> Iterator[tuple[os.DirEntry[str], int, int]]:
+        """Yield (entry, size, mtime_ns) of the *.jsonl files at most `depth` directories under
+        `root`, in order of path. Symbolic links to directories are not followed."""
+        for entry in self.entries(root):
+            if entry.name.endswith(SUFFIX):
+                facts = self.file_facts(entry)
+                if facts is not None:
+                    yield entry, *facts
+            elif depth and self.is_directory(entry, follow_symlinks=False):
+                yield from self.transcripts(Path(entry.path), depth - 1)
+
+    def holds_transcripts(self, directory: str, depth: int = _SEARCHED_DEPTH) -> bool:
+        """Return whether a directory has a *.jsonl file in it, or below it."""
+        return any(
+            entry.name.endswith(SUFFIX)
+            or (
+                depth > 0
+                and self.is_directory(entry, follow_symlinks=False)
+                and self.holds_transcripts(entry.path, depth - 1)
+            )
+            for entry in self._listed(directory)
+        )
+
+    def _listed(self, directory: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(directory) as scan:
+                return sorted(scan, key=lambda entry: entry.name)
+        except OSError as error:
+            self.note(directory, error)
+            return []
+
+    def _can_be_named(self, entry: os.DirEntry[str]) -> bool:
+        if is_utf8(entry.name):
+            return True
+        file = entry.name.endswith(SUFFIX)
+        directory = not file and self.is_directory(entry, follow_symlinks=False)
+        if file or (directory and self.holds_transcripts(entry.path)):
+            self._note(Unlisted(self._agent, printable(entry.path), _NOT_UTF8, _RENAME))
+        return False

@@ -12,6 +12,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from memory_assets.record_identity import DERIVED, looks_stored
+from memory_assets.record_identity import mark as mark
+
 _ID = re.compile(r"[A-Za-z0-9_.:|/=+-]{1,128}")
 _NAME = re.compile(r"[A-Za-z0-9_.:/@<>()\[\] +-]{1,100}")
 _TYPE = re.compile(r"[A-Za-z]+(?:[_./:-][A-Za-z]+)*\d{0,2}")
@@ -47,26 +50,21 @@ def parse_time(value: object) -> datetime | None:
 
 
 def derived_id(*parts: str) -> str:
-    """Return an id that is a function of `parts` alone."""
+    """Return an id that is a function of `parts` alone. It confirms a guess of them, so it
+    is keyed before it is written (`RecordIdentity.stored`)."""
     digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-    return f"x-{digest[:32]}"
-
-
-def mark(text: str) -> int:
-    """Return 64 bits that stand for `text`: equal in every process, and no text."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
+    return f"{DERIVED}{digest[:32]}"
 
 
 def safe_id(value: object) -> str:
     """Return `value` if it is an id, a digest of it if it is other text, "" if no text.
 
     Equal values give equal ids, so copies stay recognisable even where a tool mangled
-    their ids.
+    their ids. What looks like an id that we wrote ourselves is no agent's.
     """
     if not isinstance(value, str) or not value:
         return ""
-    return value if _ID.fullmatch(value) else derived_id(value)
+    return value if _ID.fullmatch(value) and not looks_stored(value) else derived_id(value)
 
 
 @lru_cache(maxsize=512)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from memory_assets.errors import TranscriptError
+from memory_assets.errors import unreadable
 
 _BLOCK = 1 << 20
 _DIGEST = 16
@@ -100,4 +100,4 @@ def _hashes(
                 block = os.pread(file.fileno(), min(_BLOCK, length - start), start)
                 yield number, blake2b(block, key=key, digest_size=_DIGEST).digest()
     except OSError as error:
-        raise TranscriptError(f"cannot read {path}: {error.strerror}") from error
+        raise unreadable(path, error) from error

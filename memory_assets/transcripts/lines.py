@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from memory_assets.errors import ResumeFailed, TranscriptError
+from memory_assets.errors import ResumeFailed, unreadable
 from memory_assets.transcripts.base import BadLine, ReadReport
 
 BLOCK_BYTES = 1 << 20
@@ -63,7 +63,7 @@ def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
         with path.open("rb", buffering=0) as file:
             return file.read(size)
     except OSError as error:
-        raise TranscriptError(f"{path}: cannot be read ({error.strerror})") from error
+        raise unreadable(path, error) from error
 
 
 def head_objects(head: bytes) -> Iterator[JsonObject]:
@@ -117,7 +117,7 @@ def read_objects(
                     report.at = located[:2]
                     yield located
     except OSError as error:
-        raise TranscriptError(f"{path}: cannot be read ({error.strerror})") from error
+        raise unreadable(path, error) from error
 
 
 def object_at(path: Path, start: int, end: int) -> JsonObject:
@@ -131,7 +131,7 @@ def object_at(path: Path, start: int, end: int) -> JsonObject:
             file.seek(start)
             line = file.read(end - start)
     except OSError as error:
-        raise TranscriptError(f"{path}: cannot be read ({error.strerror})") from error
+        raise unreadable(path, error) from error
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError:

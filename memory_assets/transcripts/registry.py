@@ -8,12 +8,20 @@ from pathlib import Path
 
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
-from memory_assets.transcripts.base import Known, Reader, ReadReport, Source, nothing_known
+from memory_assets.transcripts.base import (
+    Known,
+    Note,
+    Reader,
+    ReadReport,
+    Source,
+    ignore,
+    nothing_known,
+)
 from memory_assets.transcripts.checkpoint import FROM_THE_START, Resume
-from memory_assets.transcripts.claude_code import ClaudeCodeReader
-from memory_assets.transcripts.codex import CodexReader
+from memory_assets.transcripts.claude.reader import ClaudeCodeReader
+from memory_assets.transcripts.codex.reader import CodexReader
 from memory_assets.transcripts.lines import read_head
-from memory_assets.transcripts.pi import PiReader
+from memory_assets.transcripts.pi.reader import PiReader
 
 READERS: tuple[Reader, ...] = (ClaudeCodeReader(), CodexReader(), PiReader())
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}
@@ -75,15 +83,18 @@ def read_session(
     return reader.read(replace(source, agent=reader.agent, path=path), report, resume)
 
 
-def discover(roots: Mapping[str, Path], known: Known = nothing_known) -> Iterator[Source]:
+def discover(
+    roots: Mapping[str, Path], known: Known = nothing_known, note: Note = ignore
+) -> Iterator[Source]:
     """Yield every transcript under `roots` (agent name -> its directory), agent by agent
     in the order of `READERS`, and in a fixed order within each.
 
-    A root that does not exist gives nothing. Raises `TranscriptError` for a name that
+    `note` is called with each file and directory that could not be taken in. A root that does
+    not exist gives nothing. Raises `TranscriptError` for a name that
     has no reader.
     """
     for agent in roots:
         reader_by_agent(agent)
     for reader in READERS:
         if reader.agent in roots:
-            yield from reader.discover(roots[reader.agent], known)
+            yield from reader.discover(roots[reader.agent], known, note)

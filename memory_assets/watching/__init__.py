@@ -2,7 +2,7 @@
 
 Belongs here: events of the file system, their debounce, the loop that turns them into runs
 of projects. Does not: Dagster (a run is a function that is handed in), what a run does
-(`pipeline/`), the command line (`entrypoints/watch_command.py`).
+(`pipeline/`), the command line (`cli/watch_command.py`).
 """
 
 from memory_assets.watching.changes import Changes

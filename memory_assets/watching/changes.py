@@ -25,6 +25,7 @@ class Changes:
         self._most = most_paths
         self._paths: dict[str, None] = {}
         self._lost = False
+        self._woken = False
         self._changed = threading.Condition()
 
     def add(self, path: str) -> None:
@@ -39,13 +40,17 @@ class Changes:
             self._changed.notify()
 
     def wait(self, seconds: float) -> None:
-        """Return as soon as there is anything to drain, or after this long."""
+        """Return as soon as there is anything to drain, when woken, or after this long."""
         with self._changed:
-            self._changed.wait_for(lambda: bool(self._paths) or self._lost, timeout=seconds)
+            self._changed.wait_for(
+                lambda: bool(self._paths) or self._lost or self._woken, timeout=seconds
+            )
+            self._woken = False
 
     def wake(self) -> None:
-        """Let who waits return."""
+        """Let who waits return, or, if nobody does, whoever waits next."""
         with self._changed:
+            self._woken = True
             self._changed.notify_all()
 
     def drain(self) -> Drained:

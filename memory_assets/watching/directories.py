@@ -24,6 +24,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserver
 
+from memory_assets.transcripts.discovery import is_utf8
 from memory_assets.watching.changes import Changes
 
 Mode = Literal["events", "polling"]
@@ -116,6 +117,8 @@ class Directories(FileSystemEventHandler):
         """Take one event, in the observer's thread."""
         for location in (event.src_path, event.dest_path):
             path = os.fsdecode(location)
+            if not is_utf8(path):
+                continue  # cannot be taken in; the next full look reports it
             if path.endswith(_SUFFIX):
                 self._changes.add(path)
             elif path and event.is_directory:
@@ -125,7 +128,7 @@ class Directories(FileSystemEventHandler):
         """A directory may be filled before anybody watches it."""
         for folder, _, names in os.walk(directory):
             for name in names:
-                if name.endswith(_SUFFIX):
+                if name.endswith(_SUFFIX) and is_utf8(os.path.join(folder, name)):  # noqa: PTH118
                     self._changes.add(os.path.join(folder, name))  # noqa: PTH118
 
     def _watch(self, root: Path, inode: int) -> _Watched:

@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+_MOST_DOUBLINGS = 16
+
 
 @dataclass(frozen=True)
 class Pace:
     """Times in seconds. A project runs once it was `quiet` for so long, at the latest
     `at_most` after its first change; and not again before `rest` times as long as its last
     run took, so that a busy session leaves room for others. A project that failed waits
-    `first_retry`, doubled each time up to `last_retry`."""
+    `first_retry`, doubled each time up to `last_retry`; so does one whose run went well and
+    left work undone (sessions held back), but not for changes of just now."""
 
     quiet: float = 0.15
     at_most: float = 1.0
@@ -35,6 +38,8 @@ class _Waiting:
 class _Past:
     not_before: float = 0.0
     failures: int = 0
+    again_at: float = 0.0
+    repeats: int = 0
 
 
 class Pending:
@@ -77,25 +82,46 @@ class Pending:
         project = min(due)[2]
         return project, self._waiting.pop(project).reason
 
+    def is_quiet(self) -> bool:
+        """Whether no project is due now or waits for changes of just now to end: those that
+        wait to be tried again, backed off, do not count."""
+        now = self._clock()
+        return not any(
+            waiting.live or self._due_at(project, waiting) <= now
+            for project, waiting in self._waiting.items()
+        )
+
     def seconds_to_next(self, otherwise: float) -> float:
         """Return how long until a project is due, at most `otherwise`."""
         now = self._clock()
         times = (self._due_at(project, waiting) for project, waiting in self._waiting.items())
-        return max(0.0, min((at - now for at in times), default=otherwise))
+        return max(0.0, min([otherwise, *(at - now for at in times)]))
 
     def succeeded(self, project: str, seconds: float) -> None:
         """Note that a run of so many seconds went well."""
         rest = min(self._pace.rest * seconds, self._pace.most_rest)
-        self._past[project] = _Past(self._clock() + rest)
+        past = self._past.setdefault(project, _Past())
+        past.not_before, past.failures = self._clock() + rest, 0
 
     def failed(self, project: str) -> float:
         """Note that a run failed, and return in how many seconds it may be tried again."""
         past = self._past.setdefault(project, _Past())
         past.failures += 1
-        doubled = self._pace.first_retry * 2.0 ** (past.failures - 1)
-        wait = min(doubled, self._pace.last_retry)
+        wait = self._backed_off(past.failures)
         past.not_before = self._clock() + wait
         return wait
+
+    def undone(self, project: str) -> None:
+        """Note that a run went well and left the work that it was for undone; changes of just
+        now do not wait for that."""
+        past = self._past.setdefault(project, _Past())
+        past.repeats += 1
+        past.again_at = self._clock() + self._backed_off(past.repeats)
+
+    def done(self, project: str) -> None:
+        """Note that nothing of a project is undone."""
+        if past := self._past.get(project):
+            past.again_at, past.repeats = 0.0, 0
 
     def busy(self, project: str, reason: str) -> None:
         """Put a project back that somebody else is running."""
@@ -111,4 +137,10 @@ class Pending:
         quiet = waiting.last + self._pace.quiet if waiting.live else waiting.since
         at = min(quiet, waiting.since + self._pace.at_most)
         past = self._past.get(project)
-        return max(at, past.not_before) if past is not None else at
+        if past is None:
+            return at
+        return max(at, past.not_before, 0.0 if waiting.live else past.again_at)
+
+    def _backed_off(self, times: int) -> float:
+        doubled = self._pace.first_retry * 2.0 ** min(times - 1, _MOST_DOUBLINGS)
+        return min(doubled, self._pace.last_retry)

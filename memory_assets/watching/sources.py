@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.on_disk import find_sources
-from memory_assets.stores.catalog_view import CatalogView
-from memory_assets.transcripts import Source
+from memory_assets.pipeline.scan.on_disk import Found, look_for_sources
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.catalog.view import CatalogView
 
 _MOST_IGNORED = 10_000
 
@@ -22,9 +21,9 @@ class ChangedSources:
         self._ignored: set[str] = set()
         self._changed: dict[str, set[str]] = {}
 
-    def find(self) -> dict[str, list[Source]]:
-        """Return every transcript on disk by project."""
-        return find_sources(self._components)
+    def find(self) -> Found:
+        """Return every transcript on disk by project, and what could not be taken in."""
+        return look_for_sources(self._components)
 
     def forget_ignored(self) -> None:
         """Look again at what was no transcript."""
@@ -45,7 +44,7 @@ class ChangedSources:
         if unknown:
             new = {
                 str(source.path): project
-                for project, sources in self.find().items()
+                for project, sources in self.find().sources.items()
                 for source in sources
             }
             for path in unknown:
@@ -59,7 +58,7 @@ class ChangedSources:
         """Whether a changed path of a project is not in the ledger as it is now."""
         return any(self._differs(path) for path in self._changed.get(project, ()))
 
-    def settle(self, project: str) -> None:
+    def forget_changes(self, project: str) -> None:
         """Forget which paths changed: a run has seen them."""
         self._changed.pop(project, None)
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memory_assets.errors import MemoryAssetsError
-from memory_assets.pipeline import plan, recheck
-from memory_assets.pipeline.components import Components
-from memory_assets.stores import chroma_server, watcher_presence
-from memory_assets.stores.catalog_connection import now
+from memory_assets.pipeline.plan import plan
+from memory_assets.pipeline.redact import known_secrets as recheck
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores import watcher_presence
+from memory_assets.stores.catalog.connection import now
+from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.watcher_presence import WatcherState
+from memory_assets.transcripts import Unlisted
 from memory_assets.watching.changes import Changes
 from memory_assets.watching.directories import Directories
 from memory_assets.watching.pending import Pace, Pending
@@ -62,6 +65,7 @@ class Watcher:
         self._sources = ChangedSources(self.components)
         self._found: dict[str, str] = {}
         self._done: dict[str, str] = {}
+        self._unlisted: set[Unlisted] = set()
         self._next_full_look = 0.0
         self._last_change = self.clock()
         self._next_search = 0.0
@@ -120,12 +124,21 @@ class Watcher:
         """Compare every project with its files, one at a step."""
         self._next_full_look = self.clock() + self.look_everywhere_seconds
         self._sources.forget_ignored()
-        for project, work in plan.plan_each(self.components, self._sources.find()):
+        found = self._sources.find()
+        self._tell_unlisted(found.unlisted)
+        for project, work in plan.plan_each(self.components, found.sources):
             if work is None:
                 self._done.pop(project, None)
+                self._pending.done(project)
             else:
                 self._note_behind(work)
             yield
+
+    def _tell_unlisted(self, unlisted: Sequence[Unlisted]) -> None:
+        """Report each file and directory that cannot be taken in, once."""
+        for each in set(unlisted) - self._unlisted:
+            self.report(f"{each.path}: {each.reason}; to do: {each.remedy}")
+        self._unlisted = set(unlisted)
 
     def _step(self, full_look: Iterator[None]) -> Iterator[None] | None:
         try:
@@ -142,7 +155,7 @@ class Watcher:
         project = work.project
         if project not in self._pending and self._done.get(project) == work.fingerprint:
             # a run went well and left the same work: again, but not at once
-            self._pending.failed(project)
+            self._pending.undone(project)
         self._found[project] = work.fingerprint
         self._pending.note(project, work.reason, live=False)
 
@@ -154,7 +167,7 @@ class Watcher:
         if outcome.busy:  # its changed files are looked at again then
             self._pending.busy(project, reason)
             return
-        self._sources.settle(project)
+        self._sources.forget_changes(project)
         state = self.state
         state.runs += 1
         state.last_run_at = now()
@@ -174,7 +187,7 @@ class Watcher:
     def _search_if_idle(self) -> bool:
         """Search for secrets found since, once it is quiet; whether that was done."""
         at = max(self._next_search, self._last_change + _QUIET_BEFORE_SEARCH)
-        if len(self._pending) or self.clock() < at:
+        if not self._pending.is_quiet() or self.clock() < at:
             return False
         self._next_search = self.clock() + _QUIET_BEFORE_SEARCH
         try:
@@ -184,7 +197,7 @@ class Watcher:
             if failed is not None:
                 self.report(f"search for known secrets: {failed}")
                 self._next_search = self.clock() + self.look_everywhere_seconds
-            for work in plan.plan_holders(self.components):
+            for work in plan.plan_affected(self.components):
                 self._note_behind(work)
         except MemoryAssetsError as error:
             self.report(str(error))

@@ -10,7 +10,9 @@ from memory_assets.chunking import FRAME_CLOSING, FRAME_OPENING, is_recalled
 from memory_assets.chunking.recalled import without_recalled
 from memory_assets.redacted_text import seal
 
-FRAMED = f"{FRAME_OPENING} data\nLanterns are lit at dusk.\n{FRAME_CLOSING}"
+NONCE = "0123456789abcdef"
+FRAMED = f"{FRAME_OPENING} {NONCE}> data\nLanterns are lit at dusk.\n{FRAME_CLOSING} {NONCE}>"
+WITHOUT_NUMBER = f"{FRAME_OPENING}> data\nLanterns are lit at dusk.\n{FRAME_CLOSING}>"
 
 
 class _Record:
@@ -27,6 +29,7 @@ class _Record:
     "record",
     [
         _Record(FRAMED),
+        _Record(WITHOUT_NUMBER),
         _Record('{"frame":"' + FRAMED + '"}', tool_name="mcp__anything__recall"),
         _Record(tool_name="mcp__memory__recall"),
         _Record(tool_name="mcp__memory-assets__get"),
@@ -64,5 +67,6 @@ def test_frames_are_cut_out_of_what_somebody_says() -> None:
     """What stands around them stays; a lone frame, or one that never ends, stays too."""
     assert without_recalled(seal(f"Look:\n{FRAMED}\nSo it was.")) == "Look:\nSo it was."
     assert without_recalled(seal(FRAMED)) == FRAMED
-    cut_off = f"Look: {FRAME_OPENING} data without an end"
+    assert without_recalled(seal(f"Look:\n{WITHOUT_NUMBER}\nSo it was.")) == "Look:\nSo it was."
+    cut_off = f"Look: {FRAME_OPENING}> data without an end"
     assert without_recalled(seal(cut_off)) == cut_off

@@ -15,7 +15,7 @@ from memory_assets.chunking import build_turns
 from memory_assets.commits import Claim, Repository, SessionWork, attribute, session_work
 from memory_assets.models import Kind, RedactedRecord, Role
 from memory_assets.redacted_text import seal
-from memory_assets.sessions import session_turns
+from memory_assets.session_analysis import session_turns
 from memory_assets_tests.redacted_sessions import START, redacted
 
 

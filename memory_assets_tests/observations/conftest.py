@@ -9,7 +9,7 @@ import pytest
 from memory_assets.chunking import build_turns
 from memory_assets.models import Observation
 from memory_assets.observations import observe
-from memory_assets.sessions import session_turns
+from memory_assets.session_analysis import session_turns
 from memory_assets_tests import redacted_sessions
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
-from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.stores.schemas import TABLES
+from memory_assets.stores.lake.schemas import TABLES
 
 _PIECE = 64
 """Floats of a vector that are looked for together; the whole may be split over pages."""

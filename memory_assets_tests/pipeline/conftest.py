@@ -13,24 +13,22 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import (
-    chunk,
-    commits,
-    embed,
-    index,
-    keywords,
-    observe,
-    on_disk,
-    redact,
-    scan,
-    summarise,
-)
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.plan import ProjectPlan, plan
-from memory_assets.pipeline.report import StageReport
+from memory_assets.pipeline.indexes import collections as index
+from memory_assets.pipeline.indexes import keywords
+from memory_assets.pipeline.plan.plan import ProjectPlan, plan
+from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.pipeline.tables import embeddings as embed
+from memory_assets.pipeline.tables import observations as observe
+from memory_assets.pipeline.tables import session_commits as commits
+from memory_assets.pipeline.tables import session_summaries as summarise
+from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
-from memory_assets.stores import chroma_server
-from memory_assets.stores.schemas import TABLES
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.lake.schemas import TABLES
 from memory_assets_tests.conftest import forget_own_settings
 
 Stage = Callable[[Components, str], StageReport]

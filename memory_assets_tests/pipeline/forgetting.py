@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory_assets.pipeline.forgetting import forget
-from memory_assets.pipeline.forgetting.selection import Selection, select
+from memory_assets.pipeline.removal import forget
+from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.stores.erasure import Names
 
 

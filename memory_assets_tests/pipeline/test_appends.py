@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import resting
-from memory_assets.stores import lake_files
+from memory_assets.pipeline.tables import deferral as resting
+from memory_assets.stores.lake import files as lake_files
 
 STAGES = (
     "raw_sessions",

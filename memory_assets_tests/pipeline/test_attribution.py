@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_assets.pipeline.attribution import (
-    RECORD_DTYPE,
+from memory_assets.pipeline.ownership.attribution import (
     SessionKey,
     SessionRecords,
     copied_records,
-    hash_record_id,
     owners,
 )
+from memory_assets.record_identity import RecordIdentity
+from memory_assets.stores.catalog.records import RECORD_DTYPE
 
+IDENTITY = RecordIdentity(bytes(32))
 PREFIX = {"r1": 1, "r2": 2, "r3": 3}
+
+
+def _id(name: str) -> int:
+    return IDENTITY.id_of(name)
 
 
 def _session(
@@ -28,23 +34,28 @@ def _session(
     named: str | None = None,
     on_record: bool = False,
     gave_way_to: Collection[SessionKey] = (),
+    says: str | None = "",
 ) -> SessionRecords:
-    """A file with these records: name and time, in file order."""
-    rows = [(hash_record_id(name), time) for name, time in records.items()]
+    """A file with these records: name and time, in file order. What they say follows from
+    their names and `says`; it is not known if that is None."""
+    rows = [
+        (_id(name), time, 0 if says is None else IDENTITY.content_of(f"{name}{says}".encode()))
+        for name, time in records.items()
+    ]
     return SessionRecords(
         project,
         session_id,
         np.array(rows, dtype=RECORD_DTYPE),
-        named or session_id,
-        on_record,
-        frozenset(gave_way_to),
+        named=named or session_id,
+        on_record=on_record,
+        gave_way_to=frozenset(gave_way_to),
     )
 
 
 def _copied(*sessions: SessionRecords) -> dict[str, set[str]]:
     """The names of the copies in each file, by session (`project/session` outside `p`)."""
     names = {
-        hash_record_id(name): name
+        _id(name): name
         for name in ("r1", "r2", "r3", "r4", "o1", "f1", "f2", "g1", "h1", *"abcdefgh")
     }
     return {
@@ -152,6 +163,49 @@ def test_one_session_in_two_projects_is_counted_in_one_of_them() -> None:
     assert _copied(settled, same) == {"s": {"r1", "r2"}}
 
 
+def test_a_record_that_says_something_else_is_no_copy() -> None:
+    """An older file with another one's ids and other text takes nothing from it, nor does it
+    own what a true fork copied."""
+    innocent = _session("innocent", {**PREFIX, "o1": 90})
+    forged = _session("forged", {"f1": 1, **PREFIX}, says="!")
+    assert _copied(innocent, forged) == {}
+    fork = _session("fork", {**PREFIX, "g1": 100})
+    sessions = [forged, innocent, fork]
+    assert _copied(*sessions) == {"fork": {"r1", "r2", "r3"}}
+    assert owners(sessions, copied_records(sessions)) == {("p", "fork"): [("p", "innocent")]}
+
+
+def test_a_record_of_unknown_content_keeps_its_copies_away() -> None:
+    """Its file was gone when contents began to be noted: a fork goes on giving way."""
+    gone = _session("gone", {**PREFIX, "o1": 10}, says=None, on_record=True)
+    fork = _session("fork", {**PREFIX, "f1": 20})
+    assert _copied(gone, fork) == {"fork": {"r1", "r2", "r3"}}
+
+
+def test_a_record_of_unknown_content_gives_way_only_where_it_did() -> None:
+    """What the lake has of a file that is gone is not lost to an older file with its ids."""
+    older = _session("older", {**PREFIX, "o1": 10})
+    gone = _session("gone", {**PREFIX, "f1": 20}, says=None, on_record=True)
+    assert _copied(older, gone) == {}
+    fork = _session("gone", {**PREFIX, "f1": 20}, says=None, gave_way_to=[("p", "older")])
+    assert _copied(older, fork) == {"gone": {"r1", "r2", "r3"}}
+
+
+def test_a_file_with_an_id_twice_loses_neither_text_to_a_copy_of_one() -> None:
+    """Only where all that it says under an id is a copy is the id one."""
+    one, other = _session("one", {"r1": 1, "o1": 2}), _session("one", {"r1": 1}, says="!")
+    both = _session("both", {"r1": 1, "f1": 9})
+    both = replace(both, records=np.concatenate([both.records, other.records]))
+    assert _copied(one, both) == {}
+
+
+def test_one_session_in_two_projects_is_told_by_ids_alone() -> None:
+    """Its turns have the same ids in both, so it counts once whatever was changed in one."""
+    here = _session("s", {"r1": 1, "r2": 2}, project="p", on_record=True)
+    there = _session("s", {"r1": 1, "r2": 2}, project="q", says="!")
+    assert _copied(here, there) == {"q/s": {"r1", "r2"}}
+
+
 @st.composite
 def _families(draw: st.DrawFn) -> tuple[list[SessionRecords], dict[str, str]]:
     """Sessions that fork each other, and who wrote each record.
@@ -187,7 +241,7 @@ def test_each_record_belongs_to_the_session_that_wrote_it(
     for session in sessions:
         mine = {int(value) for value in session.records["id"]}
         copies = {int(value) for value in copied.get(session.key, ())}
-        wrote = {hash_record_id(name) for name, who in writer.items() if who == session.session_id}
+        wrote = {_id(name) for name, who in writer.items() if who == session.session_id}
         assert mine - copies == wrote
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.index import SESSIONS_INDEX
-from memory_assets.stores.schemas import TURN_CHUNKS
-from memory_assets.stores.vectors import Collection
+from memory_assets.pipeline.indexes.collections import SESSIONS_INDEX
+from memory_assets.stores.chroma.collections import Collection
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
 
 BEFORE_CHROMA = ("raw_sessions", "redacted_records", "turn_chunks", "turn_embeddings")
 NEW_TURN = ("is the barrel organ tuned?", "It is tuned to 440 Hz.")

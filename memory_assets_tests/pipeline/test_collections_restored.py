@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from memory_assets.pipeline import index
+from memory_assets.pipeline.indexes import collections as index
 from memory_assets.redacted_text import seal
-from memory_assets.stores import chroma_server
+from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.pipeline.conftest import COLLECTIONS, NEW_TURN
 
 

@@ -11,10 +11,10 @@ import pytest
 from filelock import FileLock
 
 from memory_assets.errors import NotFound, StoreBusy, StoreError
-from memory_assets.pipeline.forgetting.forgotten import tombstones
+from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.redacted_text import seal
-from memory_assets.stores.schemas import TABLES, TURN_CHUNKS
-from memory_assets.stores.vectors import CollectionVersions
+from memory_assets.stores.chroma.collections import CollectionVersions
+from memory_assets.stores.lake.schemas import TABLES, TURN_CHUNKS
 from memory_assets_tests.pipeline.forgetting import files_naming, forget_sessions
 
 

@@ -17,19 +17,20 @@ import dagster as dg
 import numpy as np
 import pytest
 
-from memory_assets.entrypoints.cli import main
-from memory_assets.entrypoints.dagster_home import open_instance
-from memory_assets.entrypoints.dagster_traces import require_idle
-from memory_assets.entrypoints.ingest import run_plans
+from memory_assets.cli.cli import main
+from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.dagster_traces import require_idle
+from memory_assets.cli.ingest import run_plans
 from memory_assets.errors import StoreBusy
-from memory_assets.pipeline import on_disk, plan
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.reading import read_file
+from memory_assets.pipeline.plan import plan
+from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.scan.reading import read_file
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import open_memory
 from memory_assets.redacted_text import seal
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
-from memory_assets.stores import chroma_server
-from memory_assets.stores.schemas import EMBEDDING_DIMENSION
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION
 from memory_assets.transcripts import Source
 from memory_assets_tests.conftest import forget_own_settings
 from memory_assets_tests.pipeline.bytes_at_rest import (
@@ -140,7 +141,7 @@ def _ingest_at_the_second_attempt(
         return read_file(source, *given)
 
     with patch.context() as failing:
-        failing.setattr("memory_assets.pipeline.scan.read_file", fail)
+        failing.setattr("memory_assets.pipeline.scan.raw_sessions.read_file", fail)
         _ingest(settings, HARBOR)
     for path in (settings.projects_dir or Path()).rglob("*.jsonl"):
         path.touch()
@@ -248,7 +249,7 @@ def _add_tick_and_cursor(settings: Settings) -> None:
     from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
     location = InProcessCodeLocationOrigin(
-        LoadableTargetOrigin(module_name="memory_assets.definitions")
+        LoadableTargetOrigin(module_name="memory_assets.dagster.definitions")
     )
     origin = RemoteInstigatorOrigin(
         RemoteRepositoryOrigin(location, "__repository__"), "projects_directory_sensor"

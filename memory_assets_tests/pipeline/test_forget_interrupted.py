@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.forgetting import forget
-from memory_assets.pipeline.forgetting.selection import Selection, select
-from memory_assets.pipeline.on_disk import find_sources
-from memory_assets.stores import chroma_server
+from memory_assets.pipeline.removal import forget
+from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.pipeline.scan.on_disk import find_sources
+from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.pipeline.forgetting import files_naming, no_dagster
 
 
@@ -65,11 +65,11 @@ def test_a_forgetting_that_ends_at_any_step_is_completed(memory: Any) -> None:
 
 _KILLED = """
 import os, signal, sys
-from memory_assets.pipeline.forgetting import forget
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.forgetting.selection import Selection, select
+from memory_assets.pipeline.removal import forget
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.settings import Settings
-from memory_assets.stores.vectors import VectorStore
+from memory_assets.stores.chroma.collections import VectorStore
 components = Components(Settings.model_validate_json(sys.argv[1]))
 kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[3] == "between the collections":
@@ -101,7 +101,7 @@ def test_a_killed_forgetting_is_completed_by_the_next_command(memory: Any, momen
         environment[
             {"claude-code": "MEMORY_PROJECTS_DIR"}.get(name, f"MEMORY_{name.upper()}_DIR")
         ] = str(root)
-    code = "from memory_assets.entrypoints.cli import main; main()"
+    code = "from memory_assets.cli.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "status"],
         capture_output=True,

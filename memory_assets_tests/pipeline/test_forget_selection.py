@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.pipeline.forgetting.selection import Selection, select
-from memory_assets.stores.schemas import REDACTED_RECORDS
+from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 
 def _ids(memory: Any, **selection: Any) -> set[str]:

@@ -6,6 +6,8 @@ import json
 import shutil
 from typing import Any
 
+from memory_assets.pipeline.stage.components import redaction_settings
+from memory_assets.redaction import load_redactor
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN
 
 
@@ -82,3 +84,17 @@ def test_a_session_in_two_projects_is_kept_in_one(memory: Any) -> None:
     assert sorted(row["id"] for row in memory.rows("turn_chunks")) == before
     memory.assert_collections_equal_the_lake()
     assert memory.behind() == []
+
+
+def test_under_another_key_copies_are_still_told(memory: Any) -> None:
+    """The key was lost: every file is read again, so that a fork's copies, and those of one
+    that is new, are told by the same key."""
+    before = sorted(row["id"] for row in memory.rows("user_prompts"))
+    key = bytes(reversed(range(32)))
+    memory.reopen(install_key=key, redactor=load_redactor(redaction_settings(memory.settings), key))
+    assert {"changed" in work.reason for work in memory.behind()} == {True}
+    lines = memory.path(memory.flaky).read_text().splitlines()
+    memory.path(memory.flaky).with_name("second-fork.jsonl").write_text("\n".join(lines[:9]))
+    memory.run(BEFORE_CHROMA)
+    assert sorted(row["id"] for row in memory.rows("user_prompts")) == before
+    assert (memory.turns(memory.flaky), memory.turns(memory.fork)) == ([0, 1, 2, 3], [1, 2])

@@ -11,19 +11,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from memory_assets.pipeline import recheck
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.proof.independent_scan import (
+from memory_assets.pipeline.checks.independent_scan import (
     IndependentScanner,
     Reported,
     independent_scanner_finds_nothing,
     load_independent_scanner,
     neutral,
 )
-from memory_assets.pipeline.proof.text_columns import text_columns
+from memory_assets.pipeline.checks.text_columns import text_columns
+from memory_assets.pipeline.redact import known_secrets as recheck
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import load_redactor
 from memory_assets.settings import load_settings
-from memory_assets.stores.schemas import REDACTED_RECORDS, TABLES, Table
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
 from memory_assets.transcripts import read_session
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
@@ -225,7 +225,7 @@ def test_what_only_the_scanner_finds_is_redacted_by_the_next_run(
     assert not verdict.passed and verdict.counts["now_known"] == 1
     assert missed not in repr(verdict)
 
-    assert recheck.mark_holders(components).holders == 1
+    assert recheck.mark_affected(components).affected_sessions == 1
     memory.run(projects=[memory.harbor])
     assert missed not in repr(memory.lake_state())
     assert independent_scanner_finds_nothing(components, memory.harbor, REDACTED_RECORDS).passed

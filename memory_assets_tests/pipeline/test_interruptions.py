@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.proof import verify
-from memory_assets.stores.schemas import TURN_CHUNKS
+from memory_assets.pipeline.checks import verify
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
 
 STAGES = (
     "raw_sessions",

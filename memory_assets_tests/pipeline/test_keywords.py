@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory_assets.pipeline import keywords
-from memory_assets.pipeline.proof.keywords_match import keywords_match
+from memory_assets.pipeline.checks.keywords_match import keywords_match
+from memory_assets.pipeline.indexes import keywords
 
 
 def _all_match(memory: Any) -> bool:

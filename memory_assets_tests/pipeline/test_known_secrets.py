@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory_assets.pipeline import recheck
-from memory_assets.stores.schemas import REDACTED_RECORDS, TURN_CHUNKS
+from memory_assets.pipeline.redact import known_secrets as recheck
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 
 REDACT = ("raw_sessions", "redacted_records")
 BARE = "qW3" + "eRt6Yu8Io1Pa5Sd7Fg9Hj2"
@@ -34,8 +34,8 @@ def test_yesterdays_session_is_marked_and_redacted_again(memory: Any) -> None:
     under the same digits."""
     _yesterday_and_today(memory)
     assert recheck.is_due(memory.components)
-    report = recheck.mark_holders(memory.components)
-    assert (report.holders, report.holding) == (1, 1)
+    report = recheck.mark_affected(memory.components)
+    assert (report.affected_sessions, report.holding) == (1, 1)
     (work,) = memory.behind()
     assert (work.project, work.reason) == (memory.harbor, "1 session holds a secret found since")
     memory.run(projects=[memory.harbor])
@@ -52,10 +52,10 @@ def test_yesterdays_session_is_marked_and_redacted_again(memory: Any) -> None:
 
 def test_a_search_that_found_nothing_is_not_made_twice(memory: Any) -> None:
     """Each session is searched once for a value; then the catalogue alone says so."""
-    recheck.mark_holders(memory.components)
+    recheck.mark_affected(memory.components)
     assert not recheck.is_due(memory.components)
-    again = recheck.mark_holders(memory.components)
-    assert (again.searched, again.values, again.holders) == (0, 0, 0)
+    again = recheck.mark_affected(memory.components)
+    assert (again.searched, again.values, again.affected_sessions) == (0, 0, 0)
     assert memory.behind() == []
 
 
@@ -67,7 +67,7 @@ def test_a_session_is_not_searched_for_what_it_was_redacted_with(fresh: Any) -> 
     values = fresh.components.catalog.known_since(0)
     assert 0 < len(sessions) < len(fresh.components.catalog.products(REDACTED_RECORDS.name))
     assert {session.through for session in sessions} < {0, *(value.number for value in values)}
-    assert recheck.mark_holders(fresh.components).searched == len(sessions)
+    assert recheck.mark_affected(fresh.components).searched == len(sessions)
 
 
 def test_records_that_change_during_a_search_are_searched_again(memory: Any) -> None:
@@ -85,7 +85,7 @@ def test_records_that_change_during_a_search_are_searched_again(memory: Any) -> 
     memory.components.catalog.note_checked(session, 10_000, holds=True)
     left = {found.session_id for found in memory.components.catalog.unchecked_sessions()}
     assert memory.flaky in left
-    assert memory.components.catalog.holders() == {}
+    assert memory.components.catalog.affected_sessions() == {}
 
 
 def test_the_mark_is_in_the_fingerprint_of_the_work(memory: Any) -> None:
@@ -134,7 +134,7 @@ def test_a_known_value_goes_from_a_vanished_session_too(memory: Any) -> None:
     )
     memory.append(other, f"export PAYMENTS_API_KEY={BARE}", "Done.")
     memory.run()
-    recheck.mark_holders(memory.components)
+    recheck.mark_affected(memory.components)
     memory.run()
     assert BARE not in repr(memory.lake_state())
     assert memory.behind() == []

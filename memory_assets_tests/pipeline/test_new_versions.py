@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import plan
-from memory_assets.pipeline.plan import project_fingerprint
+from memory_assets.pipeline.plan import plan
+from memory_assets.pipeline.plan.plan import project_fingerprint
 from memory_assets_tests.pipeline.conftest import INDEXES, SampleMemory
 
 LANTERN = "-home-mara-code-lantern"
@@ -20,7 +20,12 @@ OF_CHUNKER |= {"session_collection", "prompt_collection", "keyword_index"}
 @pytest.fixture
 def new_chunker(monkeypatch: pytest.MonkeyPatch) -> None:
     """The chunker under another version, as a release would bring it."""
-    for module in ("pipeline.plan", "pipeline.chunk", "pipeline.components", "chunking.chunks"):
+    for module in (
+        "pipeline.plan.plan",
+        "pipeline.tables.turn_chunks",
+        "pipeline.stage.components",
+        "chunking.chunks",
+    ):
         monkeypatch.setattr(f"memory_assets.{module}.CHUNKER_VERSION", "next")
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from memory_assets.pipeline.proof.deep_scan import deep_scan
-from memory_assets.pipeline.proof.deep_scan_forms import MIN_CANARY_BYTES
-from memory_assets.redaction.known import KnownValues
+from memory_assets.pipeline.checks.deep_scan import deep_scan
+from memory_assets.pipeline.checks.deep_scan_forms import MIN_CANARY_BYTES
+from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import SAMPLE_DIR
 
 _PIECE = 20

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import on_disk, scan
+from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets_tests.pipeline.forgetting import forget_sessions
 
 TOLD = ("and the zanzibar clock?", "It has no summer time.")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import plan as planning
-from memory_assets.pipeline.on_disk import find_sources
-from memory_assets.pipeline.plan import plan_each, project_fingerprint
+from memory_assets.pipeline.plan import plan as planning
+from memory_assets.pipeline.plan.plan import plan_each, project_fingerprint
+from memory_assets.pipeline.scan.on_disk import find_sources
 
 UNTIL_EMBEDDED = (
     "raw_sessions",

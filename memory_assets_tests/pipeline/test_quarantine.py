@@ -10,8 +10,10 @@ import pytest
 
 from memory_assets.errors import RedactionFailed, TranscriptError
 from memory_assets.models import Record
-from memory_assets.pipeline import reading
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.pipeline.scan import reading
 from memory_assets.redaction import RecordRedaction, Redactor, SessionRedactor
+from memory_assets.transcripts import READER_VERSIONS
 
 LAKE_STAGES = (
     "raw_sessions",
@@ -193,7 +195,8 @@ def test_a_session_that_is_as_it_was_leaves_quarantine(
 def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
     memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With its subagent's file: both wait, the plan does not ask again, and both come in."""
+    """With its subagent's file: both wait, the plan asks again each time, as the failure may
+    pass without any change of the files, and both come in."""
     real = reading.read_session
 
     def unreadable(path: Path, **rest: Any) -> Any:
@@ -211,13 +214,40 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
     assert held.reason.endswith("Permission denied")
     assert memory.reports["raw_sessions", memory.harbor].quarantined == 1
     assert memory.reports["redacted_records", memory.harbor].unchanged
-    assert memory.behind() == []
+    (work,) = memory.behind()
+    assert work.held_back and work.reason == "1 session held back, to be tried again"
 
     monkeypatch.setattr(reading, "read_session", real)
     memory.run()
     assert memory.components.catalog.quarantined() == []
     assert memory.reports["raw_sessions", memory.harbor].changed == 2
     assert MARK in repr(memory.rows("user_prompts", memory.harbor))
+    assert memory.behind() == []
+
+
+def test_a_file_that_no_reading_can_take_in_waits_until_it_or_its_reader_changes(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same bytes would fail in the same way: neither the plan nor a run tries them again."""
+    real, tried = reading.read_session, []
+
+    def failing(path: Path, **rest: Any) -> Any:
+        if memory.flaky in str(path):
+            tried.append(path)
+            raise ValueError("an error of the reader")
+        return real(path, **rest)
+
+    memory.append(memory.flaky, *NEW_TURN)
+    monkeypatch.setattr(reading, "read_session", failing)
+    memory.run(LAKE_STAGES[:1])
+    (held,) = memory.components.catalog.quarantined()
+    assert (held.reason, held.passing) == ("ValueError", False)
+    assert "--full" in held.remedy
+    assert memory.behind() == []
+    memory.run(LAKE_STAGES[:1])
+    assert len(tried) == 1
+    monkeypatch.setattr(scan, "READER_VERSIONS", {**READER_VERSIONS, "claude-code": "next"})
+    assert memory.behind()
 
 
 def test_a_secret_in_a_name_is_not_written_either(memory: Any, fake_token: str) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import chunk
-from memory_assets.pipeline.index import SESSIONS_INDEX
-from memory_assets.pipeline.proof import verify
+from memory_assets.pipeline.checks import verify
+from memory_assets.pipeline.indexes.collections import SESSIONS_INDEX
+from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import RedactionSettings, load_redactor
-from memory_assets.stores.schemas import REDACTED_RECORDS
-from memory_assets.stores.vectors import sessions_collection
+from memory_assets.stores.chroma.collections import sessions_collection
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 
 def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(

@@ -17,17 +17,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from memory_assets import overview
-from memory_assets.pipeline import retention
-from memory_assets.pipeline.forgetting import vectors
-from memory_assets.pipeline.recheck import mark_holders
-from memory_assets.pipeline.retention import retain
+from memory_assets import status as overview
+from memory_assets.pipeline.redact.known_secrets import mark_affected
+from memory_assets.pipeline.removal import retention, vectors
+from memory_assets.pipeline.removal.retention import retain
 from memory_assets.recall import open_memory
 from memory_assets.redacted_text import seal
 from memory_assets.redaction import RedactionSettings, load_redactor, value_hash
-from memory_assets.stores import chroma_server
-from memory_assets.stores.lake import Lake
-from memory_assets.stores.schemas import EMBEDDING_DIMENSION
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.retaining import (
     DAYS,
@@ -48,7 +47,7 @@ KEPT = {"user_prompts", "prompt_embeddings", "session_summaries", "summary_embed
 @pytest.fixture(autouse=True)
 def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(time=NOW.timestamp)
-    monkeypatch.setattr("memory_assets.pipeline.redact.time", clock)
+    monkeypatch.setattr("memory_assets.pipeline.redact.redacted_records.time", clock)
 
 
 @pytest.fixture
@@ -202,7 +201,7 @@ def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) 
     hashed = value_hash(word, memory.components.install_key)
     assert hashed is not None, word
     memory.components.catalog.add_known_values("elsewhere", {hashed: "password"})
-    mark_holders(memory.components)
+    mark_affected(memory.components)
     assert memory.harbor in {work.project for work in memory.behind()}
     run(memory)
     (now,) = [row for row in memory.rows("session_summaries") if is_of({memory.flaky}, row)]

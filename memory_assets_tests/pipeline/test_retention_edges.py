@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from memory_assets.pipeline.let_go import LET_GO, read_let_go
-from memory_assets.stores.schemas import REDACTED_RECORDS
+from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, read_removed_records
+from memory_assets.record_identity import RecordIdentity, mark
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.transcripts import read_session
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.retaining import (
     NOW,
@@ -28,7 +32,7 @@ MUTE = "0d9e4b52-6a1c-4f07-9b38-c5e17a2d8f64"
 @pytest.fixture(autouse=True)
 def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(time=NOW.timestamp)
-    monkeypatch.setattr("memory_assets.pipeline.redact.time", clock)
+    monkeypatch.setattr("memory_assets.pipeline.redact.redacted_records.time", clock)
 
 
 @pytest.fixture
@@ -62,21 +66,40 @@ def test_a_fork_does_not_bring_back_what_was_let_go_of(wordy: SampleMemory) -> N
     assert_all_holds(memory)
 
 
-def test_what_was_let_go_of_is_known_by_encrypted_ids(wordy: SampleMemory) -> None:
-    """An agent's id may be a hash of what was said: no hash of one stands in what is left, and
-    another install key opens nothing."""
+def test_what_was_let_go_of_is_known_by_keyed_ids(wordy: SampleMemory) -> None:
+    """An agent's id may be a hash of what was said: what is left has keyed hashes alone, which
+    under another install key are those of no record."""
     memory = wordy
+    marks = {
+        mark(record.record_uuid).to_bytes(8, "little")
+        for record in read_session(memory.path(memory.flaky))
+    }
     retained(memory)
     lake, key = memory.components.lake, memory.components.install_key
     path = lake.path(REDACTED_RECORDS, memory.harbor, memory.flaky)
     _, footer = lake.read_footer(REDACTED_RECORDS, memory.harbor, memory.flaky)
-    family, records = read_let_go(key, footer[LET_GO])
-    assert family is not None and len(records) > 30
-    content = path.read_bytes()
-    for each in records["id"]:
-        assert each.tobytes() not in content and str(each).encode() not in content
-    other, none = read_let_go(bytes(32), footer[LET_GO])
-    assert other is None and not len(none)
+    family, records = read_removed_records(key, footer[REMOVED_RECORDS])
+    keyed = {RecordIdentity(key).id_of_mark(int.from_bytes(each, "little")) for each in marks}
+    assert family is not None
+    assert len(keyed.intersection(records["id"].tolist())) > 30
+    content = path.read_bytes() + base64.b85decode(footer[REMOVED_RECORDS].partition(":")[2])
+    assert not [each for each in marks if each in content or each.hex().encode() in content]
+
+
+def test_the_first_form_of_what_was_let_go_of_is_still_read() -> None:
+    """It held unkeyed hashes, encrypted; they are keyed when they are read, and another
+    install key opens nothing."""
+    key, nonce, marks = bytes(range(32)), bytes(16), [5, 2**63 + 1]
+    content = bytes(8) + b"".join(each.to_bytes(8, "little") for each in (7, *marks))
+    stream = hashlib.shake_256(key + nonce).digest(len(content))
+    hidden = bytes(one ^ other for one, other in zip(content, stream, strict=True))
+    value = base64.b85encode(nonce + hidden).decode()
+    family, records = read_removed_records(key, value)
+    identity = RecordIdentity(key)
+    assert family == identity.family_of_mark(7)
+    assert records["id"].tolist() == [identity.id_of_mark(each) for each in marks]
+    assert read_removed_records(bytes(32), value)[0] is None
+    assert read_removed_records(key, "")[0] is None
 
 
 def test_a_subagents_file_that_is_left_does_not_undo_it(wordy: SampleMemory) -> None:

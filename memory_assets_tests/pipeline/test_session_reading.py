@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import session_reading
-from memory_assets.stores.schemas import REDACTED_RECORDS, Table
+from memory_assets.pipeline.stage import session_cache as session_reading
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
 
 READING = ("turn_chunks", "user_prompts", "session_summaries", "observations", "session_commits")
 MADE = ("raw_sessions", "redacted_records")

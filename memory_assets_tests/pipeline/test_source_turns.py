@@ -8,12 +8,12 @@ import os
 from collections import Counter
 from contextlib import closing
 
-from memory_assets.pipeline.forgetting.forget import forget
-from memory_assets.pipeline.forgetting.selection import Selection, select
-from memory_assets.pipeline.keywords import keywords_path
-from memory_assets.pipeline.proof.source_turns import Gap, SourceCount, count_sources
-from memory_assets.stores import keyword_files
-from memory_assets.stores.schemas import TURN_CHUNKS
+from memory_assets.pipeline.checks.source_turns import Gap, SourceCount, count_sources
+from memory_assets.pipeline.indexes.keywords import keywords_path
+from memory_assets.pipeline.removal.forget import forget
+from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.stores.keyword_index import files as keyword_files
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 

@@ -6,8 +6,8 @@ import os
 import shutil
 from typing import Any
 
-from memory_assets.pipeline import scan
-from memory_assets.stores.schemas import TURN_CHUNKS
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, COLLECTIONS, EMBEDDINGS, NEW_TURN
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import two_passes
-from memory_assets.pipeline.proof import verify
-from memory_assets.pipeline.session_files import source_of
-from memory_assets.stores.schemas import REDACTED_RECORDS, REDACTION_AUDIT
+from memory_assets.pipeline.checks import verify
+from memory_assets.pipeline.ownership.session_files import source_of
+from memory_assets.pipeline.redact import full_redaction as two_passes
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import read_session
 
 REDACT = ("raw_sessions", "redacted_records")
@@ -126,7 +126,7 @@ def test_a_run_that_ends_between_the_two_files_is_completed(
         return real(table, *args, **kwargs)
 
     monkeypatch.setattr(lake, "write", dies)
-    monkeypatch.setattr("memory_assets.pipeline.redact.hold_back", _raise)
+    monkeypatch.setattr("memory_assets.pipeline.redact.redacted_records.hold_back", _raise)
     with pytest.raises(Crash):
         memory.run(REDACT, [memory.harbor])
     monkeypatch.undo()

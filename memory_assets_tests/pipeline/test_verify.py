@@ -11,11 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from memory_assets.pipeline.index import INDEXES, PROMPTS_INDEX, SESSIONS_INDEX, SUMMARIES_INDEX
-from memory_assets.pipeline.proof import verify
+from memory_assets.pipeline.checks import verify
+from memory_assets.pipeline.indexes.collections import (
+    INDEXES,
+    PROMPTS_INDEX,
+    SESSIONS_INDEX,
+    SUMMARIES_INDEX,
+)
 from memory_assets.redacted_text import seal
-from memory_assets.stores.catalog import Quarantined
-from memory_assets.stores.schemas import (
+from memory_assets.stores.catalog.catalog import Quarantined
+from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
     SESSION_SUMMARIES,
     TURN_CHUNKS,

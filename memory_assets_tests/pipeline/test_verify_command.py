@@ -16,16 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from memory_assets.checks.by_asset import CHECKS
-from memory_assets.checks.redaction import ASSET_OF
-from memory_assets.entrypoints import exit_codes
-from memory_assets.entrypoints.verify_command import verify_memory
+from memory_assets.cli import exit_codes
+from memory_assets.cli.verify_command import verify_memory
+from memory_assets.dagster.checks.by_asset import CHECKS
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.install_key import KEY_FILE, user_config_dir
-from memory_assets.pipeline.proof.verifications import VERIFICATIONS
+from memory_assets.pipeline.checks.verifications import VERIFICATIONS
 from memory_assets.settings import load_settings
-from memory_assets.stores import chroma_server
-from memory_assets.stores.schemas import REDACTED_RECORDS, TABLES
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 CANARY = "the kingfisher dives at dusk"
@@ -66,7 +65,7 @@ def canaries(tmp_path: Path) -> Path:
 
 def test_every_asset_check_has_a_verification() -> None:
     """What Dagster checks, `memory verify` checks without it: none is forgotten."""
-    ours = {(ASSET_OF.get(made.subject, made.subject), made.name) for made in VERIFICATIONS}
+    ours = {(made.subject, made.name) for made in VERIFICATIONS}
     theirs = {(check.asset, check.name) for check in CHECKS}
     assert theirs <= ours
     assert {name for _, name in ours} == {name for _, name in theirs}
@@ -74,7 +73,6 @@ def test_every_asset_check_has_a_verification() -> None:
 
 def test_every_table_is_scanned_by_both_scanners() -> None:
     """A new table of the lake is covered by the checks from the day it exists."""
-    assert ASSET_OF.keys() == TABLES.keys()
     independent = {
         made.subject for made in VERIFICATIONS if made.name == "independent_scanner_finds_nothing"
     }
@@ -214,7 +212,7 @@ def test_verifying_loads_neither_dagster_nor_great_expectations(memory: SampleMe
     exit code."""
     memory.close()
     code = (
-        "import sys\nfrom memory_assets.entrypoints import cli\n"
+        "import sys\nfrom memory_assets.cli import cli\n"
         "sys.argv = ['memory', 'verify', '--deep']\n"
         "try:\n    cli.main()\nfinally:\n"
         "    print(sorted({'dagster', 'great_expectations'} & set(sys.modules)))"

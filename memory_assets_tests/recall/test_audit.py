@@ -11,8 +11,8 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.audit import Audit, audit
 from memory_assets.recall.tag_holders import is_tag, tag_holders
-from memory_assets.stores.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
-from memory_assets.stores.vectors import sessions_collection
+from memory_assets.stores.chroma.collections import sessions_collection
+from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 

@@ -16,11 +16,15 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.pipeline import chunk, commits, redact, scan, summarise
-from memory_assets.pipeline.commits import link_commit, links_of
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.forgetting.forget import forget
-from memory_assets.pipeline.forgetting.selection import Selection, select
+from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.removal.forget import forget
+from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.tables import session_commits as commits
+from memory_assets.pipeline.tables import session_summaries as summarise
+from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.pipeline.tables.session_commits import link_commit, links_of
 from memory_assets.recall.blame import blame
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
@@ -294,8 +298,8 @@ def test_a_link_needs_a_session_and_a_commit(shop: Shop) -> None:
 def test_forgetting_a_session_forgets_its_claims_and_links(shop: Shop) -> None:
     """Nothing of either is left in the lake."""
     link_commit(shop.components, FIRST, "HEAD", shop.repository)
-    doomed = select(shop.components, Selection(session=FIRST))
-    forget(shop.components, doomed, erase_traces=lambda names: 0)
+    selected = select(shop.components, Selection(session=FIRST))
+    forget(shop.components, selected, erase_traces=lambda names: 0)
     assert not [path for path in shop.components.lake.root.rglob("*") if FIRST in path.name]
     assert shop.sessions(shop.shas["gate"]) == {}
 
@@ -310,7 +314,7 @@ def test_the_commands_print_json_and_exit_codes(shop: Shop, tmp_path: Path) -> N
     }
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        code = "from memory_assets.entrypoints.cli import main; main()"
+        code = "from memory_assets.cli.cli import main; main()"
         return subprocess.run(
             [sys.executable, "-c", code, *arguments],
             cwd=shop.repository,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import chromadb
 import numpy as np
 import pytest
+from chromadb.api import ClientAPI
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
 from memory_assets.recall.cross_query import cross_query, other_collections, shared_terms
+from memory_assets.stores.chroma import server as chroma_server
 
 CORPUS = "context-vigilance-corpus"
 DOCUMENTS = {
@@ -33,11 +35,20 @@ DOCUMENTS = {
 QUESTION = "why does a migration hang on staging"
 
 
+def _client(asked: Any, address: SplitResult) -> ClientAPI:
+    """A client as others write it, with the token in a header."""
+    return chromadb.HttpClient(
+        host=str(address.hostname),
+        port=address.port or 0,
+        headers={"Authorization": f"Bearer {chroma_server.token(asked.memory.data_dir)}"},
+    )
+
+
 @pytest.fixture
 def corpus(asked: Any) -> Iterator[Callable[..., str]]:
     """What makes a collection beside ours; it is gone afterwards."""
     address = urlsplit(asked.memory.vectors.url)
-    client = chromadb.HttpClient(host=str(address.hostname), port=address.port or 0)
+    client = _client(asked, address)
     made: list[str] = []
 
     def make(name: str = CORPUS, *, vectors: Any = None, **given: Any) -> str:
@@ -124,7 +135,7 @@ def test_sessions_that_touched_a_documents_file_are_found_as_such(
     )
     corpus()
     address = urlsplit(asked.memory.vectors.url)
-    client = chromadb.HttpClient(host=str(address.hostname), port=address.port or 0)
+    client = _client(asked, address)
     client.get_collection(CORPUS, embedding_function=None).update(
         ids=["bakery::recipes/bread.md::0"], metadatas=[{"path": path}]
     )

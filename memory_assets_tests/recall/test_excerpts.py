@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_assets.recall.excerpts import excerpt
+from memory_assets.recall.search.excerpts import excerpt
 
 LONG = (
     "Let me look at the tests first. " * 20

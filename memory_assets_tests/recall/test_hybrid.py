@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import NotFound, StoreError
-from memory_assets.pipeline import keywords
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.rebuild import rebuild
+from memory_assets.pipeline.indexes import keywords
+from memory_assets.pipeline.indexes.rebuild import rebuild
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import KINDS, Memory
-from memory_assets.stores import chroma_server
+from memory_assets.stores.chroma import server as chroma_server
 
 QUESTION = "why does login loop in Safari"
 SAFARI = "5c8e7a13"

@@ -13,10 +13,10 @@ from mcp import Client
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from memory_assets.entrypoints.cli import app
-from memory_assets.recall.request import parse_kinds, parse_time
+from memory_assets.cli.cli import app
+from memory_assets.recall.search.request import parse_kinds, parse_time
 from memory_assets.recall.summarize import session_overview
-from memory_assets.recall.timeline import timeline
+from memory_assets.recall.timeline.timeline import timeline
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server
 
@@ -38,6 +38,7 @@ SEARCHES: list[dict[str, Any]] = [
     {"query": "nothing is as old as this", "until": "2000-01-01"},
     {"query": "naïve Größe — ünïcode «quotes» & <tags> 你好"},
 ]
+_AROUND = ("frame", "frame_end", "next")
 TIMELINES: list[dict[str, Any]] = [
     {"anchor": TURN},
     {"anchor": REPORTS, "before": "3", "after": "8"},
@@ -68,7 +69,7 @@ class _Everywhere:
         response = self._http.get(path, params=parameters)
         assert response.status_code == 200, response.text
         answer = response.json()
-        assert answer.pop("frame")
+        assert answer.pop("frame") and answer.pop("frame_end")
         return answer
 
     def mcp(self, name: str, /, **arguments: Any) -> Any:
@@ -81,7 +82,7 @@ class _Everywhere:
         result = asyncio.run(call())
         assert not result.is_error, result.content
         told = json.loads(json.dumps(result.structured_content))
-        return {name: value for name, value in told.items() if name not in ("frame", "next")}
+        return {name: value for name, value in told.items() if name not in _AROUND}
 
 
 @pytest.fixture(scope="module")

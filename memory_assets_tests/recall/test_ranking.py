@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from memory_assets.keywords import date_terms, query_terms, symbol_share, text_terms
-from memory_assets.recall.corpus import Corpora, Corpus
-from memory_assets.recall.ranking import (
+from memory_assets.recall.search.corpus import Corpora, Corpus
+from memory_assets.recall.search.ranking import (
     best,
     keyword_scores,
     meaning_scores,
@@ -21,9 +21,9 @@ from memory_assets.recall.ranking import (
     worded_for_meaning,
 )
 from memory_assets.redacted_text import seal
-from memory_assets.stores.keyword_blocks import TERM_UNIT, KeywordRow
-from memory_assets.stores.keyword_files import open_for_writing
-from memory_assets.stores.keyword_index import KeywordIndex
+from memory_assets.stores.keyword_index.blocks import TERM_UNIT, KeywordRow
+from memory_assets.stores.keyword_index.files import open_for_writing
+from memory_assets.stores.keyword_index.index import KeywordIndex
 
 
 @pytest.fixture

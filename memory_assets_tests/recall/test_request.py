@@ -10,7 +10,7 @@ import pytest
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall import KINDS, SearchRequest
 from memory_assets.recall.ids import MemoryId, parse_id
-from memory_assets.recall.request import all_of, parse_kinds, parse_time
+from memory_assets.recall.search.request import all_of, parse_kinds, parse_time
 
 NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
 

@@ -15,8 +15,8 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
 from memory_assets.recall import KINDS, Answer, Memory, open_memory
 from memory_assets.settings import load_settings
-from memory_assets.stores import chroma_server
-from memory_assets.stores.vectors import CollectionVersions
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.collections import CollectionVersions
 
 ANYTHING = "what did we change"
 QUESTIONS = {

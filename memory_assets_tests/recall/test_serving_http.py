@@ -229,7 +229,7 @@ def test_an_unforeseen_error_shows_no_inside(asked: Any, monkeypatch: pytest.Mon
 
 
 def _serve(settings: Settings, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    code = "from memory_assets.entrypoints.cli import main; main()"
+    code = "from memory_assets.cli.cli import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, "serve", "--port", "0", *arguments],
         stderr=subprocess.PIPE,

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.pipeline import chunk, redact, scan
-from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.recall import Memory
-from memory_assets.stores import chroma_server
-from memory_assets.stores.catalog import Quarantined
+from memory_assets.stores.catalog.catalog import Quarantined
+from memory_assets.stores.chroma import server as chroma_server
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 FORK = "9a6b1f04-27d5-4c38-b0e9-f14d2a7c5e60"

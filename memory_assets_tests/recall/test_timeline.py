@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.pipeline.commits import link_commit
-from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.tables.session_commits import link_commit
 from memory_assets.recall import Memory, open_memory
 from memory_assets.recall.summarize import session_overview
-from memory_assets.recall.timeline import Timeline, timeline
-from memory_assets.recall.timeline_items import ITEM_KINDS, session_items
+from memory_assets.recall.timeline.items import ITEM_KINDS, session_items
+from memory_assets.recall.timeline.timeline import Timeline, timeline
 from memory_assets.serving.questions import search, whole
 from memory_assets.settings import load_settings
-from memory_assets.stores.lake import Lake
-from memory_assets.stores.schemas import (
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import (
     OBSERVATIONS,
     SESSION_COMMITS,
     TABLES,

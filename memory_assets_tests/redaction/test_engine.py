@@ -28,12 +28,12 @@ from memory_assets.redaction.engine.loading import load_scanner
 from memory_assets.redaction.engine.scanner import TIMED_OUT, Scanner, Span
 from memory_assets.redaction.engine.selftest import BENIGN, structural_canaries
 from memory_assets.redaction.engine.token_runs import compile_formats
-from memory_assets.redaction.readings.joints import line_joined
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
 from memory_assets.redaction.rules.contexts import samples
 from memory_assets.redaction.rules.names import KEYWORDS
 from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
+from memory_assets.redaction.views.joints import line_joined
 from memory_assets.transcripts import read_session
 
 CHECKOUT = Path(__file__).resolve().parents[2]

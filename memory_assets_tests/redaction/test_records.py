@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from memory_assets.models import Record, RedactedRecord
 from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction import Finding, Redaction, Redactor, load_redactor
 from memory_assets.redaction.engine.scanner import Scanner
+from memory_assets.transcripts.fields import derived_id
 
 Fake = Callable[..., str]
 Named = Callable[[str], str]
@@ -70,13 +72,28 @@ def test_facts_are_copied_and_texts_are_sealed(redactor: Redactor) -> None:
     """A record without secrets keeps every value, and its texts are RedactedText."""
     given = plain_record()
     redacted = redact(redactor, given)
+    names = {field.name for field in dataclasses.fields(Record)}
+    assert names - {field.name for field in dataclasses.fields(redacted)} == {"content"}
     for field in dataclasses.fields(Record):
+        if field.name == "content":
+            continue
         assert getattr(redacted, field.name) == getattr(given, field.name), field.name
     for name in ("text", "command", "cwd", "git_branch", "tool_name", "project_root"):
         assert isinstance(getattr(redacted, name), RedactedText), name
     assert all(isinstance(path, RedactedText) for path in redacted.paths)
     assert redacted.redactions == 0
     assert redacted.ruleset_version == redactor.ruleset_version
+
+
+@pytest.mark.parametrize("name", ["record_uuid", "parent_uuid", "tool_use_id", "message_id"])
+def test_an_id_that_a_reader_derived_from_text_is_keyed(name: str, redactor: Redactor) -> None:
+    """Once: as it is read again from the lake it stays; equal ids stay equal."""
+    derived = derived_id("my password is hunter42!")
+    stored = getattr(redact(redactor, plain_record(**{name: derived})), name)
+    assert re.fullmatch(r"k-[0-9a-f]{32}", stored)
+    assert derived[2:18] not in stored
+    assert getattr(redact(redactor, plain_record(**{name: stored})), name) == stored
+    assert getattr(redact(redactor, plain_record(**{name: derived})), name) == stored
 
 
 @pytest.mark.parametrize("name", FREE)

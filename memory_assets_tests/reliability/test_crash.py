@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
-from memory_assets.stores import chroma_server
-from memory_assets.stores.schemas import TABLES
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.lake.schemas import TABLES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _RUNS = """
@@ -26,10 +26,15 @@ import json, os, signal, sys
 from benchmarks import crash_child
 crash_child.use_hash_embedder()
 crash_child.save_often(10)
-from memory_assets.pipeline import on_disk, chunk, embed, index, redact, scan, summarise
-from memory_assets.pipeline.components import Components
+from memory_assets.pipeline.indexes import collections as index
+from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.scan import on_disk, raw_sessions as scan
+from memory_assets.pipeline.tables import embeddings as embed
+from memory_assets.pipeline.tables import session_summaries as summarise
+from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
-from memory_assets.stores import chroma_server
+from memory_assets.stores.chroma import server as chroma_server
 
 engines = ("install_key", "redactor", "embedder", "summarizer")
 loaded = Components(load_settings())

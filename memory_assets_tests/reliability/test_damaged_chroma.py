@@ -12,7 +12,8 @@ import pytest
 
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.recall import open_memory
-from memory_assets.stores import chroma_files, chroma_server
+from memory_assets.stores.chroma import files as chroma_files
+from memory_assets.stores.chroma import server as chroma_server
 
 
 def _cut(path: Path, keep: float) -> None:

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from memory_assets.errors import StoreBusy, StoreError
-from memory_assets.stores import chroma_server
-from memory_assets.stores.catalog import Catalog
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.chroma import server as chroma_server
 
 MEMORY = Path(sys.executable).parent / "memory"
 
@@ -146,7 +146,7 @@ def test_a_server_that_cannot_be_started_is_an_error_that_says_so(
     subject: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not hang, and its files stay."""
-    monkeypatch.setattr(chroma_server, "_START_SECONDS", 1.0)
+    monkeypatch.setattr(chroma_server, "START_SECONDS", 1.0)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(StoreError, match=r"did not start.*disk full"):
         subject.components.vectors.names()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import MemoryAssetsError, NotFound
-from memory_assets.pipeline.rebuild import rebuild
+from memory_assets.pipeline.indexes.rebuild import rebuild
 from memory_assets.recall import open_memory
 
 MAIN = "claude-code-sessions"
@@ -126,7 +126,7 @@ def test_rows_are_read_back_from_chroma_only_where_some_were_lost(
 ) -> None:
     """When nothing hints at a loss, no row of a project is read back from Chroma; when a row
     was lost, its project is compared."""
-    from memory_assets.stores.vectors import Collection
+    from memory_assets.stores.chroma.collections import Collection
 
     listed: list[object] = []
     real = Collection._metadatas

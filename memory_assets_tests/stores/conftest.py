@@ -17,9 +17,9 @@ import pytest
 from hypothesis import strategies as st
 
 from memory_assets.redacted_text import RedactedText, seal
-from memory_assets.stores import chroma_server
-from memory_assets.stores.catalog import Catalog, Product, Quarantined, SourceRow
-from memory_assets.stores.schemas import EMBEDDING_DIMENSION, Table
+from memory_assets.stores.catalog.catalog import Catalog, Product, Quarantined, SourceRow
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, Table
 
 LONG_AGO = datetime(2025, 5, 17, 8, 30, 0, 123456, tzinfo=UTC)
 WRITABLE_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -35,7 +35,7 @@ SOURCE = SourceRow(
     reader_version="1",
     family=-3,
     facts={"prompts": 2, "bad_lines": 1, "dropped": {"noise": 3}},
-    record_ids=b"\x01\x02",
+    records=b"\x01\x02",
 )
 PRODUCT = Product("redacted_records", "p", "s", "in", "out", rows=7, bytes=70, facts={"turns": 2})
 HELD = Quarantined("p", "s", "redacted_records", "in", "record 3 could not be redacted")

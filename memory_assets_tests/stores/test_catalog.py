@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import StoreBusy, StoreError, StoreMismatch
-from memory_assets.stores.catalog import Catalog
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 
@@ -21,7 +21,7 @@ def test_a_source_is_replaced_by_what_is_known_now(catalog: Catalog) -> None:
     catalog.put_source(SOURCE)
     catalog.put_source(replace(SOURCE, size=200, path="/moved/s.jsonl"))
     (known,) = catalog.sources("p")
-    assert known == replace(SOURCE, size=200, path="/moved/s.jsonl", record_ids=b"")
+    assert known == replace(SOURCE, size=200, path="/moved/s.jsonl", records=b"")
 
 
 def test_facts_that_were_read_are_put_back_as_they_were(catalog: Catalog) -> None:
@@ -81,7 +81,7 @@ def test_a_family_is_the_project_and_whoever_starts_with_the_same_record(
         catalog.put_source(row)
     family = {(row.project, row.session_id): row for row in catalog.families_of("p")}
     assert family.keys() == {("p", "s"), ("p", "s2"), ("q", "fork")}
-    assert family["p", "s"].record_ids == SOURCE.record_ids
+    assert family["p", "s"].records == SOURCE.records
 
 
 def test_a_gone_file_is_noted_once(catalog: Catalog) -> None:

@@ -20,8 +20,9 @@ from filelock import FileLock
 
 from memory_assets.errors import StoreDamaged
 from memory_assets.redacted_text import seal
-from memory_assets.stores import chroma_files, chroma_server
-from memory_assets.stores.vectors import Collection, CollectionVersions, open_vectors
+from memory_assets.stores.chroma import files as chroma_files
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.collections import Collection, CollectionVersions, open_vectors
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
 LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads /proc")
@@ -47,7 +48,8 @@ def _wait(condition: Any, seconds: float = 10.0) -> bool:
 
 def _in_processes(count: int, data_dir: Path) -> list[subprocess.Popen[str]]:
     code = (
-        "import sys; from pathlib import Path; from memory_assets.stores import chroma_server;"
+        "import sys; from pathlib import Path;"
+        "from memory_assets.stores.chroma import server as chroma_server;"
         "sys.stdin.read(); e = chroma_server.ensure_running(Path(sys.argv[1]), 60.0);"
         "print(e.pid, e.port)"
     )
@@ -65,7 +67,8 @@ def _in_processes(count: int, data_dir: Path) -> list[subprocess.Popen[str]]:
 
 def _seen_by_another_process(data_dir: Path) -> str:
     code = (
-        "import sys; from pathlib import Path; from memory_assets.stores import chroma_server;"
+        "import sys; from pathlib import Path;"
+        "from memory_assets.stores.chroma import server as chroma_server;"
         "print(chroma_server.running(Path(sys.argv[1])))"
     )
     done = subprocess.run(
@@ -212,7 +215,7 @@ def test_a_server_that_is_still_starting_never_points_at_another(servers: Any) -
     other = servers.start(servers.data_dir("other"))
     (data_dir / "chroma.endpoint.json").write_text(json.dumps(vars(other)))
     starting = subprocess.Popen(
-        [sys.executable, "-m", chroma_server.__name__, str(data_dir), "60"],
+        [sys.executable, "-P", "-m", chroma_server.PROCESS, str(data_dir), "60"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from memory_assets.errors import StoreBusy, StoreError
-from memory_assets.stores import chroma_files, erasure
+from memory_assets.stores import erasure
+from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.erasure import Names
 
 UUID = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from memory_assets.stores.catalog import Catalog
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets_tests.stores.conftest import HELD, PRODUCT
 
 AUDIT = replace(PRODUCT, stage="redaction_audit", output_hash="audit")
@@ -48,10 +48,10 @@ def test_a_mark_stays_until_the_session_is_redacted_again(catalog: Catalog) -> N
     (session,) = catalog.unchecked_sessions()
     catalog.note_checked(session, 1, holds=True)
     catalog.note_checked(session, 2, holds=False)
-    assert catalog.holders("p") == {("p", "s"): 2}
-    assert catalog.holders("q") == {}
+    assert catalog.affected_sessions("p") == {("p", "s"): 2}
+    assert catalog.affected_sessions("q") == {}
     catalog.put_redacted(PRODUCT, AUDIT, 1, {})
-    assert catalog.holders() == {}
+    assert catalog.affected_sessions() == {}
 
 
 def test_a_session_that_is_no_more_holds_nothing(catalog: Catalog) -> None:
@@ -61,7 +61,7 @@ def test_a_session_that_is_no_more_holds_nothing(catalog: Catalog) -> None:
     (session,) = catalog.unchecked_sessions()
     catalog.note_checked(session, 1, holds=True)
     catalog.drop_product("redacted_records", "p", "s")
-    assert catalog.holders() == {}
+    assert catalog.affected_sessions() == {}
     assert catalog.unchecked_sessions() == []
 
 

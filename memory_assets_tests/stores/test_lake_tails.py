@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_assets.errors import DamagedFile
-from memory_assets.stores import lake_files
-from memory_assets.stores.lake import Lake
-from memory_assets.stores.schemas import TURN_CHUNKS, TURN_EMBEDDINGS, USER_PROMPTS
+from memory_assets.stores.lake import files as lake_files
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS, USER_PROMPTS
 
 KEY = ("p", "s")
 

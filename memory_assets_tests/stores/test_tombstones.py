@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from memory_assets.errors import StoreError
+from memory_assets.record_identity import RecordIdentity, mark
 from memory_assets.stores import tombstones as tombstones_module
-from memory_assets.stores.tombstones import Tombstones, is_unique, unfinished
+from memory_assets.stores.tombstones import Records, Tombstones, is_unique, unfinished
 
 KEY = bytes(range(32))
 UUID = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
-IDS = np.array([5, 2**63 + 1, 7], dtype=np.uint64)
+_DTYPE = np.dtype([("id", np.uint64), ("content", np.uint32)])
+IDS = np.array([(5, 1), (2**63 + 1, 1), (7, 1)], dtype=_DTYPE)
 
 
 @pytest.fixture
@@ -52,10 +55,52 @@ def test_a_session_with_a_uuid_is_forgotten_in_every_project(tombstones: Tombsto
 def test_records_are_known_by_family_and_id(tombstones: Tombstones) -> None:
     """Only among files that begin alike; negative families too, as the catalogue has them."""
     tombstones.begin([("p", UUID)], [(-3, IDS)])
-    asked = np.array([7, 8, 5, 5], dtype=np.uint64)
+    asked = _records((7, 1), (8, 1), (5, 1), (5, 1))
     assert tombstones.records_among(-3, asked).tolist() == [5, 7]
     assert tombstones.records_among(3, asked).tolist() == []
     assert tombstones.families() == {tombstones.family_key(-3)}
+
+
+def test_a_record_that_says_something_else_was_not_forgotten(tombstones: Tombstones) -> None:
+    """An id alone tells only where one of the two contents is not known; of an id that a
+    file has twice, each text counts."""
+    tombstones.begin([("p", UUID)], [(-3, _records((5, 1), (6, 0)))])
+    asked = _records((5, 2), (6, 2))
+    assert tombstones.records_among(-3, asked).tolist() == [6]
+    assert tombstones.records_among(-3, _records((5, 0), (6, 0))).tolist() == [5, 6]
+    assert tombstones.records_among(-3, _records((5, 1), (5, 2))).tolist() == []
+
+
+def test_tombstones_of_the_first_form_still_count(tombstones: Tombstones) -> None:
+    """They know ids alone, under a hash from which the present one follows."""
+    marks = [mark("a record"), mark("another")]
+    family = int(np.uint64(marks[0]).astype(np.int64))
+    tombstones.begin([("p", UUID)])
+    with closing(sqlite3.connect(tombstones.path)) as connection:
+        connection.executescript(
+            "CREATE TABLE records (family BLOB NOT NULL, id BLOB NOT NULL,"
+            " PRIMARY KEY (family, id)) WITHOUT ROWID"
+        )
+        rows = [
+            (_first_form(b"family", family, signed=True), _first_form(b"record", each))
+            for each in marks
+        ]
+        connection.executemany("INSERT INTO records VALUES (?, ?)", rows)
+        connection.commit()
+    identity = RecordIdentity(KEY)
+    asked = _records(*((identity.id_of(name), 9) for name in ("a record", "another", "third")))
+    assert tombstones.families() == {tombstones.family_key(identity.family_of("a record"))}
+    gone = tombstones.records_among(identity.family_of("a record"), asked)
+    assert set(gone.tolist()) == {identity.id_of("a record"), identity.id_of("another")}
+
+
+def _first_form(kind: bytes, value: int, *, signed: bool = False) -> bytes:
+    content = kind + b"\0" + value.to_bytes(8, "little", signed=signed)
+    return blake2b(content, key=KEY, digest_size=16, person=b"tombstones").digest()
+
+
+def _records(*rows: tuple[int, int]) -> Records:
+    return np.array(list(rows), dtype=_DTYPE)
 
 
 def test_a_forgetting_is_unfinished_until_it_is_done(tombstones: Tombstones) -> None:
@@ -90,7 +135,7 @@ def test_no_name_is_in_the_file(tombstones: Tombstones) -> None:
     """Nor an unkeyed hash of a record."""
     tombstones.begin([("some-project", UUID)], [(3, IDS)])
     content = tombstones.path.read_bytes()
-    for name in (b"some-project", UUID.encode(), int(IDS[1]).to_bytes(8, "little")):
+    for name in (b"some-project", UUID.encode(), int(IDS["id"][1]).to_bytes(8, "little")):
         assert name not in content
 
 

@@ -12,7 +12,8 @@ import pytest
 
 from memory_assets.errors import NotFound, StoreError, StoreMismatch
 from memory_assets.redacted_text import RedactedText, seal
-from memory_assets.stores.vectors import (
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.collections import (
     Collection,
     CollectionVersions,
     Metadata,
@@ -212,8 +213,9 @@ def test_a_server_that_does_not_answer_is_an_error(tmp_path: Any) -> None:
 def test_errors_never_carry_what_was_sent(servers: Any) -> None:
     """The server is gone in the middle: message and cause hold neither text nor metadata."""
     data_dir = servers.data_dir()
-    url = servers.start(data_dir).url
-    collection = open_vectors(data_dir, url=url, idle_seconds=60.0).open("things", VERSIONS)
+    url, token = servers.start(data_dir).url, chroma_server.token(data_dir)
+    store = open_vectors(data_dir, url=url, idle_seconds=60.0, token=token)
+    collection = store.open("things", VERSIONS)
     _fill(collection, 1)
     wrong_size = np.zeros((1, 7), np.float32)
     metadata: list[Metadata] = [{"k": "private-metadata"}]

@@ -8,7 +8,7 @@ import pytest
 
 from memory_assets.chunking import build_turns
 from memory_assets.models import Summary
-from memory_assets.sessions import session_turns
+from memory_assets.session_analysis import session_turns
 from memory_assets.summaries import load_summarizer
 from memory_assets_tests import redacted_sessions
 

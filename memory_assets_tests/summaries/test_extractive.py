@@ -15,7 +15,7 @@ from memory_assets.chunking import build_turns
 from memory_assets.errors import ConfigurationError
 from memory_assets.models import ErrorMet, Summary
 from memory_assets.redacted_text import RedactedText, seal
-from memory_assets.sessions import session_turns
+from memory_assets.session_analysis import session_turns
 from memory_assets.summaries import load_summarizer
 
 Make = Callable[[], Any]

@@ -11,7 +11,7 @@ import pytest
 
 from memory_assets.chunking import build_turns
 from memory_assets.models import RedactedRecord, Summary
-from memory_assets.sessions import SessionTurns, session_turns
+from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.summaries import load_summarizer
 from memory_assets.transcripts import discover, read_session
 from memory_assets_tests.redacted_sessions import unredacted

@@ -13,7 +13,7 @@ import pytest
 from memory_assets.chunking import build_turns
 from memory_assets.models import RedactedRecord, Summary
 from memory_assets.redaction import load_redactor
-from memory_assets.sessions import session_turns
+from memory_assets.session_analysis import session_turns
 from memory_assets.summaries import load_summarizer
 from memory_assets.transcripts import discover, read_session
 
@@ -131,7 +131,7 @@ def test_the_order_of_sets_changes_nothing() -> None:
         "import hashlib, sys; from pathlib import Path\n"
         "from memory_assets.chunking import build_turns\n"
         "from memory_assets.redaction import load_redactor\n"
-        "from memory_assets.sessions import session_turns\n"
+        "from memory_assets.session_analysis import session_turns\n"
         "from memory_assets.summaries import load_summarizer\n"
         "from memory_assets.transcripts import read_session\n"
         "redactor, digest = load_redactor(key=bytes(32)), hashlib.sha256()\n"

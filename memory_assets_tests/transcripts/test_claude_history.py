@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import scan
-from memory_assets.pipeline.chunk import chunk_project
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.redact import redact_project
+from memory_assets.pipeline.redact.redacted_records import redact_project
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.tables.turn_chunks import chunk_project
 from memory_assets.settings import load_settings
-from memory_assets.stores.schemas import REDACTED_RECORDS, TURN_CHUNKS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 from memory_assets.transcripts import ReadReport, Source, discover, read_session
-from memory_assets.transcripts.claude_history import TITLE
+from memory_assets.transcripts.claude.history import TITLE
 
 DAY_MS = 86_400_000
 LOST = "11111111-2222-4333-8444-555555555555"

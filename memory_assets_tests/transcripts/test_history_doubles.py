@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline import scan
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.redact import redact_project
+from memory_assets.pipeline.redact.redacted_records import redact_project
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import load_settings
-from memory_assets.stores.schemas import REDACTED_RECORDS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 DIRECTORY = "/home/mara/code/kiln"
 PROJECT = "-home-mara-code-kiln"

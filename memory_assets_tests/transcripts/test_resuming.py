@@ -61,7 +61,7 @@ def _in_steps(source: Source, ends: Iterable[int | None]) -> tuple[list[Record],
                 provisional.append(record)
         assert report.conserved
         assert report.checkpoint is not None
-        seen.update(report.passed_over[: report.passed_over_before])
+        seen.update(mark(name) for name, _ in report.passed_over[: report.passed_over_before])
         start = Checkpoint.from_json(report.checkpoint.to_json())
     return kept + provisional, report
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from memory_assets.watching import Changes, Pace, Pending
@@ -109,3 +111,62 @@ def test_too_many_changes_become_a_full_look(clock: Clock) -> None:
         changes.add(str(number))
     assert changes.drain().lost
     assert not changes.drain().lost
+
+
+def test_work_that_a_good_run_left_undone_waits_longer_each_time(
+    pending: Pending, clock: Clock
+) -> None:
+    """Up to `last_retry`, and never for ever, though the runs themselves went well; what changes
+    just now does not wait for it; and once nothing is undone the wait begins anew."""
+    waited = []
+    for _ in range(6):
+        pending.undone("a")
+        pending.note("a", "held back", live=False)
+        waited.append(pending.seconds_to_next(1e6))
+        assert pending.take() is None
+        clock.now += waited[-1]
+        assert pending.take() == ("a", "held back")
+        pending.succeeded("a", 0.0)
+    assert waited == pytest.approx([5.0, 10.0, 20.0, 40.0, 60.0, 60.0])
+    pending.undone("a")
+    pending.note("a", "held back", live=False)
+    pending.note("a", "changed")
+    clock.now += 0.25
+    assert pending.take() == ("a", "changed")
+    pending.done("a")
+    pending.undone("a")
+    pending.note("a", "held back", live=False)
+    assert pending.seconds_to_next(1e6) == pytest.approx(5.0)
+
+
+def test_the_wait_is_never_longer_than_was_said(pending: Pending, clock: Clock) -> None:
+    """A project that is backed off for long keeps nobody from looking elsewhere meanwhile."""
+    pending.failed("a")
+    pending.failed("a")
+    pending.note("a", "held back", live=False)
+    assert pending.seconds_to_next(1.0) == 1.0
+
+
+def test_a_project_that_is_backed_off_leaves_it_quiet(pending: Pending, clock: Clock) -> None:
+    """What may be done when nothing is under way is done all the same."""
+    assert pending.is_quiet()
+    pending.failed("a")
+    pending.note("a", "held back", live=False)
+    assert len(pending) == 1 and pending.is_quiet()
+    pending.note("b", "changed")
+    assert not pending.is_quiet()
+
+
+def test_who_waits_for_changes_can_be_woken() -> None:
+    """At once, and also when it begins to wait a moment later: a watcher that is told to stop
+    does not sleep on."""
+    changes = Changes()
+    woken = threading.Event()
+
+    def wait() -> None:
+        changes.wait(60.0)
+        woken.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    changes.wake()
+    assert woken.wait(10.0)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.entrypoints import exit_codes, rendering
-from memory_assets.entrypoints.watch_command import _until_stopped
-from memory_assets.pipeline import plan
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.scan import scan_project
+from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli.watch_command import _until_stopped
+from memory_assets.pipeline.plan import plan
+from memory_assets.pipeline.scan.raw_sessions import scan_project
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
 from memory_assets.stores.watcher_presence import WatcherState
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Watcher
@@ -142,6 +142,56 @@ def test_a_failing_project_is_backed_off_and_others_go_on(
     assert 1 <= bench.ran.count(TIDEPOOL) <= 2
     bench.before_run = lambda project: None
     bench.wait_for(lambda: not bench.watcher.state.failing)
+
+
+def test_a_file_that_cannot_be_read_is_tried_again_at_sweeps_until_it_can(
+    bench: Bench, sample_roots: dict[str, Path]
+) -> None:
+    """The runs go well and hold its session back: they are repeated ever more slowly, changes of
+    other files of the project do not wait, and a file that can be read is taken in."""
+    bench.wait_for(lambda: len(set(bench.ran)) == 3)
+    bench.watcher.look_everywhere_seconds = 0.2
+    bench.watcher._next_full_look = 0.0
+    time.sleep(0.3)
+    bench.ran.clear()
+    name = "ffffffff-0000-4000-8000-000000000001.jsonl"
+    unreadable = sample_roots["claude"] / TIDEPOOL / name
+    unreadable.symlink_to("/proc/self/mem")  # reading it from its start is an I/O error
+    bench.wait_for(lambda: bench.ran.count(TIDEPOOL) >= 3)
+    (held,) = bench.components.catalog.quarantined(TIDEPOOL)
+    assert held.passing and held.reason.endswith("input/output error")
+    time.sleep(2.5)
+    assert bench.ran.count(TIDEPOOL) <= 5  # at 0, 0.5, 1, 2, 4 s, not at every sweep
+    before = bench.ran.count(TIDEPOOL)
+    _append(_session(sample_roots, TIDEPOOL))
+    bench.wait_for(lambda: bench.ran.count(TIDEPOOL) > before, seconds=1.5)
+    unreadable.unlink()
+    unreadable.write_bytes(LINE)
+    bench.wait_for(lambda: not bench.components.catalog.quarantined(TIDEPOOL))
+
+
+def test_a_name_that_is_not_utf8_is_told_once_and_stops_nothing(
+    bench: Bench, sample_roots: dict[str, Path]
+) -> None:
+    """A file and a directory that cannot be named appear while it watches: it says so, once for
+    each, and goes on taking in what changes."""
+    bench.wait_for(lambda: len(set(bench.ran)) == 3)
+    told: list[str] = []
+    bench.watcher.report = told.append
+    bench.watcher.look_everywhere_seconds = 0.2
+    bench.watcher._next_full_look = 0.0
+    root = os.fsencode(sample_roots["claude"])
+    for place in (b"/-bad\xff/one.jsonl", b"/" + TIDEPOOL.encode() + b"/\xfe.jsonl"):
+        path = Path(os.fsdecode(root + place))
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(LINE)
+    bench.wait_for(lambda: len([line for line in told if "rename it" in line]) >= 2)
+    bench.ran.clear()
+    _append(_session(sample_roots, TIDEPOOL))
+    bench.wait_for(lambda: TIDEPOOL in bench.ran)
+    time.sleep(0.6)
+    listed = sorted(line for line in told if "rename it" in line)
+    assert len(listed) == 2 and "\\xfe.jsonl" in listed[0] and "-bad\\xff" in listed[1]
 
 
 def test_a_signal_ends_it_once_the_run_in_hand_has_ended(bench: Bench) -> None:

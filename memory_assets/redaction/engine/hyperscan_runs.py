@@ -20,8 +20,8 @@ from memory_assets.redaction.engine.triggers import (
     TOKENS,
     VENDORED,
 )
-from memory_assets.redaction.readings.decodings import LONGEST_WHOLE, SHORTEST_BLOB, ascii_in_base64
 from memory_assets.redaction.rules.formats import Template
+from memory_assets.redaction.views.decodings import LONGEST_WHOLE, SHORTEST_BLOB, ascii_in_base64
 
 Reports = list[tuple[int, int]]
 """(end, number) of what Hyperscan has found."""

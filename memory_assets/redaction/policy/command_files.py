@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from memory_assets.redaction.policy import shell_commands
-from memory_assets.redaction.policy.shell_commands import Stage, Word, program_name, stages
+from memory_assets.redaction.policy.shell_commands import (
+    READ_PROGRAMS,
+    SEARCHERS,
+    Stage,
+    Word,
+    parsed,
+    program_name,
+    stages,
+)
 from memory_assets.redaction.rules.wordlist import words
 
-SEARCHERS = frozenset(words("grep egrep fgrep zgrep rg ag ack findstr select-string sls"))
-READ_PROGRAMS = SEARCHERS | frozenset(
-    words(
-        "cat head tail sed nl less more bat batcat tac awk gawk strings base64 xxd hexdump hexyl od"
-        " type gc get-content zcat jq yq rev fold column cut sort uniq paste"
-    )
-)
-"""Programs whose output is what they read from files."""
 _WITH_SCRIPT = SEARCHERS | frozenset(words("sed awk gawk jq yq"))
 _OTHER_PRINTERS = frozenset(
     words("diff sdiff comm cmp openssl gpg age sops ansible-vault plutil dd tr xmllint dotenv")
@@ -43,55 +42,10 @@ _IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 _INLINE_CODE = re.compile(r"-[a-zA-Z]*[cer]|--eval|--print")
 _INTERPRETERS = re.compile(r"(?:python|node|ruby|perl|php|deno|bun)[\d.]*")
 _READS_IN_CODE = re.compile(r"(?i)open|read|slurp|get_contents|load")
+_MOST_TARGETS = 32
+"""Files or simple commands of a pipeline up to which each is looked at by itself."""
 _QUOTED_PATH = re.compile(r"""['"`]([^'"`\n]{1,300})['"`]""")
 _REVISION = re.compile(r"[^:\s]*:(?!/)(.+)", re.DOTALL)
-VAULT_COMMANDS = tuple(
-    tuple(line.split())
-    for line in (
-        "pass show",
-        "op read",
-        "op item get",
-        "vault kv get",
-        "vault read",
-        "bw get",
-        "doppler secrets",
-        "heroku config",
-        "secret-tool lookup",
-        "security find-generic-password",
-        "security find-internet-password",
-        "aws secretsmanager get-secret-value",
-        "aws ssm get-parameter",
-        "aws ssm get-parameters",
-        "aws sts get-session-token",
-        "aws sts assume-role",
-        "aws ecr get-login-password",
-        "gcloud secrets versions access",
-        "gcloud auth print-access-token",
-        "gcloud auth print-identity-token",
-        "az account get-access-token",
-        "az keyvault secret show",
-        "kubectl get secret",
-        "kubectl get secrets",
-        "kubectl create token",
-        "gh auth token",
-        "glab auth token",
-        "npm token",
-        "sops -d",
-        "sops decrypt",
-        "ansible-vault view",
-        "ansible-vault decrypt",
-    )
-)
-"""Commands that exist to print secrets."""
-_VAULT_PROGRAMS = re.compile(
-    r"\b(?:" + "|".join(sorted({vault[0] for vault in VAULT_COMMANDS})) + r")\s"
-)
-_VAULTS = re.compile(
-    "|".join(
-        rf"\b{re.escape(first)}\s(?:[^|;&\n]{{0,100}}\s)?{re.escape(second)}\b"
-        for first, second, *_ in VAULT_COMMANDS
-    )
-)
 _SEARCH_WORDS = words("grep rg ag ack findstr elect-")
 _SEARCH = re.compile(
     r"(?:^|[;&({\n\"'`]|\b(?:git|sudo|xargs|do|then|exec)\b[^|;\n]{0,80})[ \t]*+"
@@ -106,12 +60,6 @@ class Written(NamedTuple):
     start: int
     end: int
     paths: tuple[str, ...]
-
-
-@lru_cache(maxsize=256)
-def parsed(command: str) -> tuple[Stage, ...]:
-    """Return the simple commands of `command`; a call and its result ask for the same."""
-    return tuple(stages(command))
 
 
 def files_read(command: str) -> tuple[str, ...]:
@@ -160,20 +108,6 @@ def files_shown(command: str) -> Iterator[str]:
             yield from _named_in_code(command, stage)
 
 
-def opens_vault(command: str) -> bool:
-    """Return whether a command prints secrets that a password manager or a cloud keeps."""
-    if not _VAULT_PROGRAMS.search(command) or not _VAULTS.search(command):
-        return False
-    given = [stage.direct() for stage in parsed(command)]
-    for stage, after in zip(given, (*given[1:], Stage()), strict=True):
-        if stage.writes or stage.caller or (after.piped and after.program not in _FILTERS):
-            continue
-        said = (stage.program, *(w.value for w in stage.words[1:] if w.value[:2] != "--"))
-        if any(said[: len(vault)] == vault for vault in VAULT_COMMANDS):
-            return True
-    return False
-
-
 def searches(command: str) -> bool:
     """Return whether a command may print lines that begin with the name of their file."""
     return any(map(command.__contains__, _SEARCH_WORDS)) and bool(_SEARCH.search(command))
@@ -190,21 +124,36 @@ def written(command: str) -> Iterator[Written]:
 
 
 def _written_by(pipeline: list[Stage]) -> Iterator[Written]:
+    """Yield what each simple command of a pipeline writes into its files and those of the
+    commands after it; one stretch for all where there are too many to tell apart."""
+    targets = [tuple(_targets(stage)) for stage in pipeline]
+    count = sum(map(len, targets))
+    if count and max(count, len(pipeline)) > _MOST_TARGETS:
+        every = tuple(dict.fromkeys(path for each in targets for path in each))
+        parts = [part for stage in pipeline for part in _parts(stage, frozenset(every))]
+        if parts:
+            yield Written(min(parts)[0], max(end for _, end in parts), every)
+        return
     for at, stage in enumerate(pipeline):
-        targets = [path for later in pipeline[at:] for path in _targets(later)]
-        paths = tuple(dict.fromkeys(targets))
-        for start, end in stage.bodies:
+        later = (path for each in targets[at:] for path in each) if count else ()
+        paths = tuple(dict.fromkeys(later))
+        for start, end in _parts(stage, frozenset(paths)):
             yield Written(start, end, paths)
-        if not paths or len(stage.words) < 2:
-            continue
-        if stage.program in _WRITERS or stage.program in _FILE_WRITERS - {"tee"}:
-            for word in stage.words[1:]:
-                if not word.value.startswith("-") and word.value not in paths:
-                    yield Written(word.start, word.end, paths)
-        elif stage.program in ("sed", "perl"):
-            script = next((w for w in stage.words[1:] if not w.value.startswith("-")), None)
-            if script is not None and script.value not in paths:
-                yield Written(script.start, script.end, paths)
+
+
+def _parts(stage: Stage, paths: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Yield the stretches of a simple command that it writes into `paths`."""
+    yield from stage.bodies
+    if not paths or len(stage.words) < 2:
+        return
+    if stage.program in _WRITERS or stage.program in _FILE_WRITERS - {"tee"}:
+        for word in stage.words[1:]:
+            if not word.value.startswith("-") and word.value not in paths:
+                yield word.start, word.end
+    elif stage.program in ("sed", "perl"):
+        script = next((w for w in stage.words[1:] if not w.value.startswith("-")), None)
+        if script is not None and script.value not in paths:
+            yield script.start, script.end
 
 
 def _targets(stage: Stage) -> Iterator[str]:

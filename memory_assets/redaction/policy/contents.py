@@ -15,11 +15,8 @@ from memory_assets.models import Record
 from memory_assets.redaction.policy import sensitive_paths
 from memory_assets.redaction.policy.allowlist import Allowlist, real_path
 from memory_assets.redaction.policy.command_files import (
-    READ_PROGRAMS,
-    VAULT_COMMANDS,
     files_read,
     files_shown,
-    opens_vault,
     searches,
     written,
 )
@@ -34,6 +31,9 @@ from memory_assets.redaction.policy.sensitive_paths import (
     is_sensitive,
     names_secrets,
 )
+from memory_assets.redaction.policy.shell_commands import READ_PROGRAMS
+from memory_assets.redaction.policy.vault_commands import opens_vault
+from memory_assets.redaction.policy.vault_table import VAULT_COMMANDS
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import RedactionSettings
 

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from memory_assets.redaction.rules.wordlist import words
@@ -36,19 +37,43 @@ _HEREDOC = re.compile(
 )
 _ENDS = re.compile(r"\n[ \t]{0,40}(?P<word>[A-Za-z_]\w{0,40})(?!\w)")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_QUOTED_COMMAND = re.compile(r"(?:--?\w[\w-]*=)?\$?(?P<quote>[\"'])")
 
+SEARCHERS = frozenset(words("grep egrep fgrep zgrep rg ag ack findstr select-string sls"))
+READ_PROGRAMS = SEARCHERS | frozenset(
+    words(
+        "cat head tail sed nl less more bat batcat tac awk gawk strings base64 xxd hexdump hexyl od"
+        " type gc get-content zcat jq yq rev fold column cut sort uniq paste"
+    )
+)
+"""Programs whose output is what they read from files."""
 SHELLS = frozenset(words("bash sh zsh dash ash fish ksh powershell pwsh cmd eval ssh su watch"))
 """Programs that take commands as an argument."""
 WRAPPERS = frozenset(
     words(
         "sudo doas env time nice nohup command builtin exec timeout stdbuf xargs busybox docker"
         " podman kubectl docker-compose compose wsl find fd do then else if elif while until for !"
-        " { dotenvx npx uv poetry direnv"
+        " { dotenvx npx uv poetry direnv oc nerdctl lxc incus vagrant gcloud fly flyctl heroku"
+        " chroot nsenter unshare parallel setsid ionice chrt taskset flock unbuffer script strace"
+        " caffeinate winpty coproc"
     )
 )
 """Words that another command may follow."""
 _KEYWORDS = frozenset(words("do then else if elif while until ! { sudo time command nohup builtin"))
+_DECLARATIONS = frozenset(words("export declare local readonly typeset set"))
+_VALUE_OPTIONS = {
+    "sudo": frozenset(
+        words(
+            "-u --user -g --group -h --host -p --prompt -C --close-from -T --command-timeout -r"
+            " --role -t --type -D --chdir -R --chroot -U --other-user"
+        )
+    ),
+    "time": frozenset(words("-f --format -o --output")),
+}
+"""Options of such words whose next word is their value."""
 _NESTING = 3
+_SHELL_AMONG = 24
+"""Words of a simple command among which a shell is looked for."""
 
 
 class Word(NamedTuple):
@@ -62,13 +87,15 @@ class Word(NamedTuple):
 @dataclass
 class Stage:
     """One simple command. `bodies` are its here-documents; `caller` is the program whose
-    argument its output becomes, None if the output is shown."""
+    argument its output becomes (`name=$` if a variable), None if the output is shown;
+    `assigned` are the variables set before its program."""
 
     words: list[Word] = field(default_factory=list)
     piped: bool = False
     reads: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
     bodies: list[tuple[int, int]] = field(default_factory=list)
+    assigned: list[Word] = field(default_factory=list)
     caller: str | None = None
 
     @property
@@ -80,15 +107,22 @@ class Stage:
         """Return the stage without `do`, `sudo` and the like before its program."""
         at = 0
         while at < len(self.words) - 1 and program_name(self.words[at].value) in _KEYWORDS:
+            with_value = _VALUE_OPTIONS.get(program_name(self.words[at].value), frozenset())
             at += 1
             while at < len(self.words) - 1 and self.words[at].value.startswith("-"):
-                at += 1
-        return replace(self, words=self.words[at:])
+                at += 2 if self.words[at].value in with_value else 1
+        return replace(self, words=self.words[min(at, len(self.words) - 1) :]) if at else self
 
 
 def program_name(word: str) -> str:
     """Return the name by which a program is known, of the word that called it."""
     return posixpath.basename(word.replace("\\", "/")).casefold().removesuffix(".exe")
+
+
+@lru_cache(maxsize=256)
+def parsed(command: str) -> tuple[Stage, ...]:
+    """Return the simple commands of `command`; a call and its result ask for the same."""
+    return tuple(stages(command))
 
 
 def stages(command: str, depth: int = 0) -> Iterator[Stage]:
@@ -139,18 +173,30 @@ def _nested(stage: Stage, skeleton: str, depth: int) -> Iterator[Stage]:
     takes_commands = _takes_commands(stage)
     for word in stage.words:
         raw = skeleton[word.start : word.end]
-        if takes_commands and " " in raw and raw[0] in "\"'":
-            yield from _moved(raw[1:].removesuffix(raw[0]), word.start + 1, None, depth)
+        quoted = _QUOTED_COMMAND.match(raw) if takes_commands and " " in raw else None
+        if quoted:
+            inner = raw[quoted.end() :].removesuffix(quoted["quote"])
+            yield from _moved(inner, word.start + quoted.end(), None, depth)
         elif "$(" in raw or "`" in raw:
-            for inner in _SUBSTITUTION.finditer(raw):
-                group = inner.lastindex or 1
-                shift = word.start + inner.start(group)
-                yield from _moved(inner[group], shift, stage.program, depth)
+            yield from _substituted(word, raw, stage.program, depth)
+    for word in stage.assigned:
+        raw = skeleton[word.start : word.end]
+        yield from _substituted(word, raw, f"{raw.split('=')[0].rstrip('+')}=$", depth)
+
+
+def _substituted(word: Word, raw: str, caller: str, depth: int) -> Iterator[Stage]:
+    """Yield the commands whose output becomes part of a word."""
+    declared = _ASSIGNMENT.match(raw) if caller in _DECLARATIONS else None
+    if declared:
+        caller = f"{declared.group()}$"
+    for inner in _SUBSTITUTION.finditer(raw):
+        group = inner.lastindex or 1
+        yield from _moved(inner[group], word.start + inner.start(group), caller, depth)
 
 
 def _takes_commands(stage: Stage) -> bool:
     """Return whether an argument of the stage is a command: `bash -c`, `docker exec x sh -c`."""
-    most = 8 if stage.program in WRAPPERS else 1
+    most = _SHELL_AMONG if stage.program in WRAPPERS else 1
     return any(program_name(word.value) in SHELLS for word in stage.words[:most])
 
 
@@ -194,10 +240,15 @@ class _Parser:
         elif self._redirect == "<":
             self._stage.reads.append(value)
         elif self._redirect:
-            if not self._redirect.startswith("2") and not value.startswith(("&", "/dev/std")):
+            duplicates = self._redirect.endswith("&") and (value.isdigit() or value == "-")
+            if not (
+                self._redirect.startswith("2") or duplicates or value.startswith(("&", "/dev/std"))
+            ):
                 self._stage.writes.append(value)
         elif self._stage.words or not _ASSIGNMENT.match(raw) or raw.endswith("=$"):
             self._stage.words.append(Word(value, start, start + len(raw)))
+        elif "$(" in raw or "`" in raw:
+            self._stage.assigned.append(Word(value, start, start + len(raw)))
         self._redirect = ""
 
     def _operator(self, operator: str, start: int) -> Iterator[Stage]:
@@ -210,7 +261,7 @@ class _Parser:
         self._redirect = ""
         if operator == "(" and self._text[start - 1 : start] == "$":
             self._open.append(self._stage)
-            self._stage = Stage(caller=self._stage.program)
+            self._stage = Stage(caller=self._caller())
         elif operator == ")" and self._open:
             yield self._stage
             self._stage = self._open.pop()
@@ -218,3 +269,10 @@ class _Parser:
             caller = self._stage.caller
             yield self._stage
             self._stage = Stage(piped=operator in ("|", "|&"), caller=caller)
+
+    def _caller(self) -> str:
+        """Return what takes the output of a substitution: a program, or `name=$`."""
+        last = self._stage.words[-1].value if self._stage.words else ""
+        program = self._stage.program
+        assigns = last.endswith("=$") and (len(self._stage.words) == 1 or program in _DECLARATIONS)
+        return last if assigns else program

@@ -1,0 +1,134 @@
+"""The Dagster instance of a data directory: its configuration, opening it, runs that died."""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import closing
+from pathlib import Path
+
+import dagster as dg
+import yaml
+from alembic.util.exc import CommandError
+from sqlalchemy.exc import SQLAlchemyError
+
+from memory_assets.cli.dagster_storage import note_complete, opening
+from memory_assets.dagster.partitions import add_keys
+from memory_assets.errors import ConfigurationError, StoreError
+from memory_assets.paths import SHIPPED
+from memory_assets.settings import Settings
+from memory_assets.stores.catalog.view import CatalogView
+
+_DATA_DIR_IN_TEMPLATE = "data/dagster"
+PROCESS_TAG = "memory/process"
+
+
+def prepare(settings: Settings) -> Path:
+    """Write the instance's dagster.yaml for this data directory, set DAGSTER_HOME to it,
+    and return its directory.
+
+    The configuration is the project's own dagster.yaml with its paths made absolute.
+    """
+    home = settings.dagster_dir
+    try:
+        template = yaml.safe_load((SHIPPED / "dagster.yaml").read_text())
+        home.mkdir(parents=True, exist_ok=True)
+        text = yaml.safe_dump(_rebased(template, home), sort_keys=False)
+        config = home / "dagster.yaml"
+        if not config.exists() or config.read_text() != text:
+            staging = config.with_suffix(f".{os.getpid()}.staging")
+            staging.write_text(text)
+            staging.replace(config)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot prepare the Dagster instance in {home}: {error.strerror}. Set "
+            "MEMORY_DATA_DIR to a directory that you can write."
+        ) from error
+    os.environ["DAGSTER_HOME"] = str(home)
+    os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
+    os.environ["MEMORY_DATA_DIR"] = str(settings.data_dir)
+    return home
+
+
+def open_instance(settings: Settings) -> dg.DagsterInstance:
+    """Return the Dagster instance of this data directory, with all storage that it needs.
+
+    One process at a time opens it, because the first one creates its databases; broken ones
+    are set aside, and the new ones get a partition for each project on record.
+
+    Raises:
+        ConfigurationError: its directory cannot be written.
+        StoreBusy: another process kept it for longer than the lock timeout.
+        StoreError: its databases cannot be opened.
+    """
+    home = prepare(settings)
+    with opening(home, settings.lock_timeout_seconds) as began_anew:
+        try:
+            instance = dg.DagsterInstance.get()
+        except (OSError, SQLAlchemyError, CommandError) as error:
+            raise StoreError(
+                f"the Dagster instance in {home} cannot be opened ({type(error).__name__}). Check "
+                "that its disk has room and that you can write there. Its run history can be "
+                "moved away without loss to the memory."
+            ) from error
+        if began_anew:
+            with closing(CatalogView(settings.data_dir / "catalog.db")) as catalog:
+                rows = catalog.rows("SELECT DISTINCT project FROM sources")
+            add_keys(instance, [str(row["project"]) for row in rows])
+            note_complete(home)
+    return instance
+
+
+def fail_dead_runs(instance: dg.DagsterInstance) -> int:
+    """Mark as failed the command line's runs whose process is gone, and return how many.
+
+    Dagster does not notice a killed `memory ingest`; its run would count as started, and
+    the daemon would hold back the next run of its project for an hour.
+    """
+    dead = [
+        run
+        for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
+        if PROCESS_TAG in run.tags and not _is_alive(run.tags[PROCESS_TAG])
+    ]
+    for run in dead:
+        instance.report_run_failed(run, "the process of this run is gone; run `memory ingest`")
+    return len(dead)
+
+
+def this_process() -> str:
+    """Return the tag value that says which process a run is in: host, process id, and when it
+    was started, because ids are used again."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started_at(os.getpid())}"
+
+
+def _is_alive(process: str) -> bool:
+    host, pid, *when = process.split(":")
+    if host != socket.gethostname():
+        return True
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return when in ([], [""]) or when == [_started_at(int(pid))]
+
+
+def _started_at(pid: int) -> str:
+    """Return when a process was started, in ticks since boot; "" where the system tells not.
+    Field 22 of proc_pid_stat(5), the 20th behind the name in parentheses."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return stat.rpartition(")")[2].split()[19]
+
+
+def _rebased(value: object, home: Path) -> object:
+    if isinstance(value, dict):
+        return {key: _rebased(item, home) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rebased(item, home) for item in value]
+    if isinstance(value, str) and value.startswith(_DATA_DIR_IN_TEMPLATE):
+        return str(home) + value.removeprefix(_DATA_DIR_IN_TEMPLATE)
+    return value

@@ -1,0 +1,99 @@
+"""`memory dev`: Dagster's page, daemon and code server on this memory, as one command.
+
+This process serves the page; the daemon and the code server are its children and end with
+it: by Ctrl-C, SIGTERM, a closed terminal and, on Linux, SIGKILL.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+
+import yaml
+
+from memory_assets.cli.child_processes import ChildProcesses
+from memory_assets.cli.dagster_home import fail_dead_runs, open_instance
+from memory_assets.cli.dagster_page import LOCATION, dagster_page
+from memory_assets.errors import UnexpectedFailure
+from memory_assets.paths import IMPORT_ROOT
+from memory_assets.serving.http_guard import require_token
+from memory_assets.serving.listening import bind, serve
+from memory_assets.settings import Settings
+
+_START_SECONDS = 120.0
+_GRACE_SECONDS = 15.0
+"""Time for the daemon to stop, and for a run under way to be marked as cancelled."""
+_QUIET = ("--log-level", "warning")
+
+
+def run_dev(
+    settings: Settings,
+    host: str,
+    port: int,
+    started: Callable[[str], None],
+    *,
+    allowed_hosts: Sequence[str] = (),
+) -> None:
+    """Serve Dagster's page until told to stop, with daemon and sensors at work; `started`
+    gets its address, `allowed_hosts` are other names that clients use for this machine.
+
+    Raises:
+        ConfigurationError: the address is taken, or others can reach it and no token is set.
+        StoreError: the Dagster instance cannot be opened.
+        UnexpectedFailure: the daemon or the code server ended by itself.
+    """
+    token = settings.http_token.get_secret_value() if settings.http_token else None
+    require_token(host, token)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, _exit)
+    with ExitStack() as stack:
+        bound = stack.enter_context(bind(host, port))
+        instance = stack.enter_context(open_instance(settings))
+        fail_dead_runs(instance)
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="memory-dev-")))
+        children = stack.enter_context(ChildProcesses(_GRACE_SECONDS))
+        code_server = _start(children, directory)
+        page = stack.enter_context(
+            dagster_page(instance, code_server, hosts=(host, *allowed_hosts), token=token)
+        )
+        children.watch(_stop_serving)
+        serve(page, bound, lifespan=True, started=started, websockets=True)
+    if children.ended:
+        raise _ended(children.ended)
+
+
+def _start(children: ChildProcesses, directory: Path) -> Path:
+    """Start code server and daemon; return the socket on which the former listens. Only this
+    user can enter the directory."""
+    socket, workspace = directory / "code-server", directory / "workspace.yaml"
+    location = {"grpc_server": {"socket": str(socket), "location_name": LOCATION}}
+    workspace.write_text(yaml.safe_dump({"load_from": [location]}))
+    code = ["-m", "memory_assets.dagster.definitions", "--location-name", LOCATION]
+    command = ["dagster", "code-server", "start", "--socket", str(socket), *code, *_QUIET]
+    children.start("code server", command, IMPORT_ROOT)
+    if not children.wait_until(socket.exists, _START_SECONDS):
+        raise _ended("code server")
+    daemon = ["dagster._daemon", "run", "--workspace", str(workspace), *_QUIET]
+    children.start("daemon", daemon, IMPORT_ROOT)
+    return socket
+
+
+def _exit(number: int, frame: FrameType | None) -> None:
+    """Leave as an exception does, so that everything that was started ends."""
+    raise SystemExit(128 + number)
+
+
+def _stop_serving() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _ended(name: str) -> UnexpectedFailure:
+    return UnexpectedFailure(
+        f"Dagster's {name} did not start, or ended by itself; its lines above say why. "
+        "Correct that, then run `memory dev` again."
+    )

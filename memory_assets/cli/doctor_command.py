@@ -1,0 +1,191 @@
+"""`memory doctor`: what an installation needs, what of it was found, and what to do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from memory_assets import __version__
+from memory_assets.cli import exit_codes, rendering
+from memory_assets.errors import MemoryAssetsError
+from memory_assets.install_key import KEY_FILE, load_install_key, user_config_dir
+from memory_assets.paths import IS_CHECKOUT, SAMPLE_DIR, SETTINGS_FILE
+from memory_assets.settings import Settings
+
+_LOW_DISK_BYTES = 1_000_000_000
+_GIT_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: whether it is as it should be, what was found, and, if
+    it is not, what to do."""
+
+    name: str
+    ok: bool
+    found: str
+    remedy: str = ""
+
+
+def diagnose(settings: Settings) -> Iterator[Finding]:
+    """Yield a finding for each part of the installation; changes nothing but the cache of
+    compiled rules and the installation's key, which are made if missing."""
+    for name, look in _LOOKS.items():
+        try:
+            yield look(name, settings)
+        except MemoryAssetsError as error:
+            message, _, remedy = str(error).partition(". ")
+            yield Finding(name, False, message, remedy)
+
+
+def show_diagnosis(settings: Settings, *, as_json: bool) -> int:
+    """Print the findings, and return the exit code: 1 when one of them is wrong."""
+    findings = list(diagnose(settings))
+    wrong = [finding for finding in findings if not finding.ok]
+    if as_json:
+        rendering.print_json({"ok": not wrong, "findings": [asdict(each) for each in findings]})
+        return exit_codes.ERROR if wrong else exit_codes.FINE
+    console = rendering.open_console()
+    for finding in findings:
+        mark = "[green]ok[/green]   " if finding.ok else "[red]wrong[/red]"
+        console.print(f"{mark} {finding.name}: {rendering.escaped(finding.found)}")
+        if finding.remedy:
+            console.print(f"      {rendering.escaped(finding.remedy)}")
+    count = len(wrong)
+    console.print(f"{count} thing{'s' * (count != 1)} to mend." if wrong else "All is well.")
+    return exit_codes.ERROR if wrong else exit_codes.FINE
+
+
+def _package(name: str, settings: Settings) -> Finding:
+    kind = "a checkout" if IS_CHECKOUT else "installed"
+    python = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Finding(name, True, f"memory_assets {__version__}, {kind}, {python}")
+
+
+def _settings(name: str, settings: Settings) -> Finding:
+    variables = sorted(variable for variable in os.environ if variable.startswith("MEMORY_"))
+    file = str(SETTINGS_FILE) if SETTINGS_FILE.exists() else f"no {SETTINGS_FILE}"
+    return Finding(name, True, f"{file}; set: {', '.join(variables) or 'no MEMORY_ variable'}")
+
+
+def _data_directory(name: str, settings: Settings) -> Finding:
+    existing = settings.data_dir
+    while not existing.exists():
+        existing = existing.parent
+    if not os.access(existing, os.W_OK | os.X_OK):
+        remedy = "Set MEMORY_DATA_DIR to a directory that you can write."
+        return Finding(name, False, f"{settings.data_dir} cannot be written", remedy)
+    free = shutil.disk_usage(existing).free
+    found = f"{settings.data_dir}, {free / 1e9:.1f} GB free"
+    remedy = "Free some room: a memory takes about as much as the transcripts."
+    return Finding(name, free > _LOW_DISK_BYTES, found, remedy if free <= _LOW_DISK_BYTES else "")
+
+
+def _key(name: str, settings: Settings) -> Finding:
+    load_install_key()
+    return Finding(name, True, f"{user_config_dir() / KEY_FILE}: keep it with your backups")
+
+
+def _transcripts(name: str, settings: Settings) -> Finding:
+    roots = settings.transcript_roots()
+    missing = [f"{agent}: {path}" for agent, path in roots.items() if not path.is_dir()]
+    if missing:
+        remedy = "Correct MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR."
+        return Finding(name, False, f"no directory {', '.join(missing)}", remedy)
+    if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
+        remedy = "If your agents keep theirs elsewhere, set MEMORY_PROJECTS_DIR and the like."
+        return Finding(name, True, "no agent's here; the sample sessions would be used", remedy)
+    return Finding(name, True, ", ".join(f"{agent}: {path}" for agent, path in roots.items()))
+
+
+def _redaction(name: str, settings: Settings) -> Finding:
+    from memory_assets.pipeline.stage.components import redaction_settings
+    from memory_assets.redaction import load_redactor
+
+    redactor = load_redactor(redaction_settings(settings), load_install_key())
+    engine = "hyperscan" if find_spec("hyperscan") else "Python's own engine, which is slower"
+    return Finding(name, True, f"rules {redactor.ruleset_version}, {engine}")
+
+
+def _second_scanner(name: str, settings: Settings) -> Finding:
+    if find_spec("kingfisher_sdk"):
+        return Finding(name, True, "Kingfisher")
+    return Finding(name, True, "none: Kingfisher has no wheel for this platform")
+
+
+def _embedding(name: str, settings: Settings) -> Finding:
+    from memory_assets.embedding import load_embedder
+    from memory_assets.settings import NO_EMBEDDER
+
+    if settings.embedder == NO_EMBEDDER:
+        return Finding(name, True, "none (MEMORY_EMBEDDER=none): searches go by words alone")
+    return Finding(name, True, load_embedder(settings.embedder).embedder_id)
+
+
+def _chroma(name: str, settings: Settings) -> Finding:
+    from memory_assets.stores.chroma import files as chroma_files
+    from memory_assets.stores.chroma import server as chroma_server
+
+    if settings.chroma_url:
+        return Finding(name, True, f"the server at {settings.chroma_url} (MEMORY_CHROMA_URL)")
+    if chroma_server.running(settings.data_dir) is not None:
+        return Finding(name, True, "our own server, running")
+    wrong = chroma_files.damage(settings.data_dir / "chroma")
+    remedy = "Run `memory ingest`: the collections are made again, without embedding."
+    return Finding(name, wrong is None, wrong or "our own server, stopped", remedy if wrong else "")
+
+
+def _git(name: str, settings: Settings) -> Finding:
+    remedy = "Install git: without it, sessions are not linked to commits."
+    try:
+        done = subprocess.run(
+            ["git", "--version"], capture_output=True, text=True, timeout=_GIT_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return Finding(name, False, "not found", remedy)
+    return Finding(name, True, done.stdout.strip())
+
+
+def _memory(name: str, settings: Settings) -> Finding:
+    from memory_assets.status import where_of
+    from memory_assets.status.status import status
+
+    if not (settings.data_dir / "catalog.db").exists():
+        return Finding(name, True, "nothing yet", "Run `memory ingest`.")
+    current = status(where_of(settings))
+    sessions = current["stages"].get("redacted_records", {}).get("sessions", 0)
+    held = len(current["quarantined"])
+    remedy = "See `memory status` for which, why and what to do." if held else ""
+    return Finding(name, not held, f"{sessions} sessions, {held} held back", remedy)
+
+
+def _scripts(name: str, settings: Settings) -> Finding:
+    script = Path(sys.argv[0])
+    on_path = shutil.which("memory")
+    if on_path and Path(on_path).exists():
+        return Finding(name, True, on_path)
+    remedy = f"Call it as {script}, or put {script.parent} on your PATH."
+    return Finding(name, True, "`memory` is not on your PATH", remedy)
+
+
+_LOOKS: dict[str, Callable[[str, Settings], Finding]] = {
+    "package": _package,
+    "command": _scripts,
+    "settings": _settings,
+    "data directory": _data_directory,
+    "installation key": _key,
+    "transcripts": _transcripts,
+    "redaction": _redaction,
+    "second scanner": _second_scanner,
+    "embedding model": _embedding,
+    "Chroma": _chroma,
+    "git": _git,
+    "memory": _memory,
+}

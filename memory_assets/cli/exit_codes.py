@@ -1,0 +1,3 @@
+"""The command line's exit codes: a contract (docs/contracts.md)."""
+
+FINE, ERROR, USAGE, NOTHING_FOUND, CHECK_FAILED = range(5)

@@ -1,0 +1,33 @@
+"""How a command ends that cannot do what it was asked: one line, and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from memory_assets.cli import exit_codes
+from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
+
+
+def run_told(command: Callable[[], object]) -> None:
+    """Run a command; what goes wrong becomes a line on stderr that quotes no transcript."""
+    try:
+        command()
+    except ConfigurationError as error:
+        _fail(str(error), exit_codes.USAGE)
+    except NotFound as error:
+        _fail(str(error), exit_codes.NOTHING_FOUND)
+    except MemoryAssetsError as error:
+        _fail(str(error), exit_codes.ERROR)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(exit_codes.ERROR)
+    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
+        _fail(str(unexpected(error)), exit_codes.ERROR)
+
+
+def _fail(message: str, code: int) -> None:
+    from memory_assets.cli import rendering
+
+    rendering.open_console(stderr=True).print(f"[red]error[/red] {rendering.escaped(message)}")
+    sys.exit(code)

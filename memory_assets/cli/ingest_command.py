@@ -1,0 +1,226 @@
+"""What `memory ingest` does around the runs: the plan, the progress, the report."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from memory_assets import status as overview
+from memory_assets.cli import exit_codes, rendering
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.paths import is_gone
+from memory_assets.pipeline.indexes import collections as index
+from memory_assets.pipeline.plan import plan
+from memory_assets.pipeline.redact import known_secrets as recheck
+from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.versions import note_versions
+from memory_assets.serving.visible_text import visible
+from memory_assets.settings import SAMPLE_DIR, Settings
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+
+_NEWEST = 20
+"""So many sessions are asked for a title that can be searched for."""
+_MOST_SEARCHES = 3
+
+
+def ingest_once(
+    settings: Settings,
+    *,
+    limit: int | None,
+    projects: Sequence[str],
+    full: bool,
+    as_json: bool,
+) -> int:
+    """Bring the memory up to date, report, and return the exit code: 1 if a project failed or
+    something is held back that the user can do something about, 4 if a check failed."""
+    console = rendering.open_console(stderr=as_json)
+    started = time.perf_counter()
+    roots = settings.transcript_roots()
+    _require_roots(roots)
+    reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
+    console.print(f"Reading {rendering.escaped(reading)}")
+    if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
+        console.print("No agent's transcripts found here: taking the sample sessions instead.")
+    components = Components(settings)
+    found = on_disk.look_for_sources(components)
+    sources = found.sources
+    if found.forgotten:
+        count = found.forgotten.total()
+        console.print(f"{count} forgotten session{'s' * (count != 1)} left out.")
+    if full:
+        _forget_work(components, projects)
+    lost = index.forget_lost_store(components) if components.embeds else ""
+    if lost:
+        console.print(f"{lost}: the collections are rebuilt from the lake, without embedding.")
+    works = [
+        work for work in plan.plan(components, sources) if not projects or work.project in projects
+    ]
+    unknown = sorted(set(projects) - {*sources, *(work.project for work in works)})
+    if unknown and not set(unknown) <= set(components.catalog.counts_by("project")):
+        raise ConfigurationError(f"no project {unknown[0]!r}; known are: {', '.join(sources)}")
+    report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
+    sizes = {name: sum(source.size for source in files) for name, files in sources.items()}
+    if works:
+        report = _run(settings, works, limit, console, sizes)
+    works += _redact_affected_again(settings, components, report, console, sizes)
+    report["seconds"] = round(time.perf_counter() - started, 2)
+    report["work"] = [vars(work) for work in works]
+    current = _print_report(components, report, console, as_json)
+    if report["failed"]:
+        return exit_codes.ERROR
+    if report["checks_failed"]:
+        return exit_codes.CHECK_FAILED
+    return exit_codes.ERROR if overview.can_be_helped(current) else exit_codes.FINE
+
+
+def _require_roots(roots: dict[str, Path]) -> None:
+    if not roots:
+        raise ConfigurationError("no agent is left to read; see MEMORY_AGENTS and --agent")
+    for agent, path in roots.items():
+        if is_gone(path) or os.path.isfile(path):  # noqa: PTH113 - one that may not be read: later
+            raise ConfigurationError(
+                f"the {agent} directory {path} does not exist. Set --projects-dir, or "
+                "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR, to where it is."
+            )
+
+
+def _forget_work(components: Components, projects: Sequence[str]) -> None:
+    """Make every stage of the projects (all, when none is named) count as not done."""
+    if not projects and components.embeds:
+        index.reset_collections(components)
+    for project in projects or components.catalog.counts_by("project"):
+        components.catalog.forget_project_products(project)
+
+
+def _redact_affected_again(
+    settings: Settings,
+    components: Components,
+    report: dict[str, Any],
+    console: Console,
+    sizes: Mapping[str, int],
+) -> list[plan.ProjectPlan]:
+    """Search the sessions on record for secrets found since they were redacted, and redact
+    again those that hold one; what the report says of their projects is replaced. Doing so
+    may bring further ones to light, hence more than once."""
+    redone: list[plan.ProjectPlan] = []
+    for number in range(_MOST_SEARCHES):
+        due = recheck.is_due(components)
+        if due:
+            from memory_assets.cli.ingest import search_for_known_secrets
+
+            failure = search_for_known_secrets(settings)
+            if failure is not None:
+                report["failed"]["known_secrets"] = failure
+                break
+        works = plan.plan_affected(components)
+        if not works or (number and not due):
+            break
+        redone += works
+        _replace(report, _run(settings, works, 0, console, sizes), works)
+    return redone
+
+
+def _replace(
+    report: dict[str, Any], later: dict[str, Any], works: Sequence[plan.ProjectPlan]
+) -> None:
+    """Put what a later run says of some projects in the place of what an earlier one said."""
+    for work in works:
+        report["failed"].pop(work.project, None)
+        for name in ("checks_failed", "warnings"):
+            report[name] = [
+                entry for entry in report[name] if not entry.startswith(f"{work.project}: ")
+            ]
+    report["failed"].update(later["failed"])
+    for name in ("checks_failed", "warnings"):
+        report[name] += later[name]
+    report["projects"] += later["projects"]
+
+
+def _run(
+    settings: Settings,
+    works: Sequence[plan.ProjectPlan],
+    limit: int | None,
+    console: Console,
+    sizes: Mapping[str, int],
+) -> dict[str, Any]:
+    """Run the projects, those with most bytes first when several processes share them."""
+    from memory_assets.cli.ingest import run_plans
+    from memory_assets.cli.ingest_workers import run_in_workers, worker_count
+
+    source_bytes = sum(sizes.get(work.project, 0) for work in works)
+    workers = 1 if limit else worker_count(settings, works, source_bytes)
+    if workers > 1:
+        works = sorted(works, key=lambda work: -sizes.get(work.project, 0))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("starting", total=len(works))
+
+        def show(project: str, step: str, share: float) -> None:
+            about = rendering.escaped(f"{project[-40:]} {step}")
+            bar.update(task, advance=share, description=about)
+
+        if workers > 1:
+            made = run_in_workers(settings, works, workers, limit=limit, progress=show)
+        else:
+            made = run_plans(settings, works, limit=limit, progress=show)
+        return dict(vars(made))
+
+
+def _print_report(
+    components: Components, report: dict[str, Any], console: Console, as_json: bool
+) -> dict[str, Any]:
+    """Print what the runs came to and what is in memory now; return the latter."""
+    note_versions(components)
+    current = overview.status(overview.where_of(components.settings))
+    if as_json:
+        rendering.print_json({**report, "status": current})
+        return current
+    for project, reason in report["failed"].items():
+        console.print(f"[red]failed[/red] {rendering.escaped(f'{project}: {reason}')}")
+    for name in report["checks_failed"]:
+        console.print(f"[red]check failed[/red] {rendering.escaped(name)}")
+    for name in report["warnings"]:
+        console.print(f"[yellow]warning[/yellow] {rendering.escaped(name)}")
+    if not report["work"] and (current["quarantined"] or current["unlisted"]):
+        console.print(f"Nothing changed but what is held back ({report['seconds']} s).")
+    elif not report["work"]:
+        console.print(f"Nothing to do: everything is up to date ({report['seconds']} s).")
+    else:
+        console.print(f"{report['projects']} projects in {report['seconds']} s.")
+    rendering.print_totals(current, console)
+    suggestion = _suggested_query(components)
+    if suggestion:
+        asked = " ".join(visible(suggestion).split())
+        console.print(f"\nTry: .venv/bin/memory search {rendering.escaped(shlex.quote(asked))}")
+    return current
+
+
+def _suggested_query(components: Components) -> str:
+    """Return the title of one of the newest sessions: a question that has an answer."""
+    by_time = sorted(
+        components.catalog.sources(), key=lambda row: str(row.facts.get("last_timestamp") or "")
+    )
+    for row in by_time[: -_NEWEST - 1 : -1]:
+        try:
+            summaries = components.lake.read(
+                SESSION_SUMMARIES, row.project, row.session_id, ["title", "prompts"]
+            )
+        except NotFound:
+            continue
+        for summary in summaries.to_pylist():
+            if summary["prompts"] and summary["title"]:
+                return str(summary["title"])
+    return ""

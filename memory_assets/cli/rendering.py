@@ -1,0 +1,142 @@
+"""How the command line prints. Recalled text is data: it is shown, never interpreted."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from memory_assets import status as overview
+from memory_assets.serving.visible_text import visible, visible_payload
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memory_assets.recall.search.answer import Answer, Coverage
+
+_SHOWN_CHARACTERS = 600
+_PIPED_WIDTH = 240
+
+
+def open_console(*, stderr: bool = False) -> Console:
+    """Return a console that wraps on a terminal only; what is piped keeps its lines whole."""
+    from rich.console import Console
+
+    made = Console(stderr=stderr, soft_wrap=True)
+    return made if made.is_terminal else Console(stderr=stderr, soft_wrap=True, width=_PIPED_WIDTH)
+
+
+def print_json(value: object) -> None:
+    """Print a value as one JSON document on standard output, without characters that cannot
+    be seen: what reads it may be a terminal or an agent."""
+    sys.stdout.buffer.write(
+        orjson.dumps(visible_payload(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    )
+
+
+def escaped(text: str) -> str:
+    """Return text without characters that cannot be seen (a transcript may hold terminal
+    escapes and direction marks), with bytes that are not UTF-8 as backslash escapes and with
+    rich's markup escaped."""
+    from rich.markup import escape
+
+    return escape(visible(text.encode("utf-8", "backslashreplace").decode()))
+
+
+def print_answer(answer: Answer) -> None:
+    """Print the hits of a search, best first, each with the id that `memory show` takes."""
+    from rich.text import Text
+
+    console = open_console()
+    for rank, hit in enumerate(answer.hits, start=1):
+        about = hit.metadata
+        when = str(about.get("timestamp", ""))[:16].replace("T", " ")
+        console.print(
+            f"[bold]{rank}.[/bold] [cyan]{escaped(hit.id)}[/cyan]  {hit.score:.2f}  {when}  "
+            f"{escaped(str(about.get('agent', '')))}  {escaped(str(about.get('project', '')))}"
+        )
+        console.print(Text(_shortened(str(hit.text))), style="dim" if rank > 3 else "")
+        console.print()
+    if not answer.hits:
+        console.print("Nothing found.")
+    _print_limits(answer, open_console(stderr=True))
+    _print_coverage(answer.coverage, open_console(stderr=True))
+
+
+def _print_limits(answer: Answer, console: Console) -> None:
+    if answer.degraded:
+        console.print(f"[yellow]{answer.degraded}: {escaped(answer.reason or '')}[/yellow]")
+    if answer.older:
+        console.print(f"[yellow]{answer.older} older hits; leave --recent out for them.[/yellow]")
+
+
+def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
+    """Print turns with their passages, or a summary field by field."""
+    from rich.text import Text
+
+    console = open_console()
+    for row in rows:
+        mark = "[bold]>[/bold] " if row["id"] == wanted and len(rows) > 1 else ""
+        console.print(f"{mark}[cyan]{escaped(row['id'])}[/cyan]  {escaped(row['project'])}")
+        for name, value in row.items():
+            if name in ("id", "project", "passages", "text", "content_hash") or not value:
+                continue
+            console.print(f"[bold]{name}[/bold] {escaped(_in_words(value))}")
+        for passage in row.get("passages", ()):
+            console.print(Text(f"\n{visible(passage)}"))
+        console.print()
+
+
+def print_totals(current: dict[str, Any], console: Console) -> None:
+    """Print sessions, turns, chunks and how complete the collections are, in two lines; then
+    what is held back, a line each."""
+    stages = current["stages"]
+    chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
+    agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
+    console.print(
+        f"{redacted.get('sessions', 0)} sessions ({agents}) in {len(current['projects'])} "
+        f"projects: {redacted.get('rows') or 0} records, {chunks.get('turns') or 0} turns, "
+        f"{chunks.get('rows') or 0} chunks, {redacted.get('redactions') or 0} redactions, "
+        f"{len(current['quarantined']) + len(current['unlisted'])} held back."
+    )
+    for well, line in overview.in_words(current["coverage"]):
+        console.print(line if well else f"[yellow]{line}[/yellow]")
+    for line in overview.held_back(current):
+        console.print(f"[yellow]held back[/yellow] {escaped(line)}")
+
+
+def _print_coverage(coverage: Coverage, console: Console) -> None:
+    if not coverage.complete:
+        console.print(
+            f"[yellow]Only {coverage.indexed} of {coverage.rows} rows can be found yet; "
+            "run `memory ingest`.[/yellow]"
+        )
+    if coverage.quarantined:
+        console.print(
+            f"[yellow]{coverage.quarantined} sessions are held back; see `memory status`.[/yellow]"
+        )
+
+
+def _shortened(text: str) -> str:
+    text = visible(text)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS].rstrip()} ..."
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, list):
+        return "; ".join(_in_words(item) for item in value)
+    if isinstance(value, dict):
+        return " - ".join(str(item) for item in value.values())
+    return str(value)
+
+
+def show_notices() -> None:
+    """Print what takes long and happens once (compiling patterns) to a terminal's stderr."""
+    if not sys.stderr.isatty():
+        return
+    notices = logging.getLogger("memory_assets")
+    notices.setLevel(logging.INFO)
+    notices.addHandler(logging.StreamHandler())

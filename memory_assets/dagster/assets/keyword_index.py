@@ -1,0 +1,35 @@
+"""keyword_index: the words of everything that can be found, in one SQLite file.
+
+It needs no Chroma, so that a search has something to answer from while Chroma is away.
+"""
+
+import dagster as dg
+
+from memory_assets.dagster.assets.embeddings import (
+    observation_embeddings,
+    prompt_embeddings,
+    summary_embeddings,
+    turn_embeddings,
+)
+from memory_assets.dagster.assets.step import StepResults, stage_and_checks
+from memory_assets.dagster.checks.by_asset import specs_of
+from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST
+from memory_assets.dagster.partitions import projects
+from memory_assets.dagster.resources import MemoryParam
+from memory_assets.keywords import TERMS_VERSION
+from memory_assets.pipeline.indexes.keywords import STAGE, index_keywords
+
+
+@dg.asset(
+    deps=[turn_embeddings, prompt_embeddings, summary_embeddings, observation_embeddings],
+    partitions_def=projects,
+    group_name="collections",
+    kinds={"sqlite"},
+    owners=OWNERS,
+    op_tags=SEARCHED_FIRST,
+    code_version=TERMS_VERSION,
+    check_specs=specs_of(STAGE),
+)
+def keyword_index(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
+    """Terms, texts and vectors of all that can be found, whatever its kind, in `keywords.db`."""
+    yield from stage_and_checks(context, memory, index_keywords)

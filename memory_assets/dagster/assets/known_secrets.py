@@ -1,0 +1,41 @@
+"""known_secrets: yesterday's sessions, searched for the secrets found today."""
+
+import dagster as dg
+
+from memory_assets.dagster.assets.redacted_records import redacted_records
+from memory_assets.dagster.metadata import OWNERS
+from memory_assets.dagster.resources import MemoryParam
+from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.redact.known_secrets import mark_affected
+from memory_assets.redaction import ENGINE_VERSION
+
+
+@dg.asset(
+    deps=[redacted_records],
+    group_name="maintenance",
+    kinds={"sqlite"},
+    owners=OWNERS,
+    code_version=ENGINE_VERSION,
+)
+@no_text_in_errors()
+def known_secrets(memory: MemoryParam) -> dg.MaterializeResult[None]:
+    """The secrets found in any session, as keyed hashes, looked for in all sessions that were
+    redacted before.
+
+    One asset for all projects: a secret that one gives away may stand bare in another.
+    Sessions that hold one are marked, and the next run of their project redacts them again.
+    """
+    components = memory.components()
+    report = mark_affected(components)
+    return dg.MaterializeResult(
+        metadata={
+            "work": "brought up to date" if report.searched else "nothing to do",
+            "values_known": len(components.catalog.known_values()),
+            "values_searched_for": report.values,
+            "sessions_searched": report.searched,
+            "sessions_marked": report.affected_sessions,
+            "sessions_to_redact_again": report.holding,
+            "files_damaged": report.damaged,
+            "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
+        }
+    )

@@ -1,0 +1,53 @@
+"""memory_status: the figures of `memory status`, and whether they are as they should be."""
+
+import dagster as dg
+
+from memory_assets.dagster.assets.collections import (
+    observation_collection,
+    prompt_collection,
+    session_collection,
+    summary_collection,
+)
+from memory_assets.dagster.assets.keyword_index import keyword_index
+from memory_assets.dagster.assets.step import StepResults
+from memory_assets.dagster.metadata import OWNERS, checked
+from memory_assets.dagster.resources import MemoryParam
+from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.checks.figures import status_figures, status_verdicts
+
+CHECKS = {
+    "everything_indexed": "Each collection has as many rows as its table.",
+    "sources_are_found": "Every turn in the agents' files, read again, is in table, collection "
+    "and keyword index, and nothing else is; by session.",
+    "nothing_quarantined": "No session is held back. A warning, with the reasons.",
+    "no_run_failed": "No run failed in seven days. A warning: the next run completes it.",
+}
+
+
+@dg.asset(
+    deps=[
+        session_collection,
+        prompt_collection,
+        summary_collection,
+        observation_collection,
+        keyword_index,
+    ],
+    group_name="maintenance",
+    kinds={"sqlite"},
+    owners=OWNERS,
+    check_specs=[
+        dg.AssetCheckSpec(name, asset="memory_status", description=text)
+        for name, text in CHECKS.items()
+    ],
+)
+def memory_status(memory: MemoryParam) -> StepResults:
+    """Coverage by set, lag, what is held back, store sizes, versions and runs, of all projects.
+
+    Every night, and on demand: its checks read all sources again, as `memory verify` does.
+    """
+    with no_text_in_errors():
+        components = memory.components()
+        figures, current = status_figures(components)
+        yield dg.MaterializeResult(metadata=figures)
+        for name, verdict in status_verdicts(components, current).items():
+            yield checked("memory_status", name, verdict, dg.AssetCheckSeverity.ERROR)

@@ -1,0 +1,45 @@
+"""raw_sessions: the transcripts as they lie on disk."""
+
+# No `from __future__ import annotations` in asset modules: Dagster reads the annotation
+# of `context` at run time (dagster#26837).
+
+from functools import partial
+
+import dagster as dg
+
+from memory_assets.dagster.assets.step import StepResults, stage_and_checks
+from memory_assets.dagster.metadata import OWNERS, plain_schema
+from memory_assets.dagster.partitions import projects
+from memory_assets.dagster.resources import MemoryParam
+from memory_assets.pipeline.scan.raw_sessions import scan_project
+from memory_assets.stores.catalog.catalog import SOURCE_COLUMNS
+from memory_assets.transcripts import READER_VERSIONS
+
+
+class ScanConfig(dg.Config):
+    """How much of what changed to take in."""
+
+    limit: int | None = None
+    """At most this many new or changed files, newest first; None: all."""
+
+
+@dg.asset(
+    partitions_def=projects,
+    group_name="transcripts",
+    kinds={"json", "sqlite"},
+    owners=OWNERS,
+    metadata={
+        "dagster/column_schema": plain_schema(SOURCE_COLUMNS),
+        "dagster/table_name": "catalog.sources",
+    },
+    code_version="+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS)),
+)
+def raw_sessions(
+    context: dg.AssetExecutionContext, config: ScanConfig, memory: MemoryParam
+) -> StepResults:
+    """Facts about each transcript of a project: size, lines, records, prompts, bad lines.
+
+    The files stay where their agents wrote them; no text of theirs is kept here. A file
+    that its agent deleted is counted as gone, and its memory stays.
+    """
+    yield from stage_and_checks(context, memory, partial(scan_project, limit=config.limit))

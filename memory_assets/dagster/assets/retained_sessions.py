@@ -1,0 +1,42 @@
+"""retained_sessions: old sessions, of which prompts and summary are all that is kept."""
+
+import dagster as dg
+
+from memory_assets.dagster.assets.session_summaries import session_summaries
+from memory_assets.dagster.assets.user_prompts import user_prompts
+from memory_assets.dagster.metadata import OWNERS
+from memory_assets.dagster.resources import MemoryParam
+from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.removal.retention import retain
+
+
+@dg.asset(
+    deps=[user_prompts, session_summaries],
+    group_name="maintenance",
+    kinds={"parquet"},
+    owners=OWNERS,
+    retry_policy=dg.RetryPolicy(max_retries=2, delay=60),
+)
+@no_text_in_errors()
+def retained_sessions(memory: MemoryParam) -> dg.MaterializeResult[None]:
+    """Sessions that ended longer ago than MEMORY_RETENTION says, cut down to what is kept.
+
+    One asset for all projects: collections, from which every byte of the rest goes, are
+    shared by them. The next run of each project brings its other assets up to date.
+    """
+    report = retain(memory.components())
+    return dg.MaterializeResult(
+        metadata={
+            "work": "let go of" if report.cut else "nothing to do",
+            "policy": f"{report.days} days" if report.days is not None else "all is kept",
+            "sessions_retained": report.retained,
+            "sessions_due": report.due,
+            "sessions_waiting": report.waiting,
+            "sessions_cut": report.cut,
+            "records_removed": report.blocks,
+            "collection_rows_removed": report.collection_rows,
+            "keyword_rows_removed": report.keyword_rows,
+            "projects": ", ".join(report.projects),
+            "seconds": dg.MetadataValue.float(report.seconds),
+        }
+    )

@@ -1,0 +1,129 @@
+"""Dagster metadata from what the stages report: schemas, column lineage, counts.
+
+Counts, names and hashes only: nothing here may carry a transcript's text, because the
+event log is outside redaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import dagster as dg
+import pyarrow as pa
+
+from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.stores.lake.schemas import Table
+
+OWNERS = ["team:memory"]
+SEARCHED_FIRST = {"dagster/priority": "1"}
+"""Tags of the steps that a new turn has to pass to be found: before those that it has not."""
+
+
+def table_schema(table: Table) -> dg.TableSchema:
+    """Return a lake table's columns, types and descriptions for the UI."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                name=field.name,
+                type=str(field.type),
+                description=_description(field),
+                constraints=dg.TableColumnConstraints(
+                    nullable=field.nullable, unique=field.name == table.key == "id"
+                ),
+            )
+            for field in table.schema
+        ]
+    )
+
+
+def column_lineage(
+    table: Table, upstream: str, sources: Mapping[str, tuple[str, ...]]
+) -> dg.TableColumnLineage:
+    """Return which columns of `upstream` each column is made from. Columns that are not
+    in `sources` come from the column of the same name."""
+    key = dg.AssetKey(upstream)
+    return dg.TableColumnLineage(
+        deps_by_column={
+            field.name: [
+                dg.TableColumnDep(asset_key=key, column_name=column)
+                for column in sources.get(field.name, (field.name,))
+            ]
+            for field in table.schema
+        }
+    )
+
+
+def plain_schema(columns: Mapping[str, str]) -> dg.TableSchema:
+    """Return a schema from column names and descriptions alone."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(name=name, description=description)
+            for name, description in columns.items()
+        ]
+    )
+
+
+def lineage_of(columns: Mapping[str, tuple[str, str]]) -> dg.TableColumnLineage:
+    """Return the lineage that maps each column to one (asset, column)."""
+    return dg.TableColumnLineage(
+        deps_by_column={
+            name: [dg.TableColumnDep(asset_key=dg.AssetKey(asset), column_name=column)]
+            for name, (asset, column) in columns.items()
+        }
+    )
+
+
+def definition_metadata(
+    table: Table, upstream: str, sources: Mapping[str, tuple[str, ...]]
+) -> dict[str, object]:
+    """Return what is known of a table before it is materialized."""
+    return {
+        "dagster/column_schema": table_schema(table),
+        "dagster/column_lineage": column_lineage(table, upstream, sources),
+        "dagster/table_name": table.name,
+    }
+
+
+def materialized(
+    components: Components, report: StageReport, table: Table | None = None
+) -> dg.MaterializeResult[None]:
+    """Return the materialization that a stage's report describes."""
+    metadata: dict[str, dg.MetadataValue | str | int | float] = {
+        "work": "nothing to do" if report.unchanged else "brought up to date",
+        "sessions": report.sessions,
+        "sessions_changed": report.changed,
+        "sessions_removed": report.removed,
+        "sessions_quarantined": report.quarantined,
+        "dagster/partition_row_count": report.rows,
+        "rows_written": report.rows_written,
+        "bytes": report.bytes,
+        "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
+        **report.details,
+    }
+    if table is not None:
+        directory = components.lake.partition_dir(table, report.project)
+        metadata["dagster/uri"] = dg.MetadataValue.path(str(directory))
+    return dg.MaterializeResult(
+        metadata=metadata,
+        data_version=dg.DataVersion(report.data_version) if report.data_version else None,
+    )
+
+
+def checked(
+    asset: str, name: str, verdict: Verdict, severity: dg.AssetCheckSeverity
+) -> dg.AssetCheckResult:
+    """Return the check result that a verdict describes; the remedy shows on failure."""
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=name,
+        passed=verdict.passed,
+        severity=dg.AssetCheckSeverity.WARN if verdict.warning else severity,
+        metadata=dict(verdict.counts),
+        description=None if verdict.passed else verdict.remedy,
+    )
+
+
+def _description(field: pa.Field[pa.DataType]) -> str:
+    return (field.metadata or {}).get(b"description", b"").decode()

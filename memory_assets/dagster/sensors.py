@@ -1,0 +1,185 @@
+"""projects_directory_sensor: new projects become partitions, changed ones get a run."""
+
+import json
+import time
+from dataclasses import asdict, dataclass
+
+import dagster as dg
+
+from memory_assets.dagster.jobs import (
+    INGEST_JOB,
+    RECHECK_JOB,
+    ingest_project,
+    recheck_known_secrets,
+)
+from memory_assets.dagster.partitions import PARTITION_TAG, is_valid_key, new_keys, projects
+from memory_assets.dagster.resources import MemoryParam
+from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.plan.plan import ProjectPlan, plan_each
+from memory_assets.pipeline.redact import known_secrets as recheck
+from memory_assets.pipeline.scan.on_disk import look_for_sources
+from memory_assets.pipeline.stage.components import Components
+
+_RETRY_SECONDS = 120.0
+"""Wait before work that was requested and is still undone is requested again; doubled
+each time. A run key counts for ever, even after a failure (dagster#15982)."""
+_MOST_SECONDS_HELD_BACK = 3_600.0
+"""Wait at most, where sessions are held back for a failure that may pass. Their runs succeed,
+so newer ones supersede them and the history does not grow."""
+_MOST_SECONDS = 86_400.0
+"""Wait at most for all other work, whose runs fail: each leaves 0.9 MB for 30 days."""
+_MOST_DOUBLINGS = 16
+
+_UNDER_WAY = (
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+)
+
+
+@dataclass
+class _Requested:
+    """What was last requested for a project: the work, how often, and when."""
+
+    fingerprint: str
+    attempt: int
+    at: float
+
+    def is_due(self, work: ProjectPlan, now: float) -> bool:
+        if self.fingerprint != work.fingerprint:
+            return True
+        most = _MOST_SECONDS_HELD_BACK if work.held_back else _MOST_SECONDS
+        wait = min(_RETRY_SECONDS * 2.0 ** min(self.attempt - 1, _MOST_DOUBLINGS), most)
+        return now - self.at >= wait
+
+
+@dg.sensor(
+    jobs=[ingest_project, recheck_known_secrets],
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+)
+@no_text_in_errors()
+def projects_directory_sensor(
+    context: dg.SensorEvaluationContext, memory: MemoryParam
+) -> dg.SensorResult | dg.SkipReason:
+    """Watch the agents' directories; ask for a run of each project that has work to do.
+
+    A tick costs a stat a file. It asks for a bounded number of runs, least recently
+    requested first, and the next tick goes on. A vanished file only gets noted. When the
+    projects are at rest, it asks for the search for secrets that became known meanwhile.
+    """
+    settings = memory.settings
+    components = memory.components()
+    state = _State.from_cursor(context.cursor)
+    deadline = time.monotonic() + settings.sensor_seconds_per_tick
+    works: dict[str, ProjectPlan] = {}
+    examined: set[str] = set()
+    found = look_for_sources(components)
+    for project, work in plan_each(components, found.sources, after=state.after):
+        examined.add(project)
+        if work is not None and is_valid_key(project):
+            works[project] = work
+        state.after = project
+        if time.monotonic() > deadline:
+            break
+    else:
+        state.after = ""
+    state.forget(examined - works.keys())
+    now, busy = time.time(), _busy_projects(context.instance)
+    due = [
+        work for project, work in works.items() if project not in busy and state.is_due(work, now)
+    ]
+    due.sort(key=lambda work: (state.requested_at(work.project), work.project))
+    due = due[: settings.sensor_runs_per_tick]
+    runs = [state.request(work, now) for work in due]
+    search = None if runs or busy else _search_for_secrets(components, context.instance)
+    if search is not None:
+        return dg.SensorResult(run_requests=[search], cursor=state.to_cursor())
+    if not runs:
+        context.update_cursor(state.to_cursor())
+        return dg.SkipReason(_nothing_to_ask_for(len(works), len(found.unlisted)))
+    added = new_keys(context.instance, [work.project for work in due])
+    return dg.SensorResult(
+        run_requests=runs,
+        dynamic_partitions_requests=[projects.build_add_request(added)] if added else [],
+        cursor=state.to_cursor(),
+    )
+
+
+def _nothing_to_ask_for(behind: int, unlisted: int) -> str:
+    reason = "every project is up to date"
+    if behind:
+        reason = f"{behind} projects have work that is under way or was tried"
+    if unlisted:
+        reason += f"; {unlisted} files or directories cannot be taken in: see `memory status`"
+    return reason
+
+
+def _search_for_secrets(
+    components: Components, instance: dg.DagsterInstance
+) -> dg.RunRequest | None:
+    """Return the request for a search of the sessions that are behind the known values, if
+    any is; the run key names them, so that the same search is asked for once."""
+    fingerprint = recheck.due_fingerprint(components)
+    if fingerprint is None or instance.get_runs(_under_way(RECHECK_JOB), limit=1):
+        return None
+    return dg.RunRequest(run_key=f"{RECHECK_JOB}:{fingerprint}", job_name=RECHECK_JOB)
+
+
+def _busy_projects(instance: dg.DagsterInstance) -> set[str]:
+    """Return the projects that have a run waiting or under way: it will see the change, or
+    the next tick will."""
+    return {
+        run.tags[PARTITION_TAG]
+        for run in instance.get_runs(_under_way(INGEST_JOB))
+        if PARTITION_TAG in run.tags
+    }
+
+
+def _under_way(job_name: str) -> dg.RunsFilter:
+    return dg.RunsFilter(job_name=job_name, statuses=list(_UNDER_WAY))
+
+
+@dataclass
+class _State:
+    """The cursor: what was last requested for each project that is behind, and the project
+    after which the next tick goes on when this one ran out of time."""
+
+    requested: dict[str, _Requested]
+    after: str = ""
+
+    @classmethod
+    def from_cursor(cls, cursor: str | None) -> "_State":
+        values = json.loads(cursor or "{}")
+        requested = {name: _Requested(**last) for name, last in values.get("requested", {}).items()}
+        return cls(requested, values.get("after", ""))
+
+    def to_cursor(self) -> str:
+        requested = {name: asdict(last) for name, last in sorted(self.requested.items())}
+        return json.dumps({"requested": requested, "after": self.after})
+
+    def forget(self, projects_up_to_date: set[str]) -> None:
+        for project in projects_up_to_date:
+            self.requested.pop(project, None)
+
+    def requested_at(self, project: str) -> float:
+        last = self.requested.get(project)
+        return last.at if last is not None else 0.0
+
+    def is_due(self, work: ProjectPlan, now: float) -> bool:
+        last = self.requested.get(work.project)
+        return last is None or last.is_due(work, now)
+
+    def request(self, work: ProjectPlan, now: float) -> dg.RunRequest:
+        """Note the request, and return it under a run key of its own."""
+        last = self.requested.get(work.project)
+        repeated = last is not None and last.fingerprint == work.fingerprint
+        attempt = last.attempt + 1 if last is not None and repeated else 1
+        self.requested[work.project] = _Requested(work.fingerprint, attempt, now)
+        return dg.RunRequest(
+            run_key=f"{work.project}:{work.fingerprint}:{attempt}",
+            partition_key=work.project,
+            job_name=INGEST_JOB,
+            tags={"memory/reason": work.reason},
+        )

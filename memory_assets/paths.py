@@ -1,0 +1,102 @@
+"""Default paths: the memory's data, its settings file, what ships with the package, the
+agents' directories.
+
+In a checkout, data and settings are in the project's directory. Installed from a wheel,
+they are where the platform keeps a user's data and configuration. No pydantic here, so that
+commands that must start fast can import it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+_NAME = "memory_assets"
+
+
+def user_config_dir() -> Path:
+    """Return the directory of what belongs to the user and not to a data directory."""
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / _NAME
+
+
+def user_cache_dir() -> Path:
+    """Return the directory of what can be made again at any time."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / _NAME
+
+
+_PACKAGE = Path(__file__).resolve().parent
+IMPORT_ROOT = _PACKAGE.parent
+"""The directory that the package is imported from: a checkout, or site-packages."""
+IS_CHECKOUT = (IMPORT_ROOT / "pyproject.toml").is_file() and (IMPORT_ROOT / "data").is_dir()
+SHIPPED = IMPORT_ROOT if IS_CHECKOUT else _PACKAGE / "shipped"
+"""The directory of dagster.yaml, workspace.yaml and data/sample; setup.py puts copies into a
+wheel."""
+SAMPLE_DIR = SHIPPED / "data" / "sample"
+DATA_DIR = IMPORT_ROOT / "data" if IS_CHECKOUT else user_data_path(_NAME, appauthor=False)
+"""The data directory where MEMORY_DATA_DIR is not set."""
+SETTINGS_FILE = (IMPORT_ROOT if IS_CHECKOUT else user_config_dir()) / "memory.toml"
+KNOWN_AGENTS = ("claude-code", "codex", "pi")
+NO_EMBEDDER = "none"
+
+
+def transcript_roots(explicit: Mapping[str, Path | None], agents: Sequence[str]) -> dict[str, Path]:
+    """Return the directory to read per agent; empty values are left out.
+
+    A directory given explicitly replaces all defaults, so that `--projects-dir` never
+    drags in another agent's home. Without any, each agent's own default is used where it
+    exists, and the shipped sample where none does.
+    """
+    roots = {agent: path for agent, path in explicit.items() if path is not None}
+    if not roots:
+        roots = {agent: path for agent, path in _default_roots().items() if _may_be_read(path)}
+    if not roots:
+        roots = sample_roots()
+    return {agent: path for agent, path in roots.items() if agent in agents}
+
+
+def sample_roots() -> dict[str, Path]:
+    """Return the directories of the sample sessions that ship with the project."""
+    return {
+        "claude-code": SAMPLE_DIR / "claude" / "projects",
+        "codex": SAMPLE_DIR / "codex",
+        "pi": SAMPLE_DIR / "pi",
+    }
+
+
+def _may_be_read(root: Path) -> bool:
+    """Return whether a directory is there, or may be: what cannot be looked at is reported by
+    those who read it, not left out."""
+    return not is_gone(root) and not os.path.isfile(root)  # noqa: PTH113
+
+
+def is_gone(path: str | os.PathLike[str]) -> bool:
+    """Return whether nothing lies at a path. A path that cannot be looked at (permissions, a
+    disk that does not answer) is not gone."""
+    try:
+        os.stat(path)  # noqa: PTH116 - strings of the ledger, on the hot path
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
+def on_this_machine(named: str) -> Path:
+    """Return the path that a transcript names, with a home directory in place of `~`. A name
+    that no home fits (`~\\project`, `~nobody/x`) is returned as it is: an unknown path."""
+    try:
+        return Path(named).expanduser()
+    except (RuntimeError, ValueError):
+        return Path(named)
+
+
+def _default_roots() -> dict[str, Path]:
+    home = Path.home()
+    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
+    return {"claude-code": claude / "projects", "codex": codex, "pi": home / ".pi"}

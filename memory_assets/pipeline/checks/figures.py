@@ -1,0 +1,108 @@
+"""The figures of `memory status` for the whole memory, and what must hold of them, as the
+asset `memory_status` reports them. Names, reasons and counts; no text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memory_assets import status as overview
+from memory_assets.pipeline.checks.source_turns import PLACES, count_sources
+from memory_assets.pipeline.checks.verifications import projects_on_record
+from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.versions import note_versions
+
+_LISTED = 20
+Figures = dict[str, int | float | str]
+
+
+def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
+    """Return the figures, and the status that they are of; the versions are noted for it."""
+    note_versions(components)
+    current = overview.status(overview.where_of(components.settings))
+    fresh, runs = current["freshness"], current["runs"]
+    last = runs.get("last") or {}
+    figures: Figures = {
+        "sessions": sum(int(each["sessions"]) for each in current["projects"].values()),
+        "projects": len(current["projects"]),
+        "files": fresh["files"],
+        "files_not_taken_in": fresh["pending_files"],
+        "lag_seconds": fresh["lag_seconds"],
+        "newest_source_at": fresh["newest_source_at"],
+        "newest_indexed_at": fresh["newest_indexed_at"],
+        "quarantined": len(current["quarantined"]),
+        "unlisted": len(current["unlisted"]),
+        **current["archive"],
+        **{f"bytes_{store}": size for store, size in current["sizes"].items()},
+        **{f"version_{part}": str(version) for part, version in current["versions"].items()},
+        "runs_failed_in_7_days": runs.get("failed_in_7_days", 0),
+        "last_run": f"{last.get('status', 'none')} {last.get('ended_at', '')}".strip(),
+    }
+    for name, each in current["coverage"].items():
+        figures |= {f"{name}_{what}": each[what] for what in ("rows", "indexed", "keywords")}
+    return figures, current
+
+
+def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[str, Verdict]:
+    """Return what holds of the whole memory, by name of the check. Reads all sources again."""
+    behind = {
+        kind: each
+        for kind, each in current["coverage"].items()
+        if components.embeds and not each["complete"]
+    }
+    held = {
+        entry["session_id"]: f"{entry['stage']}: {entry['reason']} (since {entry['since']}); "
+        f"to do: {entry['remedy']}"
+        for entry in current["quarantined"][:_LISTED]
+    }
+    held |= {
+        _redacted(components, path["path"]): f"{path['reason']}; to do: {path['remedy']}"
+        for path in current["unlisted"][:_LISTED]
+    }
+    failed = current["runs"].get("failed", [])
+    return {
+        "everything_indexed": Verdict(
+            not behind,
+            {f"{kind}_behind": each["rows"] - each["indexed"] for kind, each in behind.items()},
+            "Run `memory ingest`.",
+        ),
+        "sources_are_found": _of_sources(components),
+        "nothing_quarantined": Verdict(
+            not current["quarantined"] and not current["unlisted"],
+            {
+                "quarantined": len(current["quarantined"]),
+                "unlisted": len(current["unlisted"]),
+                **held,
+            },
+            "After a failure that may pass every run tries a session again, else when its file, "
+            "the rules or the code change.",
+            warning=True,
+        ),
+        "no_run_failed": Verdict(
+            not failed,
+            {str(run["run_id"]): f"{run['project']} at {run['ended_at']}" for run in failed},
+            "See the runs; what they left undone the next run does.",
+            warning=True,
+        ),
+    }
+
+
+def _redacted(components: Components, path: str) -> str:
+    """Return a path without secrets: Dagster keeps what a check says."""
+    return str(components.redactor.redact(path).text)
+
+
+def _of_sources(components: Components) -> Verdict:
+    count = count_sources(components, projects_on_record(components))
+    counts: dict[str, int | str] = {"files_read": count.files, "archived": count.archived}
+    for name, each in count.sets.items():
+        counts[f"{name}_at_source"] = each.at_source
+        counts |= {f"{name}_in_{place}": each.found[place] for place in PLACES}
+    for gap in count.gaps[:_LISTED]:
+        missing = ", ".join(f"{number} {where}" for where, number in gap.missing.items())
+        counts[gap.session_id] = f"missing {missing or 0}, extra {gap.extra}; {gap.reason}"
+    counts["sessions_that_differ"] = len(count.gaps)
+    for path in count.unlisted[:_LISTED]:
+        counts[_redacted(components, path.path)] = f"not looked at: {path.reason}"
+    return Verdict(count.passed, counts, "Run `memory verify`, which says which and where.")

@@ -1,0 +1,291 @@
+"""What the agents' files say now, against what can be found: each file is read again, and
+neither the ledger nor any count that was noted is believed.
+
+A turn is known by the id of its prompt's record, which forks and resumed sessions share. So
+a copy counts as found wherever its owner is, and turn numbers play no part.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from memory_assets.errors import MemoryAssetsError, NotFound, safe_reason
+from memory_assets.paths import is_gone
+from memory_assets.pipeline.indexes.indexed_tables import (
+    PROMPTS_INDEX,
+    SESSIONS_INDEX,
+    SUMMARIES_INDEX,
+    IndexedTable,
+)
+from memory_assets.pipeline.indexes.keywords import keywords_path
+from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.scan.on_disk import look_for_sources
+from memory_assets.pipeline.scan.raw_sessions import out_of_date
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.quarantine import remedy_for
+from memory_assets.stores.catalog.records import RECORD_DTYPE
+from memory_assets.stores.keyword_index import files as keyword_files
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES, TURN_CHUNKS, USER_PROMPTS
+from memory_assets.transcripts import Source, Unlisted, content_bytes, read_session
+
+SETS: Mapping[str, IndexedTable] = {
+    "sessions": SESSIONS_INDEX,
+    "prompts": PROMPTS_INDEX,
+    "summaries": SUMMARIES_INDEX,
+}
+"""What a search may ask for; of the first two turns are counted, of the third sessions."""
+PLACES = ("table", "collection", "keywords")
+
+
+@dataclass
+class SetCount:
+    """Of one set: how many there are at the source, and how many of them in each place."""
+
+    at_source: int = 0
+    found: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Gap:
+    """A session whose turns on disk are not those that can be found. `missing` counts them by
+    set and place (`prompts.collection`); `extra` are turns that its file does not have.
+    `reason` says why, where that is known; a gap that has one closes by itself, unless the
+    file cannot be read now (`missing["file"]`)."""
+
+    project: str
+    session_id: str
+    missing: Counter[str] = field(default_factory=Counter)
+    extra: int = 0
+    reason: str = ""
+
+
+@dataclass
+class SourceCount:
+    """What a reading of all files came to."""
+
+    files: int = 0
+    bytes: int = 0
+    sessions: int = 0
+    archived: int = 0
+    sets: dict[str, SetCount] = field(default_factory=lambda: {name: SetCount() for name in SETS})
+    gaps: list[Gap] = field(default_factory=list)
+    unlisted: list[Unlisted] = field(default_factory=list)
+    """Files and directories that could not be looked at: nobody knows what is in them."""
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the count as plain values."""
+        sets = {
+            name: {"at_source": each.at_source, **{place: each.found[place] for place in PLACES}}
+            for name, each in self.sets.items()
+        }
+        gaps = [{**vars(gap), "missing": dict(gap.missing)} for gap in self.gaps]
+        unlisted = [asdict(path) for path in self.unlisted]
+        return {
+            **vars(self),
+            "sets": sets,
+            "gaps": gaps,
+            "unlisted": unlisted,
+            "passed": self.passed,
+        }
+
+    @property
+    def passed(self) -> bool:
+        """Whether all files could be looked at, and nothing is missing or extra but what a
+        known reason explains."""
+        return not self.unlisted and all(
+            gap.reason and not gap.missing["file"] for gap in self.gaps
+        )
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A chunk that begins with a human's prompt."""
+
+    project: str
+    session_id: str
+    turn_index: int
+    chunk_id: str
+
+
+def count_sources(components: Components, projects: Sequence[str]) -> SourceCount:
+    """Read the files of these projects again and compare; a session whose source is gone is
+    counted as archived, and not looked at.
+
+    Raises:
+        StoreError: the lake, Chroma or the keyword index cannot be read.
+    """
+    count, found = SourceCount(), _Findable(components)
+    on_disk = look_for_sources(components)
+    count.unlisted = on_disk.unlisted
+    for project in projects:
+        files = on_disk.sources.get(project, [])
+        reasons = _reasons(components, project, files)
+        on_record = {held.session_id for held in found.of_project(project)}
+        main = {source.session_id for source in files if source.agent_id is None}
+        count.archived += len(on_record - main - _on_disk(components, project))
+        for source in files:
+            count.files += 1
+            count.bytes += source.size
+            if source.agent_id is not None:
+                continue  # a human speaks in main files only
+            count.sessions += 1
+            gap = _compare(components, source, found, count)
+            if gap.missing or gap.extra:
+                gap.reason = gap.reason or reasons.get(source.session_id, "")
+                count.gaps.append(gap)
+    return count
+
+
+def _compare(components: Components, source: Source, found: _Findable, count: SourceCount) -> Gap:
+    gap, identity = Gap(source.project, source.session_id), components.identity
+    try:
+        first, contents = "", dict[str, int]()
+        for record in read_session(source.path, source=source):
+            first = first or record.record_uuid
+            if record.kind == "prompt":
+                said = identity.content_of(content_bytes(record.content))
+                contents[identity.stored(record.record_uuid)] = said
+    except (MemoryAssetsError, OSError) as error:
+        if not is_gone(source.path):  # else its agent deleted it just now
+            gap.missing["file"] += 1
+            gap.reason = f"its file cannot be read: {safe_reason(error)}; {remedy_for(error)}"
+        return gap
+    prompts = set(contents)
+    missing = {uuid: contents[uuid] for uuid in prompts - found.prompts.keys()}
+    if missing:
+        prompts -= _forgotten(components, first, missing)
+    mine: _Held | None = None
+    for uuid in prompts:
+        held = found.held(uuid, source)
+        again = (uuid, held) in found.seen
+        for name in ("sessions", "prompts"):
+            _note(name, found.places(name, held), count, gap, again=again)
+        found.seen.add((uuid, held))
+        if held is not None and held.session_id == source.session_id:
+            mine = held
+    if mine is not None:
+        _note("summaries", found.places("summaries", mine), count, gap)
+    here = found.of_session(source.project, source.session_id)
+    gap.extra = len(here - prompts)
+    return gap
+
+
+def _note(
+    name: str, places: set[str], count: SourceCount, gap: Gap, *, again: bool = False
+) -> None:
+    if not again:  # a copy of a turn that was counted
+        count.sets[name].at_source += 1
+        count.sets[name].found.update(places)
+    gap.missing.update(f"{name}.{place}" for place in PLACES if place not in places)
+
+
+def _forgotten(components: Components, first: str, missing: Mapping[str, int]) -> set[str]:
+    """Return those prompts (by id, with what they say) of a file that begins with `first`
+    that a forgotten session owned: what a fork copied of it stays away."""
+    tombstone_store, identity = tombstones(components), components.identity
+    ids = {identity.id_of(uuid): uuid for uuid in missing}
+    rows = [(record_id, 0, missing[uuid]) for record_id, uuid in ids.items()]
+    family = identity.family_of(first)
+    gone = tombstone_store.records_among(family, np.array(rows, dtype=RECORD_DTYPE))
+    return {ids[int(record_id)] for record_id in gone}
+
+
+def _reasons(components: Components, project: str, files: Sequence[Source]) -> dict[str, str]:
+    """Return why sessions of a project may be behind their files, by session."""
+    reasons = {
+        source.session_id: "its file has changed since; run `memory ingest`"
+        for source in out_of_date(components.catalog.sources(project), files)
+    }
+    for entry in components.catalog.quarantined(project):
+        remedy = f"; to do: {entry.remedy}" if entry.remedy else ""
+        reasons[entry.session_id] = f"held back at {entry.stage}: {entry.reason}{remedy}"
+    return reasons
+
+
+def _on_disk(components: Components, project: str) -> set[str]:
+    """Return the sessions of a project whose main file is not gone, as far as is known."""
+    return {
+        row.session_id
+        for row in components.catalog.sources(project)
+        if not row.agent_id and row.path and row.gone_at is None and not is_gone(row.path)
+    }
+
+
+class _Findable:
+    """What is in the lake, in Chroma and in the keyword index; each project is listed once."""
+
+    def __init__(self, components: Components) -> None:
+        self._components = components
+        self._ids: dict[tuple[str, str, str], set[str]] = {}
+        self.prompts: dict[str, list[_Held]] = {}
+        self.seen: set[tuple[str, _Held | None]] = set()
+        lake = components.lake
+        columns = ["prompt_uuid", "project", "session_id", "turn_index", "id"]
+        for project in lake.projects(TURN_CHUNKS):
+            rows = lake.read_partition(TURN_CHUNKS, project, columns).to_pydict()
+            for uuid, *held in zip(*(rows[name] for name in columns), strict=True):
+                if uuid:
+                    self.prompts.setdefault(uuid, []).append(_Held(*held))
+        self._by_session: dict[tuple[str, str], set[str]] = {}
+        for uuid, sessions in self.prompts.items():
+            for each in sessions:
+                self._by_session.setdefault((each.project, each.session_id), set()).add(uuid)
+
+    def held(self, uuid: str, source: Source) -> _Held | None:
+        """Return where a prompt of a file is held: in its own session, else in the one that
+        it was copied from."""
+        sessions = self.prompts.get(uuid, [])
+        own = (each for each in sessions if each.session_id == source.session_id)
+        return next(own, sessions[0] if sessions else None)
+
+    def of_project(self, project: str) -> Iterator[_Held]:
+        everywhere = (each for sessions in self.prompts.values() for each in sessions)
+        return (held for held in everywhere if held.project == project)
+
+    def of_session(self, project: str, session_id: str) -> set[str]:
+        return self._by_session.get((project, session_id), set())
+
+    def places(self, name: str, held: _Held | None) -> set[str]:
+        """Return where a turn's row of a set is (for summaries: its session's)."""
+        if held is None:
+            return set()
+        if name == "sessions":
+            wanted = held.chunk_id
+        elif name == "summaries":
+            wanted = f"summary::{held.session_id}"
+        else:
+            wanted = f"prompt::{held.session_id}::{held.turn_index}"
+        return {place for place in PLACES if wanted in self._listed(name, place, held.project)}
+
+    def _listed(self, name: str, place: str, project: str) -> set[str]:
+        key = (name, place, project)
+        if key not in self._ids:
+            self._ids[key] = self._list(name, place, project)
+        return self._ids[key]
+
+    def _list(self, name: str, place: str, project: str) -> set[str]:
+        components, index = self._components, SETS[name]
+        if place == "table" or (place == "collection" and not components.embeds):
+            table = {"sessions": TURN_CHUNKS, "prompts": USER_PROMPTS}.get(name, SESSION_SUMMARIES)
+            rows = components.lake.read_partition(table, project, ["id"])
+            return {str(row_id) for row_id in rows["id"].to_pylist()}
+        if place == "keywords":
+            try:
+                opened = keyword_files.open_for_reading(keywords_path(components))
+            except NotFound:
+                return set()
+            with closing(opened) as keywords:
+                return keywords.ids(name, project)
+        made = components.catalog.products(index.stage, project).values()
+        ids: set[str] = set()
+        for collection in sorted({str(product.facts["collection"]) for product in made}):
+            try:
+                ids |= components.vectors.get(collection).ids({"project": project})
+            except NotFound:
+                continue
+        return ids

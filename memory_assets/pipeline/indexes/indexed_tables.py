@@ -1,0 +1,183 @@
+"""Which tables of the lake which collections mirror, and a session's rows as they belong there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+
+from memory_assets.pipeline.indexes import collection_rows
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.stores.chroma.collections import OBSERVATIONS as OBSERVATION_COLLECTION
+from memory_assets.stores.chroma.collections import (
+    PROMPTS,
+    SUMMARIES,
+    Collection,
+    Metadata,
+    Where,
+    sessions_collection,
+)
+from memory_assets.stores.chroma.rebuilding import LOCK_NAME
+from memory_assets.stores.lake.rows import texts_from_arrow
+from memory_assets.stores.lake.schemas import (
+    OBSERVATION_EMBEDDINGS,
+    OBSERVATIONS,
+    PROMPT_EMBEDDINGS,
+    REDACTED_RECORDS,
+    SESSION_SUMMARIES,
+    SUMMARY_EMBEDDINGS,
+    TURN_CHUNKS,
+    TURN_EMBEDDINGS,
+    USER_PROMPTS,
+    Table,
+)
+
+
+@dataclass(frozen=True)
+class IndexedTable:
+    """A table of the lake that a collection mirrors."""
+
+    stage: str
+    table: Table
+    embeddings: Table
+    collection: Callable[[str], str]
+    metadata: Callable[[dict[str, Any]], Metadata]
+
+
+SESSIONS_INDEX = IndexedTable(
+    "session_collection",
+    TURN_CHUNKS,
+    TURN_EMBEDDINGS,
+    sessions_collection,
+    collection_rows.chunk_metadata,
+)
+PROMPTS_INDEX = IndexedTable(
+    "prompt_collection",
+    USER_PROMPTS,
+    PROMPT_EMBEDDINGS,
+    lambda agent: PROMPTS,
+    collection_rows.prompt_metadata,
+)
+SUMMARIES_INDEX = IndexedTable(
+    "summary_collection",
+    SESSION_SUMMARIES,
+    SUMMARY_EMBEDDINGS,
+    lambda agent: SUMMARIES,
+    collection_rows.summary_metadata,
+)
+OBSERVATIONS_INDEX = IndexedTable(
+    "observation_collection",
+    OBSERVATIONS,
+    OBSERVATION_EMBEDDINGS,
+    lambda agent: OBSERVATION_COLLECTION,
+    collection_rows.observation_metadata,
+)
+INDEXES = (SESSIONS_INDEX, PROMPTS_INDEX, SUMMARIES_INDEX, OBSERVATIONS_INDEX)
+
+
+@dataclass(frozen=True)
+class IndexedSession:
+    """A session of a table, and what its rows in the collection are made from."""
+
+    session_id: str
+    collection: str
+    rows_hash: str
+    vectors_hash: str
+
+
+def indexed_sessions(
+    components: Components, project: str, index: IndexedTable
+) -> list[IndexedSession]:
+    """Return the sessions of a project that have vectors of this table, sorted."""
+    catalog = components.catalog
+    archive = catalog.products(REDACTED_RECORDS.name, project)
+    rows = catalog.products(index.table.name, project)
+    vectors = catalog.products(index.embeddings.name, project)
+    return [
+        IndexedSession(
+            key[1],
+            index.collection(str(archive[key].facts["agent"])),
+            rows[key].output_hash,
+            vectors[key].output_hash,
+        )
+        for key in sorted(vectors.keys() & rows.keys() & archive.keys())
+    ]
+
+
+def wanted_input(components: Components, session: IndexedSession) -> str:
+    """Return the input hash that an indexed session should have now."""
+    name = catalog_name(components, session.collection)
+    return input_of(components, session, components.catalog.incarnation(name) or "")
+
+
+def rebuild_lock(components: Components) -> FileLock:
+    """Return the lock that is held while a collection is made anew: what lies beside a
+    collection when nobody holds it is left from one that was killed."""
+    return FileLock(components.data_dir / LOCK_NAME)
+
+
+def input_of(components: Components, session: IndexedSession, incarnation: str) -> str:
+    """Return the hash of a session's rows and vectors in one creation of a collection."""
+    name = catalog_name(components, session.collection)
+    return input_hash(session.rows_hash, session.vectors_hash, name, incarnation)
+
+
+def rows_of_session(project: str, session_id: str) -> Where:
+    """Return the filter for the rows of one session."""
+    return {"$and": [{"project": project}, {"session_id": session_id}]}
+
+
+def catalog_name(components: Components, collection: str) -> str:
+    """Return what the catalogue calls a collection: each Chroma has its own."""
+    return f"{components.settings.chroma_url or 'local'}/{collection}"
+
+
+def upsert_rows(collection: Collection, rows: Sequence[collection_rows.CollectionRow]) -> None:
+    """Write rows into a collection."""
+    if rows:
+        collection.upsert(
+            [row.id for row in rows],
+            np.stack([row.vector for row in rows]),
+            [row.text for row in rows],
+            [row.metadata for row in rows],
+        )
+
+
+def session_rows(
+    components: Components,
+    project: str,
+    index: IndexedTable,
+    session_id: str,
+    *,
+    skip: int = 0,
+    skip_vectors: int = 0,
+) -> Sequence[collection_rows.CollectionRow]:
+    """Return the rows of a session as a collection should hold them, from the lake, without
+    the first `skip`.
+
+    Raises:
+        NotFound, DamagedFile: the lake lacks a file.
+        KeyError: rows and vectors do not fit.
+    """
+    rows = components.catalog.products_of_session(project, session_id)[index.table.name].rows
+    if rows <= skip:
+        return []
+    lake = components.lake
+    table = lake.read(index.table, project, session_id, skip=skip)
+    texts = [text for _, _, text in texts_from_arrow(table)]
+    vectors = lake.read_vectors(index.embeddings, project, session_id, skip=skip_vectors)
+    by_id = dict(zip(vectors.ids, vectors.vectors, strict=True))
+    values: list[dict[str, Any]] = table.to_pylist()
+    return [
+        collection_rows.CollectionRow(
+            row["id"],
+            by_id[row["id"]],
+            text,
+            collection_rows.with_row_hash(index.metadata(row), row),
+        )
+        for row, text in zip(values, texts, strict=True)
+    ]

@@ -1,0 +1,107 @@
+"""Rows of the lake as rows of the keyword index: terms, marks to filter by, metadata."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from memory_assets.keywords import TERMS_VERSION, date_terms, symbol_share, text_terms
+from memory_assets.pipeline.indexes.collection_rows import with_row_hash
+from memory_assets.pipeline.indexes.collections import IndexedTable
+from memory_assets.redacted_text import RedactedText
+from memory_assets.stores.chroma.collections import Metadata
+from memory_assets.stores.keyword_index.blocks import (
+    TERM_UNIT,
+    KeywordRow,
+    file_mark,
+    row_hash,
+    tool_mark,
+)
+
+Vector = npt.NDArray[np.float32]
+
+_FACTS = ("files", "commands", "errors")
+"""What a turn did. Its terms count a quarter of what is said: the digest in the text names
+most of them already."""
+
+
+@dataclass(frozen=True)
+class LakeRow:
+    """A row of a table, its text sealed, its vector if it has one, and the hash of all
+    that its row in the index is made from."""
+
+    values: Mapping[str, Any]
+    text: RedactedText
+    metadata: Metadata
+    vector: Vector | None
+    hash: str
+
+
+def lake_rows(
+    index: IndexedTable,
+    values: Sequence[Mapping[str, Any]],
+    texts: Sequence[RedactedText],
+    vectors: Mapping[str, Vector],
+    embedder_id: str,
+) -> list[LakeRow]:
+    """Return a session's rows, hashed, not yet split into terms."""
+    rows = []
+    for row, text in zip(values, texts, strict=True):
+        metadata = with_row_hash(index.metadata(dict(row)), row)
+        vector = vectors.get(row["id"])
+        made_from = (
+            TERMS_VERSION,
+            row["id"],
+            json.dumps(metadata, sort_keys=True),
+            json.dumps([list(row.get(name, ())) for name in _FACTS]),
+            embedder_id if vector is not None else "",
+        )
+        rows.append(LakeRow(row, text, metadata, vector, row_hash(*made_from)))
+    return rows
+
+
+def keyword_row(row: LakeRow, unit: int) -> KeywordRow:
+    """Return a row as the index holds it; `unit` numbers the turn that it is a passage of.
+    A turn's date and facts stand with its first passage."""
+    said = Counter(text_terms(row.text))
+    terms = {term: count * TERM_UNIT for term, count in said.items()}
+    part = int(row.values.get("part", 0))
+    moment: datetime | None = row.values.get("timestamp", row.values.get("started_at"))
+    marks: list[str] = []
+    if part == 0:
+        for term in date_terms(moment):
+            terms[term] = terms.get(term, 0) + TERM_UNIT
+        for term in _terms_of_facts(row.values):
+            terms[term] = terms.get(term, 0) + 1
+        marks = _marks(row.values)
+    return KeywordRow(
+        id=str(row.values["id"]),
+        turn_index=unit,
+        part=part,
+        ts_epoch=moment.timestamp() if moment else 0.0,
+        text=row.text,
+        metadata=row.metadata,
+        terms=terms,
+        marks=marks,
+        length=said.total(),
+        symbols=symbol_share(row.text),
+        vector=row.vector,
+        row_hash=row.hash,
+    )
+
+
+def _marks(row: Mapping[str, Any]) -> list[str]:
+    tools: Iterable[str] = row.get("tools_used", ())
+    files: Iterable[str] = row.get("files", ())
+    return [*{tool_mark(tool) for tool in tools}, *{file_mark(path) for path in files}]
+
+
+def _terms_of_facts(row: Mapping[str, Any]) -> set[str]:
+    return {term for name in _FACTS for text in row.get(name, ()) for term in text_terms(str(text))}

@@ -1,0 +1,218 @@
+"""Making collections anew from the lake: beside the old ones, then swapped.
+
+Searches go on in the old collection until the new one takes its name. Nothing is embedded:
+rows and vectors are in the lake. Shared by `memory rebuild` and `memory forget`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from memory_assets.errors import DamagedFile, NotFound, StoreBusy, StoreDamaged, StoreMismatch
+from memory_assets.pipeline.indexes.collection_rows import CollectionRow
+from memory_assets.pipeline.indexes.collections import forget_lost_store
+from memory_assets.pipeline.indexes.indexed_tables import (
+    INDEXES,
+    IndexedSession,
+    IndexedTable,
+    catalog_name,
+    indexed_sessions,
+    input_of,
+    rebuild_lock,
+    session_rows,
+    upsert_rows,
+)
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.collections import UPSERT_BATCH, Collection
+from memory_assets.stores.chroma.files import sweep
+from memory_assets.stores.chroma.rebuilding import marked_as_rebuilding
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+
+Progress = Callable[[str], None]
+SessionKey = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A collection made anew: its rows, and sessions that wait for the next ingest because
+    the lake holds no vectors of today's embedder for them."""
+
+    collection: str
+    rows: int
+    sessions: int
+    left_out: int
+    seconds: float
+
+
+def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
+    """Return the collections that the lake has rows for, with the tables they mirror."""
+    agents = {
+        str(product.facts["agent"])
+        for product in components.catalog.products(REDACTED_RECORDS.name).values()
+    }
+    found: dict[str, list[IndexedTable]] = {}
+    for index in INDEXES:
+        for name in sorted({index.collection(agent) for agent in agents}):
+            found.setdefault(name, []).append(index)
+    return found
+
+
+def rebuild(
+    components: Components, names: Sequence[str] = (), progress: Progress = lambda step: None
+) -> list[Rebuilt]:
+    """Make these collections (all, when none is named) anew, and return what they hold.
+
+    No project can be written meanwhile; searches can be made. Killed at any moment, the old
+    collection is still there, and the next ingest or rebuild cleans up.
+
+    Raises:
+        NotFound: there is no such collection.
+        StoreBusy: a project is being written.
+        StoreError: Chroma cannot be used.
+    """
+    known = collections_of(components)
+    unknown = sorted(set(names) - known.keys())
+    if unknown:
+        raise NotFound(f"no collection {unknown[0]!r}; known are: {', '.join(sorted(known))}")
+    with all_projects(components, progress):
+        lost = forget_lost_store(components)
+        if lost:
+            progress(lost)
+        try:
+            components.vectors.names()
+        except StoreDamaged as error:  # set aside by now; the next server begins empty
+            components.catalog.forget_incarnations()
+            progress(str(error))
+        made = [
+            rebuild_collection(components, name, known[name], progress=progress)
+            for name in (names or sorted(known))
+        ]
+        if components.chroma_url is None:
+            progress("clearing Chroma's files")
+            with chroma_server.closed_files(components.data_dir) as directory:
+                sweep(directory)
+    return made
+
+
+@contextmanager
+def all_projects(components: Components, progress: Progress) -> Iterator[None]:
+    """Hold every project on record against other writers."""
+    with ExitStack() as held:
+        for project in sorted(components.catalog.projects()):
+            try:
+                held.enter_context(components.project_lock(project))
+            except StoreBusy as busy:
+                raise StoreBusy(f"{busy}; nothing was rebuilt") from None
+        yield
+
+
+def rebuild_collection(
+    components: Components,
+    name: str,
+    indexes: Sequence[IndexedTable],
+    *,
+    without: Set[SessionKey] = frozenset(),
+    progress: Progress = lambda step: None,
+) -> Rebuilt:
+    """Make one collection anew from the lake, and put it in the old one's place. The caller
+    holds the projects.
+
+    The new one is of another incarnation; the products of the sessions that are in it are
+    noted as made for it, so that what was not in it, whatever the reason, is indexed by the
+    next ingest.
+    """
+    with rebuild_lock(components), marked_as_rebuilding(components.data_dir, name):
+        return _rebuild(components, name, indexes, without, progress)
+
+
+def _rebuild(
+    components: Components,
+    name: str,
+    indexes: Sequence[IndexedTable],
+    without: Set[SessionKey],
+    progress: Progress,
+) -> Rebuilt:
+    started = time.perf_counter()
+    versions = components.collection_versions if components.embeds else None
+    collection = components.vectors.begin_replacement(name, versions)
+    rows, products, left_out = 0, [], 0
+    batch: list[CollectionRow] = []
+    for index, project, session in _sessions_in(components, name, indexes):
+        if (project, session.session_id) in without:
+            continue
+        found = _rows_of(components, index, project, session.session_id, collection.embedder_id)
+        if found is None:
+            left_out += 1
+            components.catalog.drop_product(index.stage, project, session.session_id)
+            continue
+        products.append(_product(components, index, project, session, collection, len(found)))
+        batch += found
+        rows += len(found)
+        if len(batch) >= UPSERT_BATCH:
+            whole = len(batch) - len(batch) % UPSERT_BATCH
+            upsert_rows(collection, batch[:whole])
+            batch = batch[whole:]
+            progress(f"{name}: {rows} rows")
+    upsert_rows(collection, batch)
+    if collection.count() != rows:
+        raise StoreMismatch(
+            f"the new {name} holds {collection.count()} rows of {rows}, so the old one stays; "
+            "run `memory rebuild` again"
+        )
+    components.vectors.replace(name)
+    components.catalog.put_incarnation(catalog_name(components, name), collection.incarnation)
+    for product in products:
+        components.catalog.put_product(product)
+    seconds = round(time.perf_counter() - started, 2)
+    return Rebuilt(name, rows, len(products), left_out, seconds)
+
+
+def _sessions_in(
+    components: Components, name: str, indexes: Sequence[IndexedTable]
+) -> Iterator[tuple[IndexedTable, str, IndexedSession]]:
+    for index in indexes:
+        for project in sorted(components.catalog.projects()):
+            for session in indexed_sessions(components, project, index):
+                if session.collection == name:
+                    yield index, project, session
+
+
+def _rows_of(
+    components: Components, index: IndexedTable, project: str, session_id: str, embedder_id: str
+) -> Sequence[CollectionRow] | None:
+    """Return the rows of a session, or None where rows and vectors do not fit (a run ended
+    between two stages, a damaged file) or are of another embedder."""
+    try:
+        rows = session_rows(components, project, index, session_id)
+        if rows:
+            vectors = components.lake.read(index.embeddings, project, session_id, ["embedder_id"])
+            if set(vectors["embedder_id"].to_pylist()) != {embedder_id}:
+                return None
+    except (NotFound, DamagedFile, KeyError):
+        return None
+    return rows
+
+
+def _product(
+    components: Components,
+    index: IndexedTable,
+    project: str,
+    session: IndexedSession,
+    collection: Collection,
+    rows: int,
+) -> Product:
+    made = components.catalog.products(index.stage, project).get((project, session.session_id))
+    known = made or Product(index.stage, project, session.session_id, "", "")
+    return replace(
+        known,
+        input_hash=input_of(components, session, collection.incarnation),
+        output_hash=session.rows_hash,
+        rows=rows,
+        facts={"collection": session.collection},
+        made_at="",
+    )

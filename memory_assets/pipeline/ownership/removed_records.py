@@ -1,0 +1,71 @@
+"""Which records a retained session had, kept in the footer of what is left of it.
+
+The catalogue knows them too, but may be lost. Without them a fork that is still on disk would
+claim its copies of the removed records as its own. They are keyed hashes, as tombstones are:
+without the installation's key nobody can test a guess.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+import numpy as np
+
+from memory_assets.pipeline.ownership.session_files import SessionFiles
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.record_identity import RecordIdentity
+from memory_assets.stores.catalog.readings import source_key
+from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
+
+REMOVED_RECORDS = "let_go"
+"""Name in the footer of `redacted_records`."""
+
+_KEYED = "keyed:"
+"""How the value begins since the hashes in it are keyed."""
+_RECORD = np.dtype([("id", "<u8"), ("content", "<u4")])
+_FAMILY_BYTES = 8
+
+_FIRST_ID = np.dtype("<u8")
+_FIRST_NONCE_BYTES = 16
+_FIRST_OPENED = bytes(8)
+"""The first form: unkeyed hashes, behind eight zeros, combined with a key stream."""
+
+
+def removed_records_of(components: Components, session: SessionFiles) -> str:
+    """Return the value for the footer: the family and the ids of all records of the session's
+    own file, but for those that it only copied. Empty if it has no file of its own."""
+    main = next((row for row in session.rows if not row.agent_id), None)
+    if main is None or main.family is None:
+        return ""
+    on_record = components.catalog.source_records(source_key(main))
+    records = np.unique(np.frombuffer(on_record, dtype=RECORD_DTYPE)[["id", "content"]])
+    own = records[~np.isin(records["id"], session.copied)].astype(_RECORD)
+    family = main.family.to_bytes(_FAMILY_BYTES, "little", signed=True)
+    return _KEYED + base64.b85encode(family + own.tobytes()).decode()
+
+
+def read_removed_records(install_key: bytes, value: str) -> tuple[int | None, Records]:
+    """Return family and records (`RECORD_DTYPE`, of unknown times) of a footer's value; none
+    of an empty one, nor of one in the first form that was written under another key."""
+    if not value.startswith(_KEYED):
+        return _read_first_form(install_key, value)
+    content = base64.b85decode(value.removeprefix(_KEYED))
+    own = np.frombuffer(content, dtype=_RECORD, offset=_FAMILY_BYTES)
+    records = np.zeros(len(own), dtype=RECORD_DTYPE)
+    records["id"], records["content"] = own["id"], own["content"]
+    return int.from_bytes(content[:_FAMILY_BYTES], "little", signed=True), records
+
+
+def _read_first_form(install_key: bytes, value: str) -> tuple[int | None, Records]:
+    whole = base64.b85decode(value)
+    nonce, content = whole[:_FIRST_NONCE_BYTES], whole[_FIRST_NONCE_BYTES:]
+    stream = hashlib.shake_256(install_key + nonce).digest(len(content))
+    opened = bytes(one ^ other for one, other in zip(content, stream, strict=True))
+    if not opened or not opened.startswith(_FIRST_OPENED):
+        return None, np.empty(0, dtype=RECORD_DTYPE)
+    family, *marks = np.frombuffer(opened, dtype=_FIRST_ID, offset=len(_FIRST_OPENED))
+    identity = RecordIdentity(install_key)
+    records = np.zeros(len(marks), dtype=RECORD_DTYPE)
+    records["id"] = [identity.id_of_mark(int(marked)) for marked in marks]
+    return identity.family_of_mark(int(family.astype(np.int64))), records

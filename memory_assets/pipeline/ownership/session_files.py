@@ -1,0 +1,161 @@
+"""The source files of one session, and what its redaction counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from memory_assets.pipeline.ownership.attribution import SessionKey
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.stores.catalog.catalog import SourceRow
+from memory_assets.stores.catalog.records import RecordIds
+from memory_assets.transcripts import ReadReport, Source
+
+RETAINED = "retained_blocks"
+"""Fact of the records of a session that keeps its prompts and its summary only: how many
+blocks were let go of."""
+
+
+@dataclass(frozen=True)
+class Retained:
+    """What is to be kept of a session is its prompts; how many blocks and prompts of it were
+    copies before the rest went."""
+
+    copied_blocks: int
+    copied_prompts: int
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, Any]) -> Retained:
+        """Return it from the facts of the session's records."""
+        return cls(int(facts["copied_blocks"]), int(facts.get("copied_prompts", 0)))
+
+
+@dataclass(frozen=True)
+class SessionFiles:
+    """The files of one session, main file first, and the records that it only copied, with
+    the sessions that own them. Of one that is `retained` the lake counts, not the files."""
+
+    session_id: str
+    rows: tuple[SourceRow, ...]
+    copied: RecordIds
+    copied_from: tuple[SessionKey, ...] = ()
+    retained: Retained | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether none of the files is on disk any more."""
+        return all(row.gone_at is not None for row in self.rows)
+
+    @property
+    def main_gone(self) -> bool:
+        """Whether the session's own file is gone; those of subagents may be left. Where it has
+        none, whether all are."""
+        main = [row for row in self.rows if not row.agent_id]
+        return all(row.gone_at is not None for row in main or self.rows)
+
+    @property
+    def to_read(self) -> tuple[SourceRow, ...]:
+        """The files that the session's records are read from."""
+        return tuple(r for r in self.rows if r.gone_at is None and self.retained is None)
+
+    @property
+    def ended_at(self) -> float:
+        """When its last record was written, in seconds since 1970; of files without times,
+        when they were."""
+        said = [str(row.facts.get("last_timestamp") or "") for row in self.rows]
+        if any(said):
+            return max(datetime.fromisoformat(text).timestamp() for text in said if text)
+        return max(row.mtime_ns for row in self.rows) / 1e9
+
+    @property
+    def project_root(self) -> str:
+        """The project's root as the first file that has one says; redacted."""
+        roots = (str(row.facts.get("project_root") or "") for row in self.rows)
+        return next((root for root in roots if root), "")
+
+    @property
+    def copied_hash(self) -> str:
+        """A hash of the records that it only copied."""
+        return blake2b(self.copied.tobytes(), digest_size=16).hexdigest()
+
+    def input_hash(self, ruleset_version: str) -> str:
+        """Return a hash of all that the redacted records depend on."""
+        parts = [f"{row.agent_id}:{row.fingerprint}:{row.reader_version}" for row in self.rows]
+        if self.retained is not None:
+            parts.append("retained")
+        return input_hash(ruleset_version, self.copied_hash, *parts)
+
+
+@dataclass
+class Counts:
+    """Row conservation of one session, or of a part of it: records = kept + dropped + bad
+    lines."""
+
+    records: int = 0
+    kept: int = 0
+    bad_lines: int = 0
+    blocks: int = 0
+    copied_blocks: int = 0
+    copied_prompts: int = 0
+    prompts: int = 0
+    redactions: int = 0
+    personal: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def total(cls, parts: Iterable[Counts]) -> Counts:
+        """Return the sum of several."""
+        whole = cls()
+        for part in parts:
+            for each in fields(cls):
+                setattr(whole, each.name, getattr(whole, each.name) + getattr(part, each.name))
+        return whole
+
+    @classmethod
+    def of_report(cls, report: ReadReport) -> Counts:
+        """Return what was counted while a file was read."""
+        return cls(
+            records=report.records,
+            kept=report.kept,
+            bad_lines=report.bad_line_count,
+            blocks=report.blocks,
+            dropped=Counter(report.dropped),
+        )
+
+    @classmethod
+    def of_ledger(cls, row: SourceRow, kept: int, prompts: int, *, copies: bool) -> Counts:
+        """Return what the ledger counted in a file that is gone, of which `kept` rows with
+        `prompts` prompts are on record; `copies`: whether the session copied records."""
+        dropped = Counter[str](row.facts["dropped"])
+        return cls(
+            records=row.facts["records"],
+            kept=row.facts["records"] - dropped.total(),
+            bad_lines=row.facts["bad_lines"],
+            blocks=row.facts["blocks"],
+            copied_blocks=row.facts["blocks"] - kept,
+            copied_prompts=row.facts["prompts"] - prompts if copies else 0,
+            dropped=dropped,
+        )
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Counts:
+        """Return what `vars` gave."""
+        return cls(**{**values, "dropped": Counter(values["dropped"])})
+
+
+def source_of(row: SourceRow) -> Source:
+    """Return the file that a row of the ledger speaks of."""
+    return Source(
+        row.agent,
+        row.project,
+        row.session_id,
+        row.agent_id or None,
+        Path(row.path),
+        row.size,
+        row.mtime_ns,
+    )

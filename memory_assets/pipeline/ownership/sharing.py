@@ -1,0 +1,38 @@
+"""Which sessions share records with others: forks and resumes, found as files are read.
+
+Few do. So the ids of all records are looked at once, when new ones come, and only sessions
+that share some are compared when it matters who owns them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.readings import SourceKey, source_key
+from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
+
+
+def note_sharing(catalog: Catalog, project: str, new_ids: Mapping[SourceKey, RecordIds]) -> None:
+    """Note which main files share records, now that those of `new_ids` were read."""
+    changed = [key for key in new_ids if not key[3]]
+    if not changed:
+        return
+    new = np.unique(np.concatenate([new_ids[key] for key in changed]))
+    if not len(new):
+        catalog.note_sharing(changed, ())
+        return
+    held: dict[SourceKey, npt.NDArray[np.int64]] = {}
+    counts = np.zeros(len(new), dtype=np.int64)
+    for row in catalog.families_of(project):
+        ids = np.frombuffer(row.records, dtype=RECORD_DTYPE)["id"]
+        places: npt.NDArray[np.int64] = np.searchsorted(new, ids).astype(np.int64)
+        places[places == len(new)] = 0
+        found = np.unique(places[new[places] == ids])
+        counts[found] += 1
+        held[source_key(row)] = found
+    sharing = [key for key, found in held.items() if (counts[found] > 1).any()]
+    catalog.note_sharing(set(changed).difference(sharing), sharing)

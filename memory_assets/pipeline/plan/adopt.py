@@ -1,0 +1,150 @@
+"""A lost catalogue: what the lake says of itself is believed again.
+
+Without this, sessions whose files their agents have deleted would be lost with the
+ledger; with it, those that are still on disk are not even redacted again. What the audit
+knows of secrets, by keyed hash, is known again too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from memory_assets.errors import DamagedFile
+from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, read_removed_records
+from memory_assets.pipeline.ownership.session_files import RETAINED
+from memory_assets.pipeline.redact.redacted_records import STAGE
+from memory_assets.pipeline.redact.session_redaction import product_of
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.record_identity import RecordIdentity
+from memory_assets.stores.catalog.catalog import Product, SourceRow
+from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, SESSION_SUMMARIES
+
+_NO_RECORDS = np.empty(0, dtype=RECORD_DTYPE)
+_COLUMNS = ["agent_id", "record_uuid", "timestamp", "kind"]
+
+
+def adopt_archive(components: Components) -> int:
+    """Register every session that the lake holds, if the catalogue knows of none; return
+    how many. Costs one query when there is nothing to do.
+
+    Their files count as gone until a scan finds them.
+    """
+    catalog, lake = components.catalog, components.lake
+    if catalog.knows_products_of(STAGE):
+        return 0
+    products, sources = _of_which_summaries_are_left(components)
+    known: list[tuple[str, dict[bytes, str]]] = []
+    for project in lake.projects(REDACTED_RECORDS):
+        for session_id in lake.sessions(REDACTED_RECORDS, project):
+            written, footer = lake.read_footer(REDACTED_RECORDS, project, session_id)
+            if {"facts", "input_hash", "output_hash"} <= footer.keys():
+                product = product_of(project, session_id, written, footer)
+                audit, found = _audit_of(components, product)
+                products.append(audit)
+                known.append((session_id, found))
+                rows = lake.read(REDACTED_RECORDS, project, session_id, _COLUMNS).to_pylist()
+                products.append(product)
+                gone = read_removed_records(components.install_key, footer.get(REMOVED_RECORDS, ""))
+                sources += _files(components.identity, product, rows, gone)
+    catalog.adopt(sources, products)
+    for session_id, found in known:
+        catalog.add_known_values(session_id, found)
+    return len(known)
+
+
+def _of_which_summaries_are_left(components: Components) -> tuple[list[Product], list[SourceRow]]:
+    """Return the retained sessions that had no prompts, so that no record of them is left;
+    their records are of an input that nothing equals, and are made again, of nothing. A
+    damaged summary is that of no session any more."""
+    lake = components.lake
+    products: list[Product] = []
+    sources: list[SourceRow] = []
+    for project in lake.projects(SESSION_SUMMARIES):
+        with_records = set(lake.sessions(REDACTED_RECORDS, project))
+        for session_id in sorted(set(lake.sessions(SESSION_SUMMARIES, project)) - with_records):
+            try:
+                agents = lake.read(SESSION_SUMMARIES, project, session_id, ["agent"])
+            except DamagedFile:
+                continue
+            facts = {"agent": agents["agent"][0].as_py(), "copied_blocks": 0, RETAINED: 0}
+            products.append(Product(STAGE, project, session_id, "", "", facts=facts))
+            sources += _files(components.identity, products[-1], [])
+    return products, sources
+
+
+def _audit_of(components: Components, records: Product) -> tuple[Product, dict[bytes, str]]:
+    """Return the audit's product of a session, and the known values it tells of. Where its
+    file is missing or of other records, the product is of an input that nothing equals, so
+    that the session is redacted again."""
+    lake, project, session_id = components.lake, records.project, records.session_id
+    unusable = Product(REDACTION_AUDIT.name, project, session_id, "", "")
+    if not lake.path(REDACTION_AUDIT, project, session_id).exists():
+        if records.facts.get("redactions") == 0:  # nothing was taken out, so there is no file
+            return replace(unusable, input_hash=records.input_hash), {}
+        return unusable, {}
+    try:
+        written, footer = lake.read_footer(REDACTION_AUDIT, project, session_id)
+    except DamagedFile:
+        return unusable, {}
+    found = {
+        bytes.fromhex(value): rule
+        for value, rule in json.loads(footer.get("known_values", "{}")).items()
+    }
+    if footer.get("records_hash") != records.output_hash:
+        return unusable, found
+    return product_of(project, session_id, written, footer, "audit"), found
+
+
+def _files(
+    identity: RecordIdentity,
+    product: Product,
+    rows: list[dict[str, Any]],
+    removed_records_of: tuple[int | None, Records] = (None, _NO_RECORDS),
+) -> Iterator[SourceRow]:
+    """Yield what is known of a session's files: the main one has all that was counted but
+    not kept, and the records (with their family) that were let go of."""
+    family, gone = removed_records_of
+    by_file: dict[str, list[dict[str, Any]]] = {"": []}
+    for row in rows:
+        by_file.setdefault(row["agent_id"] or "", []).append(row)
+    for agent_id, own in by_file.items():
+        counted = product.facts if not agent_id else {}
+        ids = [
+            (identity.id_of(row["record_uuid"]), _milliseconds(row["timestamp"]), 0) for row in own
+        ]
+        records = np.array(ids, dtype=RECORD_DTYPE)
+        if not agent_id:
+            records = np.append(records, gone[~np.isin(gone["id"], records["id"])])
+        first = identity.family_of(own[0]["record_uuid"]) if own else None
+        yield SourceRow(
+            agent=str(product.facts["agent"]),
+            project=product.project,
+            session_id=product.session_id,
+            agent_id=agent_id,
+            path="",
+            size=0,
+            mtime_ns=0,
+            fingerprint="",
+            reader_version="",
+            family=first if agent_id or family is None else family,
+            facts={
+                "records": counted.get("records", 0),
+                "dropped": counted.get("dropped", {}),
+                "bad_lines": counted.get("bad_lines", 0),
+                "blocks": len(own) + counted.get("copied_blocks", 0) + counted.get(RETAINED, 0),
+                "prompts": sum(row["kind"] == "prompt" for row in own)
+                + counted.get("copied_prompts", 0),
+            },
+            records=records.tobytes(),
+        )
+
+
+def _milliseconds(moment: datetime | None) -> int:
+    return int(moment.timestamp() * 1000) if moment is not None else 0

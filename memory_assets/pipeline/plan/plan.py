@@ -1,0 +1,238 @@
+"""Which projects have work to do: the one answer that the CLI and the sensor share.
+
+It costs a stat a file (and one of Chroma's) and a read of the catalogue; no transcript,
+model or Chroma is opened. What counts is the state of the products, not a watermark, so
+that a run that failed half-way, or new code, shows up here until all stages have caught
+up.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+
+from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.commits import ATTRIBUTION_VERSION
+from memory_assets.observations import OBSERVER_ID
+from memory_assets.pipeline.indexes.collections import (
+    INDEXES,
+    forget_lost_store,
+    indexed_sessions,
+    wanted_input,
+)
+from memory_assets.pipeline.indexes.keywords import keywords_behind
+from memory_assets.pipeline.ownership.keyed_lake import key_lake
+from memory_assets.pipeline.ownership.session_files import RETAINED
+from memory_assets.pipeline.plan.adopt import adopt_archive
+from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.pipeline.tables.deferral import DEFERRABLE, Deferral
+from memory_assets.pipeline.tables.derive import expected_input
+from memory_assets.settings import NO_EMBEDDER
+from memory_assets.stores.catalog.catalog import Quarantined, SourceRow
+from memory_assets.stores.lake.schemas import (
+    OBSERVATION_EMBEDDINGS,
+    OBSERVATIONS,
+    PROMPT_EMBEDDINGS,
+    REDACTED_RECORDS,
+    SESSION_COMMITS,
+    SESSION_SUMMARIES,
+    SUMMARY_EMBEDDINGS,
+    TURN_CHUNKS,
+    TURN_EMBEDDINGS,
+    USER_PROMPTS,
+    Table,
+)
+from memory_assets.transcripts import Source
+
+
+@dataclass(frozen=True)
+class ProjectPlan:
+    """A project with work to do. `reason` says which stage is behind, and by how much;
+    `fingerprint` changes with the files and the code, so it names the work. `held_back`: some
+    of it is to try sessions again that an earlier run held back for a failure that may pass."""
+
+    project: str
+    reason: str
+    fingerprint: str
+    held_back: bool = False
+
+
+def plan(components: Components, sources: Mapping[str, list[Source]]) -> list[ProjectPlan]:
+    """Return the projects whose products are behind their files or the code, sorted."""
+    return [work for _, work in plan_each(components, sources) if work is not None]
+
+
+def plan_each(
+    components: Components, sources: Mapping[str, list[Source]], after: str = ""
+) -> Iterator[tuple[str, ProjectPlan | None]]:
+    """Yield each project with its work, or None; sorted, beginning behind `after` and ending
+    with it, so that a caller who stops early can go on there."""
+    adopt_archive(components)
+    key_lake(components)
+    forget_lost_store(components)
+    held_back: dict[str, list[Quarantined]] = {}
+    for entry in components.catalog.quarantined():
+        held_back.setdefault(entry.project, []).append(entry)
+    names = sorted(components.catalog.projects() | sources.keys() | held_back.keys())
+    start = bisect_right(names, after)
+    for project in (*names[start:], *names[:start]):
+        files = sources.get(project, [])
+        held = held_back.get(project, [])
+        reason = _behind(components, project, files, held)
+        if reason:
+            fingerprint = project_fingerprint(components, project, files)
+            passing = any(entry.passing for entry in held)
+            yield project, ProjectPlan(project, reason, fingerprint, passing)
+        else:
+            yield project, None
+
+
+def plan_affected(components: Components) -> list[ProjectPlan]:
+    """Return the projects with sessions that hold a secret found since they were redacted,
+    whatever else is to do there; sorted."""
+    counts = Counter(project for project, _ in components.catalog.affected_sessions())
+    return [
+        ProjectPlan(project, _holding(count), project_fingerprint(components, project, []))
+        for project, count in sorted(counts.items())
+    ]
+
+
+def project_fingerprint(components: Components, project: str, sources: list[Source]) -> str:
+    """Return a hash of a project's files (path, size, mtime), of the code's versions, of its
+    sessions that hold a secret found since, and of those that keep their prompts only."""
+    files = sorted(f"{source.path}:{source.size}:{source.mtime_ns}" for source in sources)
+    affected_sessions = components.catalog.affected_sessions(project).items()
+    holding = sorted(f"{session_id}:{through}" for (_, session_id), through in affected_sessions)
+    cut = components.catalog.facts_with(REDACTED_RECORDS.name, RETAINED, project)
+    retained = sorted(session_id for _, session_id in cut)
+    return input_hash(*_versions(components), *files, *holding, *retained)
+
+
+def _versions(components: Components) -> tuple[str, ...]:
+    return (
+        components.ruleset_version,
+        CHUNKER_VERSION,
+        components.embedder.embedder_id if components.embeds else NO_EMBEDDER,
+        components.summarizer.summarizer_id,
+    )
+
+
+def _behind(
+    components: Components, project: str, sources: list[Source], held: list[Quarantined]
+) -> str:
+    catalog = components.catalog
+    ledger = catalog.sources(project)
+    unread = scan.unread_files(held)
+    outdated = scan.out_of_date(ledger, sources)
+    again = {entry.session_id for entry in held if entry.stage == scan.STAGE and entry.passing}
+    new = [
+        file
+        for file in outdated
+        if scan.unread_key(file) not in unread and file.session_id not in again
+    ]
+    if new:
+        return f"{len(new)} new or changed file{'s' * (len(new) != 1)}"
+    if waiting := again.intersection(file.session_id for file in outdated):
+        return _tried_again(len(waiting))
+    if scan.vanished(ledger, sources):
+        return "files vanished"
+    if scan.no_longer_behind(held, outdated):
+        return "sessions held back whose files are gone, or as they were"
+    return (
+        _redaction_behind(components, project, ledger)
+        or _derived_behind(components, project)
+        or _tried_again(sum(entry.passing for entry in held))
+    )
+
+
+def _tried_again(count: int) -> str:
+    return f"{count} session{'s' * (count != 1)} held back, to be tried again" if count else ""
+
+
+def _redaction_behind(components: Components, project: str, ledger: list[SourceRow]) -> str:
+    version = components.ruleset_version
+    state = redact.RedactionState.of(components, project, facts=False)
+    due = [
+        session.session_id
+        for session in redact.session_files(components, project, ledger=ledger)
+        if state.is_due(session, session.input_hash(version))
+    ]
+    affected_sessions = len(state.affected.intersection(due))
+    others = len(due) - affected_sessions
+    reasons = []
+    if affected_sessions:
+        reasons.append(_holding(affected_sessions))
+    if others:
+        reasons.append(f"{others} session{'s' * (others != 1)} to redact")
+    return ", ".join(reasons)
+
+
+def _holding(count: int) -> str:
+    return f"{count} session{'s hold' if count != 1 else ' holds'} a secret found since"
+
+
+def _left_for_now(
+    components: Components, project: str, table: Table, version: str, wanted: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the input of the sessions whose product is behind and stays so: it is held back,
+    or waits for the session to rest."""
+    catalog, resting = components.catalog, Deferral(components, project)
+    left = {
+        entry.session_id: entry.input_hash
+        for entry in catalog.quarantined(project)
+        if entry.stage == table.name and wanted.get(entry.session_id) == entry.input_hash
+    }
+    if table in DEFERRABLE:
+        sources = catalog.products(REDACTED_RECORDS.name, project)
+        left |= {
+            key[1]: wanted[key[1]]
+            for key, made in catalog.products(table.name, project).items()
+            if key[1] in wanted
+            and made.input_hash != wanted[key[1]]
+            and resting.waits(sources[key], made, version)
+        }
+    return left
+
+
+def _derived_behind(components: Components, project: str) -> str:
+    hashes = cache(partial(components.catalog.hashes, project=project))
+    stages = [
+        (TURN_CHUNKS, REDACTED_RECORDS, CHUNKER_VERSION),
+        (USER_PROMPTS, REDACTED_RECORDS, CHUNKER_VERSION),
+        (SESSION_SUMMARIES, REDACTED_RECORDS, components.summarizer.summarizer_id),
+        (OBSERVATIONS, REDACTED_RECORDS, OBSERVER_ID),
+        (SESSION_COMMITS, REDACTED_RECORDS, ATTRIBUTION_VERSION),
+    ]
+    if components.embeds:
+        embedder_id = components.embedder.embedder_id
+        stages += [
+            (TURN_EMBEDDINGS, TURN_CHUNKS, embedder_id),
+            (PROMPT_EMBEDDINGS, USER_PROMPTS, embedder_id),
+            (SUMMARY_EMBEDDINGS, SESSION_SUMMARIES, embedder_id),
+            (OBSERVATION_EMBEDDINGS, OBSERVATIONS, embedder_id),
+        ]
+    for table, upstream, version in stages:
+        wanted = {
+            session_id: expected_input(made, version)
+            for session_id, (_, made) in hashes(upstream.name).items()
+        }
+        made_from = {session_id: made for session_id, (made, _) in hashes(table.name).items()}
+        if wanted != made_from:
+            made_from |= _left_for_now(components, project, table, version, wanted)
+        if wanted != made_from:
+            return f"{table.name} behind {upstream.name}"
+    for index in INDEXES if components.embeds else ():
+        made_from = {session_id: made for session_id, (made, _) in hashes(index.stage).items()}
+        wanted_from = {
+            session.session_id: wanted_input(components, session)
+            for session in indexed_sessions(components, project, index)
+        }
+        if wanted_from != made_from:
+            return f"{index.stage} behind {index.table.name}"
+    return keywords_behind(components, project)

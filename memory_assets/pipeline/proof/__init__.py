@@ -1,1 +1,0 @@
-"""Proof at rest: verdicts on tables and collections, the independent scanner, the deep scan."""

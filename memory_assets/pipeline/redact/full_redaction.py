@@ -1,0 +1,164 @@
+"""One session through both passes of redaction, and onto disk.
+
+The first pass redacts each record and learns what the session holds; the second takes
+what was learnt out of all of them, so that a key which only the last record gives away
+is gone from the first one too. Nothing is written before the second.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from memory_assets.errors import NotFound
+from memory_assets.models import AppliedRedaction, RedactedRecord
+from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
+from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles
+from memory_assets.pipeline.redact.session_redaction import (
+    LINEAGE,
+    FirstPass,
+    SessionPasses,
+    WrittenSession,
+)
+from memory_assets.pipeline.redact.state import FileEntry, values_shown
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.redact_composed import as_read, traces_of_tags
+from memory_assets.stores.catalog.catalog import SourceRow
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
+from memory_assets.transcripts import Resume
+
+HELD_BYTES = 64 * 1024 * 1024
+"""Sessions up to this size keep the rows of the first pass in memory; the source of larger
+ones is read again."""
+
+
+def write_session(
+    components: Components,
+    project: str,
+    session: SessionFiles,
+    wanted: str,
+    known: frozenset[bytes] = frozenset(),
+    own: frozenset[bytes] = frozenset(),
+) -> WrittenSession:
+    """Redact a session and replace its two files: its records, then what was taken out.
+
+    Of the `known` values the session's `own`, which it gave away when it was redacted before,
+    are left to the rules that found them, if they do so again.
+
+    The second file names the content of the first, and the catalogue gets both products
+    at once, so that a crash in between leaves the session to be done again.
+
+    Raises:
+        RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing of the session's
+            records was written.
+    """
+    lake, name = components.lake, session.session_id
+    passes, firm = _first_pass(components, project, session, known - own)
+    if (known & own) - passes.redactor.known_values.keys():
+        passes, firm = _first_pass(components, project, session, known)
+    footer = {"input_hash": wanted, "run_id": components.catalog.run_id}
+
+    def rows() -> Iterator[RedactedRecord]:
+        yield from passes.written(firm)
+        footer["facts"] = json.dumps(passes.facts())
+        if session.retained is not None:
+            footer[REMOVED_RECORDS] = removed_records_of(components, session)
+
+    written = lake.write(REDACTED_RECORDS, project, name, rows(), footer=footer)
+    made = passes.closed(
+        written,
+        footer,
+        lambda own: lake.write(REDACTION_AUDIT, project, name, passes.audit, footer=own),
+    )
+    facts = {**made.records.facts, LINEAGE: written.output_hash}
+    return replace(made, records=replace(made.records, facts=facts))
+
+
+def _first_pass(
+    components: Components, project: str, session: SessionFiles, known: frozenset[bytes]
+) -> tuple[SessionPasses, Iterator[FirstPass]]:
+    redactor = components.redactor.session(session.session_id, known)
+    passes = SessionPasses(components, project, session, redactor)
+    if session.retained is not None:
+        passes.keep_values(values_shown(components, project, session.session_id))
+    return passes, _WholeSession(passes).first_pass()
+
+
+class _WholeSession:
+    """All records of one session's files, through the first pass."""
+
+    def __init__(self, passes: SessionPasses) -> None:
+        self._passes = passes
+        self._components = passes.components
+        self._project = passes.project
+        self._session = passes.session
+
+    def first_pass(self) -> Iterator[FirstPass]:
+        """Return the firm records, when all have shown what they hold."""
+        if sum(row.size for row in self._session.to_read) <= HELD_BYTES:
+            return iter(list(self._once()))
+        for _ in self._once():
+            pass
+        self._passes.rewind()
+        return self._once()
+
+    def _once(self) -> Iterator[FirstPass]:
+        to_read = self._session.to_read
+        for row in self._session.rows:
+            if row in to_read:
+                yield from self._passes.read(row, Resume(end=row.size))
+            else:
+                yield from self._on_record(row)
+
+    def _on_record(self, row: SourceRow) -> Iterator[FirstPass]:
+        """Yield what the lake has of a file that is gone, under the rules of today; of a
+        session that keeps its prompts only, those."""
+        lake, name = self._components.lake, self._session.session_id
+        copied, retained = self._passes.copied, self._session.retained is not None
+        identity = self._components.identity
+        try:
+            old: list[RedactedRecord] = lake.read_rows(REDACTED_RECORDS, self._project, name)
+        except NotFound:
+            if self._session.gone and row.facts["blocks"] and not retained:
+                raise
+            return
+        others = {file.agent_id for file in self._session.rows} - {row.agent_id}
+        kept = [
+            record
+            for record in old
+            if (record.agent_id or "") not in others
+            and not (copied and identity.id_of(record.record_uuid) in copied)
+            and (record.kind == "prompt" or not retained)
+        ]
+        prompts = sum(record.kind == "prompt" for record in kept)
+        self._passes.files[row.agent_id] = FileEntry(
+            row.fingerprint,
+            row.reader_version,
+            state="",
+            provisional=0,
+            counts=Counts.of_ledger(row, len(kept), prompts, copies=bool(copied)),
+        )
+        traces = self._traces_on_record()
+        for record in kept:
+            made = self._passes.redactor.redact_record(
+                as_read(record), project=self._project, project_root=record.project_root
+            )
+            if record.redactions:
+                traced = traces.get((record.agent_id, record.seq))
+                yield made, tuple(traced) if traced else tuple(traces_of_tags(record))
+            else:
+                yield made, ()
+
+    def _traces_on_record(self) -> dict[tuple[str | None, int], list[AppliedRedaction]]:
+        """Return what the audit says was taken out of each record before."""
+        traces: dict[tuple[str | None, int], list[AppliedRedaction]] = {}
+        try:
+            entries: list[AppliedRedaction] = self._components.lake.read_rows(
+                REDACTION_AUDIT, self._project, self._session.session_id
+            )
+        except NotFound:
+            return traces
+        for entry in entries:
+            traces.setdefault((entry.agent_id, entry.seq), []).append(entry)
+        return traces

@@ -1,0 +1,233 @@
+"""What goes through both passes of redaction: the records of a session's files, all of them
+or those that were added, with what is counted and learnt on the way."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from memory_assets.models import AppliedRedaction, Record, RedactedRecord
+from memory_assets.pipeline.ownership.session_files import RETAINED, Counts, SessionFiles, source_of
+from memory_assets.pipeline.redact.state import FileEntry, SessionState
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.redaction import ENGINE_VERSION, RecordRedaction, SessionRedactor
+from memory_assets.stores.catalog.catalog import Product, SourceRow
+from memory_assets.stores.catalog.readings import source_key
+from memory_assets.stores.lake.lake import FileFacts
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
+from memory_assets.transcripts import ReadReport, Resume, mark, read_session
+
+LINEAGE = "lineage"
+"""Fact of a product: the hash of the state that was last written whole. Of two states with
+the same one the later grew from the earlier by appends alone."""
+
+Traces = tuple[AppliedRedaction, ...]
+FirstPass = tuple[RecordRedaction, Traces]
+"""A record after the first pass, and what was taken out of it at an earlier time."""
+
+
+@dataclass(frozen=True)
+class WrittenSession:
+    """What came of a session: both products, the rule of each value that it showed, by
+    keyed hash, and how far it was redacted."""
+
+    records: Product
+    audit: Product
+    found: Mapping[bytes, str]
+    state: SessionState
+
+
+class SessionPasses:
+    """One session's way through both passes, from what was done `before` if it is given."""
+
+    def __init__(
+        self,
+        components: Components,
+        project: str,
+        session: SessionFiles,
+        redactor: SessionRedactor,
+        before: SessionState | None = None,
+    ) -> None:
+        self.components = components
+        self.project = project
+        self.session = session
+        self.redactor = redactor
+        self.copied = frozenset(int(record_id) for record_id in session.copied)
+        self.files: dict[str, FileEntry] = dict(before.files) if before else {}
+        self.audit: list[AppliedRedaction] = []
+        self._values = dict(before.values) if before else {}
+        self._teachers = {name: [*at] for name, at in before.teachers.items()} if before else {}
+        self._firm = Counts.total([before.firm]) if before else Counts()
+        self._rules = Counter(before.rules) if before else Counter[str]()
+        self._kept = before.kept if before else 0
+        self._audit_kept = before.audit_kept if before else 0
+        self._provisional = Counts()
+        self._provisional_rules: Counter[str] = Counter()
+        self._waiting: list[FirstPass] = []
+
+    def keep_values(self, values: Mapping[str, str]) -> None:
+        """Go on knowing values that the session showed before, in records it has no more."""
+        self._values.update(values)
+
+    def rewind(self) -> None:
+        """Forget what was counted, but not what was learnt: the files are read again."""
+        self.files.clear()
+        self._waiting.clear()
+        self._firm, self._provisional = Counts(), Counts()
+
+    def read(self, row: SourceRow, resume: Resume) -> Iterator[FirstPass]:
+        """Yield the firm records of a file after the first pass; provisional ones wait."""
+        source, report = source_of(row), ReadReport()
+        root, redactor = self.session.project_root, self.redactor
+        waiting = len(self._waiting)
+        for record in read_session(source.path, source=source, report=report, resume=resume):
+            firm = report.checkpoint is None
+            if self._is_copy(record):
+                counts = self._firm if firm else self._provisional
+                counts.copied_blocks += 1
+                counts.copied_prompts += record.kind == "prompt"
+                continue
+            shown = redactor.values_shown
+            made = redactor.redact_record(record, project=self.project, project_root=root)
+            if not firm:
+                self._waiting.append((made, ()))
+                continue
+            if redactor.values_shown > shown:
+                places = self._teachers.setdefault(row.agent_id, [])
+                places.append((record.byte_start, record.byte_end))
+            yield made, ()
+        self.files[row.agent_id] = FileEntry(
+            row.fingerprint,
+            row.reader_version,
+            self.components.catalog.reading_state(source_key(row)),
+            len(self._waiting) - waiting,
+            Counts.of_report(report),
+        )
+
+    def written(self, firm: Iterable[FirstPass]) -> Iterator[RedactedRecord]:
+        """Yield the records as they are to be written, the provisional ones last, and keep
+        what was taken out of them in `audit`."""
+        for first in firm:
+            record, traces = self._finished(*first, self._firm)
+            self._rules.update(trace.rule for trace in traces)
+            self._kept += 1
+            self._audit_kept += len(traces)
+            yield record
+        for first in self._waiting:
+            record, traces = self._finished(*first, self._provisional)
+            self._provisional_rules.update(trace.rule for trace in traces)
+            yield record
+
+    def facts(self) -> dict[str, object]:
+        """Return the counts to keep beside the records."""
+        about = {"agent": self.session.rows[0].agent, "copied_from": self.session.copied_from}
+        parts = [self._firm, self._provisional, *(entry.counts for entry in self.files.values())]
+        counted = vars(Counts.total(parts))
+        if self.session.retained is not None:
+            copied = vars(self.session.retained)
+            gone = counted["copied_blocks"] - copied["copied_blocks"]
+            counted = {**counted, **copied, RETAINED: gone}
+        return {**about, **counted}
+
+    def closed(
+        self,
+        written: FileFacts,
+        footer: Mapping[str, str],
+        write_audit: Callable[[Mapping[str, str]], FileFacts],
+    ) -> WrittenSession:
+        """Write the audit beside the records that were `written`, and return what came of
+        the session."""
+        project, name, wanted = self.project, self.session.session_id, footer["input_hash"]
+        found = self.redactor.known_values
+        self._values.update((value.hex(), rule) for value, rule in found.items())
+        audit_footer = {
+            "input_hash": wanted,
+            "run_id": self.components.catalog.run_id,
+            "records_hash": written.output_hash,
+            "facts": json.dumps({"rules": self._rules + self._provisional_rules}),
+            "known_values": json.dumps(dict(sorted(self._values.items()))),
+        }
+        traced = write_audit(audit_footer)
+        state = SessionState(
+            wanted=wanted,
+            ruleset_version=self.components.ruleset_version,
+            records_hash=written.output_hash,
+            audit_hash=traced.output_hash,
+            kept=self._kept,
+            audit_kept=self._audit_kept,
+            root=mark(self.session.project_root),
+            copied=self.session.copied_hash,
+            values_shown=self.redactor.values_shown,
+            firm=self._firm,
+            rules=self._rules,
+            values=self._values,
+            files=self.files,
+            teachers=self._teachers,
+        )
+        return WrittenSession(
+            product_of(project, name, written, footer),
+            product_of(project, name, traced, audit_footer, "audit"),
+            found,
+            state,
+        )
+
+    def _is_copy(self, record: Record) -> bool:
+        identity = self.components.identity
+        return bool(self.copied) and identity.id_of(record.record_uuid) in self.copied
+
+    def _finished(
+        self, made: RecordRedaction, traces: Traces, counts: Counts
+    ) -> tuple[RedactedRecord, Traces]:
+        final = self.redactor.propagate(made)
+        record = final.record
+        traces += tuple(
+            AppliedRedaction(
+                project=record.project,
+                agent=record.agent,
+                session_id=record.session_id,
+                agent_id=record.agent_id,
+                seq=record.seq,
+                record_uuid=record.record_uuid,
+                field=found.field,
+                rule=found.rule,
+                start=found.start,
+                end=found.end,
+                length=found.end - found.start,
+                tag=found.tag,
+                ruleset_version=record.ruleset_version,
+                engine_version=ENGINE_VERSION,
+            )
+            for found in final.findings
+        )
+        if record.redactions != len(traces):
+            record = replace(record, redactions=len(traces))
+        counts.redactions += len(traces)
+        counts.personal += len(final.personal)
+        counts.prompts += record.kind == "prompt"
+        self.audit.extend(traces)
+        return record, traces
+
+
+def product_of(
+    project: str,
+    session_id: str,
+    written: FileFacts,
+    footer: Mapping[str, str],
+    table: str = "records",
+) -> Product:
+    """Return the product that a session's file of records (or "audit") and its footer
+    describe."""
+    of = REDACTED_RECORDS if table == "records" else REDACTION_AUDIT
+    return Product(
+        of.name,
+        project,
+        session_id,
+        input_hash=footer["input_hash"],
+        output_hash=written.output_hash,
+        rows=written.rows,
+        bytes=written.bytes if written.rows else 0,
+        facts=json.loads(footer["facts"]),
+        run_id=footer.get("run_id", ""),
+    )

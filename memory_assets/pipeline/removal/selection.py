@@ -1,0 +1,220 @@
+"""Which sessions a request to forget means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
+from memory_assets.paths import is_gone
+from memory_assets.pipeline.indexes.collections import INDEXES
+from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.plan.adopt import adopt_archive
+from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES, Table
+from memory_assets.stores.tombstones import is_unique
+
+SessionKey = tuple[str, str]
+_LISTED = 8
+_TAG = re.compile(
+    r"(?:<?redacted:)?(?:(?P<rule>[a-z0-9-]{1,60}):)?(?P<digest>[0-9a-f]{12})>?", re.ASCII
+)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is to be forgotten; what is given must all hold. `session` is an id or the
+    beginning of one, `tag` what redaction put in a secret's place, `before` bounds the
+    session's last record (exclusive)."""
+
+    session: str | None = None
+    project: str | None = None
+    tag: str | None = None
+    before: datetime | None = None
+
+
+@dataclass
+class SessionOnRecord:
+    """A session of a project, what is known of it and where its agent's files are."""
+
+    project: str
+    session_id: str
+    agent: str = ""
+    title: str = ""
+    last_at: datetime | None = None
+    rows: dict[str, int] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+
+    @property
+    def key(self) -> SessionKey:
+        """Project and session id."""
+        return (self.project, self.session_id)
+
+
+def select(components: Components, selection: Selection) -> list[SessionOnRecord]:
+    """Return the sessions that a selection means, sorted, with their copies in other
+    projects; sessions that are only on disk so far are among them.
+
+    Raises:
+        ConfigurationError: nothing was selected, the beginning of an id fits several
+            sessions, or the tag is none.
+        NotFound: no session fits.
+    """
+    if selection == Selection():
+        raise ConfigurationError(
+            "say what to forget: a session, --project, --containing-tag or --before"
+        )
+    adopt_archive(components)
+    known = sessions_on_record(components)
+    wanted = set(known)
+    if selection.session is not None:
+        wanted &= _by_id(known, selection.session)
+    if selection.project is not None:
+        wanted &= {key for key in known if key[0] == selection.project}
+    if selection.before is not None:
+        wanted = {key for key in wanted if _ended_before(components, known[key], selection.before)}
+    if selection.tag is not None:
+        pattern = _tag_pattern(selection.tag)
+        wanted = {key for key in wanted if _holds(components, key, pattern)}
+    if not wanted:
+        raise NotFound("nothing found: no session in memory fits; see `memory status`")
+    unique = {session_id for _, session_id in wanted if is_unique(session_id)}
+    wanted |= {key for key in known if key[1] in unique}
+    found = [known[key] for key in sorted(wanted)]
+    for session in found:
+        _describe(components, session)
+    return found
+
+
+def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnRecord]:
+    """Return every session that the catalogue, the lake or the agents' directories know,
+    those left out that were forgotten for good."""
+    known: dict[SessionKey, SessionOnRecord] = {}
+
+    def at(project: str, session_id: str) -> SessionOnRecord:
+        return known.setdefault((project, session_id), SessionOnRecord(project, session_id))
+
+    catalog, lake = components.catalog, components.lake
+    for row in catalog.sources():
+        session = at(row.project, row.session_id)
+        session.agent = row.agent
+        if row.path and not is_gone(row.path):
+            session.files.append(Path(row.path))
+        session.last_at = _later(session.last_at, row.facts)
+    for stage in (*TABLES, *(index.stage for index in INDEXES)):
+        for key, product in catalog.products(stage).items():
+            session = at(*key)
+            session.rows[stage] = product.rows
+            session.agent = session.agent or str(product.facts.get("agent", ""))
+    for entry in catalog.quarantined():
+        at(entry.project, entry.session_id)
+    for table in TABLES.values():
+        for project in lake.projects(table):
+            for session_id in lake.sessions(table, project):
+                at(project, session_id)
+    tombstone_store = tombstones(components).forgotten()
+    on_record = set(known)
+    for source in transcripts_on_disk(components):
+        key = (source.project, source.session_id)
+        if key in on_record or key not in tombstone_store:
+            session = at(*key)
+            session.agent = session.agent or source.agent
+            if source.path not in session.files:
+                session.files.append(source.path)
+    return known
+
+
+def _later(so_far: datetime | None, facts: Mapping[str, Any]) -> datetime | None:
+    text = facts.get("last_timestamp")
+    moment = datetime.fromisoformat(text) if text else None
+    return max((each for each in (so_far, moment) if each is not None), default=None)
+
+
+def _by_id(known: Iterable[SessionKey], wanted: str) -> set[SessionKey]:
+    exact = {key for key in known if key[1] == wanted}
+    if exact or not wanted:
+        return exact
+    begun = {key for key in known if key[1].startswith(wanted)}
+    names = sorted({session_id for _, session_id in begun})
+    if len(names) > 1:
+        listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
+        raise ConfigurationError(f"{wanted!r} begins {len(names)} sessions: {listed}")
+    return begun
+
+
+def _ended_before(components: Components, session: SessionOnRecord, before: datetime) -> bool:
+    """Whether a session's last record is older; False for one that has no times."""
+    if session.last_at is None:
+        try:
+            rows = components.lake.read(
+                REDACTED_RECORDS, session.project, session.session_id, ["timestamp"]
+            )
+        except NotFound:
+            return False
+        session.last_at = pc.max(rows["timestamp"]).as_py()
+    return session.last_at is not None and session.last_at < before
+
+
+def _tag_pattern(tag: str) -> str:
+    """Return the literal that stands in a text for a tag, given whole or by its digest."""
+    parts = _TAG.fullmatch(tag.strip())
+    if parts is None:
+        raise ConfigurationError(
+            f"{tag!r} is not a tag; tags look like <redacted:github-token:0123456789ab>"
+        )
+    rule = f":{parts['rule']}" if parts["rule"] else ""
+    return f"{rule}:{parts['digest']}>"
+
+
+def _holds(components: Components, key: SessionKey, pattern: str) -> bool:
+    """Whether any string of any table of a session holds the literal."""
+    return any(
+        pc.any(pc.match_substring(column, pattern)).as_py()
+        for table in TABLES.values()
+        for column in _strings(components, table, key)
+    )
+
+
+def _strings(components: Components, table: Table, key: SessionKey) -> Iterator[Any]:
+    names = [field.name for field in table.schema if _is_text(field.type)]
+    try:
+        rows = components.lake.read(table, *key, names)
+    except NotFound:
+        return
+    for name in names:
+        yield from _flat(rows[name])
+
+
+def _flat(column: Any) -> Iterator[Any]:
+    while pa.types.is_list(column.type):
+        column = pc.list_flatten(column)
+    if pa.types.is_struct(column.type):
+        for position in range(column.type.num_fields):
+            yield from _flat(pc.struct_field(column, [position]))
+    elif pa.types.is_string(column.type):
+        yield column
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    while pa.types.is_list(type_):
+        type_ = type_.value_type
+    return bool(pa.types.is_string(type_) or pa.types.is_struct(type_))
+
+
+def _describe(components: Components, session: SessionOnRecord) -> None:
+    """Add the session's title and when it ended, so that a human recognises it."""
+    try:
+        rows = components.lake.read(SESSION_SUMMARIES, *session.key, ["title", "ended_at"])
+    except (NotFound, DamagedFile):
+        return
+    for row in rows.to_pylist():
+        session.title = row["title"]
+        session.last_at = session.last_at or row["ended_at"]

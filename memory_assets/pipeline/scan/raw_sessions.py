@@ -1,0 +1,274 @@
+"""raw_sessions: facts about each transcript file, never its text."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memory_assets.errors import StoreError
+from memory_assets.paths import is_gone
+from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.ownership.keyed_lake import key_lake
+from memory_assets.pipeline.ownership.sharing import note_sharing
+from memory_assets.pipeline.scan.on_disk import sources_of
+from memory_assets.pipeline.scan.reading import FileState, read_file
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
+from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.stores.catalog.catalog import Quarantined, ReadNote, SourceRow
+from memory_assets.stores.catalog.readings import SourceKey, source_key
+from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
+from memory_assets.transcripts import (
+    READER_VERSIONS,
+    ReadReport,
+    Source,
+)
+
+STAGE = "raw_sessions"
+_LISTED_BAD_LINES = 20
+_PASSING = "passing"
+"""Among the states of a session's unread files: one of them may be read the next time."""
+
+
+def out_of_date(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[Source]:
+    """Return the files on disk that the ledger does not know as they are now."""
+    known = {(row.agent, row.session_id, row.agent_id): row for row in ledger}
+    return [
+        source
+        for source in found
+        if not _is_current(
+            known.get((source.agent, source.session_id, source.agent_id or "")), source
+        )
+    ]
+
+
+def vanished(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[str]:
+    """Return the paths that the ledger has as present and that are gone from disk.
+
+    A file that is merely outside the directories read today has not vanished.
+    """
+    present = {str(source.path) for source in found}
+    return [
+        row.path
+        for row in ledger
+        if row.gone_at is None and row.path not in present and (not row.path or is_gone(row.path))
+    ]
+
+
+def _is_current(row: SourceRow | None, source: Source) -> bool:
+    if row is None or row.gone_at is not None:
+        return False
+    return (row.path, row.size, row.mtime_ns, row.reader_version) == (
+        str(source.path),
+        source.size,
+        source.mtime_ns,
+        READER_VERSIONS[source.agent],
+    )
+
+
+def scan_project(components: Components, project: str, limit: int | None = None) -> StageReport:
+    """Bring the ledger up to date with a project's files: with the newest `limit` of
+    those that changed, or with all.
+
+    A file that cannot be read is quarantined: until it changes, or, after a failure that may
+    pass, until the next run. One that vanished is marked as gone, and nothing downstream
+    changes.
+    """
+    catalog = components.catalog
+    report = StageReport(STAGE, project)
+    key_lake(components)
+    with components.project_lock(project), timed(report):
+        found, report.details["forgotten"] = sources_of(components, project)
+        ledger = catalog.sources(project)
+        held = unread_files(catalog.quarantined(project))
+        changed = [file for file in out_of_date(ledger, found) if unread_key(file) not in held]
+        changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
+        unread = {session_id: {state} for session_id, state in held}
+        known = {source_key(row): row for row in ledger}
+        new_ids: dict[SourceKey, RecordIds] = {}
+        for source in changed[:limit]:
+            try:
+                row, note, ids = _read_facts(components, source, known.get(_key(source)))
+            except StoreError:
+                raise
+            except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
+                name, state = unread_key(source)
+                states = unread.setdefault(name, set())
+                if _PASSING in states:
+                    continue  # noted already: every run tries all files of the session again
+                states.add(_PASSING if may_pass(error) else state)
+                hold_back(catalog, project, name, STAGE, " ".join(sorted(states)), error)
+                continue
+            catalog.put_source(row, note)
+            new_ids[_key(source)] = ids
+            report.changed += 1
+        note_sharing(catalog, project, new_ids)
+        report.details["newly_gone"] = catalog.mark_gone(project, vanished(ledger, found))
+        ledger = catalog.sources(project)
+        _add_totals(report, ledger)
+        for session_id in no_longer_behind(
+            catalog.quarantined(project), out_of_date(ledger, found)
+        ):
+            catalog.release(project, session_id, STAGE)
+        held_back = catalog.quarantined(project)
+        report.quarantined = sum(entry.stage == STAGE for entry in held_back)
+    return report
+
+
+def unread_key(source: Source) -> tuple[str, str]:
+    """Return (session, state): what a file that cannot be read is held back by, for as long as
+    neither the file nor its reader changes."""
+    return source.session_id, f"{source.mtime_ns}:{READER_VERSIONS[source.agent]}"
+
+
+def unread_files(quarantined: Iterable[Quarantined]) -> set[tuple[str, str]]:
+    """Return the keys (`unread_key`) of the files that are held back for good. Of a session
+    with any failure that may pass there are none: every run tries all its files again."""
+    return {
+        (entry.session_id, state)
+        for entry in quarantined
+        if entry.stage == STAGE
+        for state in entry.input_hash.split()
+    }
+
+
+def no_longer_behind(quarantined: Iterable[Quarantined], outdated: Iterable[Source]) -> list[str]:
+    """Return the sessions that are held back at this stage though none of their files on disk
+    differs from the ledger: nothing is left to hold back."""
+    behind = {source.session_id for source in outdated}
+    return [
+        entry.session_id
+        for entry in quarantined
+        if entry.stage == STAGE and entry.session_id not in behind
+    ]
+
+
+def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:
+    report.sessions = len({(row.agent, row.session_id) for row in rows})
+    report.rows = len(rows)
+    report.bytes = sum(row.size for row in rows)
+    for name in ("lines", "records", "prompts", "bad_lines", "unknown_records", "pending_bytes"):
+        report.details[name] = sum(int(row.facts.get(name, 0)) for row in rows)
+    report.details["gone"] = sum(row.gone_at is not None for row in rows)
+    for agent, count in sorted(Counter(row.agent for row in rows).items()):
+        report.details[f"files_{agent}"] = count
+    last = max((str(row.facts.get("last_timestamp") or "") for row in rows), default="")
+    report.details["last_record_at"] = last
+    report.data_version = input_hash(*(f"{row.path}:{row.fingerprint}" for row in rows))
+
+
+def _read_facts(
+    components: Components, source: Source, known: SourceRow | None
+) -> tuple[SourceRow, ReadNote, RecordIds]:
+    """Read what is new of a file; return its ledger row, with what is to be noted of the
+    reading, and the ids of the records that were read."""
+    catalog, key = components.catalog, components.install_key
+    before = _state_before(components, source, known)
+
+    def ids_before() -> bytes:
+        return catalog.source_records(_key(source), before.ids if before is not None else 0)
+
+    reading = read_file(source, before, ids_before, components.identity)
+    state, fingerprint = reading.state(source, key)
+    ids = reading.ids()
+    family = known.family if known is not None and reading.before is not None else None
+    family = reading.family if family is None else family
+    records = np.frombuffer(ids, dtype=RECORD_DTYPE)
+    row = SourceRow(
+        *_key(source),
+        path=str(source.path),
+        size=source.size,
+        mtime_ns=source.mtime_ns,
+        fingerprint=fingerprint,
+        reader_version=state.reader_version,
+        family=family,
+        facts=_facts(components, source.project, reading.report),
+        records=ids,
+    )
+    firm = state.ids - reading.kept_bytes
+    return row, ReadNote(state.sealed(key), reading.kept_bytes, firm), records["id"]
+
+
+def _state_before(
+    components: Components, source: Source, known: SourceRow | None
+) -> FileState | None:
+    """Return where to go on reading a file: None if it is new, or anything but grown."""
+    if known is None or source.size <= known.size:
+        return None
+    state = components.catalog.reading_state(_key(source))
+    before = FileState.unsealed(state, components.install_key)
+    if before is None or not before.still_holds(source, components.install_key):
+        return None
+    return before
+
+
+def _key(source: Source) -> SourceKey:
+    return (source.agent, source.project, source.session_id, source.agent_id or "")
+
+
+def _facts(components: Components, project: str, report: ReadReport) -> dict[str, Any]:
+    forgotten = tombstones(components).forgotten()
+
+    def redacted(value: str) -> str:
+        return str(components.redactor.redact(value).text)
+
+    def still_known(session_id: str | None) -> str | None:
+        known = session_id and (project, session_id) not in forgotten
+        return redacted(components.identity.stored(session_id)) if session_id and known else None
+
+    first, last = report.first_timestamp, report.last_timestamp
+    named = report.own_session_ids.most_common(1)
+    return {
+        "lines": report.lines,
+        "records": report.records,
+        "blocks": report.blocks,
+        "prompts": report.prompts,
+        "bad_lines": report.bad_line_count,
+        "bad_line_list": [
+            [bad.line_number, bad.reason] for bad in report.bad_lines[:_LISTED_BAD_LINES]
+        ],
+        "dropped": dict(report.dropped),
+        "unknown_records": report.unknown_types.total(),
+        "unknown_types": dict(report.unknown_types),
+        "pending_bytes": report.pending_bytes,
+        "first_timestamp": first.isoformat() if first else None,
+        "last_timestamp": last.isoformat() if last else None,
+        "project_root": redacted(project_root(report.first_cwd)),
+        "named_session": still_known(named[0][0] if named else None),
+        "parent_session": still_known(report.parent_session),
+        "agent_versions": sorted(map(redacted, report.agent_versions)),
+    }
+
+
+def project_root(cwd: str) -> str:
+    """Return the git root that holds `cwd` where it exists on this machine, else `cwd`.
+
+    A worktree's root is the repository it belongs to (its common directory), so that
+    worktrees of one repository share a root.
+    """
+    if not cwd:
+        return ""
+    start = Path(cwd)
+    if not os.path.isdir(start):  # noqa: PTH112 - False, not an error, where it is not allowed
+        return cwd
+    for directory in (start, *start.parents):
+        marker = directory / ".git"
+        if os.path.isdir(marker):  # noqa: PTH112
+            return str(directory)
+        if os.path.isfile(marker):  # noqa: PTH113
+            return _main_repository(marker) or str(directory)
+    return cwd
+
+
+def _main_repository(marker: Path) -> str | None:
+    try:
+        pointed = marker.read_text().removeprefix("gitdir:").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    head, found, _ = pointed.partition("/.git/worktrees/")
+    return head if found else None

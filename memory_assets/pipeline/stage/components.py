@@ -1,0 +1,163 @@
+"""The stores and engines that the stages work with, opened once and only when used."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+
+from filelock import FileLock, Timeout
+
+from memory_assets.chunking import CHUNKER_VERSION, Tokens
+from memory_assets.embedding import Embedder, load_embedder, load_word_pieces
+from memory_assets.errors import StoreBusy
+from memory_assets.install_key import load_install_key
+from memory_assets.pipeline.stage.keyed_catalog import key_catalog
+from memory_assets.pipeline.stage.pending_checks import RowsToCheck
+from memory_assets.pipeline.stage.session_cache import SessionReading
+from memory_assets.record_identity import RecordIdentity
+from memory_assets.redaction import RedactionSettings, Redactor, load_redactor, ruleset_version
+from memory_assets.settings import NO_EMBEDDER, Settings
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.chroma.collections import CollectionVersions
+from memory_assets.stores.stores import Stores
+from memory_assets.summaries import Summarizer, load_summarizer
+from memory_assets.transcripts import Source
+
+_LOG = logging.getLogger(__name__)
+
+
+def redaction_settings(settings: Settings) -> RedactionSettings:
+    """Return what the settings say of redaction."""
+    return RedactionSettings(
+        max_file_bytes=settings.max_file_bytes,
+        allowlist=settings.allowlist,
+        personal=settings.personal_data,
+        engine=settings.redaction_engine,
+    )
+
+
+class Components(Stores):
+    """What a stage needs, made from the settings; heavy parts load on first use."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(
+            settings.data_dir,
+            chroma_url=settings.chroma_url,
+            chroma_idle_seconds=settings.chroma_idle_seconds,
+        )
+        self.settings = settings
+        self.walked: Mapping[str, Sequence[Source]] | None = None
+        """What one walk found of each project, while many are gone through (`on_disk.one_walk`)."""
+        self._project_locks: dict[str, FileLock] = {}
+
+    @cached_property
+    def install_key(self) -> bytes:
+        """The key of fingerprints, tags and known values."""
+        return load_install_key()
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The ledger, made when it is not there; of the versions before: keyed."""
+        catalog = super().catalog
+        if catalog.identities() == "unkeyed":
+            key_catalog(catalog, self.identity)
+        return catalog
+
+    @cached_property
+    def identity(self) -> RecordIdentity:
+        """What records are known by, under the key."""
+        return RecordIdentity(self.install_key)
+
+    @cached_property
+    def rows_to_check(self) -> RowsToCheck:
+        """What the checks of a step read together."""
+        return RowsToCheck(self.lake)
+
+    @cached_property
+    def sessions(self) -> SessionReading:
+        """The sessions that the stages behind redaction read, one after the other."""
+        return SessionReading(self.lake)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """The redactor; raises `RedactionUnavailable` rather than degrade."""
+        return load_redactor(redaction_settings(self.settings), self.install_key)
+
+    @property
+    def ruleset_version(self) -> str:
+        """The version of the redactor; where none is loaded yet, none is for this."""
+        loaded: Redactor | None = vars(self).get("redactor")
+        return loaded.ruleset_version if loaded is not None else self._version_of_settings
+
+    @cached_property
+    def _version_of_settings(self) -> str:
+        return ruleset_version(redaction_settings(self.settings))
+
+    @property
+    def embeds(self) -> bool:
+        """Whether vectors are made: not with `MEMORY_EMBEDDER=none`."""
+        return self.settings.embedder != NO_EMBEDDER
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        return load_embedder(self.settings.embedder)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The embedding model's word pieces, without the model."""
+        return load_word_pieces()
+
+    @cached_property
+    def summarizer(self) -> Summarizer:
+        """The summarizer."""
+        return load_summarizer(self.settings.summarizer)
+
+    @cached_property
+    def collection_versions(self) -> CollectionVersions:
+        """What the rows of the collections are made with now."""
+        return CollectionVersions(
+            embedder_id=self.embedder.embedder_id,
+            dimension=self.embedder.dimension,
+            chunker_version=CHUNKER_VERSION,
+            ruleset_version=self.ruleset_version,
+        )
+
+    @contextmanager
+    def project_lock(self, project: str) -> Iterator[None]:
+        """Hold the project against other writers: one stage of one project at a time. Who
+        holds it may take it again.
+
+        Raises:
+            StoreBusy: another process kept it for longer than the lock timeout.
+        """
+        lock = self._project_locks.get(project)
+        if lock is None:
+            path = self.lake.lock_path(project)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(path, timeout=self.settings.lock_timeout_seconds)
+            lock = self._project_locks.setdefault(project, lock)
+        try:
+            if not lock.is_locked:
+                self._wait_for(lock, project)
+            with lock:
+                yield
+        except Timeout:
+            raise StoreBusy(
+                f"another process has been writing project {project} for "
+                f"{self.settings.lock_timeout_seconds:.0f} s; see `memory status`, then try again"
+            ) from None
+
+    def _wait_for(self, lock: FileLock, project: str) -> None:
+        """Say that somebody else is at work, if so: the caller is about to wait for it."""
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            seconds = self.settings.lock_timeout_seconds
+            _LOG.warning(
+                "another process is at work on %s; waiting for up to %.0f s", project, seconds
+            )
+        else:
+            lock.release()

@@ -1,0 +1,51 @@
+"""Holding a session back: what is quarantined, until when, and what is not."""
+
+from __future__ import annotations
+
+from memory_assets.errors import (
+    DamagedFile,
+    EmbedderUnavailable,
+    RedactionUnavailable,
+    StoreError,
+    TranscriptError,
+    environment,
+    safe_reason,
+)
+from memory_assets.stores.catalog.catalog import Catalog, Quarantined
+
+_PERMANENT_REMEDY = (
+    "it is tried again when its file, the rules or the code change; "
+    "`memory ingest --full` tries it now"
+)
+
+
+def hold_back(
+    catalog: Catalog, project: str, session_id: str, stage: str, wanted: str, error: Exception
+) -> None:
+    """Quarantine a session at a stage until its input is not `wanted` any more, or until
+    the next run if the failure may pass.
+
+    Raises:
+        StoreError, EmbedderUnavailable, RedactionUnavailable: `error` itself, when it is
+            none of the session's doing; nothing is held back then.
+    """
+    stores = (StoreError, EmbedderUnavailable, RedactionUnavailable)
+    if isinstance(error, stores) and not isinstance(error, DamagedFile):
+        raise error
+    until = "" if may_pass(error) else wanted
+    reason, remedy = safe_reason(error), remedy_for(error)
+    catalog.quarantine(Quarantined(project, session_id, stage, until, reason, remedy=remedy))
+
+
+def may_pass(error: Exception) -> bool:
+    """Return whether a failure may be gone the next time although nothing about the session
+    changes: one of the environment, or a file that could not be read as it was expected."""
+    return isinstance(error, TranscriptError) or environment(error) is not None
+
+
+def remedy_for(error: Exception) -> str:
+    """Return what the user can do about a failure."""
+    cause = environment(error)
+    if cause is not None:
+        return cause.remedy
+    return "the next run tries it again" if may_pass(error) else _PERMANENT_REMEDY

@@ -1,0 +1,60 @@
+"""What a stage did: the figures that become metadata, progress and benchmarks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from memory_assets.stores.catalog.catalog import Product
+
+
+@dataclass
+class StageReport:
+    """Counts of one stage over one project. `rows` and `bytes` are of the whole
+    partition; `rows_written` of this run."""
+
+    stage: str
+    project: str
+    sessions: int = 0
+    changed: int = 0
+    removed: int = 0
+    quarantined: int = 0
+    rows: int = 0
+    rows_written: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    data_version: str = ""
+    details: dict[str, int | float | str] = field(default_factory=dict)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether there was nothing to do."""
+        return self.changed == 0 and self.removed == 0
+
+    def add_products(self, products: list[Product]) -> None:
+        """Set the partition's totals from what the catalogue says of the stage."""
+        self.sessions = len(products)
+        self.rows = sum(product.rows for product in products)
+        self.bytes = sum(product.bytes for product in products)
+        digest = blake2b(digest_size=16)
+        for product in sorted(products, key=lambda product: product.session_id):
+            digest.update(f"{product.session_id}\0{product.output_hash}\n".encode())
+        self.data_version = digest.hexdigest()
+
+
+@contextmanager
+def timed(report: StageReport) -> Iterator[StageReport]:
+    """Add the wall time of the block to the report."""
+    start = time.perf_counter()
+    try:
+        yield report
+    finally:
+        report.seconds += time.perf_counter() - start
+
+
+def input_hash(*parts: str) -> str:
+    """Return a hash of what a product is made from."""
+    return blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,40 @@
+"""What this process makes things with, noted for those who must not load it to know."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from importlib.metadata import version
+
+from memory_assets import __version__
+from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import NO_EMBEDDER
+from memory_assets.status.status import VERSIONS_FILE
+from memory_assets.transcripts import READER_VERSIONS
+
+
+def present_versions(components: Components) -> dict[str, str]:
+    """Return the version of each part that a product depends on, and of Chroma."""
+    return {
+        "memory_assets": __version__,
+        "readers": ", ".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in READER_VERSIONS),
+        "ruleset": components.ruleset_version,
+        "chunker": CHUNKER_VERSION,
+        "embedder": components.embedder.embedder_id if components.embeds else NO_EMBEDDER,
+        "summarizer": components.summarizer.summarizer_id,
+        "chroma": version("chromadb"),
+    }
+
+
+def note_versions(components: Components) -> None:
+    """Keep the versions beside the catalogue, where `memory status` reads them. It is told
+    what was last made with, so a failure to write stops nothing."""
+    path = components.data_dir / VERSIONS_FILE
+    text = json.dumps(present_versions(components), indent=2)
+    with contextlib.suppress(OSError):
+        if not path.exists() or path.read_text() != text:
+            components.data_dir.mkdir(parents=True, exist_ok=True)
+            staging = path.with_name(f"{path.name}.staging")
+            staging.write_text(text)
+            staging.replace(path)

@@ -1,0 +1,34 @@
+"""observations: what is worth remembering of each session by itself."""
+
+from __future__ import annotations
+
+from memory_assets.observations import OBSERVER_ID, observe
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.redact_composed import redact_composed
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.pipeline.tables.derive import Made, derive_table
+from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.lake.schemas import OBSERVATIONS, REDACTED_RECORDS
+
+
+def observe_project(components: Components, project: str) -> StageReport:
+    """Observe again the sessions whose records or observer changed.
+
+    What a session gave keeps its id and text when the session grows.
+    """
+
+    def make(source: Product) -> Made:
+        session = components.sessions.session(source)
+        if session is None:
+            return [], {}
+        return [redact_composed(components.redactor, one) for one in observe(session)], {}
+
+    return derive_table(
+        components,
+        project,
+        table=OBSERVATIONS,
+        upstream=REDACTED_RECORDS.name,
+        version=OBSERVER_ID,
+        make=make,
+        amortised=True,
+    )

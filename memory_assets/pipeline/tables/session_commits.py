@@ -1,0 +1,196 @@
+"""session_commits: which commits each session stands behind; and what a human says of it.
+
+Git is asked where the session's repository is on disk. What it tells is redacted like all
+else before it is written. A repository goes on after a session has ended: sessions of the
+last days are looked at again whenever the project is, if their repository has changed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from memory_assets.commits import (
+    ATTRIBUTION_VERSION,
+    Claim,
+    Repository,
+    SessionWork,
+    attribute,
+    session_work,
+)
+from memory_assets.errors import ConfigurationError, GitFailed, NotFound
+from memory_assets.models import CommitLink, SessionCommit
+from memory_assets.paths import on_this_machine
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.redact_composed import redact_composed
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.pipeline.tables.derive import Made, derive_table
+from memory_assets.redacted_text import RedactedText
+from memory_assets.session_analysis import SessionTurns
+from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.lake.schemas import COMMIT_LINKS, REDACTED_RECORDS, SESSION_COMMITS
+
+_MOST_FILES = 60
+_MOST_DIRECTORIES = 8
+_LOOKED_AT_AGAIN = timedelta(days=14)
+_SHA = re.compile(r"[0-9a-f]{7,40}")
+
+
+def attribute_project(components: Components, project: str) -> StageReport:
+    """Attribute again the sessions whose records or rules changed, and those of the last days
+    whose repository did."""
+    repositories = _Repositories()
+
+    def make(source: Product) -> Made:
+        session = components.sessions.session(source)
+        if session is None:
+            return [], {}
+        named, repository = repositories.of(session)
+        work = session_work(session)
+        claims = _claims(work, repository)
+        rows = [_row(components, work, claim) for claim in claims]
+        facts = {"ended": _ended(session)}
+        if repository is not None:
+            facts |= {"repository": str(named), "state": repository.state}
+        return rows, facts
+
+    def outdated(made: Product) -> bool:
+        ended, named = made.facts.get("ended"), made.facts.get("repository")
+        if not ended or not named or not _recent(datetime.fromisoformat(ended)):
+            return False
+        repository = repositories.at(named)
+        return repository is not None and repository.state != made.facts.get("state")
+
+    return derive_table(
+        components,
+        project,
+        table=SESSION_COMMITS,
+        upstream=REDACTED_RECORDS.name,
+        version=ATTRIBUTION_VERSION,
+        make=make,
+        amortised=True,
+        outdated=outdated,
+    )
+
+
+def link_commit(
+    components: Components, session_id: str, commit: str, directory: Path
+) -> CommitLink:
+    """Note that a session stands behind a commit, because a human says so; return the note.
+
+    `commit` is a revision of the repository that `directory` lies in, else a SHA of at least
+    seven digits. The note is a file of the lake, which no ingest rewrites; forgetting the
+    session removes it.
+
+    Raises:
+        NotFound: the session is not in memory, or the repository has no such commit.
+        ConfigurationError: it is no commit, or it can mean several.
+    """
+    project = components.catalog.project_of(session_id)
+    if project is None:
+        raise NotFound(f"no session {session_id} in memory; see `memory status`")
+    sha = _full_sha(commit, Repository.at(directory))
+    link = CommitLink(f"link::{session_id}::{sha}", project, session_id, sha, datetime.now(UTC))
+    with components.project_lock(project):
+        before = links_of(components, project, session_id)
+        kept = [one for one in before if one.commit != sha]
+        components.lake.write(COMMIT_LINKS, project, session_id, [*kept, link])
+    return link
+
+
+def links_of(components: Components, project: str, session_id: str) -> list[CommitLink]:
+    """Return what a human said of a session's commits."""
+    try:
+        return components.lake.read_rows(COMMIT_LINKS, project, session_id)
+    except NotFound:
+        return []
+
+
+def _full_sha(commit: str, repository: Repository | None) -> str:
+    found = repository.resolve(commit) if repository is not None else []
+    if len(found) == 1:
+        return found[0]
+    if len(found) > 1:
+        raise ConfigurationError(f"{commit!r} can mean {len(found)} commits; give more digits")
+    if not _SHA.fullmatch(commit):
+        raise NotFound(f"no commit {commit!r} in the repository of this directory")
+    return commit
+
+
+class _Repositories:
+    """The repositories of a project's sessions, each opened once."""
+
+    def __init__(self) -> None:
+        self._at: dict[str, Repository | None] = {}
+
+    def at(self, name: str) -> Repository | None:
+        """Return the repository that a directory, as a record names it, lies in."""
+        if name not in self._at:
+            directory = on_this_machine(name)
+            known = directory.is_absolute() and os.path.isdir(directory)  # noqa: PTH112
+            self._at[name] = Repository.at(directory) if known else None
+        return self._at[name]
+
+    def of(self, session: SessionTurns) -> tuple[str, Repository | None]:
+        """Return the session's repository, if it is on this machine, and the directory that
+        led there: the project's root, else the first working directory that lies in one."""
+        named = dict.fromkeys([session.project_root, *(one.cwd for one in session.records)])
+        for name in [name for name in named if name][:_MOST_DIRECTORIES]:
+            if (found := self.at(name)) is not None:
+                return name, found
+        return "", None
+
+
+def _claims(work: SessionWork, repository: Repository | None) -> list[Claim]:
+    try:
+        return attribute(work, repository)
+    except GitFailed:
+        return attribute(work, None)
+
+
+def _ended(session: SessionTurns) -> str:
+    times = [one.timestamp for one in session.records if one.timestamp is not None]
+    return max(times).isoformat() if times else ""
+
+
+def _recent(moment: datetime) -> bool:
+    return datetime.now(UTC) - moment < _LOOKED_AT_AGAIN
+
+
+def _row(components: Components, work: SessionWork, claim: Claim) -> SessionCommit:
+    session = work.session
+
+    def redacted(texts: Iterable[str]) -> list[RedactedText]:
+        redact = components.redactor.redact
+        return [redact(text, session_id=session.session_id).text for text in texts]
+
+    known = claim.known
+    subject = claim.subject
+    if known is not None and not subject:
+        subject = redacted([known.subject])[0]
+    name = claim.sha or claim.pull_request.rpartition("/")[2]
+    row = SessionCommit(
+        id=f"commit::{session.session_id}::{name}",
+        turn_id=claim.turn_id,
+        turn_index=claim.turn,
+        project=session.project,
+        project_root=session.project_root,
+        agent=session.agent,
+        session_id=session.session_id,
+        commit=claim.sha,
+        subject=subject,
+        branch=claim.branch,
+        evidence=str(claim.evidence),
+        score=claim.score,
+        verified=known is not None,
+        from_commit=claim.from_commit,
+        pull_request=claim.pull_request,
+        files=tuple(redacted(known.files[:_MOST_FILES])) if known is not None else (),
+        timestamp=claim.timestamp,
+        committed_at=known.committed_at if known is not None else None,
+        attribution_version=ATTRIBUTION_VERSION,
+    )
+    return redact_composed(components.redactor, row)

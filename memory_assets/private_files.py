@@ -1,0 +1,88 @@
+"""Files that their owner alone may read: 0700 for directories and 0600 for files.
+
+New files get these modes from the umask, which every process of ours sets when it starts and
+its children inherit. What an earlier version left readable by others is corrected once; a
+directory that is 0700 already costs one stat. Never touched are transcripts, projects, the
+sample sessions that lie in the default data directory, and anything else that is not ours.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from memory_assets.paths import user_cache_dir, user_config_dir
+
+_UMASK = 0o077
+_DIRECTORY = 0o700
+_OTHERS = 0o077
+_OURS = (
+    "catalog",
+    "chroma",
+    "dagster",
+    "forget",
+    "forgotten",
+    "keywords",
+    "lake",
+    "rebuild",
+    "retain",
+    "retention",
+    "versions",
+    "watcher",
+)
+"""The names in a data directory that are ours, up to the first dot or hyphen."""
+
+
+def create_private_files() -> None:
+    """Let this process and its children create files that their owner alone may read."""
+    os.umask(_UMASK)
+
+
+def take_from_others(data_dir: Path) -> None:
+    """Make a memory, its cache and its configuration unreadable for others.
+
+    The top of each directory comes last: where this is interrupted, the next command starts
+    again. What cannot be changed (another owner, a read-only disk) stays as it is.
+    """
+    if _is_open(data_dir):
+        with suppress(OSError):
+            for path in data_dir.iterdir():
+                if re.split(r"[.-]", path.name)[0] in _OURS:
+                    _close(path)
+            data_dir.chmod(_DIRECTORY)
+    for directory in (user_cache_dir(), user_config_dir()):
+        if _is_open(directory):
+            _close(directory)
+
+
+def _is_open(directory: Path) -> bool:
+    """Whether others may enter a directory of this user. Windows has no such modes."""
+    if os.name == "nt":
+        return False
+    try:
+        found = directory.stat()
+    except OSError:
+        return False
+    return bool(found.st_mode & _OTHERS) and found.st_uid == os.geteuid()
+
+
+def _close(top: Path) -> None:
+    """Take everything at and under a path from others, unless it is a link, which may lead to
+    what is not ours."""
+    if top.is_symlink():
+        return
+    for directory, _, names in os.walk(top, topdown=False):
+        for name in names:
+            _take(Path(directory) / name)
+        _take(Path(directory))
+    _take(top)
+
+
+def _take(path: Path) -> None:
+    with suppress(OSError):
+        mode = path.lstat().st_mode
+        if not stat.S_ISLNK(mode) and mode & _OTHERS:
+            path.chmod(stat.S_IMODE(mode) & ~_OTHERS)

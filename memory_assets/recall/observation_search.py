@@ -1,0 +1,146 @@
+"""Observations by type, concept, file, session and time: exact, from the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memory_assets.chunking import file_matches
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.models import Observation
+from memory_assets.recall.search.answer import Answer, Hit
+from memory_assets.recall.search.filters import within_window
+from memory_assets.recall.search.request import SearchRequest
+from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+
+def find_observations(
+    memory: Memory,
+    query: str = "",
+    *,
+    type: str | None = None,
+    concept: str | None = None,
+    file: str | None = None,
+    session: str | None = None,
+    project: str | None = None,
+    agent: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    n: int = 10,
+) -> Answer:
+    """Return the observations that pass every filter: those most like the query first (cosine
+    to their stored vectors), without one the newest.
+
+    Raises:
+        ConfigurationError: no such project.
+        NotFound: this memory has no observations.
+    """
+    projects = memory.lake.projects(OBSERVATIONS)
+    if not projects:
+        raise NotFound("this memory has no observations yet; `memory ingest` makes them")
+    if project is not None and project not in memory.catalog.projects():
+        raise ConfigurationError(f"no project {project!r} in memory; see `memory status`")
+    found = [
+        each
+        for name in ([project] if project else projects)
+        for each in _observations(memory, name, session)
+        if (type is None or each.type == type)
+        and (agent is None or each.agent == agent)
+        and (concept is None or concept.lower() in (one.lower() for one in each.concepts))
+        and (file is None or _touches(each, file))
+        and _within(each.timestamp, since, until)
+    ]
+    scores = _scores(memory, query, found) if query.strip() else {}
+    found.sort(
+        key=lambda each: (
+            -scores.get(each.id, 0.0),
+            -(each.timestamp.timestamp() if each.timestamp else 0.0),
+            each.id,
+        )
+    )
+    rows = int(memory.catalog.totals().get(OBSERVATIONS.name, {}).get("rows") or 0)
+    covered = replace(memory.coverage(("observations",)), rows=rows, indexed=rows)
+    hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[:n])
+    return Answer(query, "semantic" if scores else "filter", covered, hits)
+
+
+def observations_of_file(memory: Memory, request: SearchRequest) -> Answer:
+    """Return the observations that touch the request's file, those most like its query first.
+
+    Raises:
+        ConfigurationError: by words alone; observations of a file are not in the index.
+        NotFound: this memory has no observations.
+    """
+    if request.mode == "keyword":
+        raise ConfigurationError("observations of a file are found by meaning, not by keywords")
+    answer = find_observations(
+        memory,
+        request.query,
+        file=request.file,
+        session=request.session,
+        project=request.project,
+        agent=request.agent,
+        since=request.since,
+        until=request.until,
+        n=request.n,
+    )
+    hits, older = within_window(request, answer.hits)
+    return replace(answer, hits=hits, older=older)
+
+
+def _observations(memory: Memory, project: str, session: str | None) -> Iterator[Observation]:
+    lake = memory.lake
+    for session_id in lake.sessions(OBSERVATIONS, project):
+        if session is None or session_id == session:
+            yield from lake.read_rows(OBSERVATIONS, project, session_id)
+
+
+def _touches(each: Observation, file: str) -> bool:
+    return any(file_matches(path, file) for path in (*each.files_modified, *each.files_read))
+
+
+def _within(moment: datetime | None, since: datetime | None, until: datetime | None) -> bool:
+    if moment is None:
+        return since is None and until is None
+    return (since is None or moment >= since) and (until is None or moment < until)
+
+
+def _scores(memory: Memory, query: str, found: Sequence[Observation]) -> dict[str, float]:
+    """Return the cosine of each observation's vector to the query's, by id."""
+    asked = memory.embedder.embed([query])[0]
+    scores: dict[str, float] = {}
+    for project, session_id in sorted({(each.project, each.session_id) for each in found}):
+        try:
+            rows = memory.lake.read_vectors(OBSERVATION_EMBEDDINGS, project, session_id)
+        except NotFound:
+            continue
+        similar: Any = np.asarray(rows.vectors) @ asked
+        scores.update(zip(rows.ids, similar.tolist(), strict=True))
+    return scores
+
+
+def _hit(each: Observation, score: float) -> Hit:
+    return Hit(
+        each.id,
+        each.turn_id,
+        score,
+        each.text,
+        {
+            "type": each.type,
+            "title": str(each.title),
+            "concepts": ", ".join(each.concepts),
+            "files": ", ".join(each.files_modified or each.files_read),
+            "project": each.project,
+            "agent": each.agent,
+            "session_id": each.session_id,
+            "timestamp": each.timestamp.isoformat() if each.timestamp else "",
+            "ts_epoch": each.timestamp.timestamp() if each.timestamp else 0.0,
+        },
+    )

@@ -1,0 +1,136 @@
+"""Semantic search: nearest passages, filtered, collapsed to their turns.
+
+Filters that Chroma can express (project, agent, time) go to Chroma. Those that it can
+not (a tool among several, the end of a path) first select ids in the lake, and those
+rows are compared exactly, so that a filter never hides a match behind nearer others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from memory_assets.chunking import file_matches
+from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.recall.search.answer import Hit
+from memory_assets.recall.search.request import SearchRequest, all_of
+from memory_assets.stores.chroma.collections import (
+    OBSERVATIONS,
+    PROMPTS,
+    SUMMARIES,
+    Collection,
+    CollectionVersions,
+    Neighbour,
+    VectorStore,
+    Where,
+    sessions_collection,
+)
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
+
+_PASSAGES_PER_HIT = 5
+"""Passages fetched at first for each hit wanted, because several may be of one turn."""
+
+
+def collections_to_search(request: SearchRequest, names: Sequence[str]) -> list[str]:
+    """Return which of the existing collections hold what the request asks for."""
+    fixed = {"prompts": PROMPTS, "summaries": SUMMARIES, "observations": OBSERVATIONS}
+    wanted: list[str] = [fixed[kind] for kind in request.kinds if kind in fixed]
+    if "sessions" in request.kinds:
+        if request.agent is not None:
+            wanted.append(sessions_collection(request.agent))
+        else:
+            wanted += [sessions_collection(agent) for agent in KNOWN_AGENTS]
+    return [name for name in names if name in wanted]
+
+
+def nearest_hits(
+    request: SearchRequest,
+    vector: npt.NDArray[np.float32],
+    vectors: VectorStore,
+    versions: CollectionVersions,
+    lake: Lake,
+) -> list[Hit]:
+    """Return the best hits of the request, best first."""
+    names = collections_to_search(request, vectors.names())
+    found: list[Neighbour] = []
+    if request.tool or request.file:
+        ids = _selected_ids(request, lake)
+        for name in names:
+            wanted = ids.get(name, [])
+            collection = vectors.get(name, versions)
+            found += collection.nearest_of(vector, wanted, len(wanted))
+    else:
+        where = _where(request)
+        for name in names:
+            found += _nearest(vectors.get(name, versions), vector, request.n, where)
+    return _collapse(found)[: request.n]
+
+
+def _nearest(
+    collection: Collection, vector: npt.NDArray[np.float32], n: int, where: Where | None
+) -> list[Neighbour]:
+    """Return enough of the nearest rows for `n` hits, if there are that many at all."""
+    rows = n * _PASSAGES_PER_HIT
+    while True:
+        found = collection.nearest(vector, rows, where)
+        if len(found) < rows or len(_collapse(found)) >= n:
+            return found
+        rows *= 4
+
+
+def _where(request: SearchRequest) -> Where | None:
+    conditions: list[dict[str, object]] = []
+    if request.project is not None:
+        conditions.append({"project": request.project})
+    if request.agent is not None:
+        conditions.append({"agent": request.agent})
+    if request.since is not None:
+        conditions.append({"ts_epoch": {"$gte": request.since.timestamp()}})
+    if request.until is not None:
+        conditions.append({"ts_epoch": {"$lt": request.until.timestamp()}})
+        conditions.append({"ts_epoch": {"$gt": 0.0}})  # 0 stands for a time that is not known
+    return all_of(conditions)
+
+
+def _selected_ids(request: SearchRequest, lake: Lake) -> dict[str, list[str]]:
+    """Return the ids of the chunks that pass every filter, by collection."""
+    columns = ["id", "agent", "timestamp", "tools_used", "files"]
+    projects = [request.project] if request.project else lake.projects(TURN_CHUNKS)
+    selected: dict[str, list[str]] = {}
+    for project in projects:
+        for row in lake.read_partition(TURN_CHUNKS, project, columns).to_pylist():
+            if _passes(request, row):
+                selected.setdefault(sessions_collection(row["agent"]), []).append(row["id"])
+    return selected
+
+
+def _passes(request: SearchRequest, row: dict[str, Any]) -> bool:
+    moment = row["timestamp"]
+    if request.agent is not None and row["agent"] != request.agent:
+        return False
+    if request.since is not None and (moment is None or moment < request.since):
+        return False
+    if request.until is not None and (moment is None or moment >= request.until):
+        return False
+    if request.tool and request.tool.lower() not in (tool.lower() for tool in row["tools_used"]):
+        return False
+    return not request.file or any(file_matches(path, request.file) for path in row["files"])
+
+
+def _collapse(found: Iterable[Neighbour]) -> list[Hit]:
+    """Keep the best passage of each turn and prompt; summaries and observations are whole."""
+    ordered = sorted(found, key=lambda neighbour: (-neighbour.similarity, neighbour.id))
+    best: dict[str, Hit] = {}
+    for neighbour in ordered:
+        whole = str(neighbour.metadata.get("turn_id") or neighbour.id)
+        head = neighbour.id.partition("::")[0]
+        key = neighbour.id if head == "observation" else f"{head}:{whole}"
+        if key not in best:
+            best[key] = Hit(
+                neighbour.id, whole, neighbour.similarity, neighbour.text, neighbour.metadata
+            )
+    return list(best.values())

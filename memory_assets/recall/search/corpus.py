@@ -1,0 +1,220 @@
+"""The rows of the keyword index as arrays: what a ranking computes with.
+
+A corpus is all rows of one kind at one moment, in reading order, session after session.
+Rows are gathered into turns (prompts and summaries are turns of one row or few). It is
+kept between searches and brought up to date when the index has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from memory_assets.errors import StoreMismatch
+from memory_assets.stores.keyword_index.blocks import COLUMNS, unpack_postings
+from memory_assets.stores.keyword_index.index import Block, IndexedRow, KeywordIndex
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Postings = tuple[Integers, Floats]
+
+_EPISODE_TURNS = 12
+_CACHED_TERMS = 1_000
+
+
+@dataclass(frozen=True)
+class SessionKey:
+    """Which session a turn is of."""
+
+    project: str
+    session_id: str
+    agent: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """All rows of a kind. Arrays by turn: `session`, `episode` (numbers of its session, and
+    of its stretch of at most 12 turns), `length` (terms), `symbols` (share of symbols),
+    `ts_epoch` (0 if unknown), `passages` (rows). `linked[i]`: turns i and i + 1 are
+    neighbours in one session. By row: `turn`."""
+
+    generation: int
+    blocks: Sequence[Block]
+    bases: Integers
+    sessions: Sequence[SessionKey]
+    turn: Integers
+    session: Integers
+    episode: Integers
+    linked: Mask
+    length: Floats
+    symbols: Floats
+    ts_epoch: npt.NDArray[np.float64]
+    passages: Integers
+    base_of: Mapping[int, int]
+    known_postings: dict[str, Postings] = field(default_factory=dict)
+
+    @property
+    def turns(self) -> int:
+        """How many turns there are."""
+        return len(self.session)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.turn)
+
+    def scope(self, project: str | None) -> slice:
+        """Return which turns are of a project (they stand together), or all."""
+        if project is None:
+            return slice(0, self.turns)
+        numbers = [at for at, key in enumerate(self.sessions) if key.project == project]
+        if not numbers:
+            return slice(0, 0)
+        start, stop = np.searchsorted(self.session, [numbers[0], numbers[-1] + 1])
+        return slice(int(start), int(stop))
+
+    def episodes(self, scope: slice) -> int:
+        """Return how many episodes the turns in `scope` make; they are numbered in order."""
+        if scope.stop <= scope.start:
+            return 0
+        return int(self.episode[scope.stop - 1] - self.episode[scope.start]) + 1
+
+    def postings(self, index: KeywordIndex, term: str) -> Postings:
+        """Return the rows that hold a term, and how often."""
+        if term not in self.known_postings:
+            if len(self.known_postings) >= _CACHED_TERMS:
+                self.known_postings.clear()
+            places = [
+                (self.base_of[block], blob)
+                for block, blob in index.postings(term)
+                if block in self.base_of
+            ]
+            self.known_postings[term] = unpack_postings(
+                [base for base, _ in places], [blob for _, blob in places]
+            )
+        return self.known_postings[term]
+
+    def rows_at(self, index: KeywordIndex, positions: Sequence[int]) -> list[IndexedRow | None]:
+        """Return what is shown of rows, None for one that is gone."""
+        within = np.searchsorted(self.bases, positions, side="right") - 1
+        return index.rows(
+            [
+                (self.blocks[at].block, position - int(self.bases[at]))
+                for at, position in zip(within.tolist(), positions, strict=True)
+            ]
+        )
+
+
+class Corpora:
+    """The corpora of one keyword index, each read when it is first asked for."""
+
+    def __init__(self, index: KeywordIndex) -> None:
+        self.index = index
+        self._corpora: dict[str, Corpus] = {}
+        self._vectors: dict[str, tuple[Corpus, Floats]] = {}
+
+    def corpus(self, kind: str) -> Corpus:
+        """Return the rows of a kind as they are now; call it within `index.reading()`."""
+        generation = self.index.generation
+        known = self._corpora.get(kind)
+        if known is None or known.generation != generation:
+            known = self._corpora[kind] = build_corpus(self.index.blocks(kind), generation)
+        return known
+
+    def vectors(self, kind: str, embedder_id: str) -> Floats | None:
+        """Return the vectors of a kind's rows (zeros for a row without one), or None if
+        there are none at all.
+
+        Raises:
+            StoreMismatch: another embedder made them.
+        """
+        corpus = self.corpus(kind)
+        before, known = self._vectors.get(kind, (None, None))
+        if before is corpus and known is not None:
+            return known
+        kept = {} if before is None else before.base_of
+        new = [each.block for each in corpus.blocks if each.block not in kept]
+        read = self.index.vectors(new)
+        other = next((made_by for made_by, _ in read.values() if made_by != embedder_id), None)
+        if other is not None:
+            raise StoreMismatch(
+                f"the vectors in memory were made by {other}, the settings ask for {embedder_id}. "
+                "Set MEMORY_EMBEDDER back, or run `memory ingest --full` to embed everything again."
+            )
+        if not read and known is None:
+            return None
+        width = known.shape[1] if known is not None else _width(corpus, read)
+        made = np.zeros((corpus.rows, width), dtype=np.float32)
+        ends = [*corpus.bases[1:].tolist(), corpus.rows]
+        for each, start, end in zip(corpus.blocks, corpus.bases.tolist(), ends, strict=True):
+            if each.block in kept and known is not None:
+                old = kept[each.block]
+                made[start:end] = known[old : old + end - start]
+            elif each.block in read:
+                data = np.frombuffer(read[each.block][1], dtype=np.float16)
+                made[start:end] = data.reshape(end - start, width)
+        self._vectors[kind] = (corpus, made)
+        return made
+
+
+def build_corpus(blocks: Sequence[Block], generation: int) -> Corpus:
+    """Return the corpus of these blocks, which come session after session."""
+    joined = np.frombuffer(b"".join(each.columns for each in blocks), dtype=COLUMNS)
+    sizes = np.array([len(each.columns) // COLUMNS.itemsize for each in blocks], dtype=np.int64)
+    bases = np.concatenate(([0], np.cumsum(sizes)[:-1])) if len(blocks) else sizes
+    sessions = list(
+        dict.fromkeys(SessionKey(each.project, each.session_id, each.agent) for each in blocks)
+    )
+    numbers = {key: number for number, key in enumerate(sessions)}
+    of_block = [numbers[SessionKey(each.project, each.session_id, each.agent)] for each in blocks]
+    session_of_row = np.repeat(np.array(of_block, dtype=np.int64), sizes)
+    starts = _starts(session_of_row, joined["turn_index"])
+    turn = np.cumsum(starts) - 1
+    session = session_of_row[starts]
+    turns = len(session)
+    passages = np.bincount(turn, minlength=turns)
+    symbols = np.bincount(turn, joined["symbols"], turns) / np.maximum(passages, 1)
+    return Corpus(
+        generation=generation,
+        blocks=blocks,
+        bases=bases.astype(np.int64),
+        sessions=sessions,
+        turn=turn,
+        session=session,
+        episode=_episodes(session),
+        linked=session[1:] == session[:-1],
+        length=np.bincount(turn, joined["length"], turns).astype(np.float32),
+        symbols=symbols.astype(np.float32),
+        ts_epoch=joined["ts_epoch"][starts],
+        passages=passages,
+        base_of={each.block: int(base) for each, base in zip(blocks, bases, strict=True)},
+    )
+
+
+def _starts(session_of_row: Integers, turn_index: npt.NDArray[np.int32]) -> Mask:
+    starts = np.ones(len(session_of_row), dtype=np.bool_)
+    starts[1:] = (session_of_row[1:] != session_of_row[:-1]) | (turn_index[1:] != turn_index[:-1])
+    return starts
+
+
+def _episodes(session: Integers) -> Integers:
+    """Number stretches of at most 12 turns: a long session has several topics."""
+    if not len(session):
+        return session
+    first = np.ones(len(session), dtype=np.bool_)
+    first[1:] = session[1:] != session[:-1]
+    begins = np.flatnonzero(first)
+    place = np.arange(len(session)) - np.repeat(begins, np.diff([*begins, len(session)]))
+    return np.cumsum(first | (place % _EPISODE_TURNS == 0)) - 1
+
+
+def _width(corpus: Corpus, read: Mapping[int, tuple[str, bytes]]) -> int:
+    for each in corpus.blocks:
+        if each.block in read:
+            rows = len(each.columns) // COLUMNS.itemsize
+            return len(read[each.block][1]) // 2 // rows
+    return 0

@@ -1,0 +1,166 @@
+"""Search in the keyword index: by words, by meaning, or by both, all turns compared.
+
+The vectors of the rows are compared one by one with the question's: at 100,000 rows that
+costs 13 ms, misses nothing, and makes any filter exact, where an approximate index with a
+filter took 57 to 217 ms (docs/recall.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memory_assets.keywords import query_terms
+from memory_assets.recall.search.answer import Hit
+from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
+from memory_assets.recall.search.filters import allowed_turns
+from memory_assets.recall.search.ranking import (
+    KeywordScores,
+    best,
+    keyword_scores,
+    meaning_scores,
+    meaning_weight,
+    worded_for_meaning,
+)
+from memory_assets.recall.search.request import SearchRequest
+
+QueryVector = Callable[[str], Floats]
+_GATHER_BELOW = 0.3
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What compares meanings: the embedder's name and its vector of a text."""
+
+    embedder_id: str
+    vector: QueryVector
+
+
+def find(
+    request: SearchRequest, corpora: Corpora, meaning: Meaning | None
+) -> tuple[list[Hit], bool]:
+    """Return the best hits of all kinds asked for, best first, and whether vectors were
+    there to compare. Without `meaning`, words alone decide.
+
+    Raises:
+        StoreMismatch: the vectors were made by another embedder.
+    """
+    hits: list[Hit] = []
+    compared = meaning is not None
+    with corpora.index.reading():
+        for kind in request.kinds:
+            found, by_meaning = _find_kind(request, kind, corpora, meaning)
+            hits += found
+            compared = compared and by_meaning
+    hits.sort(key=lambda hit: (-hit.score, hit.id))
+    return hits[: request.n], compared
+
+
+def _find_kind(
+    request: SearchRequest, kind: str, corpora: Corpora, meaning: Meaning | None
+) -> tuple[list[Hit], bool]:
+    corpus = corpora.corpus(kind)
+    if not corpus.turns:
+        return [], True
+    allowed = allowed_turns(corpus, corpora.index, request)
+    vectors = corpora.vectors(kind, meaning.embedder_id) if meaning is not None else None
+    scope = corpus.scope(request.project)
+    words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
+    if meaning is None or vectors is None:
+        ranking = _by_words(words)
+    else:
+        asked = request.query
+        if request.mode == "hybrid":
+            asked = worded_for_meaning(asked, corpus, corpora.index, scope)
+        cosines = _cosines(corpus, vectors, meaning.vector(asked), allowed)
+        ranking = _by_both(corpus, words, cosines, allowed)
+        if request.mode == "semantic":
+            ranking = _by_meaning(corpus, words, cosines)
+    scores = ranking.scores if allowed is None else np.where(allowed, ranking.scores, -np.inf)
+    turns = best(scores, request.n)
+    return _hits(turns.tolist(), ranking, corpus, corpora), vectors is not None
+
+
+@dataclass(frozen=True)
+class _Ranking:
+    """Scores by turn and by row, and what they are made of: by turn, None for not asked."""
+
+    scores: Floats
+    rows: Floats
+    words: Floats
+    meaning: Floats | None
+    weight: float | None
+
+
+def _by_words(words: KeywordScores) -> _Ranking:
+    scores = np.where(words.turns > 0, words.turns, -np.inf)
+    return _Ranking(scores.astype(np.float32), words.rows, words.turns, None, None)
+
+
+def _by_meaning(corpus: Corpus, words: KeywordScores, cosines: Floats) -> _Ranking:
+    nearest = np.full(corpus.turns, -1.0, dtype=np.float32)
+    np.maximum.at(nearest, corpus.turn, cosines)
+    return _Ranking(nearest, cosines, words.turns, nearest, 1.0)
+
+
+def _by_both(
+    corpus: Corpus, words: KeywordScores, cosines: Floats, allowed: Mask | None
+) -> _Ranking:
+    meaning = meaning_scores(corpus, cosines)
+    weight = meaning_weight(corpus, meaning, allowed)
+    return _Ranking(
+        weight * meaning + (1 - weight) * words.turns,
+        weight * cosines + (1 - weight) * words.rows,
+        words.turns,
+        meaning,
+        weight,
+    )
+
+
+def _cosines(corpus: Corpus, vectors: Floats, vector: Floats, allowed: Mask | None) -> Floats:
+    """Return each row's cosine with the question; those of few allowed turns alone are
+    computed, the others are -1."""
+    if allowed is None:
+        return _products(vectors, vector)
+    rows = np.flatnonzero(allowed[corpus.turn])
+    if len(rows) > _GATHER_BELOW * corpus.rows:
+        return _products(vectors, vector)
+    cosines = np.full(corpus.rows, -1.0, dtype=np.float32)
+    cosines[rows] = _products(vectors[rows], vector)
+    return cosines
+
+
+def _products(vectors: Floats, vector: Floats) -> Floats:
+    """Return the dot products, on one thread: 7 ms of CPU at 100,000 rows, where BLAS takes
+    13 on one thread and 30 on two of a busy machine, which wait for each other."""
+    products: Floats = np.einsum("ij,j->i", vectors, vector)
+    return products
+
+
+def _hits(
+    turns: Sequence[int],
+    ranking: _Ranking,
+    corpus: Corpus,
+    corpora: Corpora,
+) -> list[Hit]:
+    """Return the turns as hits, each shown by its best passage."""
+    starts: list[int] = np.searchsorted(corpus.turn, turns).tolist()
+    places = [
+        start + int(np.argmax(ranking.rows[start : start + int(corpus.passages[turn])]))
+        for turn, start in zip(turns, starts, strict=True)
+    ]
+    hits = []
+    for turn, shown in zip(turns, corpus.rows_at(corpora.index, places), strict=True):
+        if shown is None:
+            continue
+        why: dict[str, float | str] = {"words": round(float(ranking.words[turn]), 4)}
+        if ranking.meaning is not None and ranking.weight is not None:
+            why["meaning"] = round(float(ranking.meaning[turn]), 4)
+            why["meaning_weight"] = round(ranking.weight, 2)
+        whole = str(shown.metadata.get("turn_id") or shown.id)
+        hits.append(
+            Hit(shown.id, whole, float(ranking.scores[turn]), shown.text, shown.metadata, why)
+        )
+    return hits

@@ -1,0 +1,140 @@
+"""How well each turn answers a question: by its words, by its meaning, by both.
+
+Every constant here was measured; the ablation is in docs/retrieval.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from memory_assets.keywords import is_weak, text_terms
+from memory_assets.recall.search.corpus import Corpus, Floats, Mask
+from memory_assets.stores.keyword_index.index import KeywordIndex
+
+_K1, _B = 0.9, 0.4
+_NEIGHBOUR, _SHORT_TURN = 0.8, 50.0
+"""A neighbouring turn's words count as the turn's own, at .8 * 50 / (50 + its length): a
+short turn is understood by what stands around it, a long one by itself."""
+_TEMPERATURE = 0.05
+_PROSE_WEIGHT, _SYMBOL_WEIGHT, _MOST_WEIGHT = 0.42, 50.0, 0.95
+_LOOKED_AT = 20
+_NAME_SHARE, _FEWEST_EPISODES = 0.5, 5
+_POSSESSIVE = re.compile(r"['’]s$")
+_EDGES = ".,?!:;\"'()[]`"
+
+
+@dataclass(frozen=True)
+class KeywordScores:
+    """BM25 as a share of the highest score that the question allows, in [0, 1]: by turn,
+    with neighbours, and by row, alone."""
+
+    turns: Floats
+    rows: Floats
+
+
+def keyword_scores(
+    corpus: Corpus, index: KeywordIndex, terms: Mapping[str, float], scope: slice
+) -> KeywordScores:
+    """Score every turn by the terms of a question. Terms that nothing holds do not count.
+    How rare a term is, and how long a turn, is judged among the turns in `scope`."""
+    turns = np.zeros(corpus.turns, dtype=np.float32)
+    rows = np.zeros(corpus.rows, dtype=np.float32)
+    among = scope.stop - scope.start
+    if not among:
+        return KeywordScores(turns, rows)
+    share = _NEIGHBOUR * _SHORT_TURN / (_SHORT_TURN + corpus.length)
+    length = corpus.length + share * _around(corpus, corpus.length)
+    norm = _K1 * (1 - _B + _B * length / max(float(length[scope].mean()), 1.0))
+    highest = 0.0
+    for term, weight in terms.items():
+        where, counts = corpus.postings(index, term)
+        if not len(where):
+            continue
+        held = np.bincount(corpus.turn[where], counts, corpus.turns).astype(np.float32)
+        found = int(np.count_nonzero(held[scope]))
+        if not found:
+            continue
+        worth = weight * math.log(1 + (among - found + 0.5) / (found + 0.5)) * (_K1 + 1)
+        nearby = held + share * _around(corpus, held)
+        turns += worth * nearby / (nearby + norm)
+        rows[where] += worth * counts / (counts + norm[corpus.turn[where]])
+        highest += worth
+    return KeywordScores(turns / max(highest, 1e-6), rows / max(highest, 1e-6))
+
+
+def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> str:
+    """Return a question without the names that occur all over the turns in `scope` (in over
+    half of their episodes): they say nothing of what is asked, and draw the vector to
+    whoever speaks."""
+    if corpus.episodes(scope) < _FEWEST_EPISODES:
+        return query
+    kept = []
+    for word in query.split():
+        name = _POSSESSIVE.sub("", word.strip(_EDGES))
+        if _is_name(name) and _is_everywhere(name, corpus, index, scope):
+            continue
+        kept.append(word)
+    return " ".join(kept) or query
+
+
+def meaning_scores(corpus: Corpus, similarities: Floats) -> Floats:
+    """Score every turn by the cosines of its rows: nearly the best one, a little more for
+    a turn that answers in several passages."""
+    heat = np.exp(similarities / _TEMPERATURE)
+    pooled = np.bincount(corpus.turn, heat, corpus.turns)
+    spread = np.sqrt(np.maximum(corpus.passages, 1))
+    scores: Floats = (_TEMPERATURE * np.log(pooled / spread)).astype(np.float32)
+    return scores
+
+
+def meaning_weight(corpus: Corpus, meaning: Floats, allowed: Mask | None) -> float:
+    """Return how much meaning counts against words, from how much code there is among the
+    turns nearest in meaning: .42 for prose, .6 for talk about code, .95 for code, which is
+    asked for in other words than it is written in."""
+    if allowed is not None:
+        meaning = np.where(allowed, meaning, -np.inf)
+    looked_at = best(meaning, _LOOKED_AT)
+    code = float(corpus.symbols[looked_at].mean()) if len(looked_at) else 0.0
+    return min(_MOST_WEIGHT, _PROSE_WEIGHT + _SYMBOL_WEIGHT * code * code)
+
+
+def best(scores: Floats, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return where the `n` highest scores are, best first, the earlier first among equals;
+    those of -inf are left out."""
+    if n < len(scores):
+        found = np.sort(np.argpartition(-scores, n - 1)[:n])
+    else:
+        found = np.arange(len(scores))
+    found = found[np.isfinite(scores[found])]
+    return found[np.argsort(-scores[found], kind="stable")]
+
+
+def _around(corpus: Corpus, values: Floats) -> Floats:
+    """Return the sum of each turn's neighbours' values."""
+    around = np.zeros_like(values)
+    around[:-1] += values[1:] * corpus.linked
+    around[1:] += values[:-1] * corpus.linked
+    return around
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word looks like a name: `Mara`, but no acronym, and not `Go` (the index does
+    not tell it from the verb)."""
+    return len(word) > 2 and word[0].isupper() and word[1:].islower() and not is_weak(word)
+
+
+def _is_everywhere(name: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> bool:
+    terms = list(text_terms(name))
+    if len(terms) != 1:
+        return False
+    where, _ = corpus.postings(index, terms[0])
+    if not len(where):
+        return False
+    turns = corpus.turn[where]
+    episodes = corpus.episode[turns[(turns >= scope.start) & (turns < scope.stop)]]
+    return len(np.unique(episodes)) > _NAME_SHARE * corpus.episodes(scope)

@@ -1,0 +1,79 @@
+"""Whether the files that records came from are still there, with the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory_assets.errors import TranscriptError
+from memory_assets.models import RedactedRecord
+from memory_assets.stores.catalog.catalog import Catalog, SourceRow
+from memory_assets.transcripts import file_fingerprint
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """One source file of records. `state`: "unchanged", "grown" (the bytes that were read
+    are still those), "rewritten", "gone" or "unreadable"; `byte_start`/`byte_end` bound the
+    records that were asked for."""
+
+    agent_id: str | None
+    path: str
+    state: str
+    size_read: int
+    size_now: int | None
+    byte_start: int | None
+    byte_end: int | None
+
+
+def source_states(
+    catalog: Catalog,
+    project: str,
+    session_id: str,
+    records: Sequence[RedactedRecord],
+    key: bytes,
+) -> list[SourceState]:
+    """Return the files that hold these records, main file first. Each is read once, for its
+    keyed fingerprint."""
+    ranges: dict[str, list[RedactedRecord]] = {}
+    for record in records:
+        ranges.setdefault(record.agent_id or "", []).append(record)
+    return [
+        _state(row, ranges[row.agent_id], key)
+        for row in catalog.sources(project)
+        if row.session_id == session_id and row.agent_id in ranges
+    ]
+
+
+def _state(row: SourceRow, records: list[RedactedRecord], key: bytes) -> SourceState:
+    state, size_now = _compared(row, key)
+    return SourceState(
+        agent_id=row.agent_id or None,
+        path=row.path,
+        state=state,
+        size_read=row.size,
+        size_now=size_now,
+        byte_start=min(record.byte_start for record in records),
+        byte_end=max(record.byte_end for record in records),
+    )
+
+
+def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
+    path = Path(row.path)
+    try:
+        size = path.stat().st_size if row.path else None
+    except OSError:
+        size = None
+    if size is None:
+        return "gone", None
+    complete = row.size - int(row.facts.get("pending_bytes", 0))
+    if size < complete:
+        return "rewritten", size
+    try:
+        same = file_fingerprint(path, complete, key) == row.fingerprint
+    except TranscriptError:
+        return "unreadable", size
+    if not same:
+        return "rewritten", size
+    return ("grown" if size > row.size else "unchanged"), size

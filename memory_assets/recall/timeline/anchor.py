@@ -1,0 +1,175 @@
+"""What a timeline is asked around: an id, a session, a commit, a file or a time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.recall.ids import parse_id
+from memory_assets.recall.search.request import parse_time
+from memory_assets.stores.catalog.view import CatalogView
+from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+_FORMS = (
+    "a turn, prompt, summary, observation or session id, a commit, a file's path, "
+    "or a time such as 2d, 2026-11-01 or 2026-11-01T09:30"
+)
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
+_PREFIX = re.compile(r"(file|commit|time|session):(?!:)(.+)", re.DOTALL)
+_LIKE_A_FILE = re.compile(r"[/\\]|\w\.\w|^\.\w")
+_SESSION_HEAD = 8
+_FILE_TURNS = 100
+_ALSO = 5
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """The middle of a timeline: an item of a session (`item_id`), or a moment (`time`).
+    `also` are other turns that were meant by the same name, newest first."""
+
+    given: str
+    kind: str
+    project: str | None = None
+    session_id: str | None = None
+    item_id: str | None = None
+    time: datetime | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def item_kind(self) -> str | None:
+        """The kind of item that the anchor is, or None for a moment."""
+        if self.item_id is None:
+            return None
+        kinds = {"prompt": "prompts", "summary": "summaries", "observation": "observations"}
+        head = self.item_id.partition("::")[0]
+        return "commits" if self.kind == "commit" else kinds.get(head, "turns")
+
+
+def resolve_anchor(memory: Memory, text: str, project: str | None = None) -> Anchor:
+    """Return what `text` means; `file:`, `commit:`, `time:` or `session:` before it says so
+    where it could mean two things.
+
+    Raises:
+        ConfigurationError: it is nothing that can be meant.
+        NotFound: nothing in memory is called so.
+    """
+    text = text.strip()
+    if not text:
+        raise ConfigurationError(f"the anchor is empty; give {_FORMS}")
+    said = _PREFIX.fullmatch(text)
+    if said is not None:
+        by_name = {"file": _file, "commit": _commit, "session": _session, "time": _time}
+        found = by_name[said[1]](memory, said[2].strip(), project)
+        if found is None:
+            raise NotFound(f"no {said[1]} {said[2].strip()!r} in memory")
+        return found
+    if "::" in text:
+        return _identified(memory, text)
+    meanings = [_session, _commit, _time, *([_file] if _LIKE_A_FILE.search(text) else [])]
+    for meaning in meanings:
+        if (found := meaning(memory, text, project)) is not None:
+            return found
+    raise NotFound(f"nothing in memory is called {text!r}; give {_FORMS}")
+
+
+def find_session(memory: Memory, text: str) -> tuple[str, str]:
+    """Return (project, session id) of a session id, its beginning, or any id of its rows.
+
+    Raises:
+        ConfigurationError: it looks like no id.
+        NotFound: it is in no session, or several sessions begin so.
+    """
+    text = text.strip()
+    found = _identified(memory, text) if "::" in text else _session(memory, text, None)
+    if found is None or found.project is None or found.session_id is None:
+        raise NotFound(f"no session {text!r} in memory, or several begin so")
+    return found.project, found.session_id
+
+
+def _identified(memory: Memory, text: str) -> Anchor:
+    wanted = parse_id(text)
+    project = _project(memory, wanted.session_id)
+    kind = "commit" if wanted.kind == "link" else wanted.kind
+    items = {
+        "turn": f"session::{wanted.session_id}::turn::{wanted.turn_index}",
+        "prompt": f"prompt::{wanted.session_id}::{wanted.turn_index}",
+    }
+    return Anchor(text, kind, project, wanted.session_id, items.get(kind, text))
+
+
+def _project(memory: Memory, session_id: str) -> str:
+    project = memory.catalog.project_of(session_id)
+    if project is None:
+        raise NotFound(f"no session {session_id} in memory; see `memory status`")
+    return project
+
+
+def _session(memory: Memory, text: str, project: str | None) -> Anchor | None:
+    """A whole session id, or its beginning where only one begins so."""
+    known = memory.catalog.project_of(text)
+    if known is not None:
+        return Anchor(text, "session", known, text)
+    if len(text) < _SESSION_HEAD:
+        return None
+    sql = (
+        "SELECT DISTINCT session_id, project FROM products WHERE stage = 'turn_chunks'"
+        " AND substr(session_id, 1, ?) = ?"
+    )
+    view = CatalogView(memory.data_dir / "catalog.db")
+    found = view.rows(sql, len(text), text)
+    if len({row["session_id"] for row in found}) != 1:
+        return None
+    return Anchor(text, "session", found[0]["project"], found[0]["session_id"])
+
+
+def _commit(memory: Memory, text: str, project: str | None) -> Anchor | None:
+    if not _COMMIT.fullmatch(text.lower()):
+        return None
+    lake = memory.lake
+    rows: list[dict[str, Any]] = [
+        row
+        for table in (SESSION_COMMITS, COMMIT_LINKS)
+        for name in ([project] if project else lake.projects(table))
+        for row in lake.read_partition(table, name).to_pylist()
+        if row["commit"].startswith(text.lower())
+    ]
+    if not rows:
+        return None
+    rows.sort(key=lambda row: -float(row.get("score") or 1.0))  # a human's word counts in full
+    best = rows[0]
+    also = tuple(row["turn_id"] for row in rows[1 : 1 + _ALSO] if row.get("turn_id"))
+    return Anchor(text, "commit", best["project"], best["session_id"], best["id"], also=also)
+
+
+def _time(memory: Memory, text: str, project: str | None) -> Anchor | None:
+    try:
+        moment = parse_time(text)
+    except ConfigurationError:
+        return None
+    return Anchor(text, "time", project, time=moment)
+
+
+def _file(memory: Memory, text: str, project: str | None) -> Anchor | None:
+    """The newest turn that touched a file."""
+    answer = memory.search(text, file=text, project=project, n=_FILE_TURNS)
+    if not answer.hits:
+        return None
+    hits = sorted(
+        answer.hits, key=lambda hit: float(hit.metadata.get("ts_epoch") or 0.0), reverse=True
+    )
+    turn = hits[0].turn_id
+    session_id = parse_id(turn).session_id
+    return Anchor(
+        text,
+        "file",
+        _project(memory, session_id),
+        session_id,
+        turn,
+        also=tuple(hit.turn_id for hit in hits[1 : 1 + _ALSO]),
+    )

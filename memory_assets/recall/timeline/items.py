@@ -1,0 +1,209 @@
+"""What happened in one session, as items of a timeline: prompts, turns, observations,
+commits and the summary, in the session's order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from memory_assets.errors import NotFound
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import (
+    COMMIT_LINKS,
+    OBSERVATIONS,
+    SESSION_COMMITS,
+    SESSION_SUMMARIES,
+    TURN_CHUNKS,
+    USER_PROMPTS,
+    Table,
+)
+
+ITEM_KINDS = ("prompts", "turns", "observations", "commits", "summaries")
+LINE_CHARACTERS = 160
+_AFTER_ALL = 1 << 30
+_SAID = ("prompts", "turns")
+_RANK = {kind: rank for rank, kind in enumerate(ITEM_KINDS)}
+_TURN_COLUMNS = [
+    *("id", "turn_id", "part", "project", "agent", "session_id", "turn_index"),
+    *("role", "timestamp", "text", "tools_used", "files"),
+]
+_OTHER_TABLES = {
+    "observations": (OBSERVATIONS,),
+    "commits": (SESSION_COMMITS, COMMIT_LINKS),
+}
+
+Order = tuple[datetime, str, int, int, int]
+
+UNTIMED = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that happened. `time` is None where the transcript has none; `at` is where
+    it stands all the same. `text` is one line, or the whole text when that was asked for."""
+
+    id: str
+    kind: str
+    project: str
+    agent: str
+    session_id: str
+    turn_id: str
+    turn_index: int
+    time: datetime | None
+    text: str
+    at: datetime = UNTIMED
+    number: int = 0
+
+    @property
+    def order(self) -> Order:
+        """What items of several sessions are ordered by."""
+        return (self.at, self.session_id, self.turn_index, _RANK[self.kind], self.number)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON contract of one item."""
+        return {
+            "id": self.id,
+            "kind": self.kind.rstrip("s") if self.kind != "summaries" else "summary",
+            "turn_id": self.turn_id or None,
+            "time": self.time.isoformat() if self.time else None,
+            "text": self.text,
+        }
+
+
+def one_line(text: str, most: int = LINE_CHARACTERS) -> str:
+    """Return a text's beginning on one line, cut at a word where it is too long."""
+    line = " ".join(text[: 4 * most].split())
+    if len(line) <= most:
+        return line
+    return f"{line[: most - 1].rsplit(' ', 1)[0].rstrip(',.;:')}…"
+
+
+def missing_kinds(lake: Lake, kinds: tuple[str, ...]) -> dict[str, str]:
+    """Return, for each kind that this memory holds nothing of, why."""
+    told = {}
+    for kind, tables in _OTHER_TABLES.items():
+        if kind in kinds and not any(lake.projects(table) for table in tables):
+            told[kind] = f"this memory has no {kind} yet; `memory ingest` makes them"
+    return told
+
+
+def session_items(
+    lake: Lake, project: str, session_id: str, kinds: tuple[str, ...], *, full: bool
+) -> list[Item]:
+    """Return what is known of a session, of these kinds, in its order."""
+    found = list(_items(lake, project, session_id, kinds, full))
+    found.sort(key=lambda item: (item.turn_index, _RANK[item.kind], item.number))
+    return list(_placed(found))
+
+
+def _placed(items: list[Item]) -> Iterator[Item]:
+    """Yield items with a place in time that never steps back within the session."""
+    times = [item.time for item in items if item.time is not None]
+    last = min(times, default=UNTIMED)
+    for item in items:
+        at = max(last, item.time) if item.time is not None else last
+        if item.kind in _SAID:
+            last = at
+        yield replace(item, at=at)
+
+
+def _items(
+    lake: Lake, project: str, session_id: str, kinds: tuple[str, ...], full: bool
+) -> Iterator[Item]:
+    prompts = {}
+    if "prompts" in kinds or "turns" in kinds:
+        prompts = _whole(_rows(lake, USER_PROMPTS, project, session_id))
+    if "prompts" in kinds:
+        for row in prompts.values():
+            identity = f"prompt::{session_id}::{row['turn_index']}"
+            yield _item(row, "prompts", identity, row["text"] if full else one_line(row["text"]))
+    if "turns" in kinds:
+        rows = _rows(lake, TURN_CHUNKS, project, session_id, _TURN_COLUMNS)
+        for turn_id, row in _whole(rows).items():
+            typed = prompts[turn_id]["text"] if turn_id in prompts else ""
+            yield _item(row, "turns", turn_id, row["text"] if full else _turn_line(row, typed))
+    for kind in _OTHER_TABLES.keys() & set(kinds):
+        yield from _others(lake, project, session_id, kind, full)
+    if "summaries" in kinds:
+        for row in _rows(lake, SESSION_SUMMARIES, project, session_id):
+            row |= {"turn_index": _AFTER_ALL, "timestamp": row["ended_at"], "turn_id": ""}
+            line = one_line(row["title"] or row["request"] or row["text"])
+            yield _item(row, "summaries", row["id"], row["text"] if full else line)
+
+
+def _others(lake: Lake, project: str, session_id: str, kind: str, full: bool) -> Iterator[Item]:
+    rows = [row for table in _OTHER_TABLES[kind] for row in _rows(lake, table, project, session_id)]
+    for number, row in enumerate(rows):
+        if "linked_at" in row:  # a human's word; of when and in which turn it says nothing
+            row |= {"agent": "", "turn_id": "", "turn_index": _AFTER_ALL - 1}
+        if kind == "observations":
+            row["timestamp"] = row["ended_at"]  # it belongs to the turn that completed it
+        text = _observation_text(row, full) if kind == "observations" else _commit_text(row)
+        yield _item(row, kind, row["id"], text if full else one_line(text), number)
+
+
+def _observation_text(row: Mapping[str, Any], full: bool) -> str:
+    head = f"{row['type']}: {row['title']}"
+    return "\n".join([head, row["narrative"], *row["facts"]]).strip() if full else head
+
+
+def _commit_text(row: Mapping[str, Any]) -> str:
+    """Return the commit's name and subject, and how sure it is that the session made it."""
+    name = row["commit"][:12] or row["pull_request"]
+    if "linked_at" in row:
+        return f"{name} (linked by hand)"
+    return f"{name} {row['subject']} ({row['evidence']}, {row['score']:.2f})"
+
+
+def _turn_line(row: Mapping[str, Any], typed: str) -> str:
+    """Return what a turn came to: the reply's beginning, the tools and the files."""
+    text = row["text"]
+    reply = text[len(typed) :] if typed and text.startswith(typed.strip()[:200]) else text
+    used = ", ".join(row["tools_used"][:3])
+    files = ", ".join(re.split(r"[/\\]", path)[-1] for path in row["files"][:3])
+    did = one_line(f"{used}: {files}" if used and files else used or files, LINE_CHARACTERS // 2)
+    head = one_line(reply, LINE_CHARACTERS - len(did) - 3)
+    return f"{head or '(no reply)'} [{did}]" if did else head or "(no reply)"
+
+
+def _whole(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return one row a turn, the texts of its passages together."""
+    whole: dict[str, dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: (row["turn_index"], row["part"])):
+        first = whole.setdefault(row["turn_id"], row)
+        if first is not row:
+            first["text"] = f"{first['text']}\n{row['text']}"
+    return whole
+
+
+def _rows(
+    lake: Lake, table: Table, project: str, session_id: str, columns: list[str] | None = None
+) -> list[dict[str, Any]]:
+    try:
+        return lake.read(table, project, session_id, columns).to_pylist()
+    except NotFound:
+        return []
+
+
+def _item(row: Mapping[str, Any], kind: str, identity: str, text: str, number: int = 0) -> Item:
+    return Item(
+        id=identity,
+        kind=kind,
+        project=row["project"],
+        agent=row["agent"],
+        session_id=row["session_id"],
+        turn_id=row["turn_id"],
+        turn_index=row["turn_index"],
+        time=row.get("timestamp"),
+        text=text,
+        number=number,
+    )
+
+
+def session_title(lake: Lake, project: str, session_id: str) -> str:
+    """Return a session's title, "" where it has no summary."""
+    rows = _rows(lake, SESSION_SUMMARIES, project, session_id, ["title"])
+    return str(rows[0]["title"]) if rows else ""

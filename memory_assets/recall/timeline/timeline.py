@@ -1,0 +1,332 @@
+"""What happened before and after something, over the sessions of a project.
+
+The catalogue says from when to when each session went; only the sessions near the anchor
+are read from the lake, nearest first, until there are enough items on either side.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.recall.timeline.anchor import Anchor, resolve_anchor
+from memory_assets.recall.timeline.items import (
+    ITEM_KINDS,
+    Item,
+    missing_kinds,
+    session_items,
+    session_title,
+)
+from memory_assets.stores.catalog.view import CatalogView
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+SCOPES = ("project", "session", "all")
+DETAILS = ("index", "full")
+MAX_COUNT = 50
+MAX_ITEMS = 200
+"""Items a side when a length of time is asked for."""
+_SPAN = re.compile(r"(\d{1,5})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_FIRST = datetime.min.replace(tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
+
+Reach = int | timedelta
+
+
+@dataclass(frozen=True)
+class SessionPart:
+    """The items of one session that fall into a timeline, in order."""
+
+    session_id: str
+    project: str
+    agent: str
+    title: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What stands around an anchor, by session. `anchor_id` is the item that is the anchor,
+    None for a moment; `more` says on which side there is more; `missing` why there is
+    nothing of a kind."""
+
+    anchor: Anchor
+    anchor_time: datetime | None
+    anchor_id: str | None
+    scope: str
+    detail: str
+    before: int
+    after: int
+    more: tuple[str, ...]
+    sessions: tuple[SessionPart, ...]
+    missing: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON contract of `memory timeline`."""
+        return {
+            "anchor": {
+                "given": self.anchor.given,
+                "kind": self.anchor.kind,
+                "id": self.anchor_id,
+                "time": self.anchor_time.isoformat() if self.anchor_time else None,
+                "also": list(self.anchor.also),
+            },
+            "project": self.anchor.project,
+            "scope": self.scope,
+            "detail": self.detail,
+            "before": self.before,
+            "after": self.after,
+            "more": list(self.more),
+            "missing": self.missing,
+            "sessions": [
+                {
+                    "session_id": part.session_id,
+                    "project": part.project,
+                    "agent": part.agent,
+                    "title": part.title,
+                    "items": [
+                        {**item.to_dict(), "anchor": item.id == self.anchor_id}
+                        for item in part.items
+                    ],
+                }
+                for part in self.sessions
+            ],
+        }
+
+
+def parse_reach(text: str | int) -> Reach:
+    """Return how far a timeline goes to one side: a count of items, or a length of time.
+
+    Raises:
+        ConfigurationError: it is neither, or the count is not 0 to 50.
+    """
+    span = _SPAN.fullmatch(str(text).strip())
+    if span:
+        return timedelta(**{_UNITS[span[2]]: int(span[1])})
+    try:
+        count = int(text)
+    except ValueError:
+        raise ConfigurationError(
+            f"{text!r} is neither a count nor a length of time; write 10, 30m, 2h, 3d or 1w"
+        ) from None
+    if not 0 <= count <= MAX_COUNT:
+        raise ConfigurationError(f"ask for 0 to {MAX_COUNT} items on a side, not {count}")
+    return count
+
+
+def timeline(
+    memory: Memory,
+    anchor: str,
+    *,
+    before: str | int = 10,
+    after: str | int = 10,
+    kinds: Iterable[str] = ITEM_KINDS,
+    scope: str | None = None,
+    project: str | None = None,
+    detail: str = "index",
+) -> Timeline:
+    """Return what happened before and after `anchor`, itself in the middle.
+
+    `before` and `after` are counts of items (0-50) or lengths of time (`2h`, `3d`).
+    `scope` is the anchor's project (the default), its session, or all projects (the
+    default for a time without a project).
+
+    Raises:
+        ConfigurationError: a value makes no sense; says what would.
+        NotFound: nothing in memory is called so.
+    """
+    reach = (parse_reach(before), parse_reach(after))
+    wanted = tuple(kind for kind in ITEM_KINDS if kind in set(kinds))
+    unknown = sorted(set(kinds) - set(ITEM_KINDS))
+    if unknown or not wanted:
+        raise ConfigurationError(
+            f"no kind {', '.join(unknown) or 'at all'}; choose from {', '.join(ITEM_KINDS)}"
+        )
+    if detail not in DETAILS or scope not in (None, *SCOPES):
+        raise ConfigurationError(
+            f"detail is one of {', '.join(DETAILS)}; scope one of {', '.join(SCOPES)}"
+        )
+    if project is not None and project not in memory.catalog.projects():
+        raise ConfigurationError(f"no project {project!r} in memory; see `memory status`")
+    found = resolve_anchor(memory, anchor, project)
+    scope = scope or ("project" if found.project else "all")
+    needed = {"session": found.session_id, "project": found.project, "all": ""}[scope]
+    if needed is None:
+        raise ConfigurationError(f"a time is in no {scope}; say which project, or scope all")
+    return _Window(memory, found, wanted, scope, full=detail == "full").around(*reach)
+
+
+@dataclass(frozen=True)
+class _Span:
+    """From when to when a session went; what is not known reaches everywhere."""
+
+    start: datetime
+    end: datetime
+    project: str
+    session_id: str
+
+
+class _Window:
+    """The sessions in scope, read when they are needed."""
+
+    def __init__(
+        self, memory: Memory, anchor: Anchor, kinds: tuple[str, ...], scope: str, *, full: bool
+    ) -> None:
+        self._lake = memory.lake
+        self._anchor = anchor
+        self._wanted = kinds
+        own = anchor.item_kind
+        self._kinds = kinds if own is None or own in kinds else (*kinds, own)
+        self._scope = scope
+        self._full = full
+        self._loaded: dict[tuple[str, str], list[Item]] = {}
+        self._spans = _spans(CatalogView(memory.data_dir / "catalog.db"), anchor, scope)
+
+    def around(self, before: Reach, after: Reach) -> Timeline:
+        """Return the timeline; see `timeline`."""
+        item = self._anchor_item()
+        moment = item.at if item is not None else self._anchor.time or _FIRST
+        middle: tuple[Any, ...] = item.order if item is not None else (moment,)
+        earlier, more_before = self._side(
+            before, moment, lambda each: each.order < middle, newest_first=True
+        )
+        later, more_after = self._side(
+            after,
+            moment,
+            lambda each: each.order > middle and each is not item,
+            newest_first=False,
+        )
+        chosen = [*earlier, *([item] if item is not None else []), *later]
+        sides = (("before", more_before), ("after", more_after))
+        return Timeline(
+            anchor=self._anchor,
+            anchor_time=moment if moment > _FIRST else None,
+            anchor_id=item.id if item is not None else None,
+            scope=self._scope,
+            detail="full" if self._full else "index",
+            before=len(earlier),
+            after=len(later),
+            more=tuple(side for side, more in sides if more),
+            sessions=self._grouped(chosen),
+            missing=missing_kinds(self._lake, self._wanted),
+        )
+
+    def _anchor_item(self) -> Item | None:
+        anchor = self._anchor
+        if anchor.session_id is None or anchor.project is None:
+            return None
+        items = self._items(anchor.project, anchor.session_id)
+        if anchor.item_id is None:  # a session: its first item
+            shown = [item for item in items if item.kind in self._wanted]
+            if not shown:
+                raise NotFound(f"session {anchor.session_id} has nothing of the kinds asked for")
+            return shown[0]
+        for item in items:
+            if item.id == anchor.item_id:
+                return item
+        raise NotFound(f"no {anchor.item_id} in memory; see `memory show {anchor.session_id}`")
+
+    def _side(
+        self, reach: Reach, moment: datetime, beyond: Callable[[Item], bool], *, newest_first: bool
+    ) -> tuple[list[Item], bool]:
+        """Return the items of one side in order, and whether there are more."""
+        most = reach if isinstance(reach, int) else MAX_ITEMS
+        limit = None
+        if isinstance(reach, timedelta):
+            limit = _shifted(moment, -reach if newest_first else reach)
+        pick = heapq.nlargest if newest_first else heapq.nsmallest
+        nearest: list[Item] = []
+        for span in self._by_nearness(moment, newest_first=newest_first):
+            if limit is not None and _outside(span, limit, newest_first=newest_first):
+                break
+            if len(nearest) > most and _outside(span, nearest[most].at, newest_first=newest_first):
+                break
+            fresh = [
+                item
+                for item in self._items(span.project, span.session_id)
+                if item.kind in self._wanted and beyond(item)
+            ]
+            nearest = pick(most + 1, [*nearest, *fresh], key=lambda item: item.order)
+        if limit is not None:
+            nearest = [
+                item for item in nearest if (item.at >= limit if newest_first else item.at <= limit)
+            ]
+        kept = nearest[:most]
+        return (kept[::-1] if newest_first else kept), len(nearest) > most
+
+    def _by_nearness(self, moment: datetime, *, newest_first: bool) -> list[_Span]:
+        """Return the sessions that reach to that side, those nearest to the moment first."""
+        if newest_first:
+            spans = [span for span in self._spans if span.start <= moment]
+            return sorted(spans, key=lambda span: span.end, reverse=True)
+        spans = [span for span in self._spans if span.end >= moment]
+        return sorted(spans, key=lambda span: span.start)
+
+    def _items(self, project: str, session_id: str) -> list[Item]:
+        key = (project, session_id)
+        if key not in self._loaded:
+            self._loaded[key] = session_items(
+                self._lake, project, session_id, self._kinds, full=self._full
+            )
+        return self._loaded[key]
+
+    def _grouped(self, items: list[Item]) -> tuple[SessionPart, ...]:
+        groups: dict[tuple[str, str], list[Item]] = {}
+        for item in items:
+            groups.setdefault((item.project, item.session_id), []).append(item)
+        return tuple(
+            SessionPart(
+                session_id,
+                project,
+                group[0].agent,
+                session_title(self._lake, project, session_id),
+                tuple(group),
+            )
+            for (project, session_id), group in groups.items()
+        )
+
+
+def _spans(view: CatalogView, anchor: Anchor, scope: str) -> list[_Span]:
+    """Return the sessions in scope that have turns, with their times."""
+    sql = (
+        "SELECT p.project AS project, p.session_id AS session_id,"
+        " MIN(json_extract(s.facts, '$.first_timestamp')) AS first,"
+        " MAX(json_extract(s.facts, '$.last_timestamp')) AS last"
+        " FROM products p LEFT JOIN sources s"
+        " ON s.session_id = p.session_id AND s.project = p.project"
+        " WHERE p.stage = 'turn_chunks' AND p.rows > 0"
+    )
+    conditions: dict[str, str | None] = {}
+    if scope in ("project", "session"):
+        conditions["p.project"] = anchor.project
+    if scope == "session":
+        conditions["p.session_id"] = anchor.session_id
+    sql += "".join(f" AND {column} = ?" for column in conditions)
+    rows = view.rows(f"{sql} GROUP BY 1, 2", *conditions.values())
+    return [
+        _Span(
+            datetime.fromisoformat(row["first"]) if row["first"] else _FIRST,
+            datetime.fromisoformat(row["last"]) if row["last"] else _LAST,
+            row["project"],
+            row["session_id"],
+        )
+        for row in rows
+    ]
+
+
+def _outside(span: _Span, limit: datetime, *, newest_first: bool) -> bool:
+    return span.end < limit if newest_first else span.start > limit
+
+
+def _shifted(moment: datetime, by: timedelta) -> datetime:
+    try:
+        return moment + by
+    except OverflowError:
+        return _FIRST if by < timedelta(0) else _LAST

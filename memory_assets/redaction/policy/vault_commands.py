@@ -1,0 +1,387 @@
+"""Whether a shell command prints secrets that a password manager or a cloud keeps.
+
+The words of each simple command are compared with the table. Options may stand anywhere.
+Where it is not known whether an option takes a value, the word after it is read both as
+its value and as an argument, and either reading is enough: a secret that stays is worse
+than an output that goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import translate
+from functools import cache
+from typing import NamedTuple
+
+from memory_assets.redaction.policy.shell_commands import (
+    READ_PROGRAMS,
+    SHELLS,
+    WRAPPERS,
+    Stage,
+    parsed,
+    program_name,
+)
+from memory_assets.redaction.policy.vault_table import (
+    EXTENDS,
+    PROGRAM_NAMES,
+    RELEASE_TRACKS,
+    SWALLOWS,
+    VALUE_OPTIONS,
+    VAULT_COMMANDS,
+)
+from memory_assets.redaction.rules.wordlist import words
+
+_RUNNERS = (
+    WRAPPERS
+    | SHELLS
+    | frozenset(
+        words(
+            "npx pnpm pnpx yarn bun bunx deno uv uvx pipx poetry pdm hatch rye pipenv conda mamba"
+            " bundle php ruby mise asdf nix nix-shell devbox aws-vault aws-okta chamber doppler"
+            " infisical op teller summon envchain dotenvx dotenv direnv just tsh microk8s k3s"
+            " minikube rancher railway wsl & ."
+        )
+    )
+) - {"for"}
+"""Programs, and what else may begin a simple command, that run the program named later."""
+_RUNS_BY_SUBCOMMAND = frozenset(
+    words("docker kubectl oc lxc incus vagrant gcloud fly heroku compose")
+)
+_RUN = frozenset(words("run exec debug rsh ssh console kubectl --"))
+"""Programs that run others by one of these words."""
+_SSH_VALUES = frozenset(words("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B"))
+_PRINTERS = frozenset(words("echo printf print write-output write-host cat for"))
+"""Programs that print their arguments, and the loop that passes them on."""
+_VARIABLE = re.compile(r"(?i)\$(?:env:)?\{?(\w+)")
+_QUIET_SEARCH = re.compile(r"-[a-zA-Z]*[qc]|--(?:quiet|silent|count)")
+_MODULE = re.compile(r"(?:python|py)[\d.]*")
+_CONTINUED = re.compile(r"[`^][ \t]*\r?\n")
+"""A line that goes on in PowerShell or in cmd."""
+_QUOTES = str.maketrans("", "", "\"'")
+_EXTENSION = re.compile(r"\.(?:exe|cmd|bat|ps1|com)$")
+_SEVERAL = re.compile(r"[,/.]")
+_ANY_NUMBER = "**"
+_MOST_WORDS = 128
+_MOST_PROGRAMS = 16
+"""Programs of the table in one simple command; with more, its output goes unread."""
+_NESTING = 3
+
+
+class _Term(NamedTuple):
+    """The words that one place of a row of the table stands for."""
+
+    exact: frozenset[str]
+    globs: re.Pattern[str] | None
+    negated: bool
+
+    def matches(self, forms: Sequence[str]) -> bool:
+        """Return whether an argument, the first of its `forms`, can stand here."""
+        if self.negated:
+            return forms[0] not in self.exact
+        if not self.exact.isdisjoint(forms):
+            return True
+        return self.globs is not None and self.globs.match(forms[0]) is not None
+
+
+class _Row(NamedTuple):
+    """One command of the table: its subcommands, and options with and without which."""
+
+    terms: tuple[_Term | None, ...]
+    needed: tuple[frozenset[str], ...]
+    excluded: tuple[frozenset[str], ...]
+
+
+class _End(NamedTuple):
+    """Where the output of a simple command goes.
+
+    `kept_by` are files and variables (`name=$`), () another program, None what is shown;
+    `runs_input` is whether it, or a command after it, is a shell that runs what it reads.
+    """
+
+    kept_by: tuple[str, ...] | None
+    runs_input: bool
+
+
+class _Argument(NamedTuple):
+    """A word after the program: an option as it is, an argument in lower case, too."""
+
+    word: str
+    forms: tuple[str, ...]
+
+    @property
+    def is_option(self) -> bool:
+        """Whether the word begins with a dash; one dash alone is standard input."""
+        return not self.forms
+
+
+def opens_vault(command: str) -> bool:
+    """Return whether the output of a command shows secrets that a vault keeps."""
+    if _may_open(command.translate(_QUOTES).casefold()):
+        if _opens(command, 0):
+            return True
+        if _CONTINUED.search(command):
+            joined = _CONTINUED.sub(lambda line: " " * len(line.group()), command)
+            return _opens(joined, 0)
+    return False
+
+
+def _opens(command: str, depth: int) -> bool:
+    kept: set[str] = set()  # variables and files that hold a secret
+    for pipeline in _pipelines(parsed(command)):
+        for stage, end in zip(pipeline, _ends(pipeline), strict=True):
+            if (
+                depth < _NESTING
+                and end.runs_input
+                and any(_opens(command[start:stop], depth + 1) for start, stop in stage.bodies)
+            ):
+                return True
+            if not _is_vault(stage):
+                continue
+            if end.kept_by is None:
+                return True
+            kept.update(end.kept_by)
+    return bool(kept) and _prints_kept(parsed(command), kept)
+
+
+def _pipelines(stages: Iterable[Stage]) -> Iterator[list[Stage]]:
+    pipeline: list[Stage] = []
+    for stage in stages:
+        if not stage.piped and pipeline:
+            yield pipeline
+            pipeline = []
+        pipeline.append(stage)
+    yield pipeline
+
+
+def _ends(pipeline: Sequence[Stage]) -> list[_End]:
+    """Return where the output of each simple command of a pipeline goes."""
+    ends: list[_End] = []
+    written: tuple[str, ...] = ()
+    swallowed = runs_input = False
+    for stage in reversed(pipeline):
+        runs_input |= any(program_name(word.value) in SHELLS for word in stage.words[:24])
+        written = tuple(stage.writes) or written
+        kept_by: tuple[str, ...] | None = None
+        if written or swallowed:
+            kept_by = written
+        elif stage.caller is not None and stage.caller not in _PRINTERS:
+            kept_by = (stage.caller.replace("+=", "="),)
+        ends.append(_End(kept_by, runs_input))
+        swallowed |= stage.piped and _swallows(stage)
+    return ends[::-1]
+
+
+def _swallows(stage: Stage) -> bool:
+    """Return whether a simple command takes a secret from a pipe and does not print it."""
+    program = stage.direct().program
+    options = [word.value for word in stage.words if word.value.startswith("-")]
+    if program in ("gpg", "gpg2"):
+        return "--import" in options
+    if program.endswith("grep"):
+        return any(map(_QUIET_SEARCH.fullmatch, options))
+    return program in SWALLOWS
+
+
+def _variables(word: str) -> Iterator[str]:
+    """Yield the variables in a word, as `kept` names them."""
+    return (f"{name}=$" for name in _VARIABLE.findall(word))
+
+
+def _prints_kept(stages: Iterable[Stage], kept: set[str]) -> bool:
+    """Return whether a command prints a variable or a file that holds a secret."""
+    return any(
+        word.value in kept or not kept.isdisjoint(_variables(word.value))
+        for stage in stages
+        if (direct := stage.direct()).program in _PRINTERS | READ_PROGRAMS
+        and not stage.writes
+        and stage.caller is None
+        for word in direct.words[1:]
+    )
+
+
+def _is_vault(stage: Stage) -> bool:
+    """Return whether a simple command is one of the table."""
+    said = [word.value for word in stage.words]
+    tried = 0
+    for at in _programs(said):
+        for program in _names(said[at]):
+            tried += 1
+            if tried > _MOST_PROGRAMS:
+                return True
+            arguments = _arguments(program, said[at + 1 : at + 1 + _MOST_WORDS])
+            if _fits(_rows()[program], VALUE_OPTIONS.get(program, frozenset()), arguments):
+                return True
+    return False
+
+
+def _programs(said: Sequence[str]) -> Iterator[int]:
+    """Yield which words of a simple command may be the program that it runs."""
+    if not said:
+        return
+    yield 0
+    first = _bare(said[0])
+    if _MODULE.fullmatch(first):
+        yield from (at + 1 for at, word in enumerate(said[:-1]) if word == "-m")
+    elif first in _RUNNERS:
+        begin = 1
+        if first in _RUNS_BY_SUBCOMMAND:
+            begin = next((at for at, word in enumerate(said) if word in _RUN), len(said))
+        elif first == "ssh":
+            begin = _host(said) + 1
+        yield from range(begin, len(said))
+
+
+def _host(said: Sequence[str]) -> int:
+    """Return which word of `ssh ...` is the host: a host may be called like a program."""
+    at = 1
+    while at < len(said) and said[at].startswith("-"):
+        at += 2 if said[at] in _SSH_VALUES else 1
+    return at
+
+
+def _names(word: str) -> tuple[str, ...]:
+    """Return the programs of the table that a word may run."""
+    name = _bare(word)
+    if name.startswith(("docker-credential-", "git-credential-")):
+        name = "-".join(name.split("-")[:2])
+    found = (name, EXTENDS.get(name, ""))
+    return tuple(each for each in found if each in _rows())
+
+
+def _bare(word: str) -> str:
+    """Return a program's name of its path, package or image, without version."""
+    lower = word.casefold()
+    package = "@" + lower[1:].split("@")[0] if lower.startswith("@") else lower
+    if package in PROGRAM_NAMES:
+        return PROGRAM_NAMES[package]
+    name = _EXTENSION.sub("", program_name(lower).strip("${}\"'"))
+    if len(name) > 1 and name[0] not in "@:":
+        name = name.split("@")[0].split(":")[0]
+    return PROGRAM_NAMES.get(name, name)
+
+
+def _arguments(program: str, said: Sequence[str]) -> list[_Argument]:
+    found: list[_Argument] = []
+    skipped = RELEASE_TRACKS.get(program, frozenset())
+    for word in said:
+        if word[:1] == "-" and len(word) > 1:
+            found.append(_Argument(word, ()))
+        elif word not in skipped:
+            lower = word.casefold()
+            parts = (_SEVERAL.split(part)[0] for part in lower.split(","))
+            found.append(_Argument(word, (lower, *parts)))
+    return found
+
+
+def _fits(rows: Iterable[_Row], with_value: frozenset[str], arguments: Sequence[_Argument]) -> bool:
+    options = [argument.word for argument in arguments if argument.is_option]
+    if "--help" in options:
+        return False
+    return any(
+        all(_given(names, options) for names in row.needed)
+        and not any(_given(names, options) for names in row.excluded)
+        and _follows(row.terms, with_value, arguments)
+        for row in rows
+    )
+
+
+def _given(names: Iterable[str], options: Iterable[str]) -> bool:
+    """Return whether one of the options is among those given, also as `-xyz` or `--x=y`."""
+    exact = frozenset(names)
+    letters = {name[1] for name in exact if len(name) == 2}
+    for option in options:
+        name = option.split("=")[0]
+        if name in exact or (len(name) > 2 and name.casefold() in exact):
+            return True
+        if option[:2] != "--" and len(name) <= 6 and not letters.isdisjoint(name[1:]):
+            return True
+    return False
+
+
+def _follows(
+    terms: Sequence[_Term | None], with_value: frozenset[str], arguments: Iterable[_Argument]
+) -> bool:
+    """Return whether the arguments begin with the terms, options between them left out.
+
+    A state is how many terms were met, and whether the next word may be an option's value.
+    """
+    if not terms:
+        return True
+    states = {(0, False)}
+    certain = False
+    for argument in arguments:
+        if certain:  # the value of an option that takes one
+            certain = False
+            continue
+        if argument.is_option:
+            named = "=" not in argument.word
+            certain = named and argument.word in with_value
+            if named and not certain and argument.word != "--":
+                states |= {(met, True) for met, _ in states}
+            continue
+        after: set[tuple[int, bool]] = set()
+        for met, may_be_value in states:
+            if may_be_value:
+                after.add((met, False))
+            after.update((reached, False) for reached in _next(terms, met, argument.forms))
+        if (len(terms), False) in after:
+            return True
+        if not after:
+            return False
+        states = after
+    return False
+
+
+def _next(terms: Sequence[_Term | None], met: int, forms: Sequence[str]) -> Iterator[int]:
+    """Yield how many terms are met after an argument: None stands for any number."""
+    term = terms[met]
+    if term is not None:
+        if term.matches(forms):
+            yield met + 1
+        return
+    yield met
+    yield from _next(terms, met + 1, forms)
+
+
+@cache
+def _rows() -> Mapping[str, list[_Row]]:
+    """Return the table's rows by program."""
+    found: dict[str, list[_Row]] = defaultdict(list)
+    for programs, *rest in VAULT_COMMANDS:
+        options = [word for word in rest if word[0] == "-" and len(word) > 1]
+        without = [word[1:] for word in rest if word[0] == "~"]
+        row = _Row(
+            tuple(_term(word) for word in rest if word[0] not in "-~" or word == "-"),
+            tuple(frozenset(word.split("|")) for word in options),
+            tuple(frozenset(word.split("|")) for word in without),
+        )
+        for program in programs.split("|"):
+            found[program].append(row)
+    return dict(found)
+
+
+def _term(word: str) -> _Term | None:
+    if word == _ANY_NUMBER:
+        return None
+    negated = word.startswith("!")
+    alternatives = word.removeprefix("!").split("|")
+    globs = [each for each in alternatives if any(c in each for c in "*?[")]
+    return _Term(
+        frozenset(alternatives) - frozenset(globs),
+        re.compile("|".join(map(translate, globs))) if globs else None,
+        negated,
+    )
+
+
+@cache
+def _hints() -> re.Pattern[str]:
+    """Return what occurs in every command that names a program of the table."""
+    known = {*_rows(), *EXTENDS}
+    known |= {name for name, program in PROGRAM_NAMES.items() if program in known}
+    return re.compile(r"(?<![\w.-])(?:" + "|".join(sorted(map(re.escape, known))) + r")(?!\w)")
+
+
+def _may_open(lower: str) -> bool:
+    return _hints().search(lower) is not None

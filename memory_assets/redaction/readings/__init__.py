@@ -1,1 +1,0 @@
-"""Other readings of a text (decoded, joined, without escapes), and the way back from each."""

@@ -1,0 +1,246 @@
+"""One session's records, redacted twice: each by itself, then by what all of them showed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from memory_assets.errors import RedactionFailed
+from memory_assets.models import Record, RedactedRecord
+from memory_assets.record_identity import RecordIdentity
+from memory_assets.redacted_text import seal
+from memory_assets.redaction.edits import FILE_CONTENTS, KNOWN_SECRET, Edit
+from memory_assets.redaction.findings import RecordRedaction, Redaction
+from memory_assets.redaction.known_secrets import KnownValues, is_guessable, value_hash
+from memory_assets.redaction.propagation import SessionValues
+from memory_assets.redaction.record_fields import (
+    SHORT_FIELDS,
+    in_fields,
+    redacted_again,
+    texts_of,
+)
+from memory_assets.redaction.tags import Inert, Tagger
+
+if TYPE_CHECKING:
+    from memory_assets.redaction.redactor import Redactor
+
+_SHORT = 256
+_REMEMBERED = 8_192
+_PLAIN_ID = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:toolu_|msg_|call_|[xk]-)[A-Za-z0-9]{8,48}"
+)
+"""Ids as agents make them: too short on structure to hide a secret, so not scanned."""
+_ID_FIELDS = (
+    "session_id",
+    "agent_id",
+    "record_uuid",
+    "parent_uuid",
+    "tool_use_id",
+    "message_id",
+    "spawned_agent_id",
+)
+
+
+class SessionRedactor:
+    """Redacts the records of one session and remembers, in memory only, what it found."""
+
+    def __init__(self, redactor: Redactor, session_id: str, known: frozenset[bytes]) -> None:
+        self._redactor = redactor
+        self._tagger = Tagger(redactor.key, session_id)
+        self._stored_id = RecordIdentity(redactor.key).stored
+        self._known = KnownValues(redactor.key, known)
+        self._values = SessionValues()
+        self._cache: dict[str, Redaction] = {}
+        self._second: dict[str, Redaction] = {}
+        self._values_at_second = 0
+
+    def __repr__(self) -> str:
+        return f"SessionRedactor({self._redactor.ruleset_version!r})"
+
+    @property
+    def known_values(self) -> dict[bytes, str]:
+        """The rule of every value found that nobody can guess, by the value's keyed hash."""
+        hashed = (
+            (value_hash(value, self._redactor.key), rule)
+            for value, rule in self._values.items()
+            if not is_guessable(rule, value)
+        )
+        return {known: rule for known, rule in hashed if known is not None}
+
+    @property
+    def values_shown(self) -> int:
+        """How many different values the records have shown so far."""
+        return len(self._values)
+
+    def shown_since(self, count: int) -> SessionValues:
+        """The values that were shown after the first `count`, to be sought elsewhere."""
+        return self._values.behind(count)
+
+    def redact_record(self, record: Record, *, project: str, project_root: str) -> RecordRedaction:
+        """Return `record` with every free string redacted and file contents cut by policy.
+
+        Raises:
+            RedactionFailed: anything went wrong inside; the message holds ids only.
+            MemoryError: memory ran out.
+        """
+        try:
+            return self._redact_record(record, project, project_root)
+        except MemoryError:
+            raise  # says nothing of the record; the session is tried again by the next run
+        except Exception as error:  # noqa: BLE001  the fail-closed boundary
+            reason = str(error) if isinstance(error, RedactionFailed) else type(error).__name__
+        raise RedactionFailed(f"record {record.seq} could not be redacted: {reason}")
+
+    def redact(self, text: str, *, session_id: str = "") -> Redaction:
+        """Return a composed text without secrets, the known values among them; what it shows
+        is not remembered."""
+        return self._redactor.apply(
+            text, self._tagger, also=self._known_values if self._known else None
+        )
+
+    def propagate(self, redaction: RecordRedaction) -> RecordRedaction:
+        """Return the record without the values that any record of the session showed.
+
+        To be called when all records have been through `redact_record`.
+
+        Raises:
+            RedactionFailed: anything went wrong inside; the message holds ids only.
+            MemoryError: memory ran out.
+        """
+        try:
+            return self._propagate(redaction)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001  the fail-closed boundary
+            reason = str(error) if isinstance(error, RedactionFailed) else type(error).__name__
+        raise RedactionFailed(
+            f"record {redaction.record.seq} could not be redacted again: {reason}"
+        )
+
+    def _propagate(self, redaction: RecordRedaction) -> RecordRedaction:
+        if not self._values:
+            return redaction
+        if len(self._values) != self._values_at_second:
+            self._values_at_second = len(self._values)
+            self._second.clear()
+        texts = texts_of(redaction.record)
+        again = {name: self._again(text) for name, text in texts.items()}
+        changed = {name: part for name, part in again.items() if part.text != texts[name]}
+        if not changed:
+            return redaction
+        return redacted_again(redaction, changed)
+
+    def _again(self, text: str) -> Redaction:
+        """Return a redacted text without the session's values."""
+        known = self._second.get(text)
+        if known is None:
+            known = Redaction(seal(text), ())
+            if self._own_values(text):
+                known = self._redactor.apply(text, self._tagger, also=self._own_values)
+            if len(text) <= _SHORT:
+                if len(self._second) >= _REMEMBERED:
+                    self._second.clear()
+                self._second[text] = known
+        return known
+
+    def _own_values(self, text: str) -> list[Edit]:
+        inert = Inert(text)
+        return [
+            edit
+            for edit in self._values.edits(text)
+            if list(inert.without(edit.start, edit.end)) == [(edit.start, edit.end)]
+        ]
+
+    def _known_values(self, text: str) -> list[Edit]:
+        return [
+            Edit(start, end, KNOWN_SECRET, text[start:end])
+            for start, end in self._known.spans(text)
+        ]
+
+    def _redact_record(self, record: Record, project: str, project_root: str) -> RecordRedaction:
+        for name in _ID_FIELDS:
+            value = getattr(record, name)
+            if value and not _PLAIN_ID.fullmatch(value) and self._short(value).findings:
+                raise RedactionFailed(f"its {name} looks like a secret")
+        if self._short(project).findings:
+            raise RedactionFailed("its project's name looks like a secret")
+        policy = self._redactor.policy
+        parts = {
+            "text": self._apply(record.text, policy.cuts(record, project_root)),
+            "command": self._apply(
+                record.command, policy.command_cuts(record.command, (record.cwd, project_root))
+            ),
+            "project_root": self._short(project_root),
+        }
+        parts.update((name, self._short(getattr(record, name))) for name in SHORT_FIELDS)
+        for number, path in enumerate(record.paths):
+            parts[f"paths[{number}]"] = self._short(path)
+        findings = in_fields((name, part.findings) for name, part in parts.items() if part.findings)
+        return RecordRedaction(
+            self._assembled(record, project, parts, len(findings)),
+            findings,
+            in_fields((name, part.personal) for name, part in parts.items() if part.personal),
+        )
+
+    def _assembled(
+        self, record: Record, project: str, parts: dict[str, Redaction], count: int
+    ) -> RedactedRecord:
+        stored = self._stored_id
+        return RedactedRecord(
+            project=project,
+            project_root=parts["project_root"].text,
+            agent=record.agent,
+            session_id=record.session_id,
+            agent_id=record.agent_id,
+            seq=record.seq,
+            record_uuid=stored(record.record_uuid),
+            parent_uuid=stored(record.parent_uuid) if record.parent_uuid else None,
+            byte_start=record.byte_start,
+            byte_end=record.byte_end,
+            timestamp=record.timestamp,
+            role=record.role,
+            kind=record.kind,
+            text=parts["text"].text,
+            subtype=str(parts["subtype"].text),
+            tool_name=parts["tool_name"].text,
+            tool_use_id=stored(record.tool_use_id),
+            is_error=record.is_error,
+            paths=tuple(parts[f"paths[{number}]"].text for number in range(len(record.paths))),
+            command=parts["command"].text,
+            cwd=parts["cwd"].text,
+            git_branch=parts["git_branch"].text,
+            model=str(parts["model"].text),
+            agent_version=str(parts["agent_version"].text),
+            is_sidechain=record.is_sidechain,
+            message_id=stored(record.message_id),
+            spawned_agent_id=stored(record.spawned_agent_id),
+            redactions=count,
+            ruleset_version=self._redactor.ruleset_version,
+        )
+
+    def _short(self, text: str) -> Redaction:
+        """Return the redaction of a string that many records share."""
+        redaction = self._cache.get(text)
+        if redaction is None:
+            redaction = self._apply(text)
+            if len(text) <= _SHORT:
+                if len(self._cache) >= _REMEMBERED:
+                    self._cache.clear()
+                self._cache[text] = redaction
+        return redaction
+
+    def _apply(self, text: str, contents: Iterable[tuple[int, int]] = ()) -> Redaction:
+        given = [Edit(start, end, FILE_CONTENTS, "") for start, end in contents]
+        for cut in given:
+            self._remember(self._redactor.secrets(text[cut.start : cut.end]))
+        seen: list[Edit] = []
+        redaction = self._redactor.apply(
+            text, self._tagger, given, seen, self._known_values if self._known else None
+        )
+        self._remember(seen)
+        return redaction
+
+    def _remember(self, found: Iterable[Edit]) -> None:
+        for edit in found:
+            self._values.remember(edit.value, edit.rule)

@@ -1,0 +1,191 @@
+"""Views that undo an encoding: terminal escapes, JSON's escapes, percent signs, base64."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from memory_assets.redaction.views.views import Piece, View
+
+_TERMINAL_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-9;?:]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|[@-Z\\-_])"
+)
+_JSON_ESCAPE = re.compile(r"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4})")
+_JSON_PLAIN = {'\\"': '"', "\\/": "/", "\\n": "\n", "\\r": "\r", "\\t": "\t"}
+_CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})")
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
+
+_BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_ALNUM_MASK = bytes(1 if chr(byte) in _BASE64[:62] else 0 for byte in range(256))
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/]*")
+SHORTEST_BLOB = 24
+LONGEST_WHOLE = 2_000
+"""A blob of base64 up to this long goes whole; of a longer one only the part that tells."""
+
+
+class _WithoutTerminalEscapes(View):
+    """The text without escapes, which split tokens and glue letters to their fronts."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(_TERMINAL_ESCAPE.sub("", source))
+        self._source = source
+
+    def _build(self) -> Iterator[Piece]:
+        length = position = 0
+        for cut in _TERMINAL_ESCAPE.finditer(self._source):
+            if cut.start() > position:
+                yield Piece(length, position, cut.start())
+                length += cut.start() - position
+            position = cut.end()
+        yield Piece(length, position, len(self._source))
+
+
+class _Lines(View):
+    """Some lines of the source, decoded; every escape in them becomes one character."""
+
+    def __init__(
+        self, text: str, source: str, lines: list[tuple[int, int]], escape: re.Pattern[str]
+    ) -> None:
+        super().__init__(text)
+        self._source = source
+        self._lines = lines
+        self._escape = escape
+
+    def _build(self) -> Iterator[Piece]:
+        length = position = 0
+        for number, (start, end) in enumerate(self._lines):
+            if number and start != position:
+                self.gaps.append(length)
+            position = start
+            for escape in self._escape.finditer(self._source, start, end):
+                yield Piece(length, position, escape.start())
+                length += escape.start() - position
+                yield Piece(length, *escape.span(), per=0)
+                length += 1
+                position = escape.end()
+            yield Piece(length, position, end + 1)
+            length += end + 1 - position
+            position = end + 1
+
+
+def _lines_with(text: str, mark: str, escape: re.Pattern[str]) -> list[tuple[int, int]]:
+    """Return (start, end) of the lines of `text` in which some `escape` stands; each of them
+    begins with `mark`."""
+    lines: list[tuple[int, int]] = []
+    position = text.find(mark)
+    while position >= 0:
+        if escape.match(text, position) is None:
+            position = text.find(mark, position + 1)
+            continue
+        end = text.find("\n", position)
+        end = len(text) if end < 0 else end
+        lines.append((text.rfind("\n", 0, position) + 1, end))
+        position = text.find(mark, end)
+    return lines
+
+
+def without_terminal_escapes(text: str) -> View | None:
+    """Return `text` without the escapes that colour it, if there are any."""
+    if "\x1b" not in text or _TERMINAL_ESCAPE.search(text) is None:
+        return None
+    return _WithoutTerminalEscapes(text)
+
+
+def json_unescaped(text: str) -> View | None:
+    """Return the lines of `text` that hold JSON escapes, without them."""
+    lines = _lines_with(text, "\\", _JSON_ESCAPE)
+    if not lines:
+        return None
+    plain = "\n".join([text[start:end] for start, end in lines]).replace("\\\\", "\0")
+    for escape, character in _JSON_PLAIN.items():
+        plain = plain.replace(escape, character)
+    if "\\u" in plain:
+        plain = _CODE_POINT.sub(lambda escape: chr(int(escape[1], 16)), plain)
+    return _Lines(plain.replace("\0", "\\"), text, lines, _JSON_ESCAPE)
+
+
+def percent_decoded(text: str) -> View | None:
+    """Return the lines of `text` that hold percent-encoded characters, decoded."""
+    lines = _lines_with(text, "%", _PERCENT)
+    if not lines:
+        return None
+    plain = "\n".join([text[start:end] for start, end in lines])
+    plain = _PERCENT.sub(lambda escape: chr(int(escape[1], 16)), plain)
+    return _Lines(plain, text, lines, _PERCENT)
+
+
+def base64_decoded(text: str) -> View | None:
+    """Return what stretches of base64 in `text` say, where they say text."""
+    blobs = list(_blobs(text))
+    return _Decoded(text, blobs) if blobs else None
+
+
+def _blobs(text: str) -> Iterator[tuple[int, int, int, int]]:
+    """Yield (start, end) of what decodes to ASCII text and of the run that it stands in.
+
+    A run is sought by its letters and digits alone: `+` and `/` are rare in encoded text
+    and common in paths.
+    """
+    copy = text.encode("ascii", "replace")
+    mask = copy.translate(_ALNUM_MASK)
+    least = b"\1" * SHORTEST_BLOB
+    start, done = mask.find(least), 0
+    while start >= 0:
+        end = mask.find(b"\0", start + SHORTEST_BLOB)
+        end = len(mask) if end < 0 else end
+        run = copy[start:end]
+        if not run.islower() and not run.isalpha():
+            floor = max(start - LONGEST_WHOLE, done)
+            before = _BASE64_RUN.match(text[floor:start][::-1])
+            after = _BASE64_RUN.match(text, end)
+            start -= before.end() if before else 0
+            end = after.end() if after else end
+            for blob in ascii_in_base64().finditer(text, start, end):
+                yield (*blob.span(), start, end)
+        start, done = mask.find(least, end), end
+
+
+@cache
+def ascii_in_base64() -> re.Pattern[str]:
+    """Return the shape of base64 that decodes to printable ASCII and line ends.
+
+    The top bit of each of the three bytes is zero, and the first one is no control
+    character: one group in nine of random base64 is so, six in a row by chance never.
+    """
+    first = [c for v, c in enumerate(_BASE64) if v in (2, 3) or 8 <= v < 32]
+    second = [c for v, c in enumerate(_BASE64) if not v & 8]
+    third = [c for v, c in enumerate(_BASE64) if not v & 2]
+    group = "".join(f"[{''.join(map(re.escape, s))}]" for s in (first, second, third, _BASE64))
+    return re.compile(f"(?:{group}){{6,}}(?:[A-Za-z0-9+/]{{2,3}}(?![A-Za-z0-9+/]))?")
+
+
+class _Decoded(View):
+    """What stretches of base64 say, one after the other."""
+
+    rule = "encoded-secret"
+
+    def __init__(self, source: str, blobs: list[tuple[int, int, int, int]]) -> None:
+        self._source = source
+        self._blobs = blobs
+        self._texts = [_decoded(source[start:end]) for start, end, _, _ in blobs]
+        super().__init__("\n".join(self._texts))
+
+    def _build(self) -> Iterator[Piece]:
+        length = 0
+        for (start, end, run_start, run_end), text in zip(self._blobs, self._texts, strict=True):
+            if length:
+                self.gaps.append(length)
+            while self._source.startswith("=", run_end) and run_end - end < 3:
+                run_end += 1
+            if run_end - run_start <= LONGEST_WHOLE:
+                yield Piece(length, run_start, run_end, per=0)
+            else:
+                yield Piece(length, start, end, per=3, of=4)
+            length += len(text) + 1
+
+
+def _decoded(blob: str) -> str:
+    padded = blob + "=" * (-len(blob) % 4)
+    return base64.b64decode(padded).decode("latin-1")

@@ -1,0 +1,138 @@
+"""The view in which tokens that a line end has cut in two are whole again.
+
+Terminals and mail programs break lines at a width; what was one token then stands at the
+end of one line and alone at the beginning of the next, behind an indent, a quote mark, a
+diff's sign or a line number. Only findings across a joint are of interest.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from string import ascii_letters, digits
+from typing import NamedTuple
+
+from memory_assets.redaction.views.views import Piece, View
+
+_TOKEN = r"[A-Za-z0-9+/_\-.~%@#!$^*]"
+_PREFIX = r"[ \t]{0,40}(?:\d{1,7}[→\t:|][ \t]{0,8}|[+|>-][ \t]{0,8})?"
+_NO_WORD = r"(?![A-Za-z][a-z]*(?:[^A-Za-z0-9]|$))"
+_REST = (
+    rf"{_PREFIX}{_NO_WORD}(?={_TOKEN}*(?:[0-9]|[a-z][A-Z]|[A-Z][A-Z]))"
+    rf"(?P<rest>{_TOKEN}{{2,}}={{0,2}})(?=[\s\"'`,;)}}\]\\]|$)"
+)
+_JOINT = re.compile(
+    rf"\n(?<=[0-9A-Za-z/+#@]\n)(?<={_TOKEN}{{4}}\n)(?![ \t]*[A-Za-z][a-z]*(?:[^A-Za-z0-9]|$))"
+    + _REST
+)
+_LINE_END = re.compile(r"\n")
+_CONTINUED = re.compile(r"\n(?<=[0-9A-Za-z/+#@][\\\r]\n)" + _REST)
+"""The same after a backslash, or where lines end in CR LF."""
+_TOKEN_CHARACTERS = f"{ascii_letters}{digits}+/_-.~%@#!$^*"
+_DIGIT = re.compile(r"[0-9]")
+_WORDS = re.compile(r"[A-Z]?[a-z]*(?:[-_/.][A-Z]?[a-z]*)*[.]*")
+_CONTEXT = 300
+_BETWEEN = ";\n"
+"""Between windows: what ends one names nothing in the next, as a padding `=` would seem to."""
+_DIGEST = re.compile(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96,128}")
+"""Behind a name at the end of a line: a list of checksums, not a token cut in two."""
+_SUBCHAINS = 4
+
+
+class Joint(NamedTuple):
+    """A line end inside a token: the token's first part ends at `left`, its second part
+    stands from `right` to `end`."""
+
+    left: int
+    right: int
+    end: int
+
+
+def line_joined(text: str, line_ends: Sequence[int] | None = None) -> View | None:
+    """Return the lines around joints, joined; `line_ends`: where alone they may be."""
+    if line_ends is None:
+        line_ends = [line_end.start() for line_end in _LINE_END.finditer(text)]
+    joints = [joint for end in line_ends if (joint := _joint(text, end)) is not None]
+    return _Joined(text, list(_windows(joints))) if joints else None
+
+
+def _joint(text: str, line_end: int) -> Joint | None:
+    """Return the joint at a line end unless what stands before it or after it reads as
+    words."""
+    match = (_CONTINUED if text[line_end - 1] in "\\\r" else _JOINT).match(text, line_end)
+    if match is None:
+        return None
+    left = match.start() - (text[match.start() - 1] in "\\\r")
+    before = text[max(left - 24, 0) : left]
+    head = before[len(before.rstrip(_TOKEN_CHARACTERS)) :]
+    if len(head) < 4:
+        return None
+    right, end = match.span("rest")
+    if _DIGEST.fullmatch(text, right, end) is not None and _DIGIT.search(head) is None:
+        return None
+    if _DIGIT.search(head) is None and (
+        _WORDS.fullmatch(head) is not None or _DIGIT.search(text, right, end) is None
+    ):
+        return None
+    return Joint(left, right, end)
+
+
+def _windows(joints: list[Joint]) -> Iterator[list[Joint]]:
+    """Yield the groups of joints to be joined together: whole chains of lines, and, of
+    short chains, their parts."""
+    chain: list[Joint] = []
+    for joint in joints:
+        if chain and joint.left != chain[-1].end:
+            yield from _parts(chain)
+            chain = []
+        chain.append(joint)
+    yield from _parts(chain)
+
+
+def _parts(chain: list[Joint]) -> Iterator[list[Joint]]:
+    yield chain
+    if len(chain) > 1:
+        for start in range(min(len(chain), _SUBCHAINS)):
+            for end in range(start + 1, min(len(chain), _SUBCHAINS) + 1):
+                if end - start < len(chain):
+                    yield chain[start:end]
+
+
+class _Joined(View):
+    """Groups of lines, joined at their joints."""
+
+    def __init__(self, source: str, groups: list[list[Joint]]) -> None:
+        self._spans = [list(_kept(source, group)) for group in groups]
+        super().__init__(
+            _BETWEEN.join("".join(source[s:e] for s, e in spans) for spans in self._spans)
+        )
+        self._joints: list[int] = []
+
+    def original_span(self, start: int, end: int) -> tuple[int, int] | None:
+        span = super().original_span(start, end)
+        crossed = bisect_right(self._joints, start) != bisect_right(self._joints, end - 1)
+        return span if crossed else None
+
+    def _build(self) -> Iterator[Piece]:
+        length = 0
+        for number, spans in enumerate(self._spans):
+            if number:
+                length += len(_BETWEEN)
+                self.gaps.append(length)
+            for place, (start, end) in enumerate(spans):
+                if place:
+                    self._joints.append(length)
+                yield Piece(length, start, end)
+                length += end - start
+
+
+def _kept(source: str, group: list[Joint]) -> Iterator[tuple[int, int]]:
+    """Yield the stretches that make a window: a line's end, whole parts, a line's rest."""
+    first, last = group[0], group[-1]
+    position = max(source.rfind("\n", 0, first.left) + 1, first.left - _CONTEXT)
+    for joint in group:
+        yield position, joint.left
+        position = joint.right
+    line_end = source.find("\n", last.end)
+    yield position, min(len(source) if line_end < 0 else line_end, last.end + _CONTEXT)

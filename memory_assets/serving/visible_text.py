@@ -1,0 +1,59 @@
+"""Text as it leaves the memory: every character can be seen, and no frame can be closed.
+
+Everything that is served passes here: MCP and HTTP answers, their errors, and what the
+command line prints. What is stored stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_UNSEEN = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, without newline and tab
+    "\u00ad\u034f\u061c"  # soft hyphen, grapheme joiner, Arabic letter mark
+    "\u115f\u1160\u3164\uffa0"  # Hangul fillers
+    "\u17b4\u17b5\u180b-\u180f"  # Khmer vowels without a shape, Mongolian selectors
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f"  # joiners, separators, direction marks
+    "\ufe00-\ufe0f\ufeff\ufff0-\ufffb"  # variation selectors, byte order mark, annotations
+    "\ud800-\udfff"  # halves of a character, which no UTF-8 can hold
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"  # shorthand and musical format controls
+    "\U00013430-\U00013455"  # Egyptian format controls
+    "\U000e0000-\U000e0fff"  # tags, more variation selectors
+    "]+"
+)
+"""Characters without a shape: Unicode's controls, format characters and all that it calls
+default-ignorable. Marks that enclose a number in Arabic and Syriac have a shape and stay."""
+_LINES = re.compile("\r\n|[\u0085\u2028\u2029]")
+_MARK = re.compile(r"(?i)(<\s*/?\s*)recalled-memory")
+
+
+def visible(text: str) -> str:
+    """Return text without characters that cannot be seen, marks of a frame changed."""
+    if not text.isascii():
+        text = _LINES.sub("\n", text)
+    return str(_MARK.sub(r"\1recalled_memory", _UNSEEN.sub("", text)))
+
+
+def visible_payload(value: Any) -> Any:
+    """Return a JSON value with every text in it made visible, names of keys included."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return _visible_items(value)
+    if isinstance(value, list | tuple):
+        return [visible_payload(each) for each in value]
+    return value
+
+
+def _visible_items(given: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return a mapping's items; of keys that look alike the later ones are spelled out."""
+    shown: dict[Any, Any] = {}
+    for key, value in given.items():
+        name = visible(key) if isinstance(key, str) else key
+        if name in shown:
+            name = visible(str(key).encode("ascii", "backslashreplace").decode())
+        shown[name] = visible_payload(value)
+    return shown

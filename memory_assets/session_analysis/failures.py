@@ -1,0 +1,253 @@
+"""Errors that a session met, and how each ended.
+
+An error is the failed result of a command or tool. It ended "resolved" when the same
+command (a test or build: the same one over at least the same targets; a tool: on the same
+file) succeeded later, "unresolved" when it ran again and never did, "not retried" when it
+did not run again. A tool's housekeeping (a file not yet read, a rejected call, a search
+without hits) is no error of the session.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memory_assets.models import ErrorMet, RedactedRecord, Turn
+from memory_assets.redacted_text import RedactedText, compose
+from memory_assets.session_analysis.calls import Calls
+from memory_assets.session_analysis.commands import LOOKING_GIT, shown
+from memory_assets.session_analysis.files import tool_kind
+from memory_assets.session_analysis.phrases import EMPTY, shorten, squeeze
+from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, meaningful, names
+
+MOST_ERRORS = 20
+RESOLVED, UNRESOLVED, NOT_RETRIED = "resolved", "unresolved", "not retried"
+_HEAD_LIMIT = 160
+_COMMAND_LIMIT = 60
+_SCANNED = 20_000
+
+_EXIT = re.compile(
+    r"(?:^|\n)\s*(?:Exit code:?|Process exited with code|Command exited with code|exited with "
+    r"code) "
+    r"(-?\d+)|\"exit_code\":\s*(-?\d+)"
+)
+_WRAPPING = re.compile(
+    r"\s*(?:Exit code:? -?\d+|Chunk ID: .*|Wall time:? .*|Process exited with code .*|Output:|"
+    r"Original token count: .*|Total output lines: .*|Script (?:completed|failed).*|Error:|"
+    r"Command exited with code .*|<(?!redacted).*|\[\w+\] .*|> .*|\$ .*|\{\".*|% Total .*|Dload "
+    r".*|\W*)$"
+)
+_HOUSEKEEPING = re.compile(
+    r"doesn't want to (?:proceed|take this action)|tool use was rejected|Request interrupted|"
+    r"has not been read yet|modified since (?:read|it was)|String to replace not found|"
+    r"No changes to make|Sibling tool call|was cancelled|aborted by user|"
+    r"exceeds maximum allowed|InputValidationError|No such tool available|"
+    r"Permission to use|requires approval|has been denied|User rejected|plan mode|Failed to find "
+    r"expected lines",
+    re.IGNORECASE,
+)
+_FAILING = re.compile(
+    r"^(?:--- FAIL|FAIL\b|FAILED |Traceback \(most recent call last\)|panic: |E   |npm "
+    r"(?:ERR!|error) |"
+    r"ERR_PNPM|error(?:\[E\d+\])?: |fatal: |make(?:\[\d+\])?: \*\*\*|BUILD FAILED|FAILURE: )"
+    r"|error TS\d+|\b[1-9]\d* (?:failed|failing)\b",
+    re.MULTILINE,
+)
+_TELLING = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(?P<text>\S.*)",
+        r"^E\s{2,}(?P<text>\S.*)$",
+        r"^(?P<text>(?:[\w.]+\.)?\w*(?:Error|Exception)(?:: .+)?)$",
+        r"^(?P<text>.*(?:error TS\d+|error\[E\d+\]).*)$",
+        r"^\s*(?P<text>(?:[Ee]rror|ERROR|fatal|panic|FATAL)(?:\[\w+\])?: .+)$",
+        r"^(?P<text>.*\w(?:Error|Exception): .+)$",
+        r"^\s*(?P<text>(?:npm (?:ERR!|error) (?!code)|ERR_\w+).*)$",
+        r"^\s*(?P<text>(?:--- FAIL|FAIL(?:ED)?)\b.*)$",
+        r"^(?P<text>(?!.*[│|]).*\b(?:error|failed|not found|denied|[Cc]annot|unable to|No such "
+        r"file|refused|"
+        r"undefined|unexpected|invalid|missing|timed out)\b.*(?<![{};,]))$",
+    )
+)
+_EXACT = names("-c -e -")
+_SINGLE = names(
+    "pytest tox nox jest vitest mocha playwright phpunit rspec tsc eslint ruff mypy "
+    "pyright biome "
+    "prettier golangci-lint gofmt flake8 black shellcheck"
+)
+_VERBS = names(
+    "git npm pnpm yarn bun go cargo make mvn gradle ./gradlew gradlew dotnet mise "
+    "just task docker "
+    "alembic terraform python python3 node deno bash sh ruby php uv pip pip3 poetry swift mix"
+)
+_EVERYTHING = frozenset({"./...", ".", "all", "tests", "test"})
+_ASKS_FOR_HELP = names("--help -h help --version")
+_MAY_FAIL = SEARCHERS | VIEWERS | names("diff cmp test [ [[ which ls find grep command type pgrep")
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """What makes two runs the same: the program with its verb, and what it was run on."""
+
+    name: str
+    targets: frozenset[str] = frozenset()
+
+    def covers(self, other: RunKey) -> bool:
+        """Whether success of this run shows that `other` would succeed."""
+        if self.name != other.name:
+            return False
+        return not self.targets or bool(self.targets & _EVERYTHING) or other.targets <= self.targets
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One call that ended; `record` is its result, `command` and `head` (the line that tells
+    what went wrong) are given only where it failed. `segment` is the part of the command line
+    that decided, None for other tools."""
+
+    turn: Turn
+    record: RedactedRecord
+    key: RunKey
+    failed: bool
+    segment: Segment | None = None
+    command: RedactedText = EMPTY
+    head: RedactedText = EMPTY
+
+    @property
+    def normal(self) -> str:
+        """The same for errors that differ in numbers alone."""
+        return _NUMBERS.sub("0", (self.head or self.command).lower())
+
+    @property
+    def text(self) -> RedactedText:
+        """Command and telling line."""
+        if not self.head:
+            return compose("{}: failed", self.command)
+        return compose("{}: {}", self.command, self.head)
+
+
+def errors_met(session: SessionTurns) -> tuple[ErrorMet, ...]:
+    """Return the errors, oldest first, each once, at most `MOST_ERRORS`.
+
+    `turn_id` is the turn where it was met last.
+    """
+    runs = all_runs(session)
+    last: dict[str, int] = {}
+    for place, run in enumerate(runs):
+        if run.failed:
+            last.pop(run.normal, None)
+            last[run.normal] = place
+    met = [
+        ErrorMet(runs[place].turn.id, runs[place].text, _outcome(runs, place))
+        for place in last.values()
+    ]
+    if len(met) > MOST_ERRORS:
+        open_first = sorted(range(len(met)), key=lambda n: (met[n].outcome == RESOLVED, -n))
+        met = [met[n] for n in sorted(open_first[:MOST_ERRORS])]
+    return tuple(met)
+
+
+def all_runs(session: SessionTurns) -> list[Run]:
+    """Return every call of which it can be told whether it failed, in order."""
+    calls = Calls()
+    runs: list[Run] = []
+    for turn in session.turns:
+        for record in turn.records:
+            command = calls.ended(record)
+            if record.kind == "tool_result":
+                run = _run(turn, record, command, calls)
+                runs += [run] if run else []
+    return runs
+
+
+def _outcome(runs: list[Run], place: int) -> str:
+    failed = runs[place]
+    later = [run for run in runs[place + 1 :] if run.key.covers(failed.key)]
+    if any(not run.failed for run in later):
+        return RESOLVED
+    earlier = [run for run in runs[:place] if run.failed and run.normal == failed.normal]
+    return UNRESOLVED if later or earlier else NOT_RETRIED
+
+
+def _run(turn: Turn, record: RedactedRecord, command: RedactedText, calls: Calls) -> Run | None:
+    """The run that a tool result reports; None where its failure would mean nothing."""
+    if record.is_error and _HOUSEKEEPING.search(record.text[:400]):
+        return None
+    if command:
+        return _command_run(turn, record, command)
+    if not record.tool_name or tool_kind(record) or record.tool_name == "write_stdin":
+        # Still running, or a wrong guess at a path or a stale edit: no error of the session.
+        return None
+    asked = calls.asked.get(record.tool_use_id, EMPTY)
+    key = RunKey(f"{record.tool_name} {' '.join(record.paths) or asked}")
+    if not record.is_error:
+        return Run(turn, record, key, False)
+    return Run(turn, record, key, True, None, record.tool_name, _head(record.text))
+
+
+def _command_run(turn: Turn, record: RedactedRecord, command: RedactedText) -> Run | None:
+    parts = meaningful(command)
+    if not parts or _ASKS_FOR_HELP & set(parts[-1].words):
+        return None
+    decisive = next((part for part in reversed(parts) if _is_runner(part)), parts[-1])
+    code = _exit_code(record.text)
+    failed = record.is_error or code not in (None, 0)
+    if failed and (decisive.program in _MAY_FAIL or _only_looks(decisive)):
+        return None
+    if not failed and _is_runner(decisive) and decisive.program != "git":
+        failed = _FAILING.search(record.text[:_SCANNED]) is not None
+    if not failed:
+        return Run(turn, record, _key(decisive), False, decisive)
+    text = shorten(shown(decisive), _COMMAND_LIMIT)
+    return Run(turn, record, _key(decisive), True, decisive, text, _head(record.text))
+
+
+def _exit_code(text: str) -> int | None:
+    found = _EXIT.search(text[:600]) or _EXIT.search(text[-300:])
+    return int(found.group(1) or found.group(2)) if found else None
+
+
+def _is_runner(segment: Segment) -> bool:
+    """Whether it is a test, a build, or another command with verbs that is run again."""
+    if segment.program in _SINGLE:
+        return True
+    if segment.program not in _VERBS or not segment.arguments:
+        return False
+    verb = segment.words[1]
+    if segment.program == "git":
+        return verb not in LOOKING_GIT - {"add", "stash", "fetch"}
+    return verb not in _EXACT
+
+
+def _only_looks(segment: Segment) -> bool:
+    return segment.program == "git" and not _is_runner(segment)
+
+
+def _key(segment: Segment) -> RunKey:
+    """Tests and builds by program, verb and targets; git by verb; all else by its text."""
+    arguments = [str(word) for word in segment.arguments]
+    if not _is_runner(segment):
+        return RunKey(" ".join(segment.text.split()))
+    if segment.program in _SINGLE:
+        return RunKey(segment.program, frozenset(arguments))
+    if segment.program == "git":
+        return RunKey(f"git {arguments[0]}")
+    verbs = 2 if arguments[0] == "run" and len(arguments) > 1 else 1
+    return RunKey(f"{segment.program} {' '.join(arguments[:verbs])}", frozenset(arguments[verbs:]))
+
+
+def _head(text: RedactedText) -> RedactedText:
+    """The line that tells what went wrong."""
+    scanned = text.cut(0, _SCANNED)
+    for pattern in _TELLING:
+        found = pattern.search(scanned)
+        if found:
+            return shorten(squeeze(scanned.cut(*found.span("text"))), _HEAD_LIMIT)
+    at = 0
+    for line in scanned.split("\n"):
+        if not _WRAPPING.match(line):
+            return shorten(squeeze(scanned.cut(at, at + len(line))), _HEAD_LIMIT)
+        at += len(line) + 1
+    return EMPTY

@@ -1,0 +1,152 @@
+"""Which files a session read and which it changed, and what it searched for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from memory_assets.models import RedactedRecord
+from memory_assets.redacted_text import RedactedText
+from memory_assets.session_analysis.phrases import distinct, relative, squeeze
+from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, names, segments
+
+MOST_FILES = 60
+READING_TOOLS = names("read notebookread view read_file open_file viewimage view_image")
+WRITING_TOOLS = names(
+    "edit multiedit write notebookedit apply_patch write_file edit_file "
+    "create_file replace "
+    "str_replace_editor str_replace_based_edit_tool create str_replace"
+)
+SEARCHING_TOOLS = names("grep glob search find ls codebase_search file_search")
+SHELL_TOOLS = names(
+    "bash exec_command shell local_shell shell_command exec container.exec "
+    "run_command "
+    "run_terminal_cmd execute_command unified_exec"
+)
+_SEARCH_FIELD = re.compile(r"^(?:pattern|query|q): (.{3,80})$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+_LOOKS_LIKE_A_FILE = re.compile(
+    r"^(?!https?:)[\w@~./\\:+-]*\w\.\w{1,8}$|^[\w@~.+-]+(?:/[\w@.+-]+)+$"
+)
+_OPTIONS_WITH_VALUE = names("-g --glob -A -B -C -m -t --type -d --max-count --include --exclude")
+_SCRATCH = re.compile(
+    r"^(?:/private)?/(?:tmp|var/folders|dev)/|^nul$|^\$|[*{]|^s(?P<mark>[/|#]).*(?P=mark).*(?P=mark)",
+    re.IGNORECASE,
+)
+"""Not of the project, or a shell's variable or pattern instead of a path."""
+
+
+@dataclass(slots=True)
+class Touched:
+    """Paths relative to the project where they lie in it, in the order they were met."""
+
+    read: list[RedactedText] = field(default_factory=list)
+    modified: list[RedactedText] = field(default_factory=list)
+    searches: list[RedactedText] = field(default_factory=list)
+
+
+def tool_kind(record: RedactedRecord) -> str:
+    """Return "read", "write", "search", "shell" or "" for a tool's record."""
+    name = record.tool_name.lower().rsplit("__", 1)[-1].rsplit(".", 1)[-1]
+    for kind, tools in (
+        ("read", READING_TOOLS),
+        ("write", WRITING_TOOLS),
+        ("search", SEARCHING_TOOLS),
+        ("shell", SHELL_TOOLS),
+    ):
+        if name in tools:
+            return kind
+    return "shell" if record.command else ""
+
+
+def failed_calls(session: SessionTurns) -> set[str]:
+    """Return the ids of the tool calls whose result is an error."""
+    return {
+        record.tool_use_id
+        for record in session.records
+        if record.kind == "tool_result" and record.is_error and record.tool_use_id
+    }
+
+
+def touched(session: SessionTurns) -> Touched:
+    """Return the files read and changed and the patterns searched for, each once.
+
+    A call that failed or was rejected read and changed nothing.
+    """
+    return touched_in(session.records, failed_calls(session), session.project_root)
+
+
+def touched_in(
+    records: Sequence[RedactedRecord], failed: Collection[str], project_root: RedactedText
+) -> Touched:
+    """Return what `touched` does, of some of a session's records."""
+    seen = Touched()
+    for record in records:
+        if record.kind != "tool_use" or record.tool_use_id in failed:
+            continue
+        kind = tool_kind(record)
+        if kind == "read":
+            seen.read += record.paths
+        elif kind == "write":
+            seen.modified += record.paths or patched_paths(record.text)
+        elif kind == "search":
+            pattern = _SEARCH_FIELD.search(record.text)
+            if pattern and record.agent_id is None:
+                seen.searches.append(squeeze(record.text.cut(*pattern.span(1))))
+        elif kind == "shell":
+            _from_shell(record, seen)
+    roots = _roots(records, project_root)
+    modified = _kept(seen.modified, roots)
+    changed = set(modified)
+    read = [path for path in _kept(seen.read, roots) if path not in changed]
+    return Touched(read[:MOST_FILES], modified[:MOST_FILES], distinct(seen.searches))
+
+
+def _kept(paths: list[RedactedText], roots: list[RedactedText]) -> list[RedactedText]:
+    return distinct(relative(path, roots) for path in paths if not _SCRATCH.search(path))
+
+
+def _roots(records: Iterable[RedactedRecord], project_root: RedactedText) -> list[RedactedText]:
+    """The project's root first, then the working directories, the shortest first."""
+    cwds = distinct(record.cwd for record in records)
+    return distinct([project_root, *sorted(cwds, key=lambda cwd: (len(cwd), cwd))])
+
+
+def patched_paths(text: RedactedText) -> tuple[RedactedText, ...]:
+    """Return the files that an apply_patch text adds, updates or deletes."""
+    return tuple(text.cut(*found.span(1)) for found in _PATCHED.finditer(text))
+
+
+def _from_shell(record: RedactedRecord, seen: Touched) -> None:
+    seen.modified += patched_paths(record.command)
+    for segment in segments(record.command):
+        program = segment.program
+        if segment.writes and program in ("cat", "tee", "printf", "echo"):
+            seen.modified.append(segment.writes)
+        elif program == "sed" and any(word.startswith("-i") for word in segment.words):
+            seen.modified += _file_arguments(segment)
+        elif program in VIEWERS and not segment.piped:
+            seen.read += _file_arguments(segment)
+        elif program in SEARCHERS and not segment.piped and record.agent_id is None:
+            seen.searches += _pattern(segment)
+
+
+def _pattern(segment: Segment) -> list[RedactedText]:
+    """What a search looks for: the first word that is neither option nor an option's value."""
+    value_next = False
+    for word in segment.words[1:]:
+        if word == "--files":
+            return []
+        if value_next:
+            value_next = False
+        elif word in _OPTIONS_WITH_VALUE:
+            value_next = True
+        elif not word.startswith("-"):
+            return [word] if 3 <= len(word) <= 80 else []
+    return []
+
+
+def _file_arguments(segment: Segment) -> list[RedactedText]:
+    return [word for word in segment.arguments if _LOOKS_LIKE_A_FILE.match(word)]

@@ -1,0 +1,144 @@
+"""What the agent said, sentence by sentence, and the choice of the most telling ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from memory_assets.models import RedactedRecord, Turn
+from memory_assets.redacted_text import RedactedText, join
+from memory_assets.session_analysis.files import tool_kind
+from memory_assets.session_analysis.phrases import closed, shorten
+from memory_assets.session_analysis.sentences import Sentence, sentences
+from memory_assets.session_analysis.session import SessionTurns
+
+SHORTEST, LONGEST = 24, 280
+_SENTENCES_OF_A_MESSAGE = 120
+_WORD = re.compile(r"[^\W\d_]{3,}")
+POINTS_BACK = re.compile(
+    r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b", re.IGNORECASE
+)
+_UNFINISHED = re.compile(r"[:,;(\-–—]$|…$")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One sentence of the agent. `closing`: it stands in its turn's last message."""
+
+    sentence: Sentence
+    record: RedactedRecord
+    turn: int
+    closing: bool
+    last: bool
+    """Whether its turn is the last one in which the agent said anything."""
+    changed: bool
+    """Whether a file was changed in its turn."""
+    recap: bool = False
+    """Whether it stands in a recap that the CLI wrote (away-summary)."""
+
+    @property
+    def text(self) -> RedactedText:
+        """The sentence itself."""
+        return self.sentence.text
+
+    @property
+    def plain(self) -> str:
+        """The sentence as the patterns expect it: straight apostrophes."""
+        return self.text.replace("’", "'")
+
+
+def all_said(session: SessionTurns) -> list[Said]:
+    """Return every sentence that the main agent said, and its recaps, in order."""
+    last = max((n for n, turn in enumerate(session.turns) if _speaks(turn)), default=-1)
+    said: list[Said] = []
+    for place, turn in enumerate(session.turns):
+        closing_from = _closing_from(turn)
+        changed = any(r.kind == "tool_use" and tool_kind(r) == "write" for r in turn.records)
+        for at, record in enumerate(turn.records):
+            recap = record.subtype == "away-summary"
+            if not recap and not _is_prose(record):
+                continue
+            for sentence in sentences(record.text)[:_SENTENCES_OF_A_MESSAGE]:
+                closing = at >= closing_from
+                said.append(Said(sentence, record, place, closing, place == last, changed, recap))
+    return said
+
+
+def _is_prose(record: RedactedRecord) -> bool:
+    return record.kind == "assistant_text" and record.agent_id is None
+
+
+def _speaks(turn: Turn) -> bool:
+    return any(_is_prose(record) for record in turn.records)
+
+
+def _closing_from(turn: Turn) -> int:
+    """Where the turn's last message begins: after its last tool call, if any prose follows."""
+    prose = [at for at, record in enumerate(turn.records) if _is_prose(record)]
+    if not prose:
+        return len(turn.records)
+    begin = prose[-1]
+    for at in reversed(prose):
+        between = turn.records[at : prose[-1]]
+        if any(r.kind in ("tool_use", "tool_result") and r.agent_id is None for r in between):
+            break
+        begin = at
+    return begin
+
+
+def choose(
+    said: Iterable[Said],
+    score: Callable[[Said], float],
+    *,
+    room: int,
+    most: int,
+    threshold: float,
+    beside: Iterable[RedactedText] = (),
+) -> RedactedText:
+    """Return the best-scored sentences that fit in `room` characters, in session order.
+
+    None says what another one, or a text of `beside`, says already; an only one that is
+    too long is shortened.
+    """
+    scored = [(score(one), place, one) for place, one in enumerate(said)]
+    scored = [entry for entry in scored if entry[0] >= threshold]
+    scored.sort(key=lambda entry: (-entry[0], entry[1]))
+    chosen: list[tuple[int, RedactedText]] = []
+    vocabularies = [_vocabulary(text) for text in beside]
+    for _, place, one in scored:
+        if len(chosen) == most:
+            break
+        text = closed(in_context(one) if len(in_context(one)) + 2 < room else one.text)
+        text = text if chosen else shorten(text, room - 2)
+        vocabulary = _vocabulary(text)
+        if len(text) + 1 > room or any(_alike(vocabulary, other) for other in vocabularies):
+            continue
+        chosen.append((place, text))
+        vocabularies.append(vocabulary)
+        room -= len(text) + 1
+    return join(" ", (text for _, text in sorted(chosen, key=lambda entry: entry[0])))
+
+
+def in_context(one: Said) -> RedactedText:
+    """Return a sentence; one that points back ("That is why ...") after the one it points to."""
+    before = one.sentence.before
+    if before and POINTS_BACK.match(one.text) and not before.endswith((":", "?")):
+        return join(" ", (before, one.text))
+    return one.text
+
+
+def _vocabulary(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(text))
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    smaller = min(len(one), len(other))
+    return smaller > 0 and len(one & other) / smaller >= 0.7
+
+
+def readable(text: str) -> bool:
+    """Whether a sentence can stand alone: neither a fragment nor a wall of text."""
+    if not SHORTEST <= len(text) <= LONGEST or _UNFINISHED.search(text):
+        return False
+    return len(_WORD.findall(text)) >= 4

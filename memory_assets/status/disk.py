@@ -1,0 +1,137 @@
+"""The agents' files as they lie now, against what the ledger says of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory_assets.paths import is_gone
+from memory_assets.stores.catalog.view import CatalogView
+
+if TYPE_CHECKING:
+    from memory_assets.transcripts import Known, Unlisted
+
+_SUFFIX = ".jsonl"
+_DEPTH = 8
+_OTHERS = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
+_OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
+"""Files that no reader takes, told without asking the readers; they decide on any other."""
+
+Facts = tuple[int, int]
+"""Size and mtime in nanoseconds."""
+
+
+@dataclass
+class Disk:
+    """Files of transcripts on disk, those that differ from the ledger (`pending`, with when
+    they were written), paths that the ledger believes in and that are gone, and those that
+    could not be listed, read or named."""
+
+    files: int = 0
+    bytes: int = 0
+    newest_ns: int = 0
+    pending: dict[str, int] = field(default_factory=dict)
+    vanished: int = 0
+    unlisted: list[Unlisted] = field(default_factory=list)
+
+
+def look(view: CatalogView, roots: Mapping[str, Path], data_dir: Path) -> Disk:
+    """Return what is on disk now; costs a stat a file."""
+    known: dict[str, tuple[int, int, bool]] = {
+        row[0]: (row[1], row[2], row[3] is not None)
+        for row in view.rows("SELECT path, size, mtime_ns, gone_at FROM sources")
+    }
+    disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
+    troubled = _Trouble()
+    for root in roots.values():
+        for path, facts in _files(root, _DEPTH, troubled):
+            noted = known.get(path)
+            if noted is None:
+                unknown[path] = facts
+                continue
+            seen.add(path)
+            _count(disk, facts)
+            if noted != (*facts, False):
+                disk.pending[path] = facts[1]
+    if unknown or disk.pending or troubled.met:
+        for path in _transcripts(view, roots, data_dir, disk.unlisted):
+            if path in unknown:
+                _count(disk, unknown[path])
+                disk.pending[path] = unknown[path][1]
+    disk.vanished = sum(
+        not gone and bool(path) and path not in seen and is_gone(path)
+        for path, (_, _, gone) in known.items()
+    )
+    return disk
+
+
+def _count(disk: Disk, facts: Facts) -> None:
+    disk.files += 1
+    disk.bytes += facts[0]
+    disk.newest_ns = max(disk.newest_ns, facts[1])
+
+
+@dataclass
+class _Trouble:
+    """Whether anything was met that the readers may not be able to take in."""
+
+    met: bool = False
+
+
+def _files(directory: Path | str, depth: int, trouble: _Trouble) -> Iterator[tuple[str, Facts]]:
+    try:
+        entries = list(os.scandir(directory))
+    except OSError as error:
+        trouble.met |= not isinstance(error, FileNotFoundError)
+        return
+    for entry in entries:
+        if not entry.name.isprintable():
+            trouble.met = True
+        try:
+            if entry.name.endswith(_SUFFIX):
+                if entry.name not in _OTHERS and not entry.name.startswith(_OTHER_PREFIXES):
+                    status = entry.stat()
+                    yield entry.path, (status.st_size, status.st_mtime_ns)
+            elif depth and entry.is_dir(follow_symlinks=False):
+                yield from _files(entry.path, depth - 1, trouble)
+        except OSError:
+            trouble.met = True
+
+
+def _transcripts(
+    view: CatalogView, roots: Mapping[str, Path], data_dir: Path, unlisted: list[Unlisted]
+) -> Iterator[str]:
+    """Yield the paths that the readers take for transcripts and nobody has forgotten; append
+    what they cannot take in to `unlisted`. No file that the ledger knows is opened."""
+    from memory_assets.install_key import load_install_key
+    from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
+    from memory_assets.transcripts import discover
+
+    tombstones = data_dir / FILE_NAME
+    forgotten = Forgotten()
+    if tombstones.exists():
+        forgotten = Tombstones(tombstones, load_install_key()).forgotten()
+    for source in discover(roots, _known(view), unlisted.append):
+        if (source.project, source.session_id) not in forgotten:
+            yield str(source.path)
+
+
+def _known(view: CatalogView) -> Known:
+    from memory_assets.transcripts import Source
+
+    rows = view.rows(
+        "SELECT path, size, mtime_ns, agent, project, session_id, agent_id FROM sources"
+    )
+    by_path = {row["path"]: row for row in rows}
+
+    def known(path: Path, size: int, mtime_ns: int) -> Source | None:
+        row = by_path.get(str(path))
+        if row is None or (row["size"], row["mtime_ns"]) != (size, mtime_ns):
+            return None
+        names = (row["agent"], row["project"], row["session_id"], row["agent_id"] or None)
+        return Source(*names, path, size, mtime_ns)
+
+    return known

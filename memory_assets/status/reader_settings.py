@@ -1,0 +1,97 @@
+"""The few settings that asking takes, and a way to them without pydantic, which costs a
+command line more than its search."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from memory_assets.status.where import quick_where
+
+_PREFIX = "MEMORY_"
+_ANY_TEXT = {
+    "DATA_DIR",
+    "PROJECTS_DIR",
+    "CODEX_DIR",
+    "PI_DIR",
+    "CHROMA_URL",
+    "EMBEDDER",
+    "SUMMARIZER",
+    "HTTP_TOKEN",
+}
+"""Settings for which any text will do, or which say where something is."""
+_DURATION = re.compile(r"[1-9]\d{0,8}(\.\d{1,6})?")
+
+
+class ReaderSettings(Protocol):
+    """What of the settings a reader needs; `Settings` has it all."""
+
+    @property
+    def data_dir(self) -> Path:
+        """Where the memory is."""
+        ...
+
+    @property
+    def chroma_url(self) -> str | None:
+        """A Chroma server, or None for the local one."""
+        ...
+
+    @property
+    def chroma_idle_seconds(self) -> float:
+        """How long the local server stays without use."""
+        ...
+
+    @property
+    def embedder(self) -> str:
+        """Name of the embedding model."""
+        ...
+
+    @property
+    def recent_days(self) -> int:
+        """What `--recent` takes for recent."""
+        ...
+
+    def transcript_roots(self) -> dict[str, Path]:
+        """Return the directory to read per agent."""
+        ...
+
+
+@dataclass(frozen=True)
+class QuickSettings:
+    """A reader's settings as the environment gives them."""
+
+    data_dir: Path
+    roots: Mapping[str, Path]
+    chroma_url: str | None = None
+    chroma_idle_seconds: float = 600.0
+    embedder: str = "all-MiniLM-L6-v2"
+    recent_days: int = 90
+
+    def transcript_roots(self) -> dict[str, Path]:
+        """Return the directory to read per agent."""
+        return dict(self.roots)
+
+
+def quick_settings() -> QuickSettings | None:
+    """Return the settings from the environment alone, or None where it takes all of them to
+    know: there is a memory.toml, or a value that has to be checked."""
+    values = {
+        name.upper().removeprefix(_PREFIX): value
+        for name, value in os.environ.items()
+        if name.upper().startswith(_PREFIX) and value
+    }
+    where = quick_where()
+    idle = values.pop("CHROMA_IDLE_SECONDS", "600")
+    if where is None or not values.keys() <= _ANY_TEXT or not _DURATION.fullmatch(idle):
+        return None
+    return QuickSettings(
+        where.data_dir,
+        where.roots,
+        where.chroma_url,
+        float(idle),
+        values.get("EMBEDDER", QuickSettings.embedder),
+    )

@@ -1,0 +1,95 @@
+"""The part of the catalogue that knows whether what stands for records is keyed.
+
+The versions before wrote unkeyed hashes, which confirm a guess of a record's text: into the
+catalogue, and into the lake as ids. `key_records` puts keyed ones in their place in the
+catalogue, in one transaction; the lake's files follow one by one
+(`pipeline/ownership/keyed_lake.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from memory_assets.stores.catalog.readings import ReadingLedger
+
+State = Literal["unkeyed", "lake", "file", "keyed"]
+"""What is left to be keyed:
+
+- `unkeyed`: catalogue and lake,
+- `lake`: files of the lake,
+- `file`: nothing, but free pages of the catalogue's file still hold what was deleted,
+- `keyed`: nothing.
+"""
+
+_FIRST_IDS = "SELECT ids FROM record_ids WHERE {} ORDER BY first"
+_OF = "agent = ? AND project = ? AND session_id = ? AND agent_id = ?"
+
+
+class IdentityLedger(ReadingLedger):
+    """The part of the catalogue that knows how far keying has come."""
+
+    def identities(self) -> State:
+        """Return how far keying has come."""
+        state: State = self._rows("SELECT state FROM identities")[0]["state"]
+        return state
+
+    def note_identities(self, state: State) -> None:
+        """Note how far keying has come."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE identities SET state = ?", (state,))
+
+    def key_records(
+        self,
+        records: Callable[[bytes], bytes],
+        family: Callable[[int], int],
+        redaction_state: Callable[[str], str],
+    ) -> None:
+        """Replace the hashes that the versions before noted by what these return for them:
+        of the records of a file, of a family, and in a state of redaction. Reading states are
+        dropped: files are read from their start once more.
+
+        Nothing is done where another process was first.
+        """
+        with self._transaction() as connection:
+            (state,) = connection.execute("SELECT state FROM identities").fetchone()
+            if state != "unkeyed":
+                return
+            for key in connection.execute(
+                "SELECT DISTINCT agent, project, session_id, agent_id FROM record_ids"
+            ).fetchall():
+                pieces = connection.execute(_FIRST_IDS.format(_OF), tuple(key)).fetchall()
+                keyed = records(b"".join(piece["ids"] for piece in pieces))
+                connection.execute("INSERT INTO source_records VALUES (?,?,?,?,0,?)", (*key, keyed))
+            connection.execute("DROP TABLE record_ids")
+            connection.create_function("keyed_family", 1, family)
+            connection.create_function("keyed_state", 1, redaction_state)
+            connection.execute(
+                "UPDATE sources SET family = keyed_family(family) WHERE family IS NOT NULL"
+            )
+            connection.execute("DELETE FROM reading_states")
+            connection.execute(
+                "UPDATE redaction_states SET state = keyed_state(state) WHERE state != ''"
+            )
+            connection.execute("UPDATE identities SET state = 'lake'")
+
+    def require_key(self, recognised_by: int) -> None:
+        """Note by what the key is recognised under which records are known. Where it is
+        another one than before, every file that is there counts as unread: what was noted
+        under the other key is equal to nothing any more."""
+        if self._rows("SELECT recognised_by FROM identities")[0][0] == recognised_by:
+            return
+        with self._transaction() as connection:
+            (before,) = connection.execute("SELECT recognised_by FROM identities").fetchone()
+            connection.execute("UPDATE identities SET recognised_by = ?", (recognised_by,))
+            if before not in (None, recognised_by):
+                connection.execute("UPDATE sources SET reader_version = '' WHERE gone_at IS NULL")
+
+    def note_output(self, stage: str, project: str, session_id: str, output_hash: str) -> None:
+        """Note that the file of a product was rewritten, and is of this content now."""
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE products SET output_hash = ?"
+                " WHERE stage = ? AND project = ? AND session_id = ?",
+                (output_hash, stage, project, session_id),
+            )

@@ -1,0 +1,172 @@
+"""How far each source file was read: its records, and where reading can go on.
+
+Records (keyed hashes, `records.RECORD_DTYPE`) are kept in pieces, one an append,
+so that a file that grows costs what is new. States belong to their owners: those of reading
+are encrypted (`pipeline/scan/reading.py`), those of redaction are JSON of numbers, keyed
+hashes and such states (`pipeline/redact/state.py`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from memory_assets.stores.catalog.facts import Facts, to_json
+from memory_assets.stores.catalog.known_secrets import KnownLedger
+from memory_assets.stores.catalog.schema import SOURCE_FACTS, SourceRow
+
+SourceKey = tuple[str, str, str, str]
+"""Agent, project, session and subagent ("" for the main file)."""
+
+_MOST_PIECES = 32
+_OF_SOURCE = "agent = ? AND project = ? AND session_id = ? AND agent_id = ?"
+
+
+@dataclass(frozen=True)
+class ReadNote:
+    """Where reading a file stopped (`state`); how many bytes of the records on record stay,
+    and how many of the new ones stand before that place."""
+
+    state: str = ""
+    kept_bytes: int = 0
+    firm_bytes: int | None = None
+
+
+NOTHING_NOTED = ReadNote()
+
+
+def source_key(row: SourceRow) -> SourceKey:
+    """Return what tells a source file from every other."""
+    return (row.agent, row.project, row.session_id, row.agent_id)
+
+
+class ReadingLedger(KnownLedger):
+    """The part of the catalogue that knows what was read."""
+
+    def families_of(self, project: str, *, sharing: bool = False) -> list[SourceRow]:
+        """Return the main files of a project, and those of any other project that start
+        with the same record; with their `records`. `sharing`: without those that are
+        known to share no record with any other."""
+        which = " AND shares IS NOT 0" if sharing else ""
+        rows = self._rows(
+            f"SELECT {SOURCE_FACTS} FROM sources WHERE agent_id = '' AND"
+            " (project = ? OR family IN (SELECT family FROM sources WHERE project = ?))"
+            f"{which} ORDER BY project, agent, session_id",
+            project,
+            project,
+        )
+        return [self.with_records(source_row(row)) for row in rows]
+
+    def with_records(self, row: SourceRow) -> SourceRow:
+        """Return the row with its `records`."""
+        return SourceRow(**{**vars(row), "records": self.source_records(source_key(row))})
+
+    def source_records(self, key: SourceKey, end: int | None = None) -> bytes:
+        """Return the records of a file, or their first `end` bytes."""
+        sql = f"SELECT records FROM source_records WHERE {_OF_SOURCE} ORDER BY first"
+        return b"".join(piece["records"] for piece in self._rows(sql, *key))[:end]
+
+    def put_source(self, source: SourceRow, note: ReadNote = NOTHING_NOTED) -> None:
+        """Insert or replace what is known of one source file.
+
+        `source.records` come behind the first `note.kept_bytes` bytes of those on record.
+        """
+        with self._transaction() as connection:
+            insert_source(connection, source, note)
+
+    def reading_state(self, key: SourceKey) -> str:
+        """Return where reading a file stopped, or ""."""
+        rows = self._rows(f"SELECT state FROM reading_states WHERE {_OF_SOURCE}", *key)
+        return str(rows[0]["state"]) if rows else ""
+
+    def redaction_state(self, project: str, session_id: str) -> str:
+        """Return how a session was redacted, or ""."""
+        rows = self._rows(
+            "SELECT state FROM redaction_states WHERE project = ? AND session_id = ?",
+            project,
+            session_id,
+        )
+        return str(rows[0]["state"]) if rows else ""
+
+    def checked_through(self, project: str, session_id: str) -> int:
+        """Return the number of the known value up to which a session is free of them."""
+        rows = self._rows(
+            "SELECT through FROM known_checked WHERE project = ? AND session_id = ?",
+            project,
+            session_id,
+        )
+        return int(rows[0]["through"]) if rows else 0
+
+    def note_sharing(self, alone: Iterable[SourceKey], sharing: Iterable[SourceKey]) -> None:
+        """Note which main files share a record with another one, and which do not; those
+        that were known to share one go on doing so."""
+        with self._transaction() as connection:
+            connection.executemany(
+                f"UPDATE sources SET shares = 0 WHERE {_OF_SOURCE} AND shares IS NULL",
+                list(alone),
+            )
+            connection.executemany(
+                f"UPDATE sources SET shares = 1 WHERE {_OF_SOURCE}", list(sharing)
+            )
+
+
+def insert_source(
+    connection: sqlite3.Connection, source: SourceRow, note: ReadNote = NOTHING_NOTED
+) -> None:
+    """Insert or replace a source file, its records and its state, in a transaction."""
+    key = source_key(source)
+    shared = connection.execute(
+        f"SELECT 1 FROM sources WHERE {_OF_SOURCE} AND shares = 1", key
+    ).fetchone()
+    connection.execute(
+        f"INSERT OR REPLACE INTO sources ({SOURCE_FACTS}, record_ids, shares)"
+        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,x'',?)",
+        (
+            *key,
+            source.path,
+            source.size,
+            source.mtime_ns,
+            source.fingerprint,
+            source.reader_version,
+            source.family,
+            to_json(source.facts),
+            source.gone_at,
+            1 if shared and note.kept_bytes else None,
+        ),
+    )
+    connection.execute(
+        "INSERT OR REPLACE INTO reading_states VALUES (?,?,?,?,?)", (*key, note.state)
+    )
+    _insert_records(connection, key, source.records, note)
+
+
+def _insert_records(
+    connection: sqlite3.Connection, key: SourceKey, records: bytes, note: ReadNote
+) -> None:
+    connection.execute(
+        f"DELETE FROM source_records WHERE {_OF_SOURCE} AND first >= ?", (*key, note.kept_bytes)
+    )
+    firm = len(records) if note.firm_bytes is None else note.firm_bytes
+    pieces = [(note.kept_bytes, records[:firm]), (note.kept_bytes + firm, records[firm:])]
+    (held,) = connection.execute(
+        f"SELECT COUNT(*) FROM source_records WHERE {_OF_SOURCE}", key
+    ).fetchone()
+    if held >= _MOST_PIECES:
+        before = connection.execute(
+            f"SELECT records FROM source_records WHERE {_OF_SOURCE} ORDER BY first", key
+        ).fetchall()
+        connection.execute(f"DELETE FROM source_records WHERE {_OF_SOURCE}", key)
+        pieces.insert(0, (0, b"".join(piece["records"] for piece in before)))
+    connection.executemany(
+        "INSERT INTO source_records VALUES (?,?,?,?,?,?)",
+        [(*key, first, piece) for first, piece in pieces if piece],
+    )
+
+
+def source_row(row: sqlite3.Row) -> SourceRow:
+    """Return a row of `sources`."""
+    values: dict[str, Any] = dict(row)
+    values["facts"] = Facts(values["facts"])
+    return SourceRow(**values)

@@ -1,0 +1,174 @@
+"""The catalogue's tables, and their rows as dataclasses. No text of a transcript."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS sources (
+    agent TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL, fingerprint TEXT NOT NULL, reader_version TEXT NOT NULL,
+    family INTEGER, facts TEXT NOT NULL, record_ids BLOB NOT NULL, gone_at TEXT,
+    PRIMARY KEY (agent, project, session_id, agent_id)
+);
+CREATE INDEX IF NOT EXISTS sources_by_path ON sources (path);
+CREATE INDEX IF NOT EXISTS sources_by_project ON sources (project);
+CREATE INDEX IF NOT EXISTS sources_by_session ON sources (session_id);
+CREATE INDEX IF NOT EXISTS sources_by_family ON sources (family);
+CREATE TABLE IF NOT EXISTS products (
+    stage TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL,
+    input_hash TEXT NOT NULL, output_hash TEXT NOT NULL, rows INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, facts TEXT NOT NULL, made_at TEXT NOT NULL,
+    PRIMARY KEY (stage, project, session_id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS products_by_session ON products (session_id);
+CREATE TABLE IF NOT EXISTS quarantine (
+    project TEXT NOT NULL, session_id TEXT NOT NULL, stage TEXT NOT NULL,
+    input_hash TEXT NOT NULL, reason TEXT NOT NULL, since TEXT NOT NULL,
+    PRIMARY KEY (project, session_id, stage)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS collections (
+    name TEXT PRIMARY KEY, incarnation TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS known_values (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, hash BLOB NOT NULL UNIQUE, rule TEXT NOT NULL,
+    first_session TEXT, first_seen_at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS known_checked (
+    project TEXT NOT NULL, session_id TEXT NOT NULL, through INTEGER NOT NULL,
+    holds INTEGER NOT NULL, PRIMARY KEY (project, session_id)
+) WITHOUT ROWID;
+"""
+"""What a new catalogue has, version 0 of each table; `MIGRATIONS` come on top.
+
+`known_values`: keyed hashes of secrets, numbered as they were first found. They outlive
+the session that gave them away (`first_session` is blanked when that is forgotten): the
+same value may stand bare in others, which the hash alone keeps it out of.
+`known_checked`: through which number a session's records are free of them, and whether
+one was found in them since (`holds`), so that they are to be redacted again.
+"""
+
+_SOURCE_KEY = (
+    "agent TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL, agent_id TEXT NOT NULL"
+)
+MIGRATIONS = (
+    "ALTER TABLE products ADD COLUMN run_id TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE sources ADD COLUMN shares INTEGER",
+    f"CREATE TABLE record_ids ({_SOURCE_KEY}, first INTEGER NOT NULL, ids BLOB NOT NULL,"
+    " PRIMARY KEY (agent, project, session_id, agent_id, first))",
+    "INSERT INTO record_ids SELECT agent, project, session_id, agent_id, 0, record_ids"
+    " FROM sources",
+    "UPDATE sources SET record_ids = x''",
+    f"CREATE TABLE reading_states ({_SOURCE_KEY}, state TEXT NOT NULL,"
+    " PRIMARY KEY (agent, project, session_id, agent_id))",
+    "CREATE TABLE redaction_states (project TEXT NOT NULL, session_id TEXT NOT NULL,"
+    " state TEXT NOT NULL, PRIMARY KEY (project, session_id))",
+    "CREATE TABLE vector_places (hash BLOB PRIMARY KEY, stage TEXT NOT NULL,"
+    " project TEXT NOT NULL, session_id TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX vector_places_by_session ON vector_places (project, session_id)",
+    f"CREATE TABLE source_records ({_SOURCE_KEY}, first INTEGER NOT NULL, records BLOB NOT NULL,"
+    " PRIMARY KEY (agent, project, session_id, agent_id, first))",
+    "CREATE TABLE identities (state TEXT NOT NULL, recognised_by INTEGER)",
+    "INSERT INTO identities SELECT CASE WHEN EXISTS (SELECT 1 FROM sources)"
+    " THEN 'unkeyed' ELSE 'keyed' END, NULL",
+    "ALTER TABLE quarantine ADD COLUMN remedy TEXT NOT NULL DEFAULT ''",
+    "UPDATE quarantine SET input_hash = ''",
+)
+"""One statement a version, in order; `PRAGMA user_version` counts those applied.
+
+`sources.record_ids` is empty since `record_ids` held them in pieces. `source_records` took
+its place (`first`: bytes before the piece) when they were keyed, so that an older version
+that is still running can write no others. `identities`: how far keying them has come, and
+what the key is recognised by. `sources.shares`: whether a main file shares a record with
+another, NULL where nobody looked. `vector_places`: in which session's file a vector stands,
+by a keyed hash of its text and embedder. `quarantine.input_hash` is emptied once: earlier
+versions held sessions back for good after failures that pass, so each is tried again.
+"""
+
+SOURCE_FACTS = (
+    "agent, project, session_id, agent_id, path, size, mtime_ns, fingerprint,"
+    " reader_version, family, facts, gone_at"
+)
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """What is known of one source file. `agent_id` is "" for a session's main file;
+    `records` are rows of `records.RECORD_DTYPE`, in file order."""
+
+    agent: str
+    project: str
+    session_id: str
+    agent_id: str
+    path: str
+    size: int
+    mtime_ns: int
+    fingerprint: str
+    reader_version: str
+    family: int | None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    records: bytes = b""
+    gone_at: str | None = None
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file, without a `Path` for each of all files."""
+        return self.path.rpartition(os.sep)[2]
+
+
+SOURCE_COLUMNS = {
+    "agent": "Agent that wrote the transcript.",
+    "project": "Partition key: the project's directory name.",
+    "session_id": "Session, from the file's name.",
+    "agent_id": "Subagent that the file belongs to; empty for the main file.",
+    "path": "Where the file lies; it is never moved or copied.",
+    "size": "Bytes when it was read.",
+    "mtime_ns": "When it was last written, nanoseconds since 1970.",
+    "fingerprint": "Keyed hash of its complete lines.",
+    "reader_version": "Reader that read it.",
+    "family": "Keyed hash of its first record, which forks share.",
+    "facts": "Counts of lines, records by type, prompts, bad lines by number and reason.",
+    "gone_at": "When its agent was found to have deleted it.",
+}
+"""Columns of `sources`, as the UI shows them."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """One session at one stage: what it was made from and what came out. `run_id` is the
+    Dagster run that made it, "" outside Dagster."""
+
+    stage: str
+    project: str
+    session_id: str
+    input_hash: str
+    output_hash: str
+    rows: int = 0
+    bytes: int = 0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    made_at: str = ""
+    run_id: str = ""
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """A session that was held back at a stage: why, and what to do about it, in words that
+    never quote text. It is tried again when its input is not `input_hash` any more; by every
+    run if that is empty."""
+
+    project: str
+    session_id: str
+    stage: str
+    input_hash: str
+    reason: str
+    since: str = ""
+    remedy: str = ""
+
+    @property
+    def passing(self) -> bool:
+        """Whether every run tries the session again."""
+        return not self.input_hash

@@ -1,0 +1,400 @@
+"""Vectors in Chroma: collections, idempotent upserts, ids, nearest neighbours.
+
+It always speaks HTTP: to the server of `server.py`, or to `CHROMA_URL`. Only this
+module and `connection.py` import chromadb (about 1 s of CPU), once it is needed.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from memory_assets.errors import NotFound, StoreMismatch
+from memory_assets.redacted_text import RedactedText, require_redacted, seal
+from memory_assets.stores.chroma.connection import ChromaConnection, chroma_errors
+from memory_assets.stores.chroma.foreign import OtherCollection
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+    from chromadb.api.collection_configuration import CreateCollectionConfiguration
+    from chromadb.api.models.Collection import Collection as ChromaCollection
+    from chromadb.api.types import GetResult
+
+Answer = TypeVar("Answer")
+Metadata = dict[str, str | int | float | bool]
+Where = dict[str, Any]
+
+UPSERT_BATCH = 1_000
+"""Rows a request: 2,400 rows/s on two cores; larger requests gained nothing."""
+_READ_BATCH = 5_000
+
+_CONFIGURATION: CreateCollectionConfiguration = {"hnsw": {"space": "cosine"}}
+_REPLACEMENT, _REPLACED = ".replacement", ".replaced"
+_TRIES = 3
+"""A call may meet a swap and a restart; more than both at once is an error."""
+
+SUMMARIES = "session-summaries"
+PROMPTS = "user-prompts"
+OBSERVATIONS = "observations"
+
+
+def sessions_collection(agent: str) -> str:
+    """Return the name of the collection of an agent's session chunks."""
+    return f"{agent}-sessions"
+
+
+@dataclass(frozen=True)
+class CollectionVersions:
+    """What a collection's rows were made with."""
+
+    embedder_id: str
+    dimension: int
+    chunker_version: str
+    ruleset_version: str
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A row near a query: cosine similarity in [-1, 1], higher is nearer."""
+
+    id: str
+    similarity: float
+    text: RedactedText
+    metadata: Mapping[str, Any]
+
+
+class VectorStore:
+    """A connection to Chroma. Use `open_vectors`."""
+
+    def __init__(self, connection: ChromaConnection) -> None:
+        self._connection = connection
+
+    @property
+    def url(self) -> str:
+        """Where Chroma is; a local server that was restarted may be elsewhere."""
+        return self._connection.url
+
+    def find_server(self) -> None:
+        """Make sure that somebody answers: a local server that stopped is started again."""
+        self._connection.find_server()
+
+    def names(self) -> list[str]:
+        """Return the names of all collections, sorted. One that is being swapped is there."""
+        there = self._stored()
+        return sorted(
+            {name.removesuffix(_REPLACED) for name in there if not name.endswith(_REPLACEMENT)}
+        )
+
+    def _stored(self) -> set[str]:
+        return self._connection.call(
+            lambda client: {collection.name for collection in client.list_collections()}
+        )
+
+    def open(self, name: str, versions: CollectionVersions) -> Collection:
+        """Return a collection for writing; it is created when it is not there.
+
+        Raises:
+            StoreMismatch: its vectors were made by another embedder.
+        """
+        self._put_back(name)
+        raw = self._connection.call(
+            lambda client: client.get_or_create_collection(
+                name,
+                metadata={**vars(versions), "incarnation": uuid.uuid4().hex},
+                configuration=_CONFIGURATION,
+                embedding_function=None,
+            )
+        )
+        found = dict(raw.metadata or {})
+        _require_same_embedder(name, found, versions)
+        if {key: found.get(key) for key in vars(versions)} != vars(versions):
+            amended = {**found, **vars(versions)}
+            self._connection.call(lambda client: raw.modify(metadata=amended))
+        return Collection(self._connection, name, raw)
+
+    def get(self, name: str, versions: CollectionVersions | None = None) -> Collection:
+        """Return a collection for reading.
+
+        Raises:
+            NotFound: there is none of that name.
+            StoreMismatch: its vectors were made by another embedder than `versions` says.
+        """
+        raw = _found(self._connection, name)
+        if versions is not None:
+            _require_same_embedder(name, dict(raw.metadata or {}), versions)
+        return Collection(self._connection, name, raw)
+
+    def other(self, name: str) -> OtherCollection:
+        """Return a collection that somebody else may have made, or raise `NotFound`."""
+        return OtherCollection(self.get(name)._raw, partial(chroma_errors, self.url))
+
+    def drop(self, name: str) -> None:
+        """Delete a collection, if it is there."""
+        for stored in {name, f"{name}{_REPLACED}"} & self._stored():
+            self._delete(stored)
+
+    def _delete(self, stored: str) -> None:
+        from chromadb.errors import NotFoundError
+
+        with suppress(NotFoundError):
+            self._connection.call(lambda client: client.delete_collection(stored))
+
+    def _rename(self, stored: str, name: str) -> None:
+        self._connection.call(
+            lambda client: client.get_collection(stored, embedding_function=None).modify(name=name)
+        )
+
+    def _put_back(self, name: str) -> None:
+        """Undo a swap that ended half-way."""
+        there = self._stored()
+        if name not in there and f"{name}{_REPLACED}" in there:
+            self._rename(f"{name}{_REPLACED}", name)
+
+    def begin_replacement(
+        self, name: str, versions: CollectionVersions | None = None
+    ) -> Collection:
+        """Return an empty collection, of an incarnation of its own, that `replace` can put in
+        the place of `name`; of the same versions as that, unless others are given.
+
+        What an interrupted replacement left is dropped. Searches go on in the old collection.
+
+        Raises:
+            NotFound: there is no such collection, and no versions are given.
+        """
+        metadata = dict(vars(versions) if versions else self.get(name)._raw.metadata or {})
+        metadata["incarnation"] = uuid.uuid4().hex
+        self.drop_leftovers(name)
+        beside = f"{name}{_REPLACEMENT}"
+        raw = self._connection.call(
+            lambda client: client.create_collection(
+                beside, metadata=metadata, configuration=_CONFIGURATION, embedding_function=None
+            )
+        )
+        return Collection(self._connection, beside, raw)
+
+    def drop_leftovers(self, name: str) -> None:
+        """Delete what an interrupted replacement of `name` left beside it."""
+        self._put_back(name)
+        for leftover in {f"{name}{_REPLACEMENT}", f"{name}{_REPLACED}"} & self._stored():
+            self._delete(leftover)
+
+    def replace(self, name: str) -> None:
+        """Let the replacement of `name` take its place, and delete the old one. Between the
+        two renamings readers find the old one under its other name."""
+        old = f"{name}{_REPLACED}"
+        if name in self._stored():
+            self._rename(name, old)
+        self._rename(f"{name}{_REPLACEMENT}", name)
+        self._delete(old)
+
+
+def _found(connection: ChromaConnection, name: str) -> ChromaCollection:
+    """Return the collection of a name, or the one that is about to be replaced."""
+    from chromadb.errors import NotFoundError
+
+    for stored in (name, f"{name}{_REPLACED}", name):
+        try:
+            return connection.call(partial(_get, stored))
+        except NotFoundError:
+            continue
+    raise NotFound(f"no collection {name}; run `memory ingest` first")
+
+
+def _get(stored: str, client: ClientAPI) -> ChromaCollection:
+    return client.get_collection(stored, embedding_function=None)
+
+
+class Collection:
+    """One Chroma collection, cosine space; ids are ours. It may be swapped for another, or
+    its server restarted: the next call finds what has its name then."""
+
+    def __init__(self, connection: ChromaConnection, name: str, raw: ChromaCollection) -> None:
+        self._connection = connection
+        self._name = name
+        self._raw = raw
+
+    def _ask(self, question: Callable[[ChromaCollection], Answer]) -> Answer:
+        import httpx
+        from chromadb.errors import ChromaError, InvalidArgumentError, InvalidDimensionException
+
+        for _ in range(_TRIES - 1):
+            try:
+                return question(self._raw)
+            except (InvalidArgumentError, InvalidDimensionException):
+                break  # what was asked is wrong, and stays so
+            except (httpx.TransportError, ChromaError):
+                # stopped, swapped, or deleted amid the call, which Chroma calls internal
+                self._connection.find_server()
+                self._raw = _found(self._connection, self._name)
+        with chroma_errors(self._connection.url):
+            return question(self._raw)
+
+    @property
+    def incarnation(self) -> str:
+        """Which creation this is: a collection made anew has another one."""
+        return str((self._raw.metadata or {}).get("incarnation", self._raw.id))
+
+    @property
+    def embedder_id(self) -> str:
+        """What the vectors were made with, as recorded at creation."""
+        return str((self._raw.metadata or {}).get("embedder_id", ""))
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        rows = int(self._ask(lambda raw: raw.count()))
+        if not rows:  # or it is just being deleted: another one has its name now
+            self._raw = _found(self._connection, self._name)
+            rows = int(self._ask(lambda raw: raw.count()))
+        return rows
+
+    def upsert(
+        self,
+        ids: Sequence[str],
+        vectors: npt.NDArray[np.float32],
+        texts: Sequence[RedactedText],
+        metadatas: Sequence[Metadata],
+    ) -> None:
+        """Insert or replace rows, in batches; repeating it changes nothing."""
+        require_redacted(texts)
+        for start in range(0, len(ids), UPSERT_BATCH):
+            some = slice(start, start + UPSERT_BATCH)
+            batch: dict[str, Any] = {
+                "ids": list(ids[some]),
+                "embeddings": vectors[some],
+                "documents": [str(text) for text in texts[some]],
+                "metadatas": list(metadatas[some]),
+            }
+            self._ask(partial(_upsert, batch))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove rows; ids that are not there are ignored."""
+        for start in range(0, len(ids), UPSERT_BATCH):
+            self._ask(partial(_delete, list(ids[start : start + UPSERT_BATCH])))
+
+    def row_hashes(self, where: Where) -> dict[str, str]:
+        """Return the `row_hash` of each row that matches, by id."""
+        return {row_id: str(meta.get("row_hash", "")) for row_id, meta in self._metadatas(where)}
+
+    def ids(self, where: Where) -> set[str]:
+        """Return the ids of the rows that match."""
+        return {row_id for row_id, _ in self._metadatas(where)}
+
+    def hashes_by_session(self, where: Where) -> dict[str, tuple[str, str]]:
+        """Return (session id, `row_hash`) of each row that matches, by id."""
+        return {
+            row_id: (str(meta.get("session_id", "")), str(meta.get("row_hash", "")))
+            for row_id, meta in self._metadatas(where)
+        }
+
+    def keys_of(self, where: Where) -> dict[str, tuple[str, str]]:
+        """Return (project, session id) of each row that matches, by id."""
+        return {
+            row_id: (str(meta.get("project", "")), str(meta.get("session_id", "")))
+            for row_id, meta in self._metadatas(where)
+        }
+
+    def _metadatas(self, where: Where) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        offset = 0
+        while True:
+            page = self._ask(
+                partial(_page, where=where, include=["metadatas"], limit=_READ_BATCH, offset=offset)
+            )
+            yield from zip(page["ids"], page["metadatas"] or [], strict=True)
+            if len(page["ids"]) < _READ_BATCH:
+                return
+            offset += _READ_BATCH
+
+    def nearest(
+        self, vector: npt.NDArray[np.float32], n: int, where: Where | None = None
+    ) -> list[Neighbour]:
+        """Return the `n` rows nearest to a unit vector, nearest first."""
+        answer = self._ask(
+            lambda raw: raw.query(
+                query_embeddings=vector.reshape(1, -1),
+                n_results=n,
+                where=where,
+                include=["documents", "metadatas", "distances"],
+            )
+        )
+        return [
+            Neighbour(row_id, 1.0 - float(distance), seal(text or ""), metadata or {})
+            for row_id, distance, text, metadata in zip(
+                answer["ids"][0],
+                (answer["distances"] or [[]])[0],
+                (answer["documents"] or [[]])[0],
+                (answer["metadatas"] or [[]])[0],
+                strict=True,
+            )
+        ]
+
+    def nearest_of(
+        self, vector: npt.NDArray[np.float32], ids: Sequence[str], n: int
+    ) -> list[Neighbour]:
+        """Return the `n` nearest among the rows with these ids, by exact dot product."""
+        found: list[Neighbour] = []
+        for start in range(0, len(ids), _READ_BATCH):
+            page = self._ask(
+                partial(
+                    _page,
+                    ids=list(ids[start : start + _READ_BATCH]),
+                    include=["embeddings", "documents", "metadatas"],
+                )
+            )
+            if not page["ids"]:
+                continue
+            similarities = np.asarray(page["embeddings"], dtype=np.float32) @ vector
+            found += [
+                Neighbour(row_id, float(similarity), seal(text or ""), metadata or {})
+                for row_id, similarity, text, metadata in zip(
+                    page["ids"],
+                    similarities,
+                    page["documents"] or [],
+                    page["metadatas"] or [],
+                    strict=True,
+                )
+            ]
+        found.sort(key=lambda neighbour: (-neighbour.similarity, neighbour.id))
+        return found[:n]
+
+
+def _upsert(batch: dict[str, Any], raw: ChromaCollection) -> None:
+    raw.upsert(**batch)
+
+
+def _delete(ids: list[str], raw: ChromaCollection) -> None:
+    raw.delete(ids=ids)
+
+
+def _page(raw: ChromaCollection, **what: Any) -> GetResult:
+    return raw.get(**what)
+
+
+def open_vectors(
+    data_dir: Path, *, url: str | None, idle_seconds: float, token: str | None = None
+) -> VectorStore:
+    """Return a connection to `url`, whose server may demand a token, or to this data
+    directory's own server, started if need be.
+
+    Raises:
+        StoreError: nothing answers there.
+    """
+    return VectorStore(ChromaConnection(data_dir, url, idle_seconds, token))
+
+
+def _require_same_embedder(
+    name: str, found: Mapping[str, Any], versions: CollectionVersions
+) -> None:
+    if found.get("embedder_id") != versions.embedder_id:
+        raise StoreMismatch(
+            f"collection {name} holds vectors of {found.get('embedder_id', 'an unknown model')}, "
+            f"the settings ask for {versions.embedder_id}. Set MEMORY_EMBEDDER back, or run "
+            "`memory ingest --full` to embed everything again."
+        )

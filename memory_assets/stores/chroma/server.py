@@ -1,0 +1,312 @@
+"""The local Chroma server: at most one per data directory, started on demand.
+
+Two processes that open one Chroma directory damage it: after two writers 12 % of the
+vectors were gone, and readers crashed (chromadb 1.5.9). So exactly one process may
+open it: `process.py`, which holds an operating-system lock for as long as
+it lives. Everybody else, reader or writer, speaks HTTP to it on loopback.
+
+It is one process without children, so that `kill -9` can leak nothing; it stops by itself
+when nobody has used it for a while. Here it is found, started and stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from memory_assets.errors import StoreBusy, StoreDamaged, StoreError
+from memory_assets.stores.chroma import files as chroma_files
+
+HOST = "127.0.0.1"
+TOKEN_FILE = "chroma.token"
+_TOKEN_BYTES = 32
+LOCK = "chroma.lock"
+ENDPOINT = "chroma.endpoint.json"
+PORT = "chroma.port"
+LAST_USE = "chroma.last-use"
+_LOG = "chroma.log"
+_CLOSED = "chroma.closed.lock"
+DATABASE = Path("chroma") / "chroma.sqlite3"
+START_SECONDS = 30.0
+_CLOSED_SECONDS = 600.0
+PROCESS = "memory_assets.stores.chroma.process"
+_PROCESSES = {PROCESS, "memory_assets.stores.chroma.server"}
+"""The modules that are the server process; the second one in versions without a gate."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the server of a data directory listens. One that an earlier version started is
+    not guarded: it answers without a token."""
+
+    pid: int
+    port: int
+    guarded: bool = False
+
+    @property
+    def url(self) -> str:
+        """The server's base URL."""
+        return f"http://{HOST}:{self.port}"
+
+
+def running(data_dir: Path) -> Endpoint | None:
+    """Return the endpoint of this directory's server, or None when none answers."""
+    try:
+        endpoint = Endpoint(**json.loads((data_dir / ENDPOINT).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+    if not _lock_is_held(data_dir):
+        return None
+    return endpoint if _answers(endpoint) else None
+
+
+def ensure_running(data_dir: Path, idle_seconds: float) -> Endpoint:
+    """Return the endpoint of this directory's server, starting it if there is none.
+
+    Raises:
+        StoreDamaged: its files are damaged; they were set aside.
+        StoreError: it did not start; the message names its log.
+    """
+    endpoint = running(data_dir)
+    if endpoint is None or not endpoint.guarded:
+        with _closed_files_lock(data_dir):
+            endpoint = running(data_dir)
+            if endpoint is not None and not endpoint.guarded:  # of an older version
+                stop(data_dir)
+                endpoint = None
+            endpoint = endpoint or _start(data_dir, idle_seconds)
+    touch(data_dir)
+    return endpoint
+
+
+def token(data_dir: Path) -> str:
+    """Return the token that this directory's server demands; made on first use, for the
+    user alone to read.
+
+    Raises:
+        StoreError: it cannot be read or written.
+    """
+    path = data_dir / TOKEN_FILE
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            value = path.read_text("ascii", "replace").strip()
+            if len(value) == 2 * _TOKEN_BYTES:
+                return value
+            path.unlink()  # cut off, or not ours
+        staging = data_dir / f"{TOKEN_FILE}.{os.getpid()}.staging"
+        staging.unlink(missing_ok=True)
+        descriptor = os.open(staging, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(_TOKEN_BYTES))
+        try:
+            os.link(staging, path)  # the first one wins
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links
+            staging.replace(path)
+        staging.unlink(missing_ok=True)
+        return path.read_text("ascii")
+    except OSError as error:
+        raise StoreError(
+            f"cannot use the token in {path}: {error.strerror}. Correct its permissions, or "
+            "remove it: the next command makes another."
+        ) from error
+
+
+@contextmanager
+def closed_files(data_dir: Path) -> Iterator[Path]:
+    """Stop this directory's server and yield the directory of its files, which no process
+    has open until the block ends; who needs a server meanwhile waits.
+
+    Raises:
+        StoreBusy: another process keeps them closed.
+        StoreError: the server does not stop.
+    """
+    with _closed_files_lock(data_dir):
+        stop(data_dir)
+        lock = FileLock(data_dir / LOCK)
+        try:
+            lock.acquire(timeout=START_SECONDS)
+        except Timeout:
+            raise StoreBusy(f"a process that does not answer owns {data_dir / 'chroma'}") from None
+        try:
+            (data_dir / _LOG).unlink(missing_ok=True)
+            yield data_dir / "chroma"
+        finally:
+            lock.release()
+
+
+@contextmanager
+def _closed_files_lock(data_dir: Path) -> Iterator[None]:
+    data_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(data_dir / _CLOSED, timeout=_CLOSED_SECONDS):
+            yield
+    except Timeout:
+        raise StoreBusy(
+            f"a process has been rewriting {data_dir / 'chroma'} for "
+            f"{_CLOSED_SECONDS:.0f} s; wait for it, then try again"
+        ) from None
+
+
+def touch(data_dir: Path) -> None:
+    """Tell the server that somebody uses it, which puts its idle stop off."""
+    (data_dir / LAST_USE).touch()
+
+
+def has_files(data_dir: Path) -> bool:
+    """Whether this directory's server has ever stored anything that is still there."""
+    return (data_dir / DATABASE).exists()
+
+
+def stop(data_dir: Path, timeout: float = 10.0) -> bool:
+    """Stop this directory's server and wait until it is gone; False if none ran.
+
+    Raises:
+        StoreError: it does not stop, or the endpoint file names another process.
+    """
+    endpoint = running(data_dir)
+    if endpoint is None:
+        return False
+    if not _is_server_of(endpoint.pid, data_dir):
+        raise StoreError(
+            f"{data_dir / ENDPOINT} names process {endpoint.pid}, which is not the Chroma "
+            f"server of this directory. End the process that has {data_dir / LOCK} open, then "
+            "run the command again."
+        )
+    os.kill(endpoint.pid, signal.SIGTERM)
+    deadline = time.monotonic() + timeout
+    while _lock_is_held(data_dir):
+        if time.monotonic() > deadline:
+            raise StoreError(f"the Chroma server (process {endpoint.pid}) does not stop; kill it")
+        time.sleep(0.05)
+    return True
+
+
+def _is_server_of(pid: int, data_dir: Path) -> bool:
+    """Whether a process is a server of this module on this directory, by its command line."""
+    try:
+        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
+        arguments = [os.fsdecode(part) for part in raw.split(b"\0")]
+    except FileNotFoundError:  # not Linux, or no such process
+        asked = subprocess.run(
+            ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, check=False
+        )
+        line = os.fsdecode(asked.stdout)
+        return any(name in line for name in _PROCESSES) and str(data_dir.resolve()) in line
+    except OSError:
+        return False
+    for name, given in pairwise(arguments):
+        with contextlib.suppress(OSError):
+            if name in _PROCESSES and Path(given).samefile(data_dir):
+                return True
+    return False
+
+
+def was_killed(data_dir: Path) -> bool:
+    """Whether the last server of this directory ended without taking leave (a crash, a kill,
+    a power cut), so that its files may be torn. Costs a stat where it did not."""
+    return (data_dir / ENDPOINT).exists() and not _lock_is_held(data_dir)
+
+
+def set_aside_if_damaged(data_dir: Path, *, thoroughly: bool = False) -> str | None:
+    """Stop the server, look at its files, move them away if they are damaged, and return what
+    is wrong with them. `thoroughly` reads all of the database.
+
+    Raises:
+        StoreBusy: another process keeps them closed.
+    """
+    with closed_files(data_dir) as directory:
+        wrong = chroma_files.damage(directory)
+        if wrong is None and thoroughly:
+            wrong = chroma_files.wrong_within(directory)
+        if wrong is not None and directory.exists():
+            chroma_files.set_aside(directory, wrong)
+        (data_dir / ENDPOINT).unlink(missing_ok=True)
+    return wrong
+
+
+def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
+    data_dir.mkdir(parents=True, exist_ok=True)
+    _require_whole_files(data_dir)
+    log = data_dir / _LOG
+    # -P: the working directory is the data directory, from which nothing may be imported.
+    command = [sys.executable, "-P", "-m", PROCESS, str(data_dir.resolve()), str(idle_seconds)]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CHROMA_")}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            cwd=data_dir,
+            env={**kept, "RUST_LOG": "error"},
+        )
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        endpoint = running(data_dir)
+        if endpoint is not None:
+            if endpoint.pid != process.pid:  # another was first: ours must not follow it
+                process.terminate()
+                process.wait()
+            return endpoint
+        if process.poll() is not None and not _lock_is_held(data_dir):
+            break
+        time.sleep(0.02)
+    raise StoreError(
+        f"the Chroma server for {data_dir} did not start (see {log}): is the disk full, or not "
+        f"to be written? If its files are damaged, move {data_dir / 'chroma'} away and run "
+        "`memory ingest`: it is rebuilt from the lake without embedding again."
+    )
+
+
+def _require_whole_files(data_dir: Path) -> None:
+    """Move damaged files away, whoever comes first; the caller keeps other starters out."""
+    directory = data_dir / "chroma"
+    wrong = chroma_files.damage(directory)
+    if wrong is None or _lock_is_held(data_dir):
+        return
+    aside = chroma_files.set_aside(directory, wrong)
+    (data_dir / ENDPOINT).unlink(missing_ok=True)
+    raise StoreDamaged(
+        f"Chroma's files were damaged ({wrong}) and are now in {aside}. Run `memory ingest`: the "
+        "collections are made again from the lake, without embedding."
+    )
+
+
+def _lock_is_held(data_dir: Path) -> bool:
+    lock = FileLock(data_dir / LOCK)
+    try:
+        with lock.acquire(blocking=False):
+            return False
+    except Timeout:
+        return True
+    except OSError:
+        return False
+
+
+def _answers(endpoint: Endpoint) -> bool:
+    """http.client, because urllib would ask the environment's proxy."""
+    connection = http.client.HTTPConnection(HOST, endpoint.port, timeout=2)
+    try:
+        connection.request("GET", "/api/v2/heartbeat")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,110 @@
+"""Opening the keyword index: its file, its layout, and making it anew when it is no good."""
+
+from __future__ import annotations
+
+import sqlite3
+import uuid
+from pathlib import Path
+
+from memory_assets.errors import NotFound
+from memory_assets.stores.keyword_index.index import KeywordIndex, store_error, told
+
+FILE_NAME = "keywords.db"
+_CACHE_KIB = 16_384
+_CHECKPOINT_PAGES = 4_096
+"""SQLite's own 2 MiB of cache and 1,000 pages before a checkpoint have a transaction write
+its pages again and again: the postings of 64 rows are on a thousand of them."""
+_LAYOUT = "1"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS blocks (
+    block INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, project TEXT NOT NULL,
+    session_id TEXT NOT NULL, agent TEXT NOT NULL, place INTEGER NOT NULL,
+    rows INTEGER NOT NULL, columns BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS blocks_by_session ON blocks (kind, project, session_id, place);
+CREATE TABLE IF NOT EXISTS rows (
+    row INTEGER PRIMARY KEY, id TEXT NOT NULL, row_hash TEXT NOT NULL, text TEXT NOT NULL,
+    metadata TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS vectors (
+    block INTEGER PRIMARY KEY, embedder_id TEXT NOT NULL, data BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS postings (
+    term TEXT NOT NULL, block INTEGER NOT NULL, places BLOB NOT NULL,
+    PRIMARY KEY (term, block)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS terms_of_blocks (block INTEGER PRIMARY KEY, terms TEXT NOT NULL);
+"""
+"""`rows.row` is block * 64 + position in it. `terms_of_blocks` is what to delete with one."""
+
+
+def open_for_writing(path: Path, *, busy_seconds: float = 30.0) -> KeywordIndex:
+    """Return the index at `path`, made where there is none, and made anew where it is
+    damaged or of another layout: it holds nothing that the lake does not.
+
+    Raises:
+        StoreError: the file cannot be used.
+    """
+    try:
+        return _opened(path, busy_seconds)
+    except sqlite3.OperationalError as error:
+        raise store_error(path, error) from error
+    except (sqlite3.DatabaseError, _OtherLayout):
+        discard(path)
+    with told(path):
+        return _opened(path, busy_seconds)
+
+
+def open_for_reading(path: Path) -> KeywordIndex:
+    """Return the index at `path`.
+
+    Raises:
+        NotFound: there is none, or none of this layout.
+        StoreError: it is damaged.
+    """
+    if not path.is_file():
+        raise NotFound(f"there is no keyword index in {path.parent}; run `memory ingest`")
+    with told(path):
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=rw",
+            uri=True,
+            timeout=10.0,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        connection.execute("PRAGMA query_only = 1")
+        index = KeywordIndex(path, connection)
+        if index.about("layout") != _LAYOUT:
+            raise NotFound(f"{path} is of another version; run `memory ingest`")
+    return index
+
+
+def discard(path: Path) -> None:
+    """Remove the files of an index."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+
+
+class _OtherLayout(Exception):
+    """The file was laid out by another version."""
+
+
+def _opened(path: Path, busy_seconds: float) -> KeywordIndex:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    connection.executescript(_SCHEMA)
+    about = {"layout": _LAYOUT, "incarnation": uuid.uuid4().hex, "generation": "0"}
+    connection.executemany("INSERT OR IGNORE INTO about VALUES (?,?)", about.items())
+    index = KeywordIndex(path, connection)
+    if index.about("layout") != _LAYOUT:
+        connection.close()
+        raise _OtherLayout
+    return index

@@ -1,0 +1,161 @@
+"""Rows of the lake: from a table's model to Arrow and back. Free text is redacted both ways."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from hashlib import blake2b
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from memory_assets.redacted_text import RedactedText, require_redacted, seal
+from memory_assets.stores.lake.schemas import Table
+
+BATCH_ROWS = 2_000
+
+
+def arrow_batches(
+    table: Table,
+    rows: Iterable[Any],
+    extra: Mapping[str, Sequence[object]],
+    content: blake2b,
+) -> Iterator[pa.Table]:
+    """Yield rows (instances of the table's model) as Arrow tables of `BATCH_ROWS`, and add
+    what they hold to the hash `content`.
+
+    Raises:
+        TypeError: a text is not redacted.
+    """
+    written = 0
+    iterator = iter(rows)
+    while batch := list(islice(iterator, BATCH_ROWS)):
+        part = {name: values[written : written + len(batch)] for name, values in extra.items()}
+        arrow = _to_arrow(table, batch, part)
+        _add_content(content, table, arrow)
+        yield arrow
+        written += len(batch)
+
+
+def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
+    """Return Arrow rows as instances of the table's model; free text is sealed."""
+    converters = _readers(table.model)
+    columns = [
+        [convert(value) for value in arrow.column(name).to_pylist()]
+        for name, convert in converters.items()
+    ]
+    model = table.model
+    return [model(*values) for values in zip(*columns, strict=True)]
+
+
+def texts_from_arrow(arrow: pa.Table) -> list[tuple[str, str, RedactedText]]:
+    """Return (id, content_hash, text) of each row; the text is sealed."""
+    columns = (arrow[name].to_pylist() for name in ("id", "content_hash", "text"))
+    return [(row_id, content, seal(text)) for row_id, content, text in zip(*columns, strict=True)]
+
+
+def with_other_ids(
+    table: Table,
+    parts: Iterable[pa.Table],
+    columns: Sequence[str],
+    changes: Mapping[str, str],
+    content: blake2b,
+) -> Iterator[pa.Table]:
+    """Yield Arrow rows with the values of some columns changed, and add what they hold to
+    the hash `content`."""
+    for part in parts:
+        for name in columns:
+            values = [changes.get(str(value), value) for value in part[name].to_pylist()]
+            place = part.schema.get_field_index(name)
+            changed = pa.array(values, type=part.schema.field(name).type)
+            part = part.set_column(place, part.schema.field(name), changed)
+        _add_content(content, table, part)
+        yield part
+
+
+def _to_arrow(table: Table, rows: Sequence[Any], extra: Mapping[str, Sequence[object]]) -> pa.Table:
+    redacted = redacted_columns(table.model)
+    columns: list[pa.Array[Any]] = []
+    for field in table.schema:
+        values: Sequence[object]
+        if field.name in table.written_columns:
+            values = extra[field.name]
+        else:
+            values = [getattr(row, field.name) for row in rows]
+            texts_of = redacted.get(field.name)
+            if texts_of is not None:
+                require_redacted(texts_of(values))
+        if pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type):
+            values = [_as_structs(items) for items in values]
+        columns.append(pa.array(values, type=field.type))
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def _as_structs(items: Any) -> list[dict[str, Any]]:
+    return [dataclasses.asdict(item) for item in items]
+
+
+def _add_content(content: blake2b, table: Table, arrow: pa.Table) -> None:
+    kept = [name for name in arrow.column_names if name not in table.written_columns]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, arrow.select(kept).schema) as stream:
+        stream.write_table(arrow.select(kept))
+    content.update(sink.getvalue())
+
+
+@cache
+def redacted_columns(model: type) -> dict[str, Any]:
+    """Map each column of redacted text to a function that yields its texts."""
+    found: dict[str, Any] = {}
+    for name, hint in typing.get_type_hints(model).items():
+        if hint is RedactedText:
+            found[name] = iter
+        elif typing.get_origin(hint) is tuple:
+            inner = typing.get_args(hint)[0]
+            if inner is RedactedText:
+                found[name] = _flatten
+            elif dataclasses.is_dataclass(inner):
+                found[name] = _flatten_errors
+    return found
+
+
+def _flatten(values: Sequence[Sequence[object]]) -> Iterator[object]:
+    return (text for value in values for text in value)
+
+
+def _flatten_errors(values: Sequence[Sequence[Any]]) -> Iterator[object]:
+    return (error.text for value in values for error in value)
+
+
+@cache
+def _readers(model: type) -> dict[str, Any]:
+    """Map each field of a model to the function that restores it from Arrow."""
+    readers: dict[str, Any] = {}
+    for name, hint in typing.get_type_hints(model).items():
+        if hint is RedactedText:
+            readers[name] = seal
+        elif typing.get_origin(hint) is tuple:
+            inner = typing.get_args(hint)[0]
+            readers[name] = _tuple_reader(inner)
+        else:
+            readers[name] = _as_is
+    return readers
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _tuple_reader(inner: type) -> Any:
+    if inner is RedactedText:
+        return lambda values: tuple(seal(value) for value in values or ())
+    if dataclasses.is_dataclass(inner):
+        readers = _readers(inner)
+        return lambda values: tuple(
+            inner(**{name: read(value[name]) for name, read in readers.items()})
+            for value in values or ()
+        )
+    return lambda values: tuple(values or ())

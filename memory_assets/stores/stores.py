@@ -1,0 +1,64 @@
+"""The stores of one data directory, each opened when it is first used."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.chroma import files as chroma_files
+
+if TYPE_CHECKING:  # a search needs neither, and pyarrow takes 70 ms
+    from memory_assets.stores.chroma.collections import VectorStore
+    from memory_assets.stores.lake.lake import Lake
+
+
+class Stores:
+    """Lake, catalogue and Chroma of a data directory; `chroma_url` None: its own server."""
+
+    def __init__(
+        self, data_dir: Path, *, chroma_url: str | None, chroma_idle_seconds: float
+    ) -> None:
+        self.data_dir = data_dir
+        self._catalog_path = data_dir / "catalog.db"
+        self.chroma_dir = data_dir / "chroma"
+        self.chroma_url = chroma_url
+        self._chroma_idle_seconds = chroma_idle_seconds
+        self._vectors: VectorStore | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever stored here."""
+        return self._catalog_path.exists()
+
+    @property
+    def has_chroma_files(self) -> bool:
+        """Whether this directory's own Chroma ever stored anything that is still there."""
+        return (self.chroma_dir / chroma_files.DATABASE).exists()
+
+    @cached_property
+    def lake(self) -> Lake:
+        """The Parquet tables."""
+        from memory_assets.stores.lake.lake import Lake
+
+        return Lake(self.data_dir / "lake")
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The ledger, made when it is not there."""
+        return Catalog(self._catalog_path)
+
+    @property
+    def vectors(self) -> VectorStore:
+        """The connection to Chroma. A local server that stopped meanwhile (idle, killed)
+        is started again."""
+        from memory_assets.stores.chroma.collections import open_vectors
+
+        if self._vectors is None:
+            self._vectors = open_vectors(
+                self.data_dir, url=self.chroma_url, idle_seconds=self._chroma_idle_seconds
+            )
+        else:
+            self._vectors.find_server()
+        return self._vectors

@@ -1,0 +1,200 @@
+"""Claude Code's `history.jsonl`: what was typed, in sessions whose transcripts are lost.
+
+Where: beside the `projects` directory. A line is `{display, pastedContents, timestamp
+(Unix ms), project (directory), sessionId}`; it survives the deletion of transcripts after
+30 days. Early versions wrote no sessionId: their prompts are parted by project and by
+pauses of more than an hour.
+
+A session that has a transcript is not told twice: only those without one are found here,
+once they are a day old, each as a session of prompts alone that says so in its title. (For
+prompts without a sessionId `pipeline/scan/raw_sessions.py` asks the ledger by their times.)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from memory_assets.models import Record
+from memory_assets.transcripts.assembly import EMPTY, Assembler, Frame, Outcome
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.discovery import project_of
+from memory_assets.transcripts.fields import (
+    derived_id,
+    object_field,
+    parse_time,
+    safe_id,
+    text_field,
+)
+from memory_assets.transcripts.lines import JsonObject, clean_text, read_objects
+from memory_assets.transcripts.resuming import Fetch
+
+HISTORY_FILE = "history.jsonl"
+TITLE = "Prompts only: the transcript is gone"
+_PAUSE_MS = 3_600_000
+_REST_SECONDS = 86_400.0
+"""A session younger than this may have a transcript yet to come."""
+_UNNAMED = "history-"
+
+
+@dataclass
+class _Extent:
+    """Where a session's last line ends, and when its prompts were typed."""
+
+    end: int
+    times_ms: list[int]
+
+
+class _Sessions:
+    """Tells which session each line belongs to, in file order."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, tuple[str, int]] = {}
+
+    def of(self, entry: JsonObject) -> tuple[str, str]:
+        """Return the project and the session of a line; "" for neither."""
+        project, when = project_of(clean_text(text_field(entry, "project"))), _milliseconds(entry)
+        named = safe_id(entry.get("sessionId"))
+        if named:
+            return project, named
+        session_id, last = self.open.get(project, ("", 0))
+        if not session_id or when - last > _PAUSE_MS:
+            session_id = f"{_UNNAMED}{derived_id(project, str(when)).removeprefix('x-')}"
+        self.open[project] = (session_id, when)
+        return project, session_id
+
+
+class HistorySession:
+    """The state of reading one session's prompts out of the history."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        self._source = source
+        self._report = report
+        self._assembler = Assembler(source, report)
+        self._sessions = _Sessions()
+        self._begun = False
+
+    def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the prompt of a line, if it is this session's; before the first, a title."""
+        self._report.see_type("history")
+        if self._sessions.of(record)[1] != self._source.session_id:
+            return self._assembler.resolve("other-session")
+        return self._assembler.resolve(self._prompt(record, start, end))
+
+    def end(self) -> list[Record]:
+        """Return nothing: no line waits for a later one."""
+        return []
+
+    def state(self) -> dict[str, Any]:
+        """Return the state without text."""
+        return {"open": self._sessions.open, "begun": self._begun}
+
+    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
+        """Take on a state."""
+        self._sessions.open = {name: (one, when) for name, (one, when) in state["open"].items()}
+        self._begun = bool(state["begun"])
+
+    def _prompt(self, entry: JsonObject, start: int, end: int) -> Outcome:
+        text = _text(entry)
+        if not text:
+            return EMPTY
+        if text.startswith("/") and len(text.split()) == 1:
+            return "command"
+        report, moment = self._report, parse_time(_milliseconds(entry))
+        report.see_cwd(text_field(entry, "project"))
+        if named := safe_id(entry.get("sessionId")):
+            report.see_session(named)
+        if moment is not None:
+            report.see_time(moment)
+        frame = Frame(
+            start,
+            end,
+            derived_id("history", self._source.session_id, str(start), text),
+            moment,
+            cwd=text_field(entry, "project"),
+        )
+        made: list[Record] = []
+        if not self._begun:
+            self._begun = True
+            made.append(
+                self._assembler.record(frame, "system", "title", TITLE, subtype="custom-title")
+            )
+        made.append(self._assembler.record(frame, "user", "prompt", text, subtype="history"))
+        return made
+
+
+def lost_sessions(path: Path, present: Container[str], agent: str) -> Iterator[Source]:
+    """Yield the sessions that the history knows and that are not among `present`.
+
+    The size of such a source is where its last line ends, and its time is that of its last
+    prompt, so that a prompt typed elsewhere does not change it.
+
+    Raises:
+        OSError, TranscriptError: the history is not there, or cannot be read.
+    """
+    status = path.stat()
+    sessions = _sessions_of(path, status.st_size, status.st_mtime_ns)
+    newest = (time.time() - _REST_SECONDS) * 1000
+    for (project, session_id), extent in sessions.items():
+        last_ms = max(extent.times_ms)
+        if session_id not in present and last_ms < newest:
+            yield Source(agent, project, session_id, None, path, extent.end, last_ms * 1_000_000)
+
+
+def unnamed_prompts_ms(source: Source) -> list[int]:
+    """Return when the prompts of a session of the history were typed (Unix ms), if the history
+    does not name the session: only by their times can a transcript be known to hold them.
+    Empty for one that has a name of its own.
+
+    Raises:
+        OSError, TranscriptError: the history cannot be read.
+    """
+    if not source.session_id.startswith(_UNNAMED):
+        return []
+    status = source.path.stat()
+    sessions = _sessions_of(source.path, status.st_size, status.st_mtime_ns)
+    extent = sessions.get((source.project, source.session_id))
+    return extent.times_ms if extent is not None else []
+
+
+@lru_cache(maxsize=4)
+def _sessions_of(path: Path, size: int, mtime_ns: int) -> dict[tuple[str, str], _Extent]:
+    """Return the sessions of a history as it is now; read once for each state of the file."""
+    found: dict[tuple[str, str], _Extent] = {}
+    sessions = _Sessions()
+    for _, end, entry in read_objects(path, ReadReport()):
+        key = sessions.of(entry)
+        if not _text(entry) or not key[1]:
+            continue
+        when = _milliseconds(entry)
+        extent = found.setdefault(key, _Extent(end, []))
+        extent.end = end + 1
+        extent.times_ms.append(when)
+    return found
+
+
+def _milliseconds(entry: JsonObject) -> int:
+    value = entry.get("timestamp")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if 0 < value < 1e14 else 0
+
+
+def _text(entry: JsonObject) -> str:
+    """Return what was typed, with what was pasted in its place."""
+    text = text_field(entry, "display").strip()
+    for number, pasted in sorted(object_field(entry, "pastedContents").items()):
+        content = text_field(pasted, "content") if isinstance(pasted, dict) else ""
+        if not content:
+            continue
+        begin = text.find(f"[Pasted text #{number}")
+        close = text.find("]", begin)
+        if begin >= 0 and close >= 0:
+            text = f"{text[:begin]}{content}{text[close + 1 :]}"
+        else:
+            text = f"{text}\n{content}"
+    return text

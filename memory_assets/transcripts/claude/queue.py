@@ -1,0 +1,186 @@
+"""Prompts that exist only in Claude Code's queue: text typed while the agent works.
+
+What the records say (observed, 1.0.x to 2.1.x):
+
+- `enqueue` carries `content`: a human prompt, a bare slash command, or a machine's task
+  notification (`<task-notification>`, or JSON that begins with `{"task_id"`). Pasted
+  images only: no content.
+- `remove` (no content): the text goes into the running turn. Up to 2.1.100 no other
+  record has it; from 2.1.101 an `attachment` of type `queued_command` follows, and
+  some versions append it as a text block to the next tool result.
+- `dequeue` (no content): a turn ends, and the text follows as a user record; several
+  dequeued ones may be joined into one. SDK and desktop sessions enqueue every prompt so.
+- `popAll` (with content): the human took it back into the editor.
+
+Which entry `remove` and `dequeue` mean is not recorded. Humans go before machines, and
+within each the first in goes first: so every sequence in the evaluation data resolves.
+
+A removed prompt is held until the agent's next message, since only then is it known
+whether a record of its own follows; that record then stands for it, as it has a uuid.
+An equal text that comes after the agent has spoken was typed again, and counts again.
+A dequeued prompt is held until the next prompt record, which stands for it. What is
+still held or queued when the file ends is emitted last: delivered ones first. A later,
+longer state of the file gives the same prompts in the same order, except for those that
+were still queued.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from memory_assets.transcripts.assembly import Frame
+from memory_assets.transcripts.checkpoint import Extent
+from memory_assets.transcripts.claude.prompts import Said, classify_queued
+from memory_assets.transcripts.fields import derived_id, mark, text_field
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.rendering import content_text
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """One enqueued text."""
+
+    said: Said
+    frame: Frame
+
+    @property
+    def is_human(self) -> bool:
+        """Whether the human typed it as a prompt."""
+        return self.said.kind == "prompt"
+
+
+class Resolved(NamedTuple):
+    """A queued text whose fate is known: `reason` is "" if it is to be emitted."""
+
+    queued: Queued
+    reason: str
+
+
+DUPLICATE = "queued-duplicate"
+WITHDRAWN = "queued-withdrawn"
+MACHINE = "queued-machine-text"
+MAX_WAITING = 1_000
+
+
+def queued_text(record: JsonObject, frame: Frame) -> Queued:
+    """Return the text that an `enqueue` record puts into the queue."""
+    said = classify_queued(content_text(record.get("content")))
+    frame.record_uuid = derived_id("queued", text_field(record, "timestamp"), said.text)
+    if said.kind != "prompt":
+        said = said._replace(text="")
+    return Queued(said, frame)
+
+
+def _place(item: Queued) -> Extent:
+    return item.frame.byte_start, item.frame.byte_end
+
+
+def _left_over(item: Queued) -> Resolved:
+    return Resolved(item, "" if item.is_human else MACHINE)
+
+
+class PromptQueue:
+    """Follows the queue through one file and says which entries become prompts, and when."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Queued] = []
+        self._removed: list[Queued] = []
+        self._dequeued: list[Queued] = []
+        self._emitted: Counter[int] = Counter()
+
+    def enqueue(self, queued: Queued) -> list[Resolved]:
+        """Note a text that was typed or notified; resolves the oldest of too many."""
+        self._waiting.append(queued)
+        if len(self._waiting) <= MAX_WAITING:
+            return []
+        return [_left_over(self._waiting.pop(0))]
+
+    def remove(self) -> list[Resolved]:
+        """The next text went into the running turn."""
+        return self._take(self._removed)
+
+    def dequeue(self) -> list[Resolved]:
+        """The next text is about to be sent as a user record."""
+        return self._take(self._dequeued)
+
+    def pop_all(self, text: str) -> list[Resolved]:
+        """The human took `text`, or if it is not queued all their texts, back."""
+        taken = [item for item in self._waiting if item.is_human and item.said.text == text][:1]
+        taken = taken or [item for item in self._waiting if item.is_human or not item.said.text]
+        for item in taken:
+            self._waiting.remove(item)
+        return [Resolved(item, WITHDRAWN) for item in taken]
+
+    def prompt_sent(self, text: str) -> list[Resolved]:
+        """A user record carries the human prompt `text`."""
+        resolved = []
+        for item in self._removed:
+            resolved.append(Resolved(item, DUPLICATE if item.said.text == text else ""))
+        resolved += [Resolved(item, DUPLICATE) for item in self._dequeued]
+        self._removed, self._dequeued = [], []
+        return resolved + self._drop(self._waiting, text)
+
+    def prompt_delivered(self, text: str) -> tuple[list[Resolved], bool]:
+        """A queued command or a tool result's text block carries the human prompt `text`.
+
+        Returns what that resolves, and whether `text` has been emitted already.
+        """
+        resolved = self._drop(self._removed, text)
+        if not resolved and self._emitted[mark(text)]:
+            self._emitted[mark(text)] -= 1
+            return [], True
+        return resolved or self._drop(self._waiting, text), False
+
+    def agent_spoke(self) -> list[Resolved]:
+        """What went into the running turn has been read."""
+        if not self._removed:
+            return []
+        resolved = [Resolved(item, "") for item in self._removed]
+        self._emitted.update(mark(item.said.text) for item in self._removed)
+        self._removed = []
+        return resolved
+
+    def end(self) -> list[Resolved]:
+        """The file ends: resolve all that is left, delivered texts first."""
+        left = [*self._removed, *self._dequeued, *self._waiting]
+        self._removed, self._dequeued = [], []
+        self._waiting.clear()
+        return [_left_over(item) for item in left]
+
+    def state(self) -> dict[str, Any]:
+        """Return where each text that is held stands, and marks of those emitted."""
+        return {
+            "waiting": [_place(item) for item in self._waiting],
+            "removed": [_place(item) for item in self._removed],
+            "dequeued": [_place(item) for item in self._dequeued],
+            "emitted": list((+self._emitted).items()),
+        }
+
+    def restore(self, state: Mapping[str, Any], queued: Callable[[Extent], Queued]) -> None:
+        """Take on a state; `queued` reads a text again."""
+        self._waiting = [queued((start, end)) for start, end in state["waiting"]]
+        self._removed = [queued((start, end)) for start, end in state["removed"]]
+        self._dequeued = [queued((start, end)) for start, end in state["dequeued"]]
+        self._emitted = Counter(dict(state["emitted"]))
+
+    @staticmethod
+    def _drop(items: list[Queued], text: str) -> list[Resolved]:
+        """Take the first human prompt that says `text` from `items`, as a duplicate."""
+        for item in items:
+            if item.is_human and item.said.text == text:
+                items.remove(item)
+                return [Resolved(item, DUPLICATE)]
+        return []
+
+    def _take(self, destination: list[Queued]) -> list[Resolved]:
+        if not self._waiting:
+            return []
+        item = next((item for item in self._waiting if item.is_human), self._waiting[0])
+        self._waiting.remove(item)
+        if item.is_human:
+            destination.append(item)
+            return []
+        return [Resolved(item, MACHINE)]

@@ -1,0 +1,144 @@
+"""Claude Code, 1.0.x to 2.1.x: `<project>/<session>.jsonl` and its subagents' files.
+
+Where: `projects/<slug>/<sessionId>.jsonl`; subagents in
+`<slug>/<sessionId>/subagents/**/agent-<id>.jsonl`, up to 2.0.x flat in
+`<slug>/agent-<id>.jsonl`. Everything else is left out: `journal.jsonl` of workflows,
+`history.jsonl`, `*.meta.json`, `tool-results/`, and the files of agents that did no work
+of their own (`agent-aprompt_suggestion-*`: speculative next prompts,
+`agent-acompact-*`: compaction).
+
+What the records mean: `records.py`, `prompts.py`, `queue.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from memory_assets.errors import TranscriptError
+from memory_assets.models import Record
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.checkpoint import FROM_THE_START, Extent, Resume
+from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
+from memory_assets.transcripts.claude.records import ClaudeSession
+from memory_assets.transcripts.discovery import SUFFIX, Walk
+from memory_assets.transcripts.fields import safe_id
+from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.resuming import read_with, records_at
+
+_NOT_TRANSCRIPTS = frozenset({"journal.jsonl", HISTORY_FILE})
+_AGENT = "agent-"
+_IDLE_AGENTS = ("agent-aprompt_suggestion-", "agent-acompact-")
+_SUBAGENT_DEPTH = 4
+"""subagents/workflows/<workflow>/agent-*.jsonl is 2; room for more."""
+
+_MARKERS = (b'"sessionId":', b'"leafUuid":', b'"parentUuid":')
+_MARKED_FIELDS = ("sessionId", "leafUuid", "parentUuid", "snapshot")
+
+
+class ClaudeCodeReader:
+    """Reads Claude Code's transcripts."""
+
+    agent = "claude-code"
+    version = "2"
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is a typed record that names its session, parent or leaf."""
+        if any(_is_claude(record) for record in head_objects(head)):
+            return True
+        # One line longer than the head does not parse; its envelope stands in front.
+        return b"\n" not in head and any(marker in head[:2000] for marker in _MARKERS)
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return the ids from the file's name; a flat subagent file names its parent inside."""
+        return _identify(path, lambda: head)
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield sessions and subagents of each project, from `~/.claude` or its `projects`,
+        then those of which only the history beside it is left. The history waits until every
+        directory can be listed: a session that cannot be seen is not lost."""
+        walk = Walk(self.agent, note)
+        found = walk.root(root / "projects", root)
+        if found is None:
+            return
+        present: set[str] = set()
+        for project, has_usable_name in walk.projects(found):
+            for source in self._project(walk, project, known):
+                present.add(source.session_id)
+                if has_usable_name:
+                    yield source
+        if found.name == "projects" and walk.complete:
+            history = found.parent / HISTORY_FILE
+            try:
+                yield from lost_sessions(history, present, self.agent)
+            except (OSError, TranscriptError) as error:
+                walk.note(history, error)
+
+    def read(
+        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
+    ) -> Iterator[Record]:
+        """Yield the records of `source.path`, queued prompts where the agent took them."""
+        if source.path.name == HISTORY_FILE:
+            return read_with(lambda _: HistorySession(source, report), source, report, resume)
+        return read_with(lambda seen: ClaudeSession(source, report, seen), source, report, resume)
+
+    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
+        """Yield the records of the objects that stand at these places, each by itself."""
+        if source.path.name == HISTORY_FILE:
+            return records_at(lambda _: HistorySession(source, ReadReport()), source, extents)
+        return records_at(lambda _: ClaudeSession(source, ReadReport()), source, extents)
+
+    def _project(self, walk: Walk, project: os.DirEntry[str], known: Known) -> Iterator[Source]:
+        for entry, facts in self._files(walk, project):
+            path = Path(entry.path)
+            before = known(path, *facts)
+            if before is not None:
+                yield before
+                continue
+            try:
+                session_id, agent_id = _identify(path, partial(read_head, path))
+            except TranscriptError as error:
+                walk.note(path, error)
+                continue
+            yield Source(self.agent, project.name, session_id, agent_id, path, *facts)
+
+    def _files(
+        self, walk: Walk, project: os.DirEntry[str]
+    ) -> Iterator[tuple[os.DirEntry[str], tuple[int, int]]]:
+        """Yield each transcript of a project, with its size and mtime_ns."""
+        for entry in walk.entries(project.path):
+            name = entry.name
+            if name.endswith(SUFFIX):
+                if _is_transcript(name) and (facts := walk.file_facts(entry)):
+                    yield entry, facts
+            elif walk.is_directory(entry):
+                subagents = Path(entry.path, "subagents")
+                for found, size, mtime_ns in walk.transcripts(subagents, _SUBAGENT_DEPTH):
+                    if found.name.startswith(_AGENT) and _is_transcript(found.name):
+                        yield found, (size, mtime_ns)
+
+
+def _is_claude(record: JsonObject) -> bool:
+    typed = isinstance(record.get("type"), str) and "payload" not in record
+    return typed and any(field in record for field in _MARKED_FIELDS)
+
+
+def _is_transcript(name: str) -> bool:
+    return name not in _NOT_TRANSCRIPTS and not name.startswith(_IDLE_AGENTS)
+
+
+def _identify(path: Path, head: Callable[[], bytes]) -> tuple[str, str | None]:
+    """Return (session_id, agent_id); asks for the head only where the path is not enough."""
+    stem = path.name.removesuffix(SUFFIX)
+    if not stem.startswith(_AGENT):
+        return safe_id(stem), None
+    agent_id = safe_id(stem.removeprefix(_AGENT)) or safe_id(stem)
+    for folder in path.parents:
+        if folder.name == "subagents":
+            return safe_id(folder.parent.name), agent_id
+    for record in head_objects(head()):
+        if session_id := safe_id(record.get("sessionId")):
+            return session_id, agent_id
+    return safe_id(stem), agent_id

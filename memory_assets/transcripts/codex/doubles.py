@@ -1,0 +1,160 @@
+"""Codex writes each message twice; this decides, in one pass, which of the two stays.
+
+Once as `response_item` (what the model saw) and once as `event_msg` (what the UI showed).
+An assistant's event comes just before its item, in older versions just after; texts may
+differ (plans and citations are wrapped in the item). The item stays; an event without one
+is kept. A user's item comes just before its event; only submitted texts have an event, so
+the event stays; an item without one is kept only as long as no event was ever seen, for
+there are versions that write none.
+
+Held texts are released by the next record that is neither, so each prefix of a file
+gives the same prompts as the whole.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memory_assets.transcripts.assembly import Frame
+from memory_assets.transcripts.checkpoint import Extent
+from memory_assets.transcripts.claude.prompts import Said
+from memory_assets.transcripts.fields import mark
+
+_REMEMBERED = 64
+_NOTHING = mark("")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A text whose double may still come."""
+
+    said: Said
+    frame: Frame
+
+
+def _place(held: Held) -> Extent:
+    return held.frame.byte_start, held.frame.byte_end
+
+
+class RecentTexts:
+    """The last texts of one stream, each to be matched once."""
+
+    def __init__(self, marks: Iterable[int] = ()) -> None:
+        self._marks: OrderedDict[int, None] = OrderedDict.fromkeys(marks)
+
+    def marks(self) -> list[int]:
+        """Return marks of the texts, oldest first."""
+        return list(self._marks)
+
+    def add(self, text: str) -> None:
+        """Remember `text`."""
+        self._marks[mark(text.strip())] = None
+        if len(self._marks) > _REMEMBERED:
+            self._marks.popitem(last=False)
+
+    def match(self, text: str) -> bool:
+        """Return whether `text` is remembered, and forget it."""
+        known = mark(text.strip())
+        if known not in self._marks:
+            return False
+        del self._marks[known]
+        return True
+
+
+class Doubles:
+    """The held texts of one file."""
+
+    def __init__(self) -> None:
+        self._events: list[Held] = []
+        self._user_item: Held | None = None
+        self._items_kept = RecentTexts()
+        self._events_kept = RecentTexts()
+        self._just_submitted = _NOTHING
+        self._without_item = _NOTHING
+        self._events_exist = False
+
+    def agent_event(self, held: Held) -> bool:
+        """Hold an assistant's event; return False if it says what is held or kept already."""
+        self.agent_acted()
+        text = held.said.text.strip()
+        if any(other.said.text.strip() == text for other in self._events):
+            return False
+        if self._items_kept.match(text):
+            return False
+        self._events.append(held)
+        return True
+
+    def agent_item(self, text: str) -> tuple[bool, int]:
+        """Return whether to keep an assistant's item, and how many held events it doubles."""
+        self.agent_acted()
+        if self._events_kept.match(text):
+            return False, 0
+        self._items_kept.add(text)
+        if not self._events:
+            return True, 0
+        texts = [held.said.text.strip() for held in self._events]
+        del self._events[texts.index(text.strip()) if text.strip() in texts else 0]
+        return True, 1
+
+    def agent_acted(self) -> None:
+        """What the human said last is being answered: the same text again is said again."""
+        self._just_submitted = self._without_item = _NOTHING
+
+    def user_item(self, held: Held) -> bool:
+        """Hold a user's item; return False if it doubles the event just kept."""
+        if mark(held.said.text) == self._without_item:
+            self._without_item = _NOTHING
+            return False
+        self._user_item = held
+        return True
+
+    def user_event(self, text: str) -> tuple[bool, int]:
+        """Return whether to keep a submitted text, and how many held items it doubles."""
+        self._events_exist = True
+        doubled = 1 if self._user_item is not None else 0
+        said = mark(text)
+        if not doubled and said == self._just_submitted:
+            return False, 0
+        self._user_item = None
+        self._just_submitted = said
+        self._without_item = _NOTHING if doubled else said
+        return True, doubled
+
+    def state(self) -> dict[str, Any]:
+        """Return where the held texts stand, and marks of all others."""
+        return {
+            "events": [_place(held) for held in self._events],
+            "user_item": [_place(self._user_item)] if self._user_item else [],
+            "items_kept": self._items_kept.marks(),
+            "events_kept": self._events_kept.marks(),
+            "said": [self._just_submitted, self._without_item, self._events_exist],
+        }
+
+    def restore(self, state: Mapping[str, Any], held: Callable[[Extent], Held]) -> None:
+        """Take on a state; `held` reads a text again."""
+        self._events = [held((start, end)) for start, end in state["events"]]
+        for start, end in state["user_item"]:
+            self._user_item = held((start, end))
+        self._items_kept = RecentTexts(state["items_kept"])
+        self._events_kept = RecentTexts(state["events_kept"])
+        self._just_submitted, self._without_item, self._events_exist = state["said"]
+
+    def release_user(self, *, at_end: bool = False) -> list[Held]:
+        """Return the user's item that no event came for, if one is held."""
+        held, self._user_item = self._user_item, None
+        if held is None:
+            return []
+        if self._events_exist and not at_end and held.said.kind == "prompt":
+            held = Held(Said("system", "meta", held.said.text), held.frame)
+        return [held]
+
+    def release(self, *, at_end: bool = False) -> list[Held]:
+        """Return all that no double came for, in order."""
+        released = [*self.release_user(at_end=at_end), *self._events]
+        for held in self._events:
+            self._events_kept.add(held.said.text)
+        self._events.clear()
+        return released

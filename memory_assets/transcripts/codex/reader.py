@@ -1,0 +1,163 @@
+"""Codex CLI, its editor and desktop versions: rollouts of 0.x.
+
+Where: `~/.codex/sessions/YYYY/MM/DD/rollout-<local time>-<thread id>.jsonl`, and flat in
+`archived_sessions/`. Everything else there is left out: `history.jsonl`, databases, logs.
+A file's first line names its directory (`cwd`), and for a subagent the parent thread.
+
+What the lines mean: `records.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from memory_assets.models import Record
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.checkpoint import FROM_THE_START, Extent, Resume
+from memory_assets.transcripts.codex.records import CodexSession
+from memory_assets.transcripts.codex.types import BARE_ITEMS
+from memory_assets.transcripts.discovery import Walk, project_of
+from memory_assets.transcripts.fields import object_field, safe_id, text_field
+from memory_assets.transcripts.lines import JsonObject, head_objects
+from memory_assets.transcripts.resuming import read_with, records_at
+
+_FOLDERS = ("sessions", "archived_sessions")
+_DEPTH = 3
+_THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_HEAD_BYTES = 256 << 10
+"""Enough for a first line with its instructions; the directory stands before them."""
+
+_LINE_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_ENVELOPE = re.compile(
+    rb'\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"(?:session_meta|response_item|event_msg)"'
+)
+_META_STRING = rb'"%s":"((?:[^"\\]|\\.)*)"'
+
+
+class CodexReader:
+    """Reads Codex's rollouts."""
+
+    agent = "codex"
+    version = "2"
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is a typed payload, or a bare item of the oldest files."""
+        return any(_is_codex(line) for line in head_objects(head)) or bool(_ENVELOPE.match(head))
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return (thread id, None), or for a subagent (its parent's, its own)."""
+        return _identify(path, _first_meta(head))
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield rollouts under `~/.codex` or one of its two folders.
+
+        A subagent whose parent is among them takes the parent's session and project,
+        over any number of generations; one whose parent cannot be read waits for it.
+        """
+        walk, waiting = Walk(self.agent, note), set[str]()
+        inner = [walk.root(root / name) for name in _FOLDERS]
+        folders = [folder for folder in inner if folder is not None]
+        if not folders and walk.complete and (outer := walk.root(root)) is not None:
+            folders = [outer]
+        sources = [
+            source for folder in folders for source in self._walk(walk, folder, known, waiting)
+        ]
+        threads = {source.agent_id or source.session_id: source for source in sources}
+        seen: set[tuple[str, str | None]] = set()
+        for source in sources:
+            top = _top(source, threads)
+            if top.agent_id is not None and top.session_id in waiting:
+                continue
+            if top is not source:
+                source = replace(source, session_id=top.session_id, project=top.project)
+            if (key := (source.session_id, source.agent_id)) not in seen:
+                seen.add(key)
+                yield source
+
+    def read(
+        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
+    ) -> Iterator[Record]:
+        """Yield the records of `source.path`, each message once."""
+        return read_with(lambda _: CodexSession(source, report), source, report, resume)
+
+    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
+        """Yield the records of the objects that stand at these places, each by itself."""
+        return records_at(lambda _: CodexSession(source, ReadReport()), source, extents)
+
+    def _walk(self, walk: Walk, folder: Path, known: Known, unread: set[str]) -> Iterator[Source]:
+        """Yield the rollouts in a folder; add the threads of those that cannot be read."""
+        for entry, size, mtime_ns in walk.transcripts(folder, _DEPTH):
+            if not entry.name.startswith("rollout-"):
+                continue
+            path = Path(entry.path)
+            before = known(path, size, mtime_ns)
+            if before is not None:
+                yield before
+                continue
+            head = walk.head(path, _HEAD_BYTES)
+            if head is None:
+                unread.add(_identify(path, {})[0])
+                continue
+            meta = _first_meta(head)
+            session_id, agent_id = _identify(path, meta)
+            project = project_of(text_field(meta, "cwd"))
+            yield Source(self.agent, project, session_id, agent_id, path, size, mtime_ns)
+
+
+def _top(source: Source, threads: dict[str, Source]) -> Source:
+    """Return the file of the thread that `source` descends from, as far as it is there."""
+    passed = {id(source)}
+    while source.agent_id is not None:
+        parent = threads.get(source.session_id)
+        if parent is None or id(parent) in passed:
+            break
+        passed.add(id(parent))
+        source = parent
+    return source
+
+
+def _identify(path: Path, meta: JsonObject) -> tuple[str, str | None]:
+    named = _THREAD.search(path.stem)
+    thread = named.group() if named else safe_id(path.stem)
+    spawned_by = object_field(meta, "source").get("subagent")
+    if spawned_by is None:
+        return thread, None
+    own = safe_id(meta.get("id")) or thread
+    parent = safe_id(meta.get("parent_thread_id")) or safe_id(meta.get("session_id"))
+    if isinstance(spawned_by, dict):
+        spawn = object_field(spawned_by, "thread_spawn")
+        parent = parent or safe_id(spawn.get("parent_thread_id"))
+    parent = parent or safe_id(meta.get("forked_from_id"))
+    return (parent if parent and parent != own else own), own
+
+
+def _first_meta(head: bytes) -> JsonObject:
+    """Return the first session_meta; of one that is cut off, the fields that were there."""
+    for line in head_objects(head):
+        payload = line.get("payload")
+        if line.get("type") == "session_meta" and isinstance(payload, dict):
+            return payload
+        if "type" not in line and "id" in line:
+            return line
+    first = head.partition(b"\n")[0]
+    if not _ENVELOPE.match(first):
+        return {}
+    found: JsonObject = {}
+    for name in (b"id", b"cwd", b"parent_thread_id", b"forked_from_id"):
+        if match := re.search(_META_STRING % name, first):
+            found[name.decode()] = match.group(1).decode("utf-8", "replace")
+    if b'"source":{"subagent":' in first:
+        found["source"] = {"subagent": "unknown"}
+    return found
+
+
+def _is_codex(line: JsonObject) -> bool:
+    kind = text_field(line, "type")
+    if isinstance(line.get("payload"), dict):
+        return kind in _LINE_TYPES
+    if not kind:
+        return "record_type" in line or ("instructions" in line and "timestamp" in line)
+    return kind in BARE_ITEMS and ("role" in line or "call_id" in line or "summary" in line)

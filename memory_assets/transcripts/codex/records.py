@@ -1,0 +1,366 @@
+"""Codex's rollout lines, one JSON object at a time, turned into `Record`s.
+
+A line is `{timestamp, type, payload}`; the oldest files hold bare items. The first
+`session_meta` wins: it repeats on resume, and in a fork or a spawned agent the parent's
+follows, and then the parent's history, which is dropped as "copied-history".
+
+No record has a uuid. `record_uuid` is derived: for a call and its output from the
+call id, for a message from its own id where it has one; else from the thread, timestamp
+and text, so that a copy that keeps them keeps the id. A prompt's is derived from the
+thread, its text and its number among the thread's prompts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memory_assets.models import Kind, Record, Role
+from memory_assets.transcripts.assembly import UNKNOWN_TYPE, Assembler, Frame, Outcome
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.calls import Call, OpenCalls
+from memory_assets.transcripts.checkpoint import Extent
+from memory_assets.transcripts.claude.prompts import Said
+from memory_assets.transcripts.codex.calls import describe_call, parse_arguments, parse_output
+from memory_assets.transcripts.codex.doubles import Doubles, Held, RecentTexts
+from memory_assets.transcripts.codex.envelope import Envelopes
+from memory_assets.transcripts.codex.lines import completed_item, line_name, unwrap
+from memory_assets.transcripts.codex.prompts import classify_submitted, event_text, item_text
+from memory_assets.transcripts.codex.types import (
+    CALLS,
+    DOUBLED_EVENTS,
+    NOISE_EVENTS,
+    NOISE_ITEMS,
+    NOISE_LINES,
+    OUTPUTS,
+)
+from memory_assets.transcripts.fields import (
+    derived_id,
+    mark,
+    object_field,
+    parse_time,
+    safe_id,
+    text_field,
+)
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.rendering import content_text
+from memory_assets.transcripts.resuming import Fetch
+
+COPIED = "copied-history"
+DOUBLED = "doubled-message"
+
+
+class CodexSession:
+    """The state of reading one rollout."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        self._source = source
+        self._report = report
+        self._assembler = Assembler(source, report)
+        self._calls = OpenCalls()
+        self._doubles = Doubles()
+        self._thoughts = RecentTexts()
+        self._envelopes = Envelopes(source, report)
+        self._title = mark("")
+        self._failed_calls: set[str] = set()
+
+    # --- lines -------------------------------------------------------------------------
+
+    def take(self, line: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that this line gives, and those it releases."""
+        kind, payload = unwrap(line)
+        name = line_name(kind, payload)
+        self._report.see_type(name)
+        timestamp = parse_time(line.get("timestamp"))
+        if timestamp is not None:
+            self._report.see_time(timestamp)
+        if self._envelopes.history.covers(payload, timestamp, self._envelopes.thread):
+            self._report.copied += 1
+            return self._assembler.resolve(COPIED)
+        if reason := self._reason_to_drop(kind, payload):
+            return self._assembler.resolve(reason)
+        frame = self._envelopes.frame(line, start, end)
+        if kind == "session_meta":
+            return self._assembler.resolve(self._envelopes.session_meta(payload, timestamp))
+        if kind == "response_item":
+            return self._item(text_field(payload, "type"), payload, frame, name)
+        if kind == "event_msg":
+            return self._event(payload, frame, name)
+        released = self._release()
+        if kind == "turn_context":
+            self._envelopes.turn_context(payload)
+            return released + self._assembler.resolve("session-state")
+        if kind == "compacted":
+            text = text_field(payload, "message")
+            outcome: Outcome = "replacement-history"
+            if text.strip():
+                outcome = self._one(frame, "system", "summary", text, subtype="compact-summary")
+            return released + self._assembler.resolve(outcome)
+        self._report.see_unknown(name)
+        return released + self._assembler.resolve(UNKNOWN_TYPE)
+
+    def end(self) -> list[Record]:
+        """Return what no double came for."""
+        return self._release(at_end=True)
+
+    def state(self) -> dict[str, Any]:
+        """Return the state without text."""
+        return {
+            "calls": self._calls.state(),
+            "doubles": self._doubles.state(),
+            "thoughts": self._thoughts.marks(),
+            "envelopes": self._envelopes.state(),
+            "title": self._title,
+            "failed": sorted(self._failed_calls),
+        }
+
+    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
+        """Take on a state; the held texts are read again."""
+
+        def held(at: Extent) -> Held:
+            line = fetch(at)
+            kind, payload = unwrap(line)
+            said = classify_submitted(item_text(payload.get("content")))
+            if kind == "event_msg":
+                said = Said("assistant_text", "", text_field(_event(payload)[1], "message"))
+            return Held(said, self._envelopes.frame(line, *at))
+
+        def call(at: Extent, call_id: str) -> Call | None:
+            return describe_call(unwrap(fetch(at))[1])[0]
+
+        self._envelopes.restore(state["envelopes"], fetch)
+        self._calls.restore(state["calls"], call)
+        self._doubles.restore(state["doubles"], held)
+        self._thoughts = RecentTexts(state["thoughts"])
+        self._title = state["title"]
+        self._failed_calls = set(state["failed"])
+
+    def _reason_to_drop(self, kind: str, payload: JsonObject) -> str:
+        """Return why a line without words is dropped, or ""; a third of all lines."""
+        if kind == "event_msg":
+            event = text_field(payload, "type")
+            if event in DOUBLED_EVENTS:
+                self._note_failure(payload)
+                return "doubled-output"
+            return "session-state" if event in NOISE_EVENTS else ""
+        if payload.get("type") == "reasoning" and not payload.get("summary"):
+            return "" if payload.get("content") else "empty"
+        return NOISE_LINES.get(kind, "")
+
+    # --- items: what the model saw -----------------------------------------------------
+
+    def _item(self, kind: str, item: JsonObject, frame: Frame, name: str) -> list[Record]:
+        if kind == "message":
+            return self._message(item, frame, name)
+        if kind == "reasoning":
+            return self._answering() + self._assembler.resolve(self._reasoning(item, frame))
+        released = self._release()
+        outcome: Outcome
+        if kind in CALLS:
+            outcome = self._call(item, frame)
+        elif kind in OUTPUTS:
+            outcome = self._output(item, frame)
+        elif kind == "agent_message":
+            text = content_text(item.get("content"))
+            outcome = self._one(frame, "system", "system", text, subtype="agent-prompt")
+        else:
+            outcome = NOISE_ITEMS.get(kind, UNKNOWN_TYPE)
+            if outcome == UNKNOWN_TYPE:
+                self._report.see_unknown(name)
+        return released + self._assembler.resolve(outcome)
+
+    def _message(self, item: JsonObject, frame: Frame, name: str) -> list[Record]:
+        role = item.get("role")
+        if role == "assistant":
+            text = item_text(item.get("content"))
+            released = self._answering()
+            keep, doubled = self._doubles.agent_item(text)
+            self._report.dropped[DOUBLED] += doubled
+            if not keep:
+                return released + self._assembler.resolve(DOUBLED)
+            made = self._one(frame, "assistant", "assistant_text", text)
+            return released + self._assembler.resolve(made)
+        released = self._release()
+        if role == "user":
+            said = classify_submitted(item_text(item.get("content")))
+            if not said.text:
+                return released + self._assembler.resolve([])
+            if self._doubles.user_item(Held(said, frame)):
+                return released
+            return released + self._assembler.resolve(DOUBLED)
+        if role in ("developer", "system"):
+            return released + self._assembler.resolve("instructions")
+        self._report.see_unknown(f"{name}/role")
+        return released + self._assembler.resolve(UNKNOWN_TYPE)
+
+    def _reasoning(self, item: JsonObject, frame: Frame) -> Outcome:
+        parts = [content_text(item.get("summary")), content_text(item.get("content"))]
+        text = "\n".join(part for part in parts if part.strip())
+        if text and self._thoughts.match(text):
+            return DOUBLED
+        return self._one(frame, "assistant", "thinking", text)
+
+    def _call(self, item: JsonObject, frame: Frame) -> Outcome:
+        self._doubles.agent_acted()
+        call, text = describe_call(item)
+        call_id = safe_id(item.get("call_id")) or safe_id(item.get("id"))
+        self._calls.open(call_id, call, (frame.byte_start, frame.byte_end))
+        return [
+            self._assembler.record(
+                frame,
+                "assistant",
+                "tool_use",
+                text,
+                tool_name=call.tool_name,
+                tool_use_id=call_id,
+                paths=call.paths,
+                command=call.command,
+            )
+        ]
+
+    def _output(self, item: JsonObject, frame: Frame) -> Outcome:
+        call_id = safe_id(item.get("call_id"))
+        call = self._calls.close(call_id) or Call("")
+        output = parse_output(item.get("output"))
+        failed_outside = call_id in self._failed_calls
+        self._failed_calls.discard(call_id)
+        spawned = ""
+        if call.tool_name == "spawn_agent":
+            spawned = _spawned_agent(output.text)
+        return [
+            self._assembler.record(
+                frame,
+                "tool",
+                "tool_result",
+                output.text,
+                tool_name=call.tool_name,
+                tool_use_id=call_id,
+                is_error=output.failed or (output.exit_code is None and failed_outside),
+                paths=call.paths,
+                command=call.command,
+                spawned_agent_id=spawned,
+            )
+        ]
+
+    # --- events: what the UI showed ----------------------------------------------------
+
+    def _event(self, payload: JsonObject, frame: Frame, name: str) -> list[Record]:
+        kind, event = _event(payload)
+        if kind == "user_message":
+            return self._submitted(classify_submitted(event_text(event)), frame)
+        if kind == "agent_message":
+            return self._agent_event(text_field(event, "message"), frame)
+        if kind == "agent_reasoning":
+            text = text_field(event, "text")
+            self._thoughts.add(text)
+            return self._answering() + self._assembler.resolve(
+                self._one(frame, "assistant", "thinking", text)
+            )
+        if kind == "item_completed":
+            return self._assembler.resolve(DOUBLED)
+        released = self._release()
+        notice = self._notice(kind, event, frame)
+        if notice is None:
+            self._report.see_unknown(name)
+            notice = UNKNOWN_TYPE
+        return released + self._assembler.resolve(notice)
+
+    def _submitted(self, said: Said, frame: Frame) -> list[Record]:
+        keep, doubled = self._doubles.user_event(said.text)
+        self._report.dropped[DOUBLED] += doubled
+        if not keep:
+            return self._assembler.resolve(DOUBLED)
+        return self._release() + self._assembler.resolve(self._said(said, frame))
+
+    def _agent_event(self, text: str, frame: Frame) -> list[Record]:
+        if not text.strip():
+            return self._assembler.resolve([])
+        released = self._answering()
+        if self._doubles.agent_event(Held(Said("assistant_text", "", text), frame)):
+            return released
+        return released + self._assembler.resolve(DOUBLED)
+
+    def _note_failure(self, event: JsonObject) -> None:
+        """Remember that a call failed, for outputs that do not say so."""
+        code = event.get("exit_code")
+        failed = (isinstance(code, int) and code != 0) or event.get("success") is False
+        if failed and len(self._failed_calls) < 1_000:
+            self._failed_calls.add(safe_id(event.get("call_id")))
+
+    def _notice(self, kind: str, event: JsonObject, frame: Frame) -> Outcome | None:
+        if kind == "thread_name_updated":
+            title = text_field(event, "thread_name")
+            if mark(title) == self._title:
+                return "repeated"
+            self._title = mark(title)
+            return self._one(frame, "system", "title", title, subtype="thread-name")
+        if kind == "thread_rolled_back":
+            turns = event.get("num_turns")
+            text = f"{turns} turns rolled back" if isinstance(turns, int) else "turns rolled back"
+            return self._one(frame, "system", "system", text, subtype="rollback")
+        if kind == "exited_review_mode":
+            text = text_field(object_field(event, "review_output"), "overall_explanation")
+            return self._one(frame, "system", "summary", text, subtype="review")
+        if kind == "error":
+            text = text_field(event, "message")
+            return self._one(frame, "system", "system", text, subtype="api-error", is_error=True)
+        return None
+
+    # --- putting together --------------------------------------------------------------
+
+    def _release(self, *, at_end: bool = False) -> list[Record]:
+        return self._emit_held(self._doubles.release(at_end=at_end))
+
+    def _answering(self) -> list[Record]:
+        """The agent speaks: a user's item that is still held has no event."""
+        return self._emit_held(self._doubles.release_user())
+
+    def _emit_held(self, released: list[Held]) -> list[Record]:
+        made: list[Record] = []
+        for held in released:
+            made += self._assembler.resolve(self._said(held.said, held.frame))
+        return made
+
+    def _said(self, said: Said, frame: Frame) -> list[Record]:
+        role: Role = "system"
+        if said.kind == "assistant_text":
+            role = "assistant"
+        elif said.kind == "prompt":
+            if frame.is_sidechain:
+                said = Said("system", "agent-prompt", said.text)
+            else:
+                role = "user"
+                number = str(self._report.prompts)
+                frame.record_uuid = derived_id("codex", self._envelopes.thread, number, said.text)
+        return self._one(frame, role, said.kind, said.text, subtype=said.subtype)
+
+    def _one(
+        self,
+        frame: Frame,
+        role: Role,
+        kind: Kind,
+        text: str,
+        *,
+        subtype: str = "",
+        is_error: bool = False,
+    ) -> list[Record]:
+        if not text.strip():
+            return []
+        record = self._assembler.record
+        return [record(frame, role, kind, text, subtype=subtype, is_error=is_error)]
+
+
+def _event(payload: JsonObject) -> tuple[str, JsonObject]:
+    """Return an event's type and content; of an item that was completed, what it says."""
+    kind = text_field(payload, "type")
+    if kind == "item_completed":
+        return completed_item(object_field(payload, "item"))
+    return kind, payload
+
+
+def _spawned_agent(text: str) -> str:
+    """Return the id of the agent that a spawn_agent call started."""
+    given = parse_arguments(text)
+    if isinstance(given, dict):
+        return safe_id(given.get("agent_id")) or safe_id(given.get("agent_thread_id"))
+    return ""

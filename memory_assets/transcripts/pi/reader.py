@@ -1,0 +1,78 @@
+"""Pi coding agent, session formats 1 to 3.
+
+Where: `~/.pi/agent/sessions/--<directory>--/<ISO time>_<session id>.jsonl`. The first
+line is the session's header with its directory, and where it was forked from.
+
+What the entries mean: `records.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from memory_assets.models import Record
+from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
+from memory_assets.transcripts.checkpoint import FROM_THE_START, Extent, Resume
+from memory_assets.transcripts.discovery import Walk, project_of
+from memory_assets.transcripts.fields import object_field, safe_id, text_field
+from memory_assets.transcripts.lines import JsonObject, head_objects
+from memory_assets.transcripts.pi.records import PiSession
+from memory_assets.transcripts.resuming import read_with, records_at
+
+_FOLDERS = (Path("agent", "sessions"), Path("sessions"))
+_DEPTH = 2
+
+
+class PiReader:
+    """Reads Pi's sessions."""
+
+    agent = "pi"
+    version = "2"
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether any line is a session header or an entry with a message in it."""
+        return any(_is_header(entry) or _is_message(entry) for entry in head_objects(head))
+
+    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
+        """Return (the id at the end of the file's name, None): Pi has no subagent files."""
+        return safe_id(path.name.removesuffix(".jsonl").rpartition("_")[2]), None
+
+    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
+        """Yield sessions under `~/.pi`, its `agent` folder, or the `sessions` in it."""
+        walk = Walk(self.agent, note)
+        found = walk.root(*(root / folder for folder in _FOLDERS), root)
+        if found is None:
+            return
+        for entry, size, mtime_ns in walk.transcripts(found, _DEPTH):
+            path = Path(entry.path)
+            before = known(path, size, mtime_ns)
+            if before is not None:
+                yield before
+                continue
+            head = walk.head(path)
+            if head is None:
+                continue
+            header = next((item for item in head_objects(head) if _is_header(item)), {})
+            project = project_of(text_field(header, "cwd"))
+            session_id, agent_id = self.identify(path, head)
+            yield Source(self.agent, project, session_id, agent_id, path, size, mtime_ns)
+
+    def read(
+        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
+    ) -> Iterator[Record]:
+        """Yield the records of `source.path` in file order, dead branches included."""
+        return read_with(lambda _: PiSession(source, report), source, report, resume)
+
+    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
+        """Yield the records of the objects that stand at these places, each by itself."""
+        return records_at(lambda _: PiSession(source, ReadReport()), source, extents)
+
+
+def _is_header(entry: JsonObject) -> bool:
+    return entry.get("type") == "session" and "timestamp" in entry and "cwd" in entry
+
+
+def _is_message(entry: JsonObject) -> bool:
+    role = object_field(entry, "message").get("role")
+    return entry.get("type") == "message" and isinstance(role, str) and "sessionId" not in entry

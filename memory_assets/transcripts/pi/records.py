@@ -1,0 +1,327 @@
+"""Pi's entries, one JSON object at a time, turned into `Record`s.
+
+Versions 2 and 3 hold a tree in one file: `/tree` leaves dead branches inline, and the
+last line is the active leaf. All entries are kept in file order: what was said on a dead
+branch was said. A fork copies entries into a new file and names the old one.
+
+`record_uuid` is derived from the entry's id (8 hex digits, unique per file only) and its
+timestamp, and in version 1, which has no ids, from timestamp, role and content: copies
+made by forks keep all of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from memory_assets.models import Kind, Record, Role
+from memory_assets.transcripts.assembly import UNKNOWN_TYPE, Assembler, Frame, Outcome
+from memory_assets.transcripts.base import ReadReport, Source
+from memory_assets.transcripts.calls import Call, OpenCalls
+from memory_assets.transcripts.checkpoint import Extent
+from memory_assets.transcripts.fields import (
+    derived_id,
+    mark,
+    object_field,
+    parse_time,
+    safe_id,
+    safe_name,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.rendering import (
+    content_text,
+    paths_in,
+    render_input,
+    render_value,
+)
+from memory_assets.transcripts.resuming import Fetch
+
+NOISE = {
+    "model_change": "session-state",
+    "thinking_level_change": "session-state",
+    "label": "session-state",
+    "custom": "session-state",
+}
+SUMMARIES = {
+    "compaction": "compact-summary",
+    "branch_summary": "branch-summary",
+    "compactionSummary": "compact-summary",
+    "branchSummary": "branch-summary",
+}
+INJECTED_ROLES = frozenset({"custom", "hookMessage", "system", "developer"})
+_KNOWN_PARENTS = 4_096
+_SESSION_IN_PATH = re.compile(r"_([0-9A-Za-z-]+)\.jsonl$")
+_SKILL = re.compile(r'<skill name="([^"\n]*)"[^>]*>.*?</skill>\s*', re.DOTALL)
+_FILE = re.compile(r'<file name="([^"\n]*)">.*?</file>', re.DOTALL)
+
+
+class PiSession:
+    """The state of reading one file."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        self._source = source
+        self._report = report
+        self._assembler = Assembler(source, report)
+        self._calls = OpenCalls()
+        self._uuids: OrderedDict[int, str] = OrderedDict()
+        self._started: datetime | None = None
+        self._header_at: Extent | None = None
+        self._cwd = self._version = ""
+        self._name = mark("")
+
+    def take(self, entry: JsonObject, start: int, end: int) -> list[Record]:
+        """Return the `Record`s that this entry gives."""
+        name = type_name(entry.get("type"))
+        message = object_field(entry, "message")
+        role = text_field(message, "role")
+        self._report.see_type(f"{name}/{type_name(role)}" if role else name)
+        outcome: Outcome
+        if name in NOISE:
+            outcome = NOISE[name]
+        elif name == "session":
+            outcome = self._header(entry)
+        else:
+            frame = self._frame(entry, message, start, end)
+            if name == "message":
+                outcome = self._message(role, message, frame)
+            else:
+                outcome = self._other(name, entry, frame)
+        return self._assembler.resolve(outcome)
+
+    def end(self) -> list[Record]:
+        """Return nothing: no entry waits for a later one."""
+        return []
+
+    def state(self) -> dict[str, Any]:
+        """Return the state without text."""
+        return {
+            "calls": self._calls.state(),
+            "uuids": list(self._uuids.items()),
+            "header": self._header_at,
+            "name": self._name,
+        }
+
+    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
+        """Take on a state; the header is read again."""
+
+        def call(at: Extent, call_id: str) -> Call | None:
+            content = object_field(fetch(at), "message").get("content")
+            blocks = content if isinstance(content, list) else []
+            made = [_call(block) for block in blocks if isinstance(block, dict)]
+            return next((known for made_id, known in reversed(made) if made_id == call_id), None)
+
+        if state["header"]:
+            start, end = self._report.at = tuple(state["header"])
+            self._header(fetch((start, end)))
+        self._calls.restore(state["calls"], call)
+        self._uuids = OrderedDict((known, uuid) for known, uuid in state["uuids"])
+        self._name = state["name"]
+
+    def _header(self, header: JsonObject) -> Outcome:
+        report = self._report
+        if own := safe_id(header.get("id")):
+            report.see_session(own)
+        if self._started is not None or self._cwd:
+            return "session-header"
+        self._header_at = report.at
+        self._started = parse_time(header.get("timestamp"))
+        if self._started is not None:
+            report.see_time(self._started)
+        self._cwd = text_field(header, "cwd")
+        report.see_cwd(self._cwd)
+        version = header.get("version")
+        self._version = f"v{version}" if isinstance(version, int) and 0 < version < 100 else "v1"
+        report.see_version(self._version)
+        origin = text_field(header, "parentSession") or text_field(header, "branchedFrom")
+        if origin:
+            found = _SESSION_IN_PATH.search(origin)
+            report.see_parent(safe_id(found.group(1) if found else origin))
+        return "session-header"
+
+    def _frame(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
+        timestamp = parse_time(entry.get("timestamp")) or parse_time(message.get("timestamp"))
+        stamp = timestamp.isoformat() if timestamp is not None else str(start)
+        if timestamp is not None:
+            self._report.see_time(timestamp)
+            if self._report.parent_session and self._started and timestamp < self._started:
+                self._report.copied += 1
+        entry_id = text_field(entry, "id")
+        content = entry_id or render_value(message or entry)
+        uuid = derived_id("pi", stamp, text_field(message, "role"), content)
+        if entry_id:
+            self._uuids[mark(entry_id)] = uuid
+            if len(self._uuids) > _KNOWN_PARENTS:
+                self._uuids.popitem(last=False)
+        return Frame(
+            byte_start=start,
+            byte_end=end,
+            record_uuid=uuid,
+            timestamp=timestamp,
+            parent_uuid=self._uuids.get(mark(text_field(entry, "parentId"))),
+            cwd=self._cwd,
+            model=safe_name(text_field(message, "model")),
+            agent_version=self._version,
+            is_sidechain=self._source.agent_id is not None,
+            message_id=safe_id(message.get("responseId")),
+            content=message or entry,
+        )
+
+    def _message(self, role: str, message: JsonObject, frame: Frame) -> Outcome:
+        content = message.get("content")
+        if role == "user":
+            return self._prompt(prompt_text(content_text(content)), frame)
+        if role == "assistant":
+            return self._assistant(message, content, frame)
+        if role == "toolResult":
+            return [self._tool_result(message, frame)]
+        if role == "bashExecution":
+            return self._shell(message, frame)
+        if role in SUMMARIES:
+            return self._one(
+                frame, "system", "summary", text_field(message, "summary"), SUMMARIES[role]
+            )
+        if role in INJECTED_ROLES:
+            return self._one(frame, "system", "system", content_text(content), "injected")
+        self._report.see_unknown(f"message/{type_name(role)}")
+        return UNKNOWN_TYPE
+
+    def _prompt(self, text: str, frame: Frame) -> Outcome:
+        if frame.is_sidechain:
+            return self._one(frame, "system", "system", text, "agent-prompt")
+        return self._one(frame, "user", "prompt", text)
+
+    def _assistant(self, message: JsonObject, content: Any, frame: Frame) -> Outcome:
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        made: list[Record] = []
+        for block in blocks if isinstance(blocks, list) else []:
+            if isinstance(block, dict):
+                made += self._assistant_block(block, frame)
+        error = text_field(message, "errorMessage")
+        if error:
+            aborted = message.get("stopReason") == "aborted"
+            subtype = "interrupt" if aborted else "api-error"
+            made += self._one(frame, "system", "system", error, subtype, is_error=not aborted)
+        return made
+
+    def _assistant_block(self, block: JsonObject, frame: Frame) -> list[Record]:
+        kind = block.get("type")
+        if kind == "text":
+            return self._one(frame, "assistant", "assistant_text", text_field(block, "text"))
+        if kind == "thinking":
+            return self._one(frame, "assistant", "thinking", text_field(block, "thinking"))
+        if kind != "toolCall":
+            self._report.see_unknown(f"assistant/{type_name(kind)}")
+            return []
+        call_id, call = _call(block)
+        self._calls.open(call_id, call, (frame.byte_start, frame.byte_end))
+        text = render_input(block.get("arguments"))
+        return [self._called(frame, "assistant", call, text, call_id)]
+
+    def _tool_result(self, message: JsonObject, frame: Frame) -> Record:
+        call_id = _call_id(message.get("toolCallId"))
+        call = self._calls.close(call_id) or Call(text_field(message, "toolName"))
+        text = content_text(message.get("content"))
+        return self._answered(frame, call, text, call_id, message.get("isError") is True)
+
+    def _shell(self, message: JsonObject, frame: Frame) -> list[Record]:
+        """A command that the human ran with `!`, and what it printed."""
+        command = text_field(message, "command")
+        call = Call("bash", (), command)
+        code = message.get("exitCode")
+        failed = isinstance(code, int) and code != 0
+        made = [self._called(frame, "user", call, f"command: {command}", "", "user-shell")]
+        output = text_field(message, "output")
+        return [*made, self._answered(frame, call, output, "", failed, "user-shell")]
+
+    def _other(self, name: str, entry: JsonObject, frame: Frame) -> Outcome:
+        if name in SUMMARIES:
+            text = text_field(entry, "summary")
+            return self._one(frame, "system", "summary", text, SUMMARIES[name])
+        if name == "custom_message":
+            text = content_text(entry.get("content"))
+            return self._one(frame, "system", "system", text, "injected")
+        if name == "session_info":
+            title = text_field(entry, "name")
+            if mark(title) == self._name:
+                return "repeated"
+            self._name = mark(title)
+            return self._one(frame, "system", "title", title, "session-name")
+        self._report.see_unknown(name)
+        return UNKNOWN_TYPE
+
+    def _called(
+        self, frame: Frame, role: Role, call: Call, text: str, call_id: str, subtype: str = ""
+    ) -> Record:
+        return self._assembler.record(
+            frame,
+            role,
+            "tool_use",
+            text,
+            subtype=subtype,
+            tool_name=call.tool_name,
+            tool_use_id=call_id,
+            paths=call.paths,
+            command=call.command,
+        )
+
+    def _answered(
+        self,
+        frame: Frame,
+        call: Call,
+        text: str,
+        call_id: str,
+        is_error: bool,
+        subtype: str = "",
+    ) -> Record:
+        return self._assembler.record(
+            frame,
+            "tool",
+            "tool_result",
+            text,
+            subtype=subtype,
+            tool_name=call.tool_name,
+            tool_use_id=call_id,
+            is_error=is_error,
+            paths=call.paths,
+            command=call.command,
+        )
+
+    def _one(
+        self,
+        frame: Frame,
+        role: Role,
+        kind: Kind,
+        text: str,
+        subtype: str = "",
+        *,
+        is_error: bool = False,
+    ) -> list[Record]:
+        if not text.strip():
+            return []
+        record = self._assembler.record
+        return [record(frame, role, kind, text, subtype=subtype, is_error=is_error)]
+
+
+def prompt_text(text: str) -> str:
+    """Return what the human typed: Pi puts skills and files that they named in whole."""
+    text = _FILE.sub(lambda found: f"@{found.group(1)}", text)
+    text = _SKILL.sub(lambda found: f"/skill:{found.group(1)} ", text)
+    return text.strip()
+
+
+def _call(block: JsonObject) -> tuple[str, Call]:
+    """Return the id and the call of a block that calls a tool."""
+    arguments = block.get("arguments")
+    command = text_field(arguments, "command") if isinstance(arguments, dict) else ""
+    call = Call(text_field(block, "name"), paths_in(arguments), command)
+    return _call_id(block.get("id")), call
+
+
+def _call_id(value: object) -> str:
+    """Return a call's id; some providers append an opaque blob after "|"."""
+    return safe_id(value.partition("|")[0]) if isinstance(value, str) else ""

@@ -1,0 +1,303 @@
+"""`memory` as a user runs it: a fresh home, the shipped sample. What is about processes runs
+in one of its own; what is about arguments and answers, in that of the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from memory_assets.cli import start
+from memory_assets.dagster.jobs import INGEST_JOB
+from memory_assets.stores.chroma import server as chroma_server
+
+MEMORY = Path(sys.executable).with_name("memory")
+
+
+SET_BY_INGEST = ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY")
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+
+
+class Cli:
+    """A home and a data directory of their own, and `memory` in them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.data_dir = directory / "memory"
+        home = directory / "home"
+        home.mkdir(parents=True)
+        self.own = {"HOME": str(home), "MEMORY_DATA_DIR": str(self.data_dir), "COLUMNS": "200"}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process gets."""
+        others = {name: value for name, value in os.environ.items() if "MEMORY_" not in name}
+        return {**others, **self.own}
+
+    def run(self, *arguments: str) -> Done:
+        """Run `memory` in a process of its own."""
+        return subprocess.run(
+            [MEMORY, *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cli, str]]:
+    """A memory of the sample, made by `memory ingest` in a home without any agent."""
+    cli = Cli(tmp_path_factory.mktemp("cli"))
+    done = cli.run("ingest")
+    assert done.returncode == 0, done.stdout + done.stderr
+    yield cli, done.stdout
+    chroma_server.stop(cli.data_dir)
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Cli:
+    """A command line whose memory is empty."""
+    return Cli(tmp_path / "cli")
+
+
+@pytest.fixture
+def run_here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Runs `memory` in the tests' own process; the environment that it sets is put back."""
+    for name in SET_BY_INGEST:
+        monkeypatch.setenv(name, "to be put back")
+
+    def run(cli: Cli, *arguments: str) -> Done:
+        for name, value in cli.own.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", ["memory", *arguments])
+        capfd.readouterr()
+        code = 0
+        try:
+            start.main()
+        except SystemExit as ended:
+            code = int(str(ended.code or 0))
+        printed = capfd.readouterr()
+        return Done(arguments, code, printed.out, printed.err)
+
+    return run
+
+
+def test_ingest_takes_the_sample_where_no_agent_lives(ingested: tuple[Cli, str]) -> None:
+    """It says so, counts what it took, and suggests a search."""
+    _, printed = ingested
+    assert "taking the sample sessions" in printed
+    assert re.search(r"^9 sessions \(6 claude-code, 2 codex, 1 pi\) in 3 projects", printed, re.M)
+    assert "Everything on record can be found." in printed
+
+
+def test_the_suggested_search_answers_something(ingested: tuple[Cli, str]) -> None:
+    """What ingest prints under "Try:" finds a turn."""
+    cli, printed = ingested
+    query = re.search(r"memory search '(.+)'", printed)
+    assert query is not None
+    found = cli.run("search", query[1])
+    assert found.returncode == 0
+    assert "session::" in found.stdout
+
+
+def test_a_second_ingest_has_nothing_to_do(ingested: tuple[Cli, str], run_here: Run) -> None:
+    """It says so without starting a run, and gives the same report as JSON."""
+    cli, _ = ingested
+    again = run_here(cli, "ingest", "--json")
+    report = json.loads(again.stdout)
+    assert again.returncode == 0
+    assert report["work"] == [] and report["projects"] == 0
+    assert report["status"]["coverage"]["sessions"]["complete"] is True
+
+
+def test_search_prints_the_json_contract(ingested: tuple[Cli, str], run_here: Run) -> None:
+    """Query, mode, coverage and hits with id, turn_id, score, text, scalar metadata and why."""
+    cli, _ = ingested
+    found = run_here(cli, "search", "why does the login loop", "--json", "-n", "3")
+    answer = json.loads(found.stdout)
+    assert found.returncode == 0
+    assert {"query", "mode", "coverage", "degraded", "hits"} <= answer.keys()
+    assert len(answer["hits"]) == 3
+    for hit in answer["hits"]:
+        assert hit.keys() == {"id", "turn_id", "score", "text", "metadata", "why"}
+        assert all(isinstance(value, str | int | float) for value in hit["metadata"].values())
+    metadata = answer["hits"][0]["metadata"]
+    assert {
+        "session_id",
+        "turn_index",
+        "part",
+        "role",
+        "timestamp",
+        "ts_epoch",
+        "project",
+        "project_root",
+        "agent",
+        "tools_used",
+        "files",
+        "git_branch",
+        "ingested_at",
+    } <= metadata.keys()
+
+
+def test_show_prints_the_turn_behind_a_hit(ingested: tuple[Cli, str], run_here: Run) -> None:
+    """The id of a hit leads to its whole turn, and with --around to its neighbours."""
+    cli, _ = ingested
+    hit = json.loads(run_here(cli, "search", "login loop", "--json", "-n", "1").stdout)["hits"][0]
+    shown = json.loads(run_here(cli, "show", hit["id"], "--json").stdout)
+    assert [row["id"] for row in shown["rows"]] == [hit["turn_id"]]
+    assert hit["text"] in "\n\n".join(shown["rows"][0]["passages"])
+    around = json.loads(run_here(cli, "show", hit["id"], "--around", "50", "--json").stdout)
+    assert len(around["rows"]) > 1
+
+
+def test_no_planted_secret_is_printed(ingested: tuple[Cli, str], run_here: Run) -> None:
+    """Searching for where secrets were pasted shows tags in their place."""
+    cli, _ = ingested
+    found = run_here(cli, "search", "api key token password secret", "--json", "-n", "50").stdout
+    assert "<redacted:" in found
+
+
+def test_filters_narrow_the_answer(ingested: tuple[Cli, str], run_here: Run) -> None:
+    """--agent, --project and --since hold for every hit."""
+    cli, _ = ingested
+    of_pi = json.loads(run_here(cli, "search", "database", "--agent", "pi", "--json").stdout)
+    assert {hit["metadata"]["agent"] for hit in of_pi["hits"]} == {"pi"}
+    late = json.loads(run_here(cli, "search", "database", "--since", "2026-06-01", "--json").stdout)
+    assert late["hits"]
+    assert all(hit["metadata"]["timestamp"] >= "2026-06-01" for hit in late["hits"])
+
+
+def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str], run_here: Run) -> None:
+    """A filter that nothing passes, and an id that does not exist."""
+    cli, _ = ingested
+    assert run_here(cli, "search", "database", "--until", "2001-01-01").returncode == 3
+    assert run_here(cli, "show", "session::nope::turn::0").returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("search", " "), "query is empty"),
+        (("search", "x", "--in", "everything"), "choose from sessions"),
+        (("search", "x", "--mode", "fuzzy"), "choose from hybrid"),
+        (("search", "x", "-n", "0"), "1 to 200"),
+        (("search", "x", "--since", "yesterday-ish"), "is not a time"),
+        (("show", "a::b"), "is not an id"),
+        (("ingest", "--projects-dir", "/does/not/exist"), "does not exist"),
+        (("ingest", "--agent", "clippy"), "unknown agent"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2_and_says_what_is_right(
+    ingested: tuple[Cli, str], run_here: Run, arguments: tuple[str, ...], says: str
+) -> None:
+    """One line on standard error, no traceback."""
+    cli, _ = ingested
+    refused = run_here(cli, *arguments)
+    assert refused.returncode == 2
+    assert says in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_asking_an_empty_memory_says_what_to_run(empty: Cli, run_here: Run) -> None:
+    """Search, show and status before any ingest."""
+    for arguments in (("search", "x"), ("show", "session::a::turn::0"), ("status",)):
+        refused = run_here(empty, *arguments)
+        assert refused.returncode == 3
+        assert "memory ingest" in refused.stderr
+
+
+@pytest.mark.long
+def test_limit_takes_that_many_files_and_the_next_ingest_the_rest(
+    empty: Cli, run_here: Run
+) -> None:
+    """--limit 2 reads two files; afterwards everything is taken in. Without vectors, which
+    change nothing about it."""
+    empty.own["MEMORY_EMBEDDER"] = "none"
+    first = json.loads(run_here(empty, "ingest", "--limit", "2", "--json").stdout)
+    assert sum(counts["files"] for counts in first["status"]["agents"].values()) == 2
+    second = json.loads(run_here(empty, "ingest", "--json").stdout)
+    assert sum(counts["files"] for counts in second["status"]["agents"].values()) == 10
+    assert second["status"]["coverage"]["sessions"]["turns"] == 28
+    chroma_server.stop(empty.data_dir)
+
+
+def test_project_takes_just_that_project(empty: Cli, run_here: Run) -> None:
+    """--project restricts the runs; an unknown one is refused with the known ones. Without
+    vectors, which report and status say, and that all can be found by its words."""
+    empty.own["MEMORY_EMBEDDER"] = "none"
+    done = run_here(empty, "ingest", "--project=-home-mara-code-lantern")
+    assert done.returncode == 0, done.stderr
+    by_words = "Everything on record can be found by its words; no vectors are made"
+    assert by_words in done.stdout
+    current = json.loads(run_here(empty, "status", "--json").stdout)
+    assert list(current["projects"]) == ["-home-mara-code-lantern"]
+    for kind, covered in current["coverage"].items():
+        assert covered["complete"] and covered["keywords"] == covered["rows"] > 0, kind
+        assert (covered["vectors"], covered["indexed"]) == (False, 0), kind
+    assert current["freshness"]["newest_indexed_at"]
+    refused = run_here(empty, "ingest", "--project=nope")
+    assert refused.returncode == 2 and "-home-mara-code-lantern" in refused.stderr
+
+
+def test_status_tells_what_is_there(ingested: tuple[Cli, str], run_here: Run) -> None:
+    """Projects, agents, coverage and the Chroma server, in words and as JSON."""
+    cli, _ = ingested
+    assert "-home-mara-code-harbor-api" in run_here(cli, "status").stdout
+    current = json.loads(run_here(cli, "status", "--json").stdout)
+    assert current["agents"]["claude-code"]["sessions"] == 6
+    assert current["chroma"]["state"] in ("running", "stopped")
+    assert all(covered["complete"] for covered in current["coverage"].values())
+
+
+def test_asking_loads_no_dagster(ingested: tuple[Cli, str]) -> None:
+    """Search imports neither Dagster nor Great Expectations, so that it starts fast."""
+    cli, _ = ingested
+    code = (
+        "import sys; sys.argv = ['memory', 'search', 'login loop'];"
+        "from memory_assets.cli.cli import app;"
+        "app(standalone_mode=False);"
+        "print(sorted({'dagster', 'great_expectations', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=cli.environment, capture_output=True, text=True
+    )
+    assert done.stdout.strip().endswith("[]"), done.stderr
+
+
+_KILLED = """
+import os, signal
+from memory_assets.pipeline.tables import turn_chunks as chunk
+chunk.chunk_project = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+from memory_assets.cli.start import main
+main()
+"""
+"""An ingest that is killed when the first project is to be chunked."""
+
+
+def test_a_killed_ingest_is_completed_by_the_next_one(empty: Cli, run_here: Run) -> None:
+    """kill -9 in the middle: the next ingest ends with everything, and the killed run does
+    not stay "started" in the Dagster instance, where it would hold back its project. The kill
+    comes before any vector is made, so there are none; and Codex's two sessions will do."""
+    empty.own |= {"MEMORY_EMBEDDER": "none", "MEMORY_AGENTS": "codex"}
+    killed = subprocess.run(
+        [sys.executable, "-c", _KILLED, "ingest"], env=empty.environment, capture_output=True
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert (empty.data_dir / "lake" / "redacted_records").is_dir()
+    assert not (empty.data_dir / "lake" / "turn_chunks").exists()
+    again = json.loads(run_here(empty, "ingest", "--json").stdout)
+    assert again["failed"] == {} and again["checks_failed"] == []
+    assert again["status"]["coverage"]["sessions"]["turns"] == 5
+    assert json.loads(run_here(empty, "ingest", "--json").stdout)["work"] == []
+    with dg.DagsterInstance.from_config(str(empty.data_dir / "dagster")) as instance:
+        statuses = [run.status for run in instance.get_runs(dg.RunsFilter(job_name=INGEST_JOB))]
+    assert sorted(status.value for status in statuses) == ["FAILURE", "SUCCESS", "SUCCESS"]

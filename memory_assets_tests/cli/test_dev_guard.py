@@ -1,0 +1,336 @@
+"""Who may steer `memory dev`: its own page, and programs of this machine; no other page."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from memory_assets.dagster.jobs import INGEST_JOB
+from memory_assets.serving.http_guard import PAGE_HEADERS, Guard
+from memory_assets_tests.dagster.live_dagster import BIN, SELECTOR, Dagster, memory_dev
+
+EVIL = "http://evil.example"
+TOKEN = "a-token-of-the-tests-alone"
+ADD = """mutation($key: String!, $selector: RepositorySelector!) {
+  addDynamicPartition(partitionKey: $key, partitionsDefName: "projects",
+    repositorySelector: $selector) { __typename } }"""
+PARTITIONS = """query($selector: RepositorySelector!) { repositoryOrError(repositorySelector:
+  $selector) { ... on Repository { jobs { name } } }
+  assetNodes { assetKey { path } partitionKeys } }"""
+LAUNCH = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
+  __typename ... on RunConfigValidationInvalid { errors { message } } } }"""
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def operation(key: str) -> dict[str, object]:
+    """The GraphQL request that makes a partition of the project `key`."""
+    return {"query": ADD, "variables": {"key": key, "selector": SELECTOR}}
+
+
+def in_address(key: str) -> str:
+    """The request in the query of an address, as an image's source has it."""
+    wanted = operation(key)
+    return urlencode({"query": ADD, "variables": json.dumps(wanted["variables"])})
+
+
+@pytest.fixture(scope="module")
+def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dagster]:
+    """`memory dev` on a memory without transcripts, so that its sensor starts no runs."""
+    directory = tmp_path_factory.mktemp("guarded")
+    nothing = directory / "nothing"
+    nothing.mkdir()
+    variables = ("MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR")
+    with memory_dev(directory, **dict.fromkeys(variables, str(nothing))) as running:
+        yield running
+
+
+def partitions(dagster: Dagster) -> set[str]:
+    """The partitions of `raw_sessions`."""
+    nodes = dagster.ask(PARTITIONS, {"selector": SELECTOR})["assetNodes"]
+    return {
+        key
+        for node in nodes
+        if node["assetKey"]["path"] == ["raw_sessions"]
+        for key in node["partitionKeys"]
+    }
+
+
+def send(
+    dagster: Dagster, path: str, body: bytes | None, headers: dict[str, str]
+) -> tuple[int, dict[str, str], bytes]:
+    """Send a request, by POST when there is a body; return status, headers and answer."""
+    request = urllib.request.Request(f"{dagster.url}{path}", body, headers)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return response.status, dict(response.headers), response.read()
+    except urllib.error.HTTPError as error:
+        return error.code, dict(error.headers), error.read()
+
+
+def test_the_page_itself_and_programs_may_change_things(dagster: Dagster) -> None:
+    """JSON by POST, from no page or from one of the same origin: the mutation takes place."""
+    json_type = {"Content-Type": "application/json"}
+    own = {**json_type, "Origin": dagster.url, "Sec-Fetch-Site": "same-origin"}
+    for key, headers in (("by-program", json_type), ("by-page", own)):
+        status, _, answer = send(dagster, "/graphql", json.dumps(operation(key)).encode(), headers)
+        assert status == 200 and b"AddDynamicPartitionSuccess" in answer
+        assert key in partitions(dagster)
+
+
+def test_the_page_is_shown_and_can_be_framed_by_no_other(dagster: Dagster) -> None:
+    """Also to somebody who followed a link on another site."""
+    followed = {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Dest": "document",
+    }
+    status, headers, answer = send(dagster, "/assets", None, followed)
+    assert status == 200 and b"<html" in answer
+    assert headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize(
+    ("case", "headers", "kind", "status"),
+    [
+        ("get", {}, "address", 405),
+        ("get-of-a-page", {"Accept": "text/html"}, "address", 405),
+        ("foreign-host", {"Host": "evil.example:3000"}, "json", 421),
+        ("foreign-origin", {"Origin": EVIL}, "json", 403),
+        ("opaque-origin", {"Origin": "null"}, "json", 403),
+        ("other-port", {"Origin": "http://127.0.0.1:1"}, "json", 403),
+        ("cross-site", {"Sec-Fetch-Site": "cross-site"}, "json", 403),
+        ("same-site", {"Sec-Fetch-Site": "same-site"}, "json", 403),
+        ("form", {"Content-Type": "application/x-www-form-urlencoded"}, "form", 415),
+        ("text", {"Content-Type": "text/plain"}, "json", 415),
+        ("disguised", {"Content-Type": "text/plain; application/json"}, "json", 415),
+        ("graphql", {"Content-Type": "application/graphql"}, "json", 415),
+        ("multipart", {"Content-Type": "multipart/form-data; boundary=x"}, "json", 415),
+        ("post-in-address", {"Content-Type": "text/plain"}, "both", 415),
+    ],
+)
+def test_what_another_page_can_send_changes_nothing(
+    dagster: Dagster, case: str, headers: dict[str, str], kind: str, status: int
+) -> None:
+    """GET, forms and plain text; any content type but JSON's own; a foreign Host or Origin;
+    and what the browser says to come from elsewhere."""
+    key = f"evil-{case}"
+    path = f"/graphql?{in_address(key)}" if kind in ("address", "both") else "/graphql"
+    body = {
+        "address": None,
+        "json": json.dumps(operation(key)).encode(),
+        "form": in_address(key).encode(),
+        "both": b"",
+    }[kind]
+    given = {"Content-Type": "application/json", **headers} if body is not None else headers
+    assert send(dagster, path, body, given)[0] == status
+    assert key not in partitions(dagster)
+
+
+def test_events_cannot_be_reported_by_another_page(dagster: Dagster) -> None:
+    """Dagster takes reports of materializations in the address of a POST without a body."""
+    path = "/report_asset_materialization/raw_sessions?partition=evil"
+    assert send(dagster, path, b"", {"Content-Type": "text/plain"})[0] == 415
+
+
+def test_a_web_socket_is_for_the_page_of_the_same_origin(dagster: Dagster) -> None:
+    """Web sockets know no CORS: a page elsewhere could read runs and logs."""
+    address = f"{dagster.url.replace('http', 'ws')}/graphql"
+    for origin in (EVIL, "null", "http://127.0.0.1:1"):
+        with pytest.raises(InvalidStatus), connect(address, origin=origin):
+            pass
+    with connect(address, origin=dagster.url, subprotocols=["graphql-ws"]) as own:
+        own.send(json.dumps({"type": "connection_init"}))
+        assert json.loads(own.recv(timeout=10)) == {"type": "connection_ack"}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"chroma_url": "http://evil.example:8000"},
+        {"retention": 1},
+        {"data_dir": "/tmp/elsewhere"},
+        {"settings_json": json.dumps({"retention": 1})},
+    ],
+)
+def test_no_run_can_say_where_the_memory_is_or_what_is_kept(
+    dagster: Dagster, config: dict[str, object]
+) -> None:
+    """Run configuration of the resource `memory` is refused before the run begins."""
+    params = {
+        "selector": {**SELECTOR, "jobName": INGEST_JOB},
+        "runConfigData": json.dumps({"resources": {"memory": {"config": config}}}),
+        "mode": "default",
+        "executionMetadata": {"tags": [{"key": "dagster/partition", "value": "by-program"}]},
+    }
+    answer = dagster.ask(LAUNCH, {"params": params})["launchRun"]
+    assert answer["__typename"] == "RunConfigValidationInvalid", answer
+    assert any(next(iter(config)) in error["message"] for error in answer["errors"])
+
+
+_PAGE = """<!doctype html><title>evil</title><body><pre id=told></pre><script>
+const url = "@URL", operation = @OPERATION, told = [];
+const tell = (what) => { told.push(what); document.getElementById("told").textContent =
+  told.join("\\n"); };
+const image = new Image();
+image.onerror = image.onload = () => tell("image");
+image.src = url + "/graphql?@IMAGE";
+fetch(url + "/graphql", {method: "POST", mode: "no-cors", body: JSON.stringify(operation)})
+  .then(() => tell("plain text sent"), () => tell("plain text refused"));
+fetch(url + "/graphql", {method: "POST", headers: {"Content-Type": "application/json"},
+  body: JSON.stringify(operation)}).then(() => tell("JSON READ"), () => tell("JSON refused"));
+fetch(url + "/graphql", {method: "POST", mode: "no-cors", body: new Blob(
+  [JSON.stringify(operation)], {type: "text/plain; application/json"})})
+  .then(() => tell("blob sent"), () => tell("blob refused"));
+navigator.sendBeacon(url + "/graphql?@IMAGE", JSON.stringify(operation));
+const socket = new WebSocket(url.replace("http", "ws") + "/graphql", "graphql-ws");
+socket.onopen = () => tell("SOCKET OPEN");
+socket.onerror = () => tell("socket refused");
+const frame = document.createElement("iframe");
+frame.src = url + "/graphql?@IMAGE"; document.body.append(frame);
+const form = document.createElement("form");
+form.method = "POST"; form.target = "posted"; form.action = url + "/graphql?@IMAGE";
+const posted = document.createElement("iframe"); posted.name = "posted";
+document.body.append(posted, form); form.submit();
+</script>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: chromium)")
+def test_a_page_in_a_browser_cannot_steer_it(dagster: Dagster, tmp_path: Path) -> None:
+    """Image, plain text, JSON, form, beacon, frame and web socket from another origin."""
+    page = (
+        _PAGE.replace("@URL", dagster.url)
+        .replace("@OPERATION", json.dumps(operation("evil-browser")))
+        .replace("@IMAGE", in_address("evil-browser"))
+    )
+
+    class Evil(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(page.encode())
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Evil) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        shown = _in_chromium(f"http://127.0.0.1:{server.server_port}/", tmp_path)
+        server.shutdown()
+    for line in ("image", "plain text sent", "JSON refused", "socket refused"):
+        assert line in shown, shown
+    assert "JSON READ" not in shown.partition("</pre>")[0]
+    assert "SOCKET OPEN" not in shown.partition("</pre>")[0]
+    assert "evil-browser" not in partitions(dagster)
+
+
+def _in_chromium(url: str, directory: Path) -> str:
+    """Return the page as Chromium has it after some seconds."""
+    quiet = ["--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--no-first-run", "--disable-sync"]
+    profile = [f"--user-data-dir={directory / 'profile'}", "--virtual-time-budget=8000"]
+    done = subprocess.run(
+        [*command, *quiet, *profile, "--dump-dom", url],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_an_address_that_others_can_reach_needs_a_token(tmp_path: Path) -> None:
+    """As for `memory serve`; nothing is started without one."""
+    environment = {"HOME": str(tmp_path), "MEMORY_DATA_DIR": str(tmp_path / "memory")}
+    command = [BIN / "memory", "dev", "--host", "0.0.0.0", "--port", "0"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "MEMORY_HTTP_TOKEN" in done.stderr
+    assert not (tmp_path / "memory" / "dagster").exists()
+
+
+def test_a_browser_may_give_the_token_as_a_password() -> None:
+    """By HTTP basic authentication, for which it asks its user; any user name will do."""
+    app = Guard(PlainTextResponse("fine"), token=TOKEN, headers=PAGE_HEADERS, asks_browsers=True)
+    client = TestClient(app, base_url="http://127.0.0.1:3000")
+    refused = client.get("/")
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"].startswith("Basic")
+    assert client.get("/", auth=("anybody", TOKEN)).text == "fine"
+    assert client.get("/", headers={"Authorization": f"Bearer {TOKEN}"}).text == "fine"
+    assert client.get("/", auth=("anybody", "wrong")).status_code == 401
+    assert client.get("/", headers={"Authorization": "Basic %%%"}).status_code == 401
+
+
+def _are_gone(data_dir: Path) -> bool:
+    """Whether, within a minute, no process of a data directory is left."""
+    deadline = time.monotonic() + 60
+    while _processes_in(data_dir) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return not _processes_in(data_dir)
+
+
+def _processes_in(data_dir: Path) -> dict[int, str]:
+    """Command lines of the processes that have a data directory in their environment."""
+    marked = f"MEMORY_DATA_DIR={data_dir}\0".encode()
+    found = {}
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            if marked in (directory / "environ").read_bytes() + b"\0":
+                command = (directory / "cmdline").read_bytes().replace(b"\0", b" ")
+                found[int(directory.name)] = command.decode()
+        except OSError:
+            continue
+    return {pid: command for pid, command in found.items() if command}
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_it_ends_with_all_its_processes(number: signal.Signals, tmp_path: Path) -> None:
+    """Told to, when its terminal is closed, and even when it is killed: no daemon is left
+    that would go on launching runs."""
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    variables = ("MEMORY_PROJECTS_DIR", "MEMORY_CODEX_DIR", "MEMORY_PI_DIR")
+    with memory_dev(tmp_path / "live", **dict.fromkeys(variables, str(nothing))) as running:
+        started = _processes_in(Path(running.environment["MEMORY_DATA_DIR"]))
+        assert len(started) >= 3, started
+        running.process.send_signal(number)
+        running.process.wait(60)
+        assert _are_gone(Path(running.environment["MEMORY_DATA_DIR"]))
+    assert running.process.returncode == (-number if number == signal.SIGKILL else 0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
+def test_it_cleans_up_when_it_is_told_to_end_while_it_starts(tmp_path: Path) -> None:
+    """Before the page is there; nothing that was started goes on."""
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "TMPDIR": str(tmp_path),
+        "MEMORY_DATA_DIR": str(tmp_path / "memory"),
+    }
+    process = subprocess.Popen([BIN / "memory", "dev", "--port", "0"], env=environment)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("memory-dev-*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 128 + signal.SIGTERM
+    assert list(tmp_path.glob("memory-dev-*")) == []
+    assert _are_gone(tmp_path / "memory")

@@ -1,0 +1,54 @@
+"""`memory doctor`: what it finds, and what it says to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory_assets.cli.doctor_command import diagnose
+from memory_assets.settings import Settings, load_settings
+
+MEMORY = Path(sys.executable).with_name("memory")
+
+
+def test_an_installation_in_order_has_nothing_to_mend(sample_settings: Settings) -> None:
+    """Each part is found: rules, model, key, transcripts, git, room on the disk."""
+    findings = {finding.name: finding for finding in diagnose(sample_settings)}
+    assert all(finding.ok for finding in findings.values()), findings
+    assert "claude-code" in findings["transcripts"].found
+    assert findings["embedding model"].found.startswith("all-MiniLM-L6-v2")
+    assert findings["memory"].remedy == "Run `memory ingest`."
+
+
+@pytest.mark.parametrize(
+    ("changed", "name", "remedy"),
+    [
+        ({"projects_dir": "/no/such/directory"}, "transcripts", "MEMORY_PROJECTS_DIR"),
+        ({"data_dir": "/proc/memory"}, "data directory", "room"),
+        ({"embedder": "no-such-model"}, "embedding model", "known: all-MiniLM-L6-v2"),
+    ],
+)
+def test_what_is_wrong_is_named_with_a_remedy(
+    changed: dict[str, str], name: str, remedy: str, tmp_path: Path
+) -> None:
+    """The other parts are looked at all the same."""
+    settings = load_settings(**{"data_dir": tmp_path / "memory", **changed})
+    findings = {finding.name: finding for finding in diagnose(settings)}
+    assert not findings[name].ok and remedy in f"{findings[name].found} {findings[name].remedy}"
+    assert findings["git"].ok and findings["redaction"].ok
+
+
+def test_the_exit_code_says_whether_all_is_well(tmp_path: Path) -> None:
+    """0 and 1; `--json` has the same findings for programs."""
+    environment = {**os.environ, "MEMORY_DATA_DIR": str(tmp_path / "memory")}
+    command = [MEMORY, "doctor", "--json"]
+    well = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert well.returncode == 0 and json.loads(well.stdout)["ok"] is True
+    environment["MEMORY_CODEX_DIR"] = str(tmp_path / "nothing")
+    wrong = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert wrong.returncode == 1 and json.loads(wrong.stdout)["ok"] is False

@@ -1,0 +1,193 @@
+"""`memory ingest`, `status` and `verify` with files and directories that cannot be read, listed
+or named: what is held back is told with cause and remedy, and everything else goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from memory_assets.cli import exit_codes
+from memory_assets.cli.dagster_home import open_instance
+from memory_assets.dagster.partitions import PARTITION_TAG
+from memory_assets.settings import Settings
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.unprivileged import WITHOUT_PRIVILEGES
+
+MEMORY = Path(sys.executable).parent / "memory"
+TIDEPOOL = "-Users-jonas-work-tidepool-web"
+HARBOR = "-home-mara-code-harbor-api"
+SESSIONS = 9
+ROLLOUT = "rollout-2026-05-01T10-00-00-{}.jsonl"
+
+
+@dataclass
+class Shell:
+    """The command line over a copy of the sample, as a user whom permissions apply to."""
+
+    settings: Settings
+    roots: dict[str, Path]
+
+    def run(self, *arguments: str) -> tuple[int, str]:
+        """Run a command; return its exit code and all that it printed."""
+        environment = {
+            **os.environ,
+            "MEMORY_DATA_DIR": str(self.settings.data_dir),
+            "MEMORY_PROJECTS_DIR": str(self.roots["claude"]),
+            "MEMORY_CODEX_DIR": str(self.roots["codex"]),
+            "MEMORY_PI_DIR": str(self.roots["pi"]),
+            "MEMORY_EMBEDDER": "none",
+            "PYTHONUTF8": "1",
+        }
+        done = subprocess.run(
+            [*WITHOUT_PRIVILEGES, str(MEMORY), *arguments],
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        said = (done.stdout + done.stderr).decode()  # whatever the names, it is UTF-8
+        assert "Traceback" not in said, said
+        return done.returncode, said
+
+    def catalog(self) -> Catalog:
+        """The memory's catalogue."""
+        return Catalog(self.settings.data_dir / "catalog.db")
+
+    def copy(self, session: Path, place: bytes) -> Path:
+        """Put a copy of a transcript at a place below the agents' directories, given in bytes."""
+        path = Path(os.fsdecode(os.fsencode(self.roots["claude"].parent.parent) + b"/" + place))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(session, path)
+        return path
+
+
+@pytest.fixture
+def shell(
+    sample_settings: Settings, sample_roots: dict[str, Path], compiled_rules: Path
+) -> Iterator[Shell]:
+    """A memory of which nothing is made yet."""
+    yield Shell(sample_settings, sample_roots)
+    chroma_server.stop(sample_settings.data_dir)
+
+
+def test_what_may_not_be_read_is_told_until_it_may(shell: Shell) -> None:
+    """A session's file, a whole project and a rollout lose their permissions after they were
+    taken in: no session counts as gone, each is named with cause and remedy by `ingest`,
+    `status` and `verify`, none of which says that all is well. With the permissions back a plain
+    `memory ingest` takes everything in."""
+    code, said = shell.run("ingest")
+    assert code == exit_codes.FINE, said
+    session = sorted((shell.roots["claude"] / HARBOR).glob("*.jsonl"))[0]
+    with session.open("a") as file:
+        file.write('{"type":"mode","mode":"plan"}\n')
+    thread = "0199a213-81a0-7800-8aa0-bbab2a035a53"
+    (source,) = list(shell.roots["codex"].rglob("*.jsonl"))[:1]
+    rollout = shell.copy(source, b"codex/sessions/2026/05/01/" + ROLLOUT.format(thread).encode())
+    closed = {session: 0o644, rollout: 0o644, shell.roots["claude"] / TIDEPOOL: 0o755}
+    for path in closed:
+        path.chmod(0)
+    for command, expected in [
+        ("ingest", exit_codes.ERROR),
+        ("ingest", exit_codes.ERROR),
+        ("status", exit_codes.FINE),
+        ("verify", exit_codes.CHECK_FAILED),
+    ]:
+        code, said = shell.run(command)
+        assert code == expected, said
+        assert "Nothing to do" not in said and "Everything on record" not in said
+        assert "all taken in" not in said and session.stem in said
+        for path in closed:
+            assert f"{path}" in said
+        assert said.count("permission denied") >= 3 and "chmod u+r" in said
+    catalog = shell.catalog()
+    assert not [row.path for row in catalog.sources() if row.gone_at]
+    assert [held.passing for held in catalog.quarantined()] == [True]
+    catalog.close()
+    code, said = shell.run("status", "--json")
+    current = json.loads(said)
+    assert len(current["unlisted"]) == 2 and len(current["quarantined"]) == 1
+    assert current["freshness"]["vanished_files"] == 0
+    for path, mode in closed.items():
+        path.chmod(mode)
+    code, said = shell.run("ingest")
+    assert code == exit_codes.FINE and f"{SESSIONS + 1} sessions" in said, said
+    code, said = shell.run("ingest")
+    assert code == exit_codes.FINE and "Nothing to do: everything is up to date" in said
+
+
+def test_an_agents_directory_that_may_not_be_listed_leaves_the_others(shell: Shell) -> None:
+    """Codex's sessions cannot be entered: those of the other agents are taken in, it is named,
+    and the exit code says that this is not all."""
+    (shell.roots["codex"] / "sessions").chmod(0)
+    code, said = shell.run("ingest")
+    (shell.roots["codex"] / "sessions").chmod(0o755)
+    assert code == exit_codes.ERROR and "permission denied" in said
+    assert str(shell.roots["codex"] / "sessions") in said
+    assert "6 claude-code, 1 pi" in said
+
+
+def test_names_that_are_not_utf8_are_told_and_the_rest_goes_on(shell: Shell) -> None:
+    """At every level: a project's directory, a session's file, a subagent's directory and file,
+    a date's directory of Codex, a rollout, a session of Pi; beside them names with newlines and
+    terminal escapes. All other files of all agents are taken in; no such name becomes a
+    partition, a tag or a row; what is printed holds no control character; a new name heals."""
+    session = sorted((shell.roots["claude"] / HARBOR).glob("*.jsonl"))[0]
+    rollout = sorted(shell.roots["codex"].rglob("*.jsonl"))[0]
+    of_pi = sorted(shell.roots["pi"].rglob("*.jsonl"))[0]
+    claude = b"claude/projects/"
+    harbor = claude + HARBOR.encode()
+    name = ROLLOUT.format("0199a213-81a0-7800-8aa0-bbab2a035a54").encode()
+    parent = session.stem.encode()
+    held_back = {
+        shell.copy(session, claude + b"-bad\xff/" + parent + b".jsonl").parent: r"-bad\xff",
+        shell.copy(session, claude + b"-new\nline/a.jsonl").parent: r"-new\nline",
+        shell.copy(session, harbor + b"/bad\xfe.jsonl"): r"bad\xfe.jsonl",
+        shell.copy(session, harbor + b"/" + parent + b"/subagents/d\xfd/agent-a.jsonl").parent: (
+            r"d\xfd"
+        ),
+        shell.copy(session, harbor + b"/" + parent + b"/subagents/agent-\xfc.jsonl"): (
+            r"agent-\xfc.jsonl"
+        ),
+        shell.copy(rollout, b"codex/sessions/2026/\xfb/" + name).parent: r"2026/\xfb",
+        shell.copy(rollout, b"codex/sessions/2026/05/rollout-\xfa.jsonl"): (r"rollout-\xfa.jsonl"),
+        shell.copy(of_pi, b"pi/agent/sessions/x/\xf9.jsonl"): r"x/\xf9.jsonl",
+    }
+    taken_in = shell.copy(rollout, b"codex/sessions/2026/05/rollout-a\n\x1b[31mb.jsonl")
+    for command, expected in [
+        ("ingest", exit_codes.ERROR),
+        ("ingest", exit_codes.ERROR),
+        ("status", exit_codes.FINE),
+        ("verify", exit_codes.CHECK_FAILED),
+    ]:
+        code, said = shell.run(command)
+        assert code == expected, said
+        for shown in held_back.values():
+            assert f"{shown} (" in said, (shown, said)
+        assert said.count("to do: rename it") == len(held_back)
+        assert "Nothing to do" not in said and "Everything on record" not in said
+        assert all(one.isprintable() or one == "\n" for one in said)
+    code, said = shell.run("status", "--json")
+    assert len(json.loads(said)["unlisted"]) == len(held_back)
+    catalog = shell.catalog()
+    rows = catalog.sources()
+    catalog.close()
+    assert str(taken_in) in {row.path for row in rows}
+    assert len({(row.project, row.session_id) for row in rows}) == SESSIONS + 1
+    with open_instance(shell.settings) as instance:
+        keys = instance.get_dynamic_partitions("projects")
+        tags = {run.tags.get(PARTITION_TAG, "") for run in instance.get_runs()}
+    for key in {*keys, *tags, *(row.project for row in rows)}:
+        assert key.isprintable() and "bad" not in key and "line" not in key
+    for path in held_back:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shell.copy(session, harbor + b"/33333333-3333-4333-8333-333333333333.jsonl")
+    code, said = shell.run("ingest")
+    assert code == exit_codes.FINE and f"{SESSIONS + 2} sessions" in said, said

@@ -1,0 +1,149 @@
+"""`memory ingest` in several processes, and without an embedder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from memory_assets.cli import ingest_workers
+from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.exit_codes import FINE
+from memory_assets.cli.ingest_command import ingest_once
+from memory_assets.cli.ingest_workers import run_in_workers, worker_count
+from memory_assets.pipeline.checks.verifications import verify_project
+from memory_assets.pipeline.plan.plan import ProjectPlan, plan
+from memory_assets.pipeline.scan.on_disk import find_sources
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
+
+Started = list[ingest_workers._Worker]
+PROJECTS = ("-home-mara-code-mill", "-home-mara-code-oven", "-home-mara-code-yard")
+
+
+def _say(root: Path, project: str, *texts: str) -> None:
+    """A session of one project; the smallest, for what counts here is the processes."""
+    path = root / project / f"dddddddd-0000-4000-8000-{PROJECTS.index(project):012d}.jsonl"
+    path.parent.mkdir(parents=True)
+    with path.open("w") as file:
+        for number, text in enumerate(texts):
+            role = "assistant" if number % 2 else "user"
+            record = {
+                "type": role,
+                "uuid": f"{project}-{number}",
+                "sessionId": path.stem,
+                "timestamp": f"2026-03-01T08:00:0{number}.000Z",
+                "cwd": "/home/mara/code",
+                "message": {"role": role, "content": [{"type": "text", "text": text}]},
+            }
+            file.write(json.dumps(record) + "\n")
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Three projects, two processes, no vectors; the environment is put back."""
+    for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR"):
+        monkeypatch.setenv(name, "to be put back")
+    monkeypatch.delenv("MEMORY_DATA_DIR")
+    for project in PROJECTS:
+        _say(tmp_path / "projects", project, f"what turns in {project}?", "The stone does.")
+    return load_settings(
+        data_dir=tmp_path / "memory",
+        projects_dir=tmp_path / "projects",
+        embedder="none",
+        ingest_workers=2,
+    )
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Started]:
+    """The workers that a test has started; none may outlive it."""
+    real, workers = ingest_workers._start, []
+
+    def start(settings: Settings) -> ingest_workers._Worker:
+        workers.append(real(settings))
+        return workers[-1]
+
+    monkeypatch.setattr(ingest_workers, "_start", start)
+    yield workers
+    for worker in workers:
+        assert worker.process.wait(30) is not None
+
+
+def _plans(settings: Settings) -> list[ProjectPlan]:
+    components = Components(settings)
+    return plan(components, find_sources(components))
+
+
+def _runs(settings: Settings, *statuses: dg.DagsterRunStatus) -> list[str]:
+    with open_instance(settings) as instance:
+        runs = instance.get_runs(dg.RunsFilter(statuses=list(statuses)))
+    return sorted(run.tags["dagster/partition"] for run in runs)
+
+
+def test_a_worker_that_is_killed_loses_its_project_and_no_other(
+    settings: Settings, started: Started
+) -> None:
+    """The others are done, by the rest and a new one; the next ingest does the lost one."""
+    plans = _plans(settings)
+    assert len(plans) == len(PROJECTS)
+    killed: list[str] = []
+
+    def kill_the_first(project: str, step: str, share: float) -> None:
+        if not killed:
+            killed.append(project)
+            at_it = [each for each in started if each.work and each.work.project == project]
+            at_it[0].process.kill()
+
+    made = run_in_workers(settings, plans, 2, progress=kill_the_first)
+    others = sorted({work.project for work in plans} - set(killed))
+    assert made.failed == {killed[0]: "its process ended with code -9; run `memory ingest` again"}
+    assert _runs(settings, dg.DagsterRunStatus.SUCCESS) == others and made.projects == len(others)
+    assert ingest_once(settings, limit=None, projects=[], full=False, as_json=True) == FINE
+    assert _plans(settings) == []
+    components = Components(settings)
+    for work in plans:
+        assert components.lake.sessions(TURN_CHUNKS, work.project)
+        assert not [each for each in verify_project(components, work.project) if each.failed]
+    assert _runs(settings, dg.DagsterRunStatus.STARTED) == []
+
+
+def test_an_interrupt_ends_the_workers_and_their_runs(settings: Settings, started: Started) -> None:
+    """Ctrl-C is passed on: no process is left, and no run that counts as under way."""
+
+    def interrupt(project: str, step: str, share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_in_workers(settings, _plans(settings), 2, progress=interrupt)
+    assert len(started) == 2
+    assert all(worker.process.poll() is not None for worker in started)
+    assert _runs(settings, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING) == []
+
+
+def test_processes_are_used_where_they_pay(settings: Settings) -> None:
+    """As many as the setting says, never more than projects; by itself one for little."""
+    plans = [ProjectPlan(name, "", "") for name in "abc"]
+    assert worker_count(settings, plans, 0) == 2
+    assert worker_count(settings, plans[:1], 10**9) == 1
+    unset = settings.model_copy(update={"ingest_workers": None})
+    assert worker_count(unset, plans, 10**6) == 1
+    assert 1 <= worker_count(unset, plans, 10**9) <= 3
+
+
+def test_without_an_embedder_nothing_is_embedded_and_nothing_is_behind(settings: Settings) -> None:
+    """The tables are made, no vectors are, no Chroma is started, and the plan names the
+    project no more."""
+    mill, *others = PROJECTS
+    one = settings.model_copy(update={"ingest_workers": 1})
+    assert ingest_once(one, limit=None, projects=[mill], full=False, as_json=True) == FINE
+    components = Components(one)
+    assert components.lake.projects(TURN_CHUNKS) == [mill]
+    assert components.lake.projects(TURN_EMBEDDINGS) == []
+    assert not chroma_server.has_files(one.data_dir)
+    assert [work.project for work in _plans(one)] == others

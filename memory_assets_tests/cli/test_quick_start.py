@@ -1,0 +1,147 @@
+"""The commands that must be there at once: what they leave unloaded, and that they answer
+as the full command line does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from memory_assets.cli.cli import app
+from memory_assets.cli.search_command import SearchArguments, plain_arguments
+from memory_assets.settings import Settings, load_settings
+from memory_assets.status.reader_settings import QuickSettings, quick_settings
+
+_SLOW = ("typer", "click", "rich", "pydantic", "pyarrow", "dagster", "chromadb")
+_START = "from memory_assets.cli.start import main; main()"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in os.environ if name.startswith("MEMORY_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MEMORY_DATA_DIR", str(tmp_path / "data"))
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"MEMORY_CHROMA_URL": "http://127.0.0.1:1", "MEMORY_EMBEDDER": "none"},
+        {"MEMORY_CHROMA_IDLE_SECONDS": "12.5", "memory_codex_dir": "~/codex"},
+        {"MEMORY_PROJECTS_DIR": "relative", "MEMORY_CHROMA_URL": ""},
+    ],
+)
+def test_quick_settings_are_those_of_the_full_ones(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every value that a reader asks for, defaults included."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    quick, full = quick_settings(), load_settings()
+    assert isinstance(quick, QuickSettings)
+    for name in ("data_dir", "chroma_url", "chroma_idle_seconds", "embedder", "recent_days"):
+        assert getattr(quick, name) == getattr(full, name), name
+    assert quick.transcript_roots() == full.transcript_roots()
+
+
+@pytest.mark.parametrize(
+    "name", sorted(f"MEMORY_{name.upper()}" for name in Settings.model_fields if name != "data_dir")
+)
+def test_a_value_that_has_to_be_checked_is_left_to_the_full_settings(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is wrong in the full settings never passes the quick ones."""
+    monkeypatch.setenv(name, "@")
+    try:
+        load_settings()
+    except Exception:  # noqa: BLE001 - any refusal
+        assert quick_settings() is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["words"],
+        ["words", "--json", "--in", "all", "--mode=keyword", "-n", "3"],
+        ["--project", "-home-me", "words", "--recent", "--since", "7d", "--until=1d"],
+        ["--tool=Bash", "--file", "a=b.py", "--session", "x", "--agent", "codex", ""],
+    ],
+)
+def test_plain_arguments_mean_what_the_command_line_makes_of_them(
+    given: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The full parser calls the same search with the same arguments."""
+    called: list[SearchArguments] = []
+
+    def note(asked: SearchArguments) -> int:
+        called.append(asked)
+        return 0
+
+    monkeypatch.setattr("memory_assets.cli.search_command.run_search", note)
+    result = CliRunner().invoke(app, ["search", *given])
+    assert result.exit_code == 0, result.output
+    assert called == [plain_arguments(given)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        ["--help"],
+        ["one", "two"],
+        ["words", "-n"],
+        ["words", "-n", "many"],
+        ["words", "-n", "-1"],
+        ["words", "-n5"],
+        ["words", "--unknown"],
+        ["words", "--recent=true"],
+        ["--", "words"],
+    ],
+)
+def test_anything_else_is_left_to_the_full_command_line(given: list[str]) -> None:
+    """Help, mistakes, and forms that are seldom used."""
+    assert plain_arguments(given) is None
+
+
+def _started(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", _START, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_errors_are_told_the_same_way(tmp_path: Path) -> None:
+    """Nothing in memory, and a wrong value: the same line and code as the full command line."""
+    empty = _started("search", "words")
+    assert (empty.returncode, empty.stdout) == (3, "")
+    assert "run `memory ingest` first" in " ".join(empty.stderr.split())
+    (tmp_path / "data").mkdir()
+    wrong = _started("search", "words", MEMORY_RECENT_DAYS="soon")
+    assert wrong.returncode == 2 and "MEMORY_RECENT_DAYS" in wrong.stderr
+
+
+def test_a_search_loads_nothing_that_is_slow_to_load() -> None:
+    """Neither the command line's parser nor pydantic, pyarrow or any store's client."""
+    script = (
+        "import sys; from memory_assets.cli import start\n"
+        "sys.argv = ['memory', 'search', 'words', '--json']\n"
+        "try:\n    start.main()\nexcept SystemExit:\n    pass\n"
+        "import memory_assets.recall.search.hybrid, memory_assets.embedding, json\n"
+        f"print(json.dumps([name for name in {_SLOW} if name in sys.modules]))"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    loaded: list[Any] = json.loads(done.stdout.splitlines()[-1])
+    assert loaded == ["rich"], "rich prints the error that there is no memory"

@@ -1,0 +1,127 @@
+"""A running `memory dev` for tests: the real daemon, webserver and code server."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.stores.chroma import server as chroma_server
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+BIN = Path(sys.executable).parent
+PATIENCE_SECONDS = 240.0
+SENSOR = "dagster/sensor_name"
+"""The tag of a run that a sensor asked for."""
+SELECTOR = {
+    "repositoryLocationName": "memory_assets",
+    "repositoryName": "__repository__",
+}
+RUNS = """query { runsOrError(limit: 200) { ... on Runs { results {
+  runId status tags { key value } } } } }"""
+
+
+@dataclass
+class Dagster:
+    """A running `memory dev`, and the transcripts it watches."""
+
+    url: str
+    environment: dict[str, str]
+    transcripts: Path
+    process: subprocess.Popen[bytes]
+
+    def ask(self, query: str, variables: dict[str, Any] | None = None) -> dict[str, Any]:
+        request = urllib.request.Request(
+            f"{self.url}/graphql",
+            json.dumps({"query": query, "variables": variables or {}}).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:
+            answer: dict[str, Any] = json.load(response)
+        assert "errors" not in answer, answer["errors"]
+        return dict(answer["data"])
+
+    def runs(self) -> list[tuple[str, str, dict[str, str]]]:
+        """Status, project and tags of every run."""
+        found = self.ask(RUNS)["runsOrError"]["results"]
+        tagged = [(run, {tag["key"]: tag["value"] for tag in run["tags"]}) for run in found]
+        return [(run["status"], tags.get("dagster/partition", ""), tags) for run, tags in tagged]
+
+    def by_sensor(self) -> Counter[str]:
+        """How many runs of each project the sensor has asked for."""
+        runs = self.runs()
+        return Counter(project for _, project, tags in runs if project and SENSOR in tags)
+
+    def succeeded(self, *, backfill: str | None = None) -> set[str]:
+        """Projects with a successful run (of one backfill, or of the sensor)."""
+        key, value = ("dagster/backfill", backfill) if backfill else (SENSOR, None)
+        return {
+            project
+            for status, project, tags in self.runs()
+            if status == "SUCCESS" and key in tags and value in (None, tags[key])
+        }
+
+
+def wait_for(what: str, condition: Callable[[], bool]) -> None:
+    """Poll until the condition holds."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            if condition():
+                return
+        except OSError:
+            pass
+        time.sleep(1.0)
+    pytest.fail(f"no {what} within {PATIENCE_SECONDS:.0f} s")
+
+
+@contextmanager
+def memory_dev(directory: Path, **more: str) -> Iterator[Dagster]:
+    """Start `memory dev` on a copy of most of the sample, in a home of its own, with `more`
+    in its environment; end it afterwards."""
+    transcripts = directory / "transcripts"
+    left_out = shutil.ignore_patterns("-home-mara-code-harbor-api", "*019dd3a0*")
+    shutil.copytree(REPOSITORY / "data" / "sample", transcripts, ignore=left_out)
+    (directory / "home").mkdir(parents=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("DAGSTER_")},
+        "HOME": str(directory / "home"),
+        "MEMORY_DATA_DIR": str(directory / "memory"),
+        "MEMORY_PROJECTS_DIR": str(transcripts / "claude" / "projects"),
+        "MEMORY_CODEX_DIR": str(transcripts / "codex"),
+        "MEMORY_PI_DIR": str(transcripts / "pi"),
+        **more,
+    }
+    with (directory / "dev.log").open("wb") as log:
+        process = subprocess.Popen(
+            [BIN / "memory", "dev", "--port", str(port)],
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        running = Dagster(f"http://127.0.0.1:{port}", environment, transcripts, process)
+        try:
+            wait_for("webserver", lambda: bool(running.ask("query { version }")))
+            yield running
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+            chroma_server.stop(directory / "memory")

@@ -1,0 +1,194 @@
+"""The Dagster graph: it loads without heavy imports, and says what each asset is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+
+import dagster as dg
+import pytest
+
+from memory_assets.dagster.assets.known_secrets import known_secrets
+from memory_assets.dagster.definitions import ASSETS, defs
+from memory_assets.dagster.jobs import INGEST_JOB, RECHECK_JOB
+from memory_assets.dagster.partitions import is_valid_key
+from memory_assets.stores.lake.schemas import TABLES
+
+GRAPH = {
+    "raw_sessions": set(),
+    "redacted_records": {"raw_sessions"},
+    "redaction_audit": {"redacted_records"},
+    "turn_chunks": {"redacted_records"},
+    "turn_embeddings": {"turn_chunks"},
+    "session_collection": {"turn_embeddings"},
+    "user_prompts": {"redacted_records"},
+    "prompt_embeddings": {"user_prompts"},
+    "prompt_collection": {"prompt_embeddings"},
+    "session_summaries": {"redacted_records"},
+    "summary_embeddings": {"session_summaries"},
+    "summary_collection": {"summary_embeddings"},
+    "observations": {"redacted_records"},
+    "observation_embeddings": {"observations"},
+    "observation_collection": {"observation_embeddings"},
+    "session_commits": {"redacted_records"},
+    "keyword_index": {
+        "turn_embeddings",
+        "prompt_embeddings",
+        "summary_embeddings",
+        "observation_embeddings",
+    },
+}
+_INDEPENDENT = "independent_scanner_finds_nothing"
+CHECKS = {
+    "redacted_records": {
+        "no_secrets_remain",
+        _INDEPENDENT,
+        "rows_conserved",
+        "no_sessions_quarantined",
+        "matches_schema",
+    },
+    "redaction_audit": {_INDEPENDENT, "audit_matches_records", "matches_schema"},
+    "turn_chunks": {"no_secrets_remain", _INDEPENDENT, "prompts_in_one_chunk", "matches_schema"},
+    "turn_embeddings": {_INDEPENDENT, "vectors_complete", "matches_schema"},
+    "session_collection": {"ids_match_table", "embedder_consistent"},
+    "user_prompts": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
+    "prompt_embeddings": {_INDEPENDENT},
+    "prompt_collection": {"ids_match_table"},
+    "session_summaries": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
+    "summary_embeddings": {_INDEPENDENT},
+    "summary_collection": {"ids_match_table"},
+    "observations": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
+    "observation_embeddings": {_INDEPENDENT},
+    "observation_collection": {"ids_match_table"},
+    "session_commits": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
+    "keyword_index": {"ids_match_tables"},
+}
+SPECS = {asset.key.to_user_string(): next(iter(asset.specs)) for asset in ASSETS}
+
+
+def test_definitions_are_loadable() -> None:
+    """Dagster accepts the graph as a whole."""
+    dg.Definitions.validate_loadable(defs)
+
+
+def test_the_graph_is_the_designed_one() -> None:
+    """Assets and their dependencies, by name: a changed lineage shows up here."""
+    graph = {
+        name: {dep.asset_key.to_user_string() for dep in spec.deps} for name, spec in SPECS.items()
+    }
+    assert graph == GRAPH
+
+
+def test_the_groups_read_from_left_to_right() -> None:
+    """Collapsed to groups, the lineage in the UI has no circle, begins with the transcripts
+    and ends with what looks after the whole."""
+    specs = {spec.key: spec for asset in defs.assets or () for spec in asset.specs}
+    upstream: dict[str, set[str]] = {str(spec.group_name): set() for spec in specs.values()}
+    for spec in specs.values():
+        groups = {str(specs[dep.asset_key].group_name) for dep in spec.deps}
+        upstream[str(spec.group_name)] |= groups - {str(spec.group_name)}
+    order = list(TopologicalSorter(upstream).static_order())
+    assert order[0] == "transcripts" and order[-1] == "maintenance"
+    assert order.index("collections") == len(order) - 2
+
+
+def test_the_checks_are_the_designed_ones() -> None:
+    """Checks by asset, and which of them block what is downstream."""
+    found: dict[str, set[str]] = {}
+    blocking = set()
+    for asset in ASSETS:
+        for spec in asset.check_specs:
+            found.setdefault(spec.asset_key.to_user_string(), set()).add(spec.name)
+            if spec.blocking:
+                blocking.add((spec.asset_key.to_user_string(), spec.name))
+    assert found == CHECKS
+    assert blocking == {
+        (asset, name)
+        for asset, names in CHECKS.items()
+        for name in names & {"no_secrets_remain", _INDEPENDENT}
+    }
+
+
+@pytest.mark.parametrize("name", sorted(SPECS))
+def test_every_asset_says_what_it_is(name: str) -> None:
+    """Group, kind, owner, description, code version and partitions are there for the UI."""
+    spec = SPECS[name]
+    assert spec.group_name and spec.kinds and spec.owners and spec.code_version
+    assert spec.description and len(spec.description) > 40
+    assert isinstance(spec.partitions_def, dg.DynamicPartitionsDefinition)
+
+
+@pytest.mark.parametrize("name", sorted(SPECS.keys() & TABLES.keys()))
+def test_every_table_has_a_schema_with_described_columns(name: str) -> None:
+    """The UI shows each column with its type and meaning."""
+    schema = SPECS[name].metadata["dagster/column_schema"]
+    assert [column.name for column in schema.columns] == TABLES[name].schema.names
+    assert all(column.description for column in schema.columns)
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        SPECS.keys()
+        - {
+            "raw_sessions",
+            "prompt_collection",
+            "summary_collection",
+            "observation_collection",
+            "keyword_index",
+        }
+    ),
+)
+def test_column_lineage_points_at_columns_that_exist(name: str) -> None:
+    """Each column leads to columns of the schema of an asset upstream."""
+    lineage = SPECS[name].metadata["dagster/column_lineage"]
+    deps = [dep for columns in lineage.deps_by_column.values() for dep in columns]
+    assert deps
+    for dep in deps:
+        schema = SPECS[dep.asset_key.to_user_string()].metadata["dagster/column_schema"]
+        assert dep.column_name in [column.name for column in schema.columns]
+
+
+def test_the_search_for_known_secrets_is_one_asset_for_all_projects() -> None:
+    """With a job of its own; the job of a project does not run it."""
+    (spec,) = known_secrets.specs
+    assert spec.partitions_def is None and spec.description and spec.code_version
+    assert {dep.asset_key.to_user_string() for dep in spec.deps} == {"redacted_records"}
+    nodes = {
+        name: {node.name for node in defs.resolve_job_def(name).all_node_defs}
+        for name in (INGEST_JOB, RECHECK_JOB)
+    }
+    assert nodes[RECHECK_JOB] == {"known_secrets"}
+    assert "known_secrets" not in nodes[INGEST_JOB]
+    assert nodes[INGEST_JOB] == SPECS.keys()
+
+
+def test_loading_definitions_imports_neither_gx_nor_chroma_nor_onnx() -> None:
+    """A code server start and every run would pay for them."""
+    code = (
+        "import sys, memory_assets.dagster.definitions;"
+        "print(sorted({'great_expectations','chromadb','onnxruntime','pandas'} & set(sys.modules)))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("key", "valid"),
+    [
+        ("-home-ada-code-engine", True),
+        ("C--Users-ada", True),
+        ("a,b", False),
+        ("a/b", False),
+        ("..", False),
+        ("a...b", False),
+        ("a\x00b", False),
+        ("", False),
+    ],
+)
+def test_partition_keys_are_safe(key: str, valid: bool) -> None:
+    """Names that Dagster, its UI or a path cannot take are not made partitions."""
+    assert is_valid_key(key) is valid

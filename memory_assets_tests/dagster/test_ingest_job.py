@@ -1,0 +1,245 @@
+"""The job in one process on a real instance: the whole graph over the sample sessions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import dagster as dg
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets.cli.dagster_home import open_instance
+from memory_assets.dagster.checks import expectations
+from memory_assets.dagster.definitions import ASSETS, build_defs
+from memory_assets.dagster.jobs import INGEST_JOB
+from memory_assets.dagster.partitions import add_keys
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import Settings
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.lake.schemas import (
+    OBSERVATIONS,
+    REDACTED_RECORDS,
+    SESSION_SUMMARIES,
+    TURN_CHUNKS,
+    USER_PROMPTS,
+    Table,
+)
+from memory_assets_tests.conftest import copy_sample, sample_settings_of
+
+PROJECT = "-home-mara-code-harbor-api"
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+CHECKS = sorted(
+    (spec.asset_key.to_user_string(), spec.name) for asset in ASSETS for spec in asset.check_specs
+)
+BLOCKING = (REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, SESSION_SUMMARIES, OBSERVATIONS)
+"""The tables of free text that something is made from."""
+FAKE_SECRET = "ghp_" + "Zq4" * 12
+
+
+SET_BY_INGEST = ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MEMORY_DATA_DIR")
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """A memory over the sample after one run of the project, and what that run said."""
+
+    settings: Settings
+    instance: dg.DagsterInstance
+    first: dg.ExecuteInProcessResult
+
+    def run(self) -> dg.ExecuteInProcessResult:
+        """One more run of the project."""
+        return _run(self.settings, self.instance)
+
+    @contextmanager
+    def spoilt(self, table: Table, values: dict[str, list[str]]) -> Iterator[None]:
+        """Another content of some columns in a table's first file with rows; put back at the
+        end."""
+        lake = Components(self.settings).lake
+        path = next(
+            path
+            for session_id in lake.sessions(table, PROJECT)
+            if pq.read_metadata(path := lake.path(table, PROJECT, session_id)).num_rows
+        )
+        before = path.read_bytes()
+        rows = pq.ParquetFile(path).read()
+        for column, column_values in values.items():
+            at = rows.schema.get_field_index(column)
+            kept = rows[column].to_pylist()[len(column_values) :]
+            rows = rows.set_column(at, rows.schema.field(at), [[*column_values, *kept]])
+        pq.write_table(rows, path)
+        yield
+        path.write_bytes(before)
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ingested]:
+    """The memory that all tests but one share; each leaves it as it was."""
+    root = tmp_path_factory.mktemp("ingested")
+    settings = sample_settings_of(copy_sample(root / "transcripts"), root / "memory")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(root))
+        for name in SET_BY_INGEST:
+            patch.setenv(name, "")
+        with open_instance(settings) as instance:
+            add_keys(instance, [PROJECT])
+            yield Ingested(settings, instance, _run(settings, instance))
+    chroma_server.stop(settings.data_dir)
+
+
+def _run(settings: Settings, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
+    job = build_defs(settings).resolve_job_def(INGEST_JOB)
+    return job.execute_in_process(
+        instance=instance, partition_key=PROJECT, run_config=QUIET, raise_on_error=False
+    )
+
+
+def _metadata(run: dg.ExecuteInProcessResult, asset: str) -> dict[str, object]:
+    for event in run.get_asset_materialization_events():
+        if event.asset_key == dg.AssetKey(asset):
+            return {name: value.value for name, value in event.materialization.metadata.items()}
+    raise AssertionError(f"{asset} was not materialized")
+
+
+def _key(table: Table) -> dg.AssetKey:
+    return dg.AssetKey(table.name)
+
+
+def _downstream(name: str) -> set[str]:
+    """Every asset that is made from this one, directly or not."""
+    found = {name}
+    for asset in ASSETS:  # each stands behind what it is made from
+        if found & {key.to_user_string() for key in asset.dependency_keys}:
+            found.add(asset.key.to_user_string())
+    return found - {name}
+
+
+def test_the_whole_graph_materializes_and_every_check_passes(ingested: Ingested) -> None:
+    """One run of a project makes every asset, with counts, and no check fails; the checks are
+    made by their asset's step."""
+    run = ingested.first
+    assert run.success
+    made = {event.asset_key.to_user_string() for event in run.get_asset_materialization_events()}
+    assert made == {asset.key.to_user_string() for asset in ASSETS}
+    checks = run.get_asset_check_evaluations()
+    told = [(check.asset_key.to_user_string(), check.check_name) for check in checks]
+    assert sorted(told) == CHECKS
+    assert len({event.step_key for event in run.all_events if event.is_step_start}) == len(ASSETS)
+    assert [check.check_name for check in checks if not check.passed] == []
+    assert _metadata(run, "raw_sessions")["dagster/partition_row_count"] == 5
+    assert _metadata(run, "redacted_records")["redactions"] > 0  # type: ignore[operator]
+    assert _metadata(run, "session_summaries")["dagster/partition_row_count"] == 4
+
+
+def test_a_second_run_does_no_work_and_says_so(ingested: Ingested) -> None:
+    """Nothing changed: every asset reports nothing to do and the same data version."""
+    first, second = ingested.first, ingested.run()
+    assert second.success
+    for asset in ASSETS:
+        name = asset.key.to_user_string()
+        assert _metadata(second, name)["work"] == "nothing to do"
+        if name != "raw_sessions":
+            assert _metadata(second, name)["rows_written"] == 0
+    versions = [
+        {
+            event.asset_key: event.materialization.tags.get("dagster/data_version")
+            for event in run.get_asset_materialization_events()
+        }
+        for run in (first, second)
+    ]
+    assert versions[0] == versions[1]
+    assert all(versions[0].values())
+
+
+@pytest.mark.parametrize("table", BLOCKING, ids=lambda table: table.name)
+def test_a_secret_at_rest_blocks_everything_downstream(ingested: Ingested, table: Table) -> None:
+    """A row that holds a secret fails no_secrets_remain; the other checks of the asset are
+    made all the same, nothing is made from it, directly or not, and all else is. The secret
+    is in no event of the run."""
+    with ingested.spoilt(table, {"text": [f"export GITHUB_TOKEN={FAKE_SECRET}"]}):
+        run = ingested.run()
+    assert not run.success
+    checks = run.get_asset_check_evaluations()
+    own = {check.check_name: check.passed for check in checks if check.asset_key == _key(table)}
+    assert own.keys() == {name for asset, name in CHECKS if asset == table.name}
+    assert not own["no_secrets_remain"]
+    made = {event.asset_key.to_user_string() for event in run.get_asset_materialization_events()}
+    assert made == {asset.key.to_user_string() for asset in ASSETS} - _downstream(table.name)
+    assert FAKE_SECRET not in repr([str(event) for event in run.all_events])
+
+
+def test_a_failing_redactor_leaves_nothing_behind(
+    sample_settings: Settings, ingested: Ingested, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When every record fails, all sessions are quarantined, with a warning, not a crash."""
+    from memory_assets.redaction import SessionRedactor
+
+    def explode(*_: object, **__: object) -> None:
+        raise ValueError(f"could not redact {FAKE_SECRET}")
+
+    monkeypatch.setattr(SessionRedactor, "redact_record", explode)
+    run = _run(sample_settings, ingested.instance)
+    assert run.success
+    assert _metadata(run, "redacted_records")["sessions_quarantined"] == 4
+    assert _metadata(run, "turn_chunks")["dagster/partition_row_count"] == 0
+    quarantined = [
+        check
+        for check in run.get_asset_check_evaluations()
+        if check.check_name == "no_sessions_quarantined"
+    ]
+    assert [check.passed for check in quarantined] == [False]
+    assert Components(sample_settings).lake.sessions(TURN_CHUNKS, PROJECT) == []
+    assert FAKE_SECRET not in repr([str(event) for event in run.all_events])
+
+
+def test_great_expectations_never_sees_text(ingested: Ingested) -> None:
+    """The frame that is validated holds lengths where the table holds free text."""
+    rows = Components(ingested.settings).lake.read_partition(REDACTED_RECORDS, PROJECT)
+    frame = expectations.facts(REDACTED_RECORDS, rows).to_pandas()
+    assert len(frame) > 100
+    for name in ("text", "command", "cwd", "paths", "project_root"):
+        assert frame[name].dtype.kind == "i"
+    assert frame["text"].sum() > 1000
+
+
+def test_great_expectations_rejects_a_table_that_breaks_its_schema(ingested: Ingested) -> None:
+    """A role outside the closed set and a repeated id are found, as counts only."""
+    with ingested.spoilt(TURN_CHUNKS, {"role": ["nobody"] * 3, "id": ["same"] * 3}):
+        run = ingested.run()
+    check = next(
+        check
+        for check in run.get_asset_check_evaluations()
+        if (check.asset_key.to_user_string(), check.check_name) == ("turn_chunks", "matches_schema")
+    )
+    assert not check.passed
+    counts = {name: value.value for name, value in check.metadata.items()}
+    assert counts["role: column_values_to_be_in_set"] == 3
+    assert counts["id: column_values_to_be_unique"] == 3
+
+
+def test_the_checks_look_at_what_changed_alone(ingested: Ingested) -> None:
+    """A file that passed is not read again until it changes, by any check."""
+    ingested.run()  # files that another test put back count as changed
+    looked_at = ("files_scanned", "sessions_validated", "sessions_compared")
+    counts = {
+        f"{check.check_name}.{name}": value.value
+        for check in ingested.run().get_asset_check_evaluations()
+        for name, value in check.metadata.items()
+        if name in looked_at
+    }
+    assert len(counts) >= 5 and set(counts.values()) == {0}
+    path = Components(ingested.settings).lake.path(
+        TURN_CHUNKS, PROJECT, Components(ingested.settings).lake.sessions(TURN_CHUNKS, PROJECT)[0]
+    )
+    os.utime(path)
+    again = {
+        (check.asset_key.to_user_string(), name): value.value
+        for check in ingested.run().get_asset_check_evaluations()
+        for name, value in check.metadata.items()
+        if name in looked_at and value.value
+    }
+    assert {asset for asset, _ in again} == {"turn_chunks", "turn_embeddings"}
+    assert set(again.values()) == {1}

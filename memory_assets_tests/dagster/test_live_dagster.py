@@ -1,0 +1,113 @@
+"""The real daemon, webserver and sensor, as `memory dev` starts them, asked by GraphQL."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_assets.dagster.definitions import ASSETS
+from memory_assets_tests.dagster.live_dagster import BIN, REPOSITORY, Dagster, memory_dev, wait_for
+
+TIDEPOOL = "-Users-jonas-work-tidepool-web"
+PROJECTS = {TIDEPOOL, "-home-mara-code-lantern"}
+"""Of the sample; a process is started for each run, so there are no more."""
+ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
+
+BACKFILLS = """query { partitionBackfillsOrError { ... on PartitionBackfills { results {
+  id status numPartitions } } } }"""
+LAUNCH = """mutation($params: LaunchBackfillParams!) {
+  launchPartitionBackfill(backfillParams: $params) {
+  __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
+CHECKS = """query { assetNodes { assetKey { path }
+  assetChecksOrError { ... on AssetChecks { checks {
+  name executionForLatestMaterialization { status } } } } } }"""
+
+
+@pytest.fixture(scope="module")
+def dagster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dagster]:
+    """`memory dev` on a copy of most of the sample."""
+    with memory_dev(tmp_path_factory.mktemp("live")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def watched(dagster: Dagster) -> Dagster:
+    """The same, once the sensor has taken in every project by itself."""
+    wait_for("run of every project", lambda: dagster.succeeded() >= PROJECTS)
+    return dagster
+
+
+@pytest.mark.timeout(600)
+def test_the_sensor_takes_in_every_project_and_then_a_new_one(watched: Dagster) -> None:
+    """Nobody started a run: the sensor made partitions and runs; a directory that appears
+    becomes a partition with a run of its own, and the others are left alone."""
+    before = watched.by_sensor()
+    projects = watched.transcripts / "claude" / "projects"
+    (source,) = (projects / TIDEPOOL).glob("5c8e7a13*.jsonl")
+    fresh = projects / "-home-mara-code-fresh"
+    fresh.mkdir()
+    text = source.read_text().replace("5c8e7a13", "11111111").replace('"uuid":"', '"uuid":"f')
+    (fresh / source.name.replace("5c8e7a13", "11111111")).write_text(text)
+    wait_for("run of the new project", lambda: fresh.name in watched.succeeded())
+    assert watched.by_sensor() == before + Counter([fresh.name])
+
+
+@pytest.mark.timeout(600)
+def test_a_backfill_from_the_page_runs_the_chosen_project(watched: Dagster) -> None:
+    """What the page's backfill button sends: all assets of one partition, and no other."""
+    assets = [{"path": node["assetKey"]["path"]} for node in watched.ask(CHECKS)["assetNodes"]]
+    chosen = [TIDEPOOL]
+    launched = watched.ask(
+        LAUNCH, {"params": {"assetSelection": assets, "partitionNames": chosen}}
+    )["launchPartitionBackfill"]
+    assert launched["__typename"] == "LaunchBackfillSuccess", launched
+    backfill = launched["backfillId"]
+    wait_for("backfill", lambda: watched.succeeded(backfill=backfill) >= set(chosen))
+    started = [
+        project for _, project, tags in watched.runs() if tags.get("dagster/backfill") == backfill
+    ]
+    assert sorted(filter(None, started)) == chosen
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_backfill_from_the_command_line_runs_every_project(watched: Dagster) -> None:
+    """`dagster job backfill` over all partitions of the job."""
+    known = {row["id"] for row in watched.ask(BACKFILLS)["partitionBackfillsOrError"]["results"]}
+    home = Path(watched.environment["MEMORY_DATA_DIR"]) / "dagster"
+    workspace = str(REPOSITORY / "workspace.yaml")
+    arguments = ["-j", "ingest_project", "-w", workspace, "--all", "all", "--noprompt"]
+    done = subprocess.run(
+        [BIN / "dagster", "job", "backfill", *arguments],
+        env={**watched.environment, "DAGSTER_HOME": str(home)},
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows = watched.ask(BACKFILLS)["partitionBackfillsOrError"]["results"]
+    new = [row["id"] for row in rows if row["id"] not in known]
+    assert len(new) == 1
+    wait_for("backfill", lambda: watched.succeeded(backfill=new[0]) >= PROJECTS)
+
+
+@pytest.mark.timeout(600)
+def test_every_check_shows_as_passed(watched: Dagster) -> None:
+    """The page shows each check of each asset of a project green."""
+    of_projects = {asset.key.to_user_string() for asset in ASSETS}
+
+    def statuses() -> list[str | None]:
+        return [
+            (check["executionForLatestMaterialization"] or {}).get("status")
+            for node in watched.ask(CHECKS)["assetNodes"]
+            if node["assetKey"]["path"][0] in of_projects
+            for check in node["assetChecksOrError"].get("checks", [])
+        ]
+
+    wait_for("end of the runs", lambda: {status for status, *_ in watched.runs()} <= ENDED)
+    wanted = sum(len(list(asset.check_specs)) for asset in ASSETS)
+    assert statuses() == ["SUCCEEDED"] * wanted

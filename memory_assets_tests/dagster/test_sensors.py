@@ -1,0 +1,241 @@
+"""projects_directory_sensor: what it asks for, and when it asks for nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from memory_assets.dagster import sensors
+from memory_assets.dagster.jobs import RECHECK_JOB
+from memory_assets.dagster.partitions import add_keys
+from memory_assets.dagster.resources import MemoryResource
+from memory_assets.pipeline.redact.known_secrets import mark_affected
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import Settings
+from memory_assets_tests.pipeline.conftest import STAGES
+
+PROJECTS = [
+    "-Users-jonas-work-tidepool-web",
+    "-home-mara-code-harbor-api",
+    "-home-mara-code-lantern",
+]
+STAGES_WITHOUT_VECTORS = [
+    name for name in STAGES if not name.endswith(("_embeddings", "_collection"))
+]
+
+
+@pytest.fixture
+def without_vectors(sample_settings: Settings) -> Settings:
+    """For what is ingested here, without vectors."""
+    return sample_settings.model_copy(update={"embedder": "none"})
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    """A Dagster instance of the test's own; like ours, it captures no output."""
+    module = "dagster._core.storage.noop_compute_log_manager"
+    quiet = {"compute_logs": {"module": module, "class": "NoOpComputeLogManager"}}
+    with dg.instance_for_test(overrides=quiet) as test_instance:
+        yield test_instance
+
+
+def _tick(
+    settings: Settings, instance: dg.DagsterInstance, cursor: str | None = None
+) -> tuple[list[dg.RunRequest], list[str], str | None]:
+    """Evaluate the sensor once: run requests, new partitions, next cursor."""
+    context = dg.build_sensor_context(instance=instance, cursor=cursor)
+    result = sensors.projects_directory_sensor(context, memory=MemoryResource(settings))
+    if isinstance(result, dg.SkipReason):
+        return [], [], context.cursor
+    assert isinstance(result, dg.SensorResult)
+    added = [
+        key
+        for request in result.dynamic_partitions_requests or []
+        for key in request.partition_keys
+    ]
+    return list(result.run_requests or []), added, result.cursor
+
+
+def _ingest(settings: Settings, instance: dg.DagsterInstance, project: str) -> None:
+    """What a run does, as the ledger sees it; the sensor looks at that and at no run."""
+    add_keys(instance, [project])
+    components = Components(settings)
+    for stage in STAGES_WITHOUT_VECTORS:
+        STAGES[stage](components, project)
+
+
+def _search(settings: Settings) -> None:
+    mark_affected(Components(settings))
+
+
+def test_new_projects_become_partitions_and_get_a_run(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """The first tick adds every project and asks for one run of each."""
+    requests, added, _ = _tick(sample_settings, instance)
+    assert added == PROJECTS
+    assert sorted(str(request.partition_key) for request in requests) == PROJECTS
+    assert len({request.run_key for request in requests}) == 3
+
+
+def test_work_is_asked_for_once(sample_settings: Settings, instance: dg.DagsterInstance) -> None:
+    """While the runs are under way, the next tick asks for nothing."""
+    _, _, cursor = _tick(sample_settings, instance)
+    requests, added, _ = _tick(sample_settings, instance, cursor)
+    assert requests == [] and added == []
+
+
+def test_only_the_project_of_a_changed_file_gets_a_run(
+    without_vectors: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
+) -> None:
+    """After everything is ingested the sensor is silent; an append wakes one project, and
+    a vanished file wakes nobody twice."""
+    for project in PROJECTS:
+        _ingest(without_vectors, instance, project)
+    _search(without_vectors)
+    requests, _, cursor = _tick(without_vectors, instance)
+    assert requests == []
+    changed = sample_roots["claude"] / PROJECTS[0]
+    session = sorted(changed.glob("*.jsonl"))[0]
+    with session.open("ab") as file:
+        file.write(b'{"type":"mode","mode":"plan"}\n')
+    requests, _, cursor = _tick(without_vectors, instance, cursor)
+    assert [request.partition_key for request in requests] == [PROJECTS[0]]
+    session.unlink()
+    _ingest(without_vectors, instance, PROJECTS[0])
+    assert PROJECTS[0] not in {
+        request.partition_key for request in _tick(without_vectors, instance, cursor)[0]
+    }
+
+
+def test_when_all_is_at_rest_the_search_for_new_secrets_is_asked_for_once(
+    without_vectors: Settings, instance: dg.DagsterInstance
+) -> None:
+    """Not while a project has work: one search for all that was found in a batch of runs,
+    under a key that names it; none once it is made."""
+    for project in PROJECTS[:2]:
+        _ingest(without_vectors, instance, project)
+    requests, _, cursor = _tick(without_vectors, instance)
+    assert [request.partition_key for request in requests] == [PROJECTS[2]]
+    _ingest(without_vectors, instance, PROJECTS[2])
+    first, _, cursor = _tick(without_vectors, instance, cursor)
+    again, _, cursor = _tick(without_vectors, instance, cursor)
+    assert [request.job_name for request in first] == [RECHECK_JOB]
+    assert [request.run_key for request in again] == [first[0].run_key]
+    _search(without_vectors)
+    assert _tick(without_vectors, instance, cursor)[0] == []
+
+
+def test_work_that_stays_undone_is_asked_for_again_under_a_new_key(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """A failed run is not forgotten: a run key counts for ever, so the next has another. The
+    sensor never gives up, because what makes a run fail may pass; it waits for a day at most."""
+    first, _, cursor = _tick(sample_settings, instance)
+    keys = {str(request.run_key) for request in first}
+    for _ in range(10):
+        state = json.loads(cursor or "")
+        for last in state["requested"].values():
+            last["at"] = time.time() - 86_401
+        requests, _, cursor = _tick(sample_settings, instance, json.dumps(state))
+        keys |= {str(request.run_key) for request in requests}
+    assert len(keys) == 3 * 11
+    state = json.loads(cursor or "")
+    for last in state["requested"].values():
+        last["at"] = time.time() - 3_601
+    assert _tick(sample_settings, instance, json.dumps(state))[0] == []
+
+
+def test_sessions_held_back_are_tried_again_at_least_every_hour(
+    without_vectors: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
+) -> None:
+    """A file that cannot be read (here: an input/output error) is asked for again however often
+    that failed, never faster than the back-off says, and no more once it can be read."""
+    file = sample_roots["claude"] / PROJECTS[0] / "00000000-0000-4000-8000-000000000001.jsonl"
+    file.symlink_to("/proc/self/mem")  # regular, and reading it from its start is an I/O error
+    for project in PROJECTS:
+        _ingest(without_vectors, instance, project)
+    _search(without_vectors)
+    requests, _, cursor = _tick(without_vectors, instance)
+    assert [request.partition_key for request in requests] == [PROJECTS[0]]
+    for waited, due in [(3_599, False), (3_601, True)]:
+        state = json.loads(cursor or "")
+        state["requested"][PROJECTS[0]] |= {"attempt": 40, "at": time.time() - waited}
+        requests, _, _ = _tick(without_vectors, instance, json.dumps(state))
+        assert bool(requests) is due
+    file.unlink()
+    _ingest(without_vectors, instance, PROJECTS[0])
+    assert _tick(without_vectors, instance, cursor)[0] == []
+
+
+def test_a_name_that_is_not_utf8_does_not_stop_the_sensor(
+    without_vectors: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
+) -> None:
+    """A project directory and a session file that cannot be named get no run and no partition;
+    all other projects do, and the tick says that something cannot be taken in."""
+    root = os.fsencode(sample_roots["claude"])
+    session = sorted((sample_roots["claude"] / PROJECTS[0]).glob("*.jsonl"))[0].read_bytes()
+    Path(os.fsdecode(root + b"/-bad\xff")).mkdir()
+    for name in (b"/-bad\xff/one.jsonl", b"/" + PROJECTS[0].encode() + b"/\xfe.jsonl"):
+        Path(os.fsdecode(root + name)).write_bytes(session)
+    requests, added, cursor = _tick(without_vectors, instance)
+    assert added == PROJECTS
+    assert sorted(str(request.partition_key) for request in requests) == PROJECTS
+    for project in PROJECTS:
+        _ingest(without_vectors, instance, project)
+    _search(without_vectors)
+    context = dg.build_sensor_context(instance=instance, cursor=cursor)
+    memory = MemoryResource(without_vectors)
+    result = sensors.projects_directory_sensor(context, memory=memory)
+    assert isinstance(result, dg.SkipReason)
+    assert "2 files or directories cannot be taken in" in str(result.skip_message)
+
+
+def test_a_tick_asks_for_a_bounded_number_of_runs_and_goes_on_next_time(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """With room for two runs a tick, three projects take two ticks."""
+    bounded = sample_settings.model_copy(update={"sensor_runs_per_tick": 2})
+    first, _, cursor = _tick(bounded, instance)
+    second, _, cursor = _tick(bounded, instance, cursor)
+    assert len(first) == 2 and len(second) == 1
+    assert sorted(str(r.partition_key) for r in (*first, *second)) == PROJECTS
+
+
+def test_a_name_that_cannot_be_a_partition_is_left_out_not_fatal(
+    sample_settings: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
+) -> None:
+    """A directory with a comma in its name gets no run; the others do."""
+    odd = sample_roots["claude"] / "a,b"
+    odd.mkdir()
+    (odd / "s.jsonl").write_text('{"type":"user","uuid":"1","message":{"content":"hi"}}\n')
+    requests, added, _ = _tick(sample_settings, instance)
+    assert sorted(str(request.partition_key) for request in requests) == PROJECTS
+    assert "a,b" not in added
+
+
+def test_ten_thousand_files_fit_in_a_tick(
+    tmp_path: Path, sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """A tick over 10,000 new files in 100 projects stays within its bounds: 20 runs, a
+    small cursor, and no file is read."""
+    root = tmp_path / "many"
+    for project in range(100):
+        directory = root / f"-p{project:03d}"
+        directory.mkdir(parents=True)
+        for session in range(100):
+            (directory / f"s{project}-{session}.jsonl").touch()
+    many = sample_settings.model_copy(
+        update={"projects_dir": root, "codex_dir": None, "pi_dir": None}
+    )
+    start = time.process_time()
+    requests, added, cursor = _tick(many, instance)
+    assert len(requests) == len(added) == 20
+    assert len(cursor or "") < 20_000
+    assert time.process_time() - start < 20.0, "a tick has 60 s of wall time in Dagster"

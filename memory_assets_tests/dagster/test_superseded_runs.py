@@ -1,0 +1,211 @@
+"""Dagster's history keeps the newest runs of a project, and nothing of older ones."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import dagster as dg
+import pytest
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
+
+from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.ingest import run_plans
+from memory_assets.dagster.definitions import defs
+from memory_assets.dagster.jobs import INGEST_JOB
+from memory_assets.dagster.partitions import PARTITION_TAG, add_keys
+from memory_assets.dagster.resources import MemoryResource
+from memory_assets.dagster.superseded_runs import delete_superseded
+from memory_assets.pipeline.plan.plan import ProjectPlan
+from memory_assets.settings import Settings, load_settings
+
+PROJECT, OTHER = "-home-mara-code-harbor-api", "-Users-jonas-work-tidepool-web"
+SUCCESS, FAILURE = dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE
+
+
+@pytest.fixture
+def instance(sample_settings: Settings) -> Iterator[dg.DagsterInstance]:
+    """An instance on disk, as the project's dagster.yaml lays it out."""
+    with open_instance(sample_settings) as opened:
+        yield opened
+
+
+def _add(
+    instance: dg.DagsterInstance,
+    *,
+    ended: timedelta,
+    took: timedelta = timedelta(seconds=1),
+    status: dg.DagsterRunStatus = SUCCESS,
+    project: str = PROJECT,
+    job: str = INGEST_JOB,
+    backfill: str = "",
+    selection: frozenset[dg.AssetKey] | None = None,
+) -> str:
+    """Put a run on record that ended so long ago."""
+    tags = {PARTITION_TAG: project} | ({"dagster/backfill": backfill} if backfill else {})
+    run = dg.DagsterRun(job, status=status, tags=tags, asset_selection=selection)
+    instance.add_run(run)
+    _end_earlier(instance, run.run_id, ended, took)
+    return run.run_id
+
+
+def _end_earlier(
+    instance: dg.DagsterInstance,
+    run_id: str,
+    ended: timedelta,
+    took: timedelta = timedelta(seconds=1),
+) -> None:
+    """Have a run end so long ago."""
+    ended_at = (datetime.now(UTC) - ended).timestamp()
+    path = f"{instance.root_directory}/history/runs.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE runs SET start_time = ?, end_time = ? WHERE run_id = ?",
+            (ended_at - took.total_seconds(), ended_at, run_id),
+        )
+
+
+def _prune(instance: dg.DagsterInstance, keep: int | None = 2) -> set[str]:
+    """Delete what the newest runs supersede, and return what is left."""
+    delete_superseded(instance, PROJECT, keep)
+    return {run.run_id for run in instance.get_runs()}
+
+
+def _minutes(number: float) -> timedelta:
+    return timedelta(minutes=number)
+
+
+def test_the_newest_runs_of_a_project_stay(instance: dg.DagsterInstance) -> None:
+    """Whatever job the older ones were of; other projects have runs of their own."""
+    other = _add(instance, ended=_minutes(9), project=OTHER)
+    _add(instance, ended=_minutes(8), job="__ASSET_JOB")
+    _add(instance, ended=_minutes(7))
+    kept = {_add(instance, ended=_minutes(5)), _add(instance, ended=_minutes(4))}
+    assert _prune(instance) == {other} | kept
+
+
+def test_a_run_of_some_assets_supersedes_nothing(instance: dg.DagsterInstance) -> None:
+    """The other assets' last materialization is in the older one."""
+    whole = {_add(instance, ended=_minutes(9)), _add(instance, ended=_minutes(8))}
+    chunks = frozenset({dg.AssetKey("turn_chunks")})
+    part = {_add(instance, ended=_minutes(age), selection=chunks) for age in (4, 3, 2)}
+    assert _prune(instance) == whole | part
+
+
+def test_a_run_that_ended_after_a_kept_one_had_begun_stays(instance: dg.DagsterInstance) -> None:
+    """It may have been the last to make something."""
+    late = _add(instance, ended=_minutes(6), job="__ASSET_JOB")
+    kept = {
+        _add(instance, ended=_minutes(5), took=_minutes(3)),
+        _add(instance, ended=_minutes(4)),
+    }
+    assert _prune(instance) == {late} | kept
+
+
+def test_a_run_that_has_just_ended_stays_for_a_minute(instance: dg.DagsterInstance) -> None:
+    """Dagster may still write to it."""
+    fresh = {_add(instance, ended=timedelta(seconds=age)) for age in (50, 40, 30, 20)}
+    _add(instance, ended=_minutes(1.5))
+    assert _prune(instance) == fresh
+
+
+def test_failed_runs_stay_for_thirty_days_and_those_under_way_for_ever(
+    instance: dg.DagsterInstance,
+) -> None:
+    """Somebody may still ask why."""
+    _add(instance, ended=timedelta(days=31), status=FAILURE)
+    _add(instance, ended=timedelta(days=40), status=dg.DagsterRunStatus.CANCELED)
+    failed = _add(instance, ended=timedelta(days=29), status=FAILURE)
+    running = _add(instance, ended=timedelta(days=50), status=dg.DagsterRunStatus.STARTED)
+    kept = {_add(instance, ended=_minutes(age)) for age in (4, 3)}
+    assert _prune(instance) == {failed, running} | kept
+
+
+@pytest.mark.parametrize("status", [BulkActionStatus.REQUESTED, BulkActionStatus.COMPLETED_SUCCESS])
+def test_runs_of_a_backfill_stay_until_it_has_ended(
+    instance: dg.DagsterInstance, status: BulkActionStatus
+) -> None:
+    """Dagster counts a run that is gone as failed."""
+    instance.add_backfill(
+        PartitionBackfill("b1", status, from_failure=False, tags={}, backfill_timestamp=0.0)
+    )
+    of_backfill = _add(instance, ended=_minutes(9), backfill="b1")
+    kept = {_add(instance, ended=_minutes(age)) for age in (4, 3)}
+    under_way = status is BulkActionStatus.REQUESTED
+    assert _prune(instance) == kept | ({of_backfill} if under_way else set())
+
+
+def test_all_keeps_all(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MEMORY_RUNS_KEPT=all."""
+    monkeypatch.setenv("MEMORY_RUNS_KEPT", "all")
+    runs = {_add(instance, ended=_minutes(age)) for age in (6, 5, 4, 3)}
+    assert _prune(instance, load_settings().runs_kept) == runs
+
+
+def test_nothing_is_left_of_a_deleted_run_and_the_partition_is_as_it_was(
+    sample_settings: Settings,
+) -> None:
+    """Real runs of the job: their files and rows go, the last state of each asset and check
+    stays."""
+    settings = sample_settings.model_copy(update={"embedder": "none", "runs_kept": 1})
+    work = ProjectPlan(PROJECT, "test", "")
+    with open_instance(settings) as instance:
+        run_plans(settings, [work])
+        (first,) = instance.get_runs()
+        _end_earlier(instance, first.run_id, _minutes(2))
+        run_plans(settings, [work])
+        (last,) = instance.get_runs()
+        assert last.run_id != first.run_id
+        for key in (dg.AssetKey("raw_sessions"), dg.AssetKey("session_collection")):
+            assert instance.get_materialized_partitions(key) == {PROJECT}
+        history = settings.dagster_dir / "history" / "runs"
+        assert {path.stem for path in history.glob("*.db")} == {"index", last.run_id}
+        with closing(sqlite3.connect(history / "index.db")) as index:
+            for table in ("event_logs", "asset_check_executions"):
+                found = index.execute(f"SELECT DISTINCT run_id FROM {table}").fetchall()
+                assert found == [(last.run_id,)]
+
+
+def test_a_locked_history_is_left_for_the_next_time(
+    instance: dg.DagsterInstance, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The run before it went well, and counts as such."""
+    runs = {_add(instance, ended=_minutes(age)) for age in (9, 4, 3)}
+    path = f"{instance.root_directory}/history/runs.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert _prune(instance) == runs
+    assert "could not delete old runs" in caplog.text
+    assert len(_prune(instance)) == 2
+
+
+def test_the_daemon_looks_at_every_project_and_goes_on_where_it_stopped(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """Whoever ran them. A tick takes no longer than the settings say, and old histories are
+    cut down little by little."""
+    sensor = defs.resolve_sensor_def("superseded_runs_sensor")
+    hurried = {"runs_kept": 1, "sensor_seconds_per_tick": 1e-9}
+    cursor = None
+
+    def tick(**changed: object) -> str:
+        nonlocal cursor
+        settings = sample_settings.model_copy(update=hurried | changed)
+        resources = {"memory": MemoryResource(settings)}
+        context = dg.build_sensor_context(instance=instance, resources=resources, cursor=cursor)
+        answer = sensor(context)
+        assert isinstance(answer, dg.SkipReason)
+        cursor = context.cursor
+        return str(answer.skip_message).partition(" ")[0]
+
+    add_keys(instance, [PROJECT, OTHER])
+    for project, older in ((PROJECT, 2), (OTHER, 3)):
+        for age in range(3, 4 + older):
+            _add(instance, ended=_minutes(age), project=project)
+    assert [tick() for _ in range(4)] == ["3", "2", "0", "0"]
+    for age in range(60):
+        _add(instance, ended=_minutes(100 + age), project=OTHER)
+    assert tick(runs_kept=None, sensor_seconds_per_tick=20) == "0"
+    assert [tick(sensor_seconds_per_tick=20) for _ in range(3)] == ["50", "10", "0"]

@@ -1,0 +1,111 @@
+"""Markdown to plain sentences."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_assets.redacted_text import RedactedText, seal
+from memory_assets.session_analysis.phrases import closed, listing, shorten, squeeze
+from memory_assets.session_analysis.sentences import plain_text, sentences
+
+
+def _texts(markdown: str) -> list[str]:
+    return [str(sentence.text) for sentence in sentences(seal(markdown))]
+
+
+def test_code_fences_and_tables_fall_away() -> None:
+    """What is not prose is in no sentence."""
+    markdown = "Before it.\n```python\nx = 1\n```\n| a | b |\n|---|---|\n| 1 | 2 |\nAfter it."
+    assert _texts(markdown) == ["Before it.", "After it."]
+
+
+def test_an_unclosed_fence_swallows_the_rest() -> None:
+    """Half a code block is still code."""
+    assert _texts("Look:\n```sh\nrm -rf build") == ["Look:"]
+
+
+@pytest.mark.parametrize(
+    ("marked", "plain"),
+    [
+        (
+            "**Fixed** the `lock_timeout` in [env.py](migrations/env.py)",
+            "Fixed the lock_timeout in env.py",
+        ),
+        ("- ✅ done with *care*", "- ✅ done with care"),
+        ("✅  All   tests pass", "All tests pass"),
+        ("keeps *.py and a_b__c", "keeps *.py and a_b__c"),
+        ("3. Third point", "Third point"),
+    ],
+)
+def test_markup_is_taken_off_and_words_are_kept(marked: str, plain: str) -> None:
+    """Emphasis, code marks, link targets and leading symbols go; globs and names stay."""
+    expected = plain.removeprefix("- ✅ ")
+    assert plain_text(seal(marked)) == expected
+
+
+def test_sentences_end_at_full_stops_but_not_inside_names() -> None:
+    """File names, versions, abbreviations and ./... do not end a sentence."""
+    text = (
+        "See days.py, e.g. line 6. Version 3.11 is fine. go build ./... and go vet ./... both pass."
+    )
+    assert _texts(text) == [
+        "See days.py, e.g. line 6.",
+        "Version 3.11 is fine.",
+        "go build ./... and go vet ./... both pass.",
+    ]
+
+
+def test_a_list_item_knows_its_heading_and_its_lead_in() -> None:
+    """What an item is about often stands above it."""
+    found = sentences(seal("## Next steps\n\nStill open:\n- deploy it\n- watch it\n"))
+    assert [(s.text, s.heading, s.lead) for s in found[1:]] == [
+        ("deploy it", "Next steps", "Still open:"),
+        ("watch it", "Next steps", "Still open:"),
+    ]
+
+
+def test_wrapped_lines_are_one_sentence() -> None:
+    """A newline inside a paragraph is a blank."""
+    assert _texts("The lock\nis held.") == ["The lock is held."]
+
+
+@given(st.text(max_size=300))
+def test_any_text_gives_redacted_sentences_without_line_breaks(text: str) -> None:
+    """No input crashes it, and every piece is still RedactedText."""
+    for sentence in sentences(seal(text)):
+        assert isinstance(sentence.text, RedactedText)
+        assert sentence.text == sentence.text.strip()
+        assert "\n" not in sentence.text
+
+
+@given(st.text(max_size=200), st.integers(min_value=4, max_value=60))
+def test_shortening_never_exceeds_its_limit(text: str, limit: int) -> None:
+    """The ellipsis is counted too."""
+    assert len(shorten(seal(text), limit)) <= limit
+
+
+def test_shortening_cuts_between_words() -> None:
+    """No word is broken, no punctuation dangles before the ellipsis."""
+    assert shorten(seal("compute the report days, in the zone"), 27) == "compute the report days…"
+
+
+def test_every_run_of_white_space_becomes_one_blank() -> None:
+    """None stays at the ends; a text without any to take out stays itself."""
+    for text in ("a b", " a", "a ", "a  b", "a\tb\n", "a\u00a0b", "a\x1cb", "", "\n", "a"):
+        assert squeeze(seal(text)) == " ".join(text.split())
+
+
+def test_lists_name_a_few_and_count_the_rest() -> None:
+    """The reader learns how much is left out."""
+    parts = [seal(name) for name in ("a.py", "b.py", "c.py", "d.py")]
+    assert listing(parts, 2) == "a.py, b.py and 2 more"
+    assert listing(parts[:2], 2) == "a.py, b.py"
+
+
+def test_a_full_stop_is_added_only_where_a_sentence_has_none() -> None:
+    """Also after a closing quote or bracket."""
+    assert closed(seal("done")) == "done."
+    assert closed(seal('he said "done."')) == 'he said "done."'
+    assert closed(squeeze(seal(" why ? "))) == "why ?"

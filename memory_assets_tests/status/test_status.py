@@ -1,0 +1,132 @@
+"""`memory status`: what it says of files, gone sources and runs, and that it is quick."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from memory_assets.pipeline.scan.on_disk import find_sources
+from memory_assets.pipeline.scan.raw_sessions import scan_project
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import Settings, load_settings
+from memory_assets.status import Where, quick_where, status, where_of
+from memory_assets.stores.chroma.files import set_aside
+
+TIDEPOOL = "-Users-jonas-work-tidepool-web"
+LINE = b'{"type":"mode","mode":"plan"}\n'
+
+
+def _scan_all(settings: Settings) -> None:
+    components = Components(settings)
+    for project in find_sources(components):
+        scan_project(components, project)
+
+
+def test_files_that_changed_are_pending_until_they_are_taken_in(
+    sample_settings: Settings, sample_roots: dict[str, Path]
+) -> None:
+    """All at first, none after; then the one that grew and the new one, and the lag is the
+    age of the older change. What no reader takes is none of them."""
+    where = where_of(sample_settings)
+    Components(sample_settings).catalog.close()
+    files = status(where)["freshness"]
+    assert files["pending_files"] == files["files"] == 10
+    _scan_all(sample_settings)
+    fresh = status(where)["freshness"]
+    assert (fresh["pending_files"], fresh["lag_seconds"]) == (0, 0.0)
+    session = sorted((sample_roots["claude"] / TIDEPOOL).glob("*.jsonl"))[0]
+    with session.open("ab") as file:
+        file.write(LINE)
+    os.utime(session, (time.time() - 50, time.time() - 50))
+    (session.parent / "33333333-2222-4222-8222-222222222222.jsonl").write_bytes(LINE)
+    (session.parent / "agent-acompact-1.jsonl").write_bytes(LINE)
+    behind = status(where)["freshness"]
+    assert (behind["pending_files"], behind["files"]) == (2, 11)
+    assert 49 < behind["lag_seconds"] < 250
+
+
+def test_a_session_whose_source_is_gone_is_counted_as_archived(
+    sample_settings: Settings, sample_roots: dict[str, Path]
+) -> None:
+    """Vanished when nobody noted it yet; archived once a run has."""
+    _scan_all(sample_settings)
+    where = where_of(sample_settings)
+    shutil.rmtree(sample_roots["claude"] / TIDEPOOL)
+    before = status(where)
+    assert before["freshness"]["vanished_files"] > 0
+    assert before["archive"]["sessions_source_gone"] == 0
+    scan_project(Components(sample_settings), TIDEPOOL)
+    after = status(where)
+    assert after["freshness"]["vanished_files"] == 0
+    assert after["archive"]["sessions_source_gone"] == before["freshness"]["vanished_files"]
+    assert after["projects"][TIDEPOOL]["gone"] == before["freshness"]["vanished_files"]
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"MEMORY_DATA_DIR": "somewhere", "MEMORY_CHROMA_URL": "http://localhost:1"},
+        {"MEMORY_PROJECTS_DIR": "~/p", "memory_pi_dir": "/srv/pi", "MEMORY_CODEX_DIR": ""},
+        {"CLAUDE_CONFIG_DIR": "claude"},
+    ],
+)
+def test_the_quick_way_to_the_settings_agrees_with_them(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without pydantic, the same directories and the same Chroma."""
+    (tmp_path / "claude" / "projects").mkdir(parents=True)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, str(tmp_path / value) if name == "CLAUDE_CONFIG_DIR" else value)
+    assert quick_where() == where_of(load_settings())
+
+
+def test_the_status_command_loads_nothing_heavy(sample_settings: Settings) -> None:
+    """So that it starts in a tenth of a second: a contract of imports, not of clocks."""
+    _scan_all(sample_settings)
+    code = (
+        "import sys; sys.argv[1:] = ['status', '--json'];"
+        "from memory_assets.cli.start import main; main();"
+        "heavy = {'pydantic', 'numpy', 'pyarrow', 'typer', 'rich', 'dagster', 'chromadb'};"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    roots = where_of(sample_settings).roots
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            "HOME": str(Path.home()),
+            "MEMORY_DATA_DIR": str(sample_settings.data_dir),
+            "MEMORY_PROJECTS_DIR": str(roots["claude-code"]),
+            "MEMORY_CODEX_DIR": str(roots["codex"]),
+            "MEMORY_PI_DIR": str(roots["pi"]),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.strip() == "[]"
+    assert json.loads(done.stdout)["freshness"]["pending_files"] == 0
+
+
+def test_a_memory_that_is_not_there_has_a_status_of_nothing(tmp_path: Path) -> None:
+    """No file is made by asking."""
+    current = status(Where(tmp_path / "none", {}))
+    assert current["agents"] == {} and current["runs"] == {}
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_chroma_that_was_set_aside_is_named(sample_settings: Settings) -> None:
+    """Where the damaged files lie, until somebody deletes them."""
+    Components(sample_settings).catalog.close()
+    assert status(where_of(sample_settings))["chroma"]["set_aside"] == []
+    damaged = sample_settings.data_dir / "chroma"
+    damaged.mkdir(parents=True)
+    target = set_aside(damaged, "its index ends too early")
+    assert status(where_of(sample_settings))["chroma"]["set_aside"] == [str(target)]

@@ -1,0 +1,185 @@
+"""Whatever the umask: what is written under the data directory is for its owner alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_assets.private_files import _OURS, take_from_others
+from memory_assets.settings import Settings
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.conftest import copy_sample, sample_settings_of
+
+MEMORY = Path(sys.executable).parent / "memory"
+
+
+def _open_to_others(*tops: Path) -> list[str]:
+    """The files and directories at and under these that group or others may do anything with."""
+    found = [path for top in tops for path in (top, *top.rglob("*"))]
+    return [str(path) for path in found if path.lstat().st_mode & 0o077 and not path.is_symlink()]
+
+
+@pytest.fixture(scope="module")
+def written(
+    tmp_path_factory: pytest.TempPathFactory, compiled_rules: Path
+) -> Iterator[tuple[Settings, dict[str, str]]]:
+    """A memory that the real commands made under umask 000, and their environment."""
+    root = tmp_path_factory.mktemp("private")
+    settings = sample_settings_of(copy_sample(root / "transcripts"), root / "memory")
+    environment = {
+        **os.environ,
+        "HOME": str(root / "home"),
+        "XDG_CACHE_HOME": str(root / "home" / "cache"),
+        "XDG_CONFIG_HOME": str(root / "home" / "config"),
+        "MEMORY_DATA_DIR": str(settings.data_dir),
+        "MEMORY_PROJECTS_DIR": str(settings.projects_dir),
+        "MEMORY_CODEX_DIR": str(settings.codex_dir),
+        "MEMORY_PI_DIR": str(settings.pi_dir),
+    }
+    shutil.copytree(compiled_rules, root / "home" / "cache")  # 10 s of CPU less
+    for directory, _, names in os.walk(root / "home" / "cache"):
+        for path in (directory, *(os.path.join(directory, name) for name in names)):  # noqa: PTH118
+            os.chmod(path, 0o777)  # noqa: PTH101
+    _memory(environment, "ingest")
+    yield settings, environment
+    chroma_server.stop(settings.data_dir)
+
+
+def _memory(environment: dict[str, str], *arguments: str) -> str:
+    done = subprocess.run(
+        [str(MEMORY), *arguments],
+        env=environment,
+        umask=0,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_nothing_that_is_written_is_for_others(written: tuple[Settings, dict[str, str]]) -> None:
+    """Ingest, search, status, verify, rebuild, forget and serve under umask 000: no file of the
+    data directory, the cache and the configuration is accessible to group or others."""
+    settings, environment = written
+    home = Path(environment["HOME"])
+    tops = (
+        settings.data_dir,
+        home / "cache" / "memory_assets",
+        home / "config" / "memory_assets",
+    )
+    assert _open_to_others(*tops) == []
+    session = next(settings.codex_dir.rglob("*.jsonl")).stem[-36:] if settings.codex_dir else ""
+    for command in (
+        ["search", "why is the report wrong"],
+        ["status"],
+        ["verify"],
+        ["rebuild"],
+        ["chroma"],
+        ["forget", session, "--yes"],
+    ):
+        _memory(environment, *command)
+        assert _open_to_others(*tops) == [], command
+    _serve_once(environment)
+    assert _open_to_others(*tops) == []
+    names = sorted(path.name for path in settings.data_dir.iterdir())
+    assert [name for name in names if not name.startswith(_OURS)] == []
+
+
+def _serve_once(environment: dict[str, str]) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen(
+        [str(MEMORY), "serve", "--port", str(port)],
+        env=environment,
+        umask=0,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        assert server.stdout is not None
+        while b"listening" not in (said := server.stdout.readline()):
+            assert said, "memory serve ended"
+        time.sleep(0.2)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/search?q=report") as answer:
+            assert answer.status == 200
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=30)
+
+
+@pytest.mark.parametrize("command", [["status"], ["search", "report"], ["verify"]])
+def test_an_older_memory_is_taken_from_others_by_the_next_command(
+    written: tuple[Settings, dict[str, str]], command: list[str]
+) -> None:
+    """Directories of 0755 and files of 0644, as they were written before, become 0700 and
+    0600; what is not ours in the data directory, the sample for one, keeps its mode."""
+    settings, environment = written
+    sample = settings.data_dir / "sample"
+    sample.mkdir(exist_ok=True)
+    (sample / "README.md").write_text("tracked by git")
+    everything = [settings.data_dir, *settings.data_dir.rglob("*")]
+    for path in everything:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    try:
+        _memory(environment, *command)
+        assert stat.S_IMODE(settings.data_dir.stat().st_mode) == 0o700
+        assert sorted(_open_to_others(settings.data_dir)) == [
+            str(sample),
+            str(sample / "README.md"),
+        ]
+    finally:
+        shutil.rmtree(sample)
+
+
+def test_transcripts_keep_their_modes(written: tuple[Settings, dict[str, str]]) -> None:
+    """What belongs to the agents is never changed, linked from the data directory or not."""
+    settings, _ = written
+    assert settings.codex_dir is not None
+    transcripts = [path for path in settings.codex_dir.rglob("*") if path.is_file()]
+    for path in transcripts:
+        path.chmod(0o644)
+    link = settings.data_dir / "lake-of-others"
+    link.symlink_to(settings.codex_dir)
+    settings.data_dir.chmod(0o755)
+    try:
+        take_from_others(settings.data_dir)
+    finally:
+        link.unlink()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in transcripts} == {0o644}
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        "import memory_assets.dagster.definitions",
+        "import sys; sys.argv = ['memory', '--version']\n"
+        "from memory_assets.cli.start import main\n"
+        "try: main()\nexcept SystemExit: pass",
+    ],
+    ids=["Dagster's code server", "the command line"],
+)
+def test_every_process_of_ours_creates_private_files(process: str, tmp_path: Path) -> None:
+    """Started under umask 000, it has umask 077, which the processes that it starts inherit."""
+    code = f"{process}\nimport os\nprint('umask', oct(os.umask(0)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        umask=0,
+        env={**os.environ, "MEMORY_DATA_DIR": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "umask 0o77"

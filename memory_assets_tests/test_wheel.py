@@ -1,0 +1,113 @@
+"""The built wheel, installed into a fresh environment and used from another directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster
+import pytest
+
+from memory_assets import __version__
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.conftest import REPOSITORY
+
+_NOT_PART = (".venv", ".git", "build", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An installation of the wheel, with a home directory of its own."""
+
+    script: Path
+    home: Path
+
+    @property
+    def data_dir(self) -> Path:
+        """Where the platform keeps a user's data."""
+        return self.home / "data" / "memory_assets"
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `memory` from a directory that is not the project's."""
+        environment = {
+            **os.environ,
+            "HOME": str(self.home),
+            "XDG_DATA_HOME": str(self.home / "data"),
+            "XDG_CONFIG_HOME": str(self.home / "config"),
+        }
+        return subprocess.run(
+            [self.script, *arguments],
+            env=environment,
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    """The wheel in a fresh environment; what it depends on is taken from this one, so that
+    nothing is downloaded."""
+    directory = tmp_path_factory.mktemp("wheel")
+    source = directory / "source"
+    ignored = shutil.ignore_patterns(*_NOT_PART)
+
+    def ignore(folder: str, names: list[str]) -> set[str]:
+        memory = {"data"} if Path(folder) == REPOSITORY else set()
+        return set(ignored(folder, names)) | (memory & set(names))
+
+    shutil.copytree(REPOSITORY, source, ignore=ignore)
+    shutil.copytree(REPOSITORY / "data" / "sample", source / "data" / "sample")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*build, "--wheel-dir", directory, source], check=True, capture_output=True)
+    (wheel,) = directory.glob("*.whl")
+    shutil.rmtree(source)
+    environment = directory / "environment"
+    venv.create(environment, with_pip=False)
+    python = environment / "bin" / "python"
+    packages = sysconfig.get_path("purelib", vars={"base": str(environment)})
+    dependencies = Path(dagster.__file__).parent.parent
+    (Path(packages) / "dependencies.pth").write_text(f"{dependencies}\n")
+    install = [*pip, "--python", python, "install", "--no-deps", "--no-index", wheel]
+    subprocess.run(install, check=True, capture_output=True)
+    home = directory / "home"
+    home.mkdir()
+    installation = Installed(environment / "bin" / "memory", home)
+    yield installation
+    chroma_server.stop(installation.data_dir)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="environments are laid out otherwise")
+def test_the_installed_wheel_works_from_any_directory(installed: Installed) -> None:
+    """Without settings it takes in the sample that it brings, keeps the memory in the user's
+    data directory, answers, and finds itself in order."""
+    assert installed.run("--version").stdout.strip() == __version__
+    ingest = installed.run("ingest")
+    assert ingest.returncode == 0, ingest.stderr
+    assert "9 sessions" in ingest.stdout and "sample" in ingest.stdout
+    assert (installed.data_dir / "catalog.db").exists()
+    found = installed.run("search", "why is the report wrong after the clocks changed", "--json")
+    assert "3d0f6a52" in json.loads(found.stdout)["hits"][0]["id"]
+    doctor = installed.run("doctor", "--json")
+    assert doctor.returncode == 0, doctor.stdout
+    assert "installed" in json.loads(doctor.stdout)["findings"][0]["found"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="environments are laid out otherwise")
+def test_the_wheel_holds_what_ships_and_nothing_that_was_ingested(installed: Installed) -> None:
+    """Dagster's configuration and the sample; no tests, and nothing of a memory."""
+    (package,) = (installed.script.parent.parent / "lib").glob("*/site-packages/memory_assets")
+    shipped = {path.relative_to(package).as_posix() for path in (package / "shipped").glob("*")}
+    assert shipped == {"shipped/dagster.yaml", "shipped/workspace.yaml", "shipped/data"}
+    assert [path.name for path in (package / "shipped" / "data").iterdir()] == ["sample"]
+    assert not (package.parent / "memory_assets_tests").exists()
