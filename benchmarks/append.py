@@ -27,12 +27,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memory_assets.pipeline import chunk, embed, on_disk, redact, scan, summarise
-from memory_assets.pipeline.components import Components
-from memory_assets.pipeline.plan import plan
-from memory_assets.pipeline.report import StageReport
+from memory_assets.pipeline.plan.plan import plan
+from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.pipeline.tables import embeddings as embed
+from memory_assets.pipeline.tables import session_summaries as summarise
+from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.settings import load_settings
-from memory_assets.stores.schemas import (
+from memory_assets.stores.lake.schemas import (
     PROMPT_EMBEDDINGS,
     SESSION_SUMMARIES,
     SUMMARY_EMBEDDINGS,

@@ -65,13 +65,13 @@ def _measured(root: Path, options: argparse.Namespace) -> bool:
         PYTHONPATH=str(ROOT),
         **({} if options.embed else {"MEMORY_EMBEDDER": "none"}),
     )
-    from memory_assets.definitions import ASSETS
-    from memory_assets.entrypoints.dagster_home import open_instance
-    from memory_assets.partitions import add_keys
-    from memory_assets.pipeline import on_disk
-    from memory_assets.pipeline.components import Components
+    from memory_assets.cli.dagster_home import open_instance
+    from memory_assets.dagster.definitions import ASSETS
+    from memory_assets.dagster.partitions import add_keys
+    from memory_assets.pipeline.scan import on_disk
+    from memory_assets.pipeline.stage.components import Components
     from memory_assets.settings import load_settings
-    from memory_assets.stores import chroma_server
+    from memory_assets.stores.chroma import server as chroma_server
 
     settings = load_settings()
     names = sorted(on_disk.find_sources(Components(settings)))
@@ -139,10 +139,11 @@ def _watched(instance: object, backfill: str, wanted: int, pid: int) -> tuple[in
 
 
 def _reconciled(components: object, names: list[str]) -> bool:
-    from memory_assets.pipeline import on_disk, plan
-    from memory_assets.pipeline.components import Components
-    from memory_assets.pipeline.proof.source_turns import count_sources
-    from memory_assets.pipeline.proof.verifications import verify_project
+    from memory_assets.pipeline.checks.source_turns import count_sources
+    from memory_assets.pipeline.checks.verifications import verify_project
+    from memory_assets.pipeline.plan import plan
+    from memory_assets.pipeline.scan import on_disk
+    from memory_assets.pipeline.stage.components import Components
 
     assert isinstance(components, Components)
     left = plan.plan(components, on_disk.find_sources(components))

@@ -27,7 +27,7 @@ from benchmarks.commit_world import Session, World
 from memory_assets.chunking import build_turns
 from memory_assets.commits import Repository, attribute, session_work, uncontested
 from memory_assets.redaction import load_redactor
-from memory_assets.sessions import SessionTurns, session_turns
+from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.transcripts import discover, read_session
 
 

@@ -23,14 +23,14 @@ from memory_assets.embedding import minilm
 
 DIMENSION = 384
 STAGES = {
-    "scan": ("memory_assets.pipeline.scan", ("scan_project",)),
-    "redact": ("memory_assets.pipeline.redact", ("redact_project",)),
-    "chunk": ("memory_assets.pipeline.chunk", ("chunk_project",)),
-    "prompts": ("memory_assets.pipeline.chunk", ("extract_prompts",)),
-    "summaries": ("memory_assets.pipeline.summarise", ("summarise_project",)),
-    "embed": ("memory_assets.pipeline.embed", ("embed_project",)),
+    "scan": ("memory_assets.pipeline.scan.raw_sessions", ("scan_project",)),
+    "redact": ("memory_assets.pipeline.redact.redacted_records", ("redact_project",)),
+    "chunk": ("memory_assets.pipeline.tables.turn_chunks", ("chunk_project",)),
+    "prompts": ("memory_assets.pipeline.tables.turn_chunks", ("extract_prompts",)),
+    "summaries": ("memory_assets.pipeline.tables.session_summaries", ("summarise_project",)),
+    "embed": ("memory_assets.pipeline.tables.embeddings", ("embed_project",)),
     "checks": (
-        "memory_assets.pipeline.proof.verify",
+        "memory_assets.pipeline.checks.verify",
         (
             "no_secrets_remain",
             "rows_conserved",
@@ -43,16 +43,16 @@ STAGES = {
 }
 
 REMOVAL_STAGES = {
-    "retain": ("memory_assets.pipeline.retention", ("retain",)),
+    "retain": ("memory_assets.pipeline.removal.retention", ("retain",)),
     "tombstones": ("memory_assets.stores.tombstones", ("Tombstones.begin",)),
-    "lake": ("memory_assets.stores.lake", ("Lake.delete", "Lake.remove_session")),
-    "forks": ("memory_assets.pipeline.forgetting.references", ("forget_references",)),
-    "vectors": ("memory_assets.pipeline.forgetting.vectors", ("forget_vectors",)),
-    "rebuild": ("memory_assets.pipeline.rebuild", ("rebuild_collection",)),
-    "sweep": ("memory_assets.stores.chroma_files", ("sweep",)),
-    "keywords": ("memory_assets.pipeline.keywords", ("forget_keywords",)),
+    "lake": ("memory_assets.stores.lake.lake", ("Lake.delete", "Lake.remove_session")),
+    "forks": ("memory_assets.pipeline.removal.references", ("forget_references",)),
+    "vectors": ("memory_assets.pipeline.removal.vectors", ("forget_vectors",)),
+    "rebuild": ("memory_assets.pipeline.indexes.rebuild", ("rebuild_collection",)),
+    "sweep": ("memory_assets.stores.chroma.files", ("sweep",)),
+    "keywords": ("memory_assets.pipeline.indexes.keywords", ("forget_keywords",)),
     "catalogue": ("memory_assets.stores.erasure", ("delete_sessions", "compact")),
-    "runs": ("memory_assets.entrypoints.dagster_traces", ("erase_traces",)),
+    "runs": ("memory_assets.cli.dagster_traces", ("erase_traces",)),
 }
 """Of `memory retain` and `memory forget`. That `retain` cuts a session's records down is
 told as "redact", as all redaction is."""
@@ -98,7 +98,7 @@ def use_hash_embedder() -> None:
 
 def save_often(rows: int = 100) -> None:
     """Let Chroma save its index every so many rows, in collections made from now on."""
-    from memory_assets.stores import vectors
+    from memory_assets.stores.chroma import collections as vectors
 
     hnsw = {"space": "cosine", "sync_threshold": rows, "batch_size": min(rows, 100)}
     vectors._CONFIGURATION = {"hnsw": hnsw}  # type: ignore[typeddict-item]
@@ -128,8 +128,8 @@ def tell_stages(pipe: int, stages: Mapping[str, tuple[str, Sequence[str]]] = STA
             else:
                 real = getattr(module, attribute)
                 _put_in_place_of(real, told(stage, real))
-    from memory_assets.stores.lake import Lake
-    from memory_assets.stores.vectors import Collection
+    from memory_assets.stores.chroma.collections import Collection
+    from memory_assets.stores.lake.lake import Lake
 
     Collection.upsert = told("upsert", Collection.upsert)  # type: ignore[method-assign]
     write = Lake.write
@@ -159,7 +159,7 @@ def main() -> None:
     removes = sys.argv[2] in ("retain", "forget")
     save_often(20 if removes else 100)
     tell_stages(pipe, {**STAGES, **REMOVAL_STAGES} if removes else STAGES)
-    from memory_assets.entrypoints.cli import main as memory
+    from memory_assets.cli.cli import main as memory
 
     sys.argv = ["memory", *sys.argv[2:]]
     memory()

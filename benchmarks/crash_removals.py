@@ -46,7 +46,7 @@ _SHORTEST = 40
 
 def run_rounds(world: World, name: str, rounds: int) -> tuple[int, Counter[str]]:
     """Run the rounds, print a line for each, and return the bad ones and the moments hit."""
-    from memory_assets.stores import chroma_server
+    from memory_assets.stores.chroma import server as chroma_server
 
     crash_child.use_hash_embedder()
     transcripts, base = world.directory / "transcripts", world.directory / "base"

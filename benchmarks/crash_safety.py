@@ -153,7 +153,7 @@ class Command:
 
 def kill_server(data_dir: Path) -> bool:
     """Kill the Chroma server of a memory; False if none runs."""
-    from memory_assets.stores import chroma_server
+    from memory_assets.stores.chroma import server as chroma_server
 
     endpoint = chroma_server.running(data_dir)
     if endpoint is None:
@@ -191,7 +191,7 @@ def aim_and_kill(
 
 def _kill_in_save(command: Command, draw: random.Random, data_dir: Path) -> str:
     """Kill the server when files of an HNSW index change, a little later than that."""
-    from memory_assets.stores import chroma_server
+    from memory_assets.stores.chroma import server as chroma_server
 
     name = draw.choice(("index_metadata.pickle", "link_lists.bin", "data_level0.bin"))
     skip = draw.randint(0, 4)
@@ -221,10 +221,10 @@ def _kill_in_save(command: Command, draw: random.Random, data_dir: Path) -> str:
 
 def state_of(data_dir: Path, transcripts: Path) -> dict[str, Any]:
     """Return every row of every table and collection, and answers, but for times."""
-    from memory_assets.pipeline.components import Components
+    from memory_assets.pipeline.stage.components import Components
     from memory_assets.recall import open_memory
     from memory_assets.settings import load_settings
-    from memory_assets.stores.schemas import TABLES
+    from memory_assets.stores.lake.schemas import TABLES
 
     settings = load_settings(
         data_dir=data_dir, projects_dir=transcripts / "claude" / "projects", chroma_idle_seconds=60
@@ -274,7 +274,7 @@ def differences(wanted: dict[str, Any], found: dict[str, Any]) -> dict[str, list
 
 def run_rounds(world: World, rounds: int, aims: tuple[str, ...] = AIMS) -> tuple[int, Counter[str]]:
     """Run the rounds, print a line for each, and return the bad ones and the moments hit."""
-    from memory_assets.stores import chroma_server
+    from memory_assets.stores.chroma import server as chroma_server
 
     crash_child.use_hash_embedder()
     for name in ("home", "cache"):

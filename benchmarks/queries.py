@@ -33,8 +33,8 @@ from memory_assets.keywords import text_terms
 from memory_assets.recall import open_memory
 from memory_assets.redacted_text import compose
 from memory_assets.settings import load_settings
-from memory_assets.stores.catalog import Catalog, Product
-from memory_assets.stores.keyword_blocks import (
+from memory_assets.stores.catalog.catalog import Catalog, Product
+from memory_assets.stores.keyword_index.blocks import (
     BLOCK_ROWS,
     TERM_UNIT,
     KeywordRow,
@@ -45,7 +45,7 @@ from memory_assets.stores.keyword_blocks import (
     row_hash,
     tool_mark,
 )
-from memory_assets.stores.keyword_files import FILE_NAME, open_for_writing
+from memory_assets.stores.keyword_index.files import FILE_NAME, open_for_writing
 
 PROJECTS, TOOLS, FILES = 12, 10, 2_000
 ROWS_PER_SESSION, ROWS_PER_TURN, WORDS = 60, 2, 110

@@ -39,9 +39,9 @@ from memory_assets.chunking import build_turns
 from memory_assets.keywords import is_weak
 from memory_assets.recall import Memory, open_memory
 from memory_assets.settings import load_settings
-from memory_assets.stores import chroma_server
-from memory_assets.stores.schemas import REDACTED_RECORDS, TURN_CHUNKS
-from memory_assets.stores.vectors import sessions_collection
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.collections import sessions_collection
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 
 HERE = Path(__file__).resolve().parent
 DEPTH = 50

@@ -29,12 +29,13 @@ MEMORY = Path(sys.executable).with_name("memory")
 _TICK = """
 import time
 import dagster as dg
-from memory_assets import sensors
-from memory_assets.resources import MemoryResource
+from memory_assets.dagster import sensors
+from memory_assets.dagster.resources import MemoryResource
+from memory_assets.settings import load_settings
 for _ in range(2):
     context = dg.build_sensor_context(instance=dg.DagsterInstance.ephemeral())
     started, cpu = time.perf_counter(), time.process_time()
-    sensors.projects_directory_sensor(context, memory=MemoryResource())
+    sensors.projects_directory_sensor(context, memory=MemoryResource(load_settings()))
     print(time.perf_counter() - started, time.process_time() - cpu)
 """
 

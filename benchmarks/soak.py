@@ -28,6 +28,8 @@ from typing import NamedTuple
 
 import psutil
 
+from memory_assets.stores.chroma import server as chroma_server
+
 ROOT = Path(__file__).resolve().parent.parent
 _READER = """
 import time
@@ -130,7 +132,7 @@ class Soak:
 
     def servers(self) -> list[Seen]:
         """The Chroma servers of this memory."""
-        name = "memory_assets.stores.chroma_server"
+        name = chroma_server.PROCESS
         return [process for process in self.processes() if name in process.command]
 
 

@@ -63,9 +63,9 @@ FACTS = {
 
 def make(base: Path, chunks: int) -> tuple[Path, Path]:
     """Make the catalogue and the files; return the data and projects directories."""
-    from memory_assets.stores.catalog import Catalog, Product
-    from memory_assets.stores.catalog_schema import SourceRow
-    from memory_assets.stores.reading_ledger import insert_source
+    from memory_assets.stores.catalog.catalog import Catalog, Product
+    from memory_assets.stores.catalog.readings import insert_source
+    from memory_assets.stores.catalog.schema import SourceRow
 
     data, projects = base / "memory", base / "claude" / "projects"
     catalog = Catalog(data / "catalog.db")
@@ -133,7 +133,7 @@ def main() -> None:
     if not data.exists():
         make(base, arguments.chunks)
     os.environ |= {"MEMORY_DATA_DIR": str(data), "MEMORY_PROJECTS_DIR": str(projects)}
-    code = "import sys; sys.argv[1:] = ['status']; import memory_assets.entrypoints.start as s"
+    code = "import sys; sys.argv[1:] = ['status']; import memory_assets.cli.start as s"
     walls, cpus = [], []
     for _ in range(15):
         before, started = os.times(), time.perf_counter()
@@ -151,7 +151,7 @@ def main() -> None:
         f"{max(walls) * 1e3:.0f} ms wall (min, median, max of 15), "
         f"{statistics.median(cpus) * 1e3:.0f} ms of CPU"
     )
-    from memory_assets.overview import quick_where, status
+    from memory_assets.status import quick_where, status
 
     where = quick_where()
     assert where is not None

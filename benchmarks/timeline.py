@@ -21,12 +21,12 @@ from pathlib import Path
 
 from memory_assets.models import Chunk, Prompt, Summary
 from memory_assets.recall import open_memory
-from memory_assets.recall.timeline import timeline
+from memory_assets.recall.timeline.timeline import timeline
 from memory_assets.redacted_text import seal
 from memory_assets.settings import load_settings
-from memory_assets.stores.catalog import Catalog, Product, SourceRow
-from memory_assets.stores.lake import Lake
-from memory_assets.stores.schemas import SESSION_SUMMARIES, TURN_CHUNKS, USER_PROMPTS
+from memory_assets.stores.catalog.catalog import Catalog, Product, SourceRow
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES, TURN_CHUNKS, USER_PROMPTS
 
 TURNS, PARTS = 10, 4
 NOTHING = seal("")
@@ -155,7 +155,7 @@ def turn_of(chance: random.Random, sessions: list[str]) -> str:
 def again(data: Path, session: str) -> None:
     """Ask once from the command line."""
     code = (
-        "import json, sys, time; from memory_assets.entrypoints.cli import main\n"
+        "import json, sys, time; from memory_assets.cli.cli import main\n"
         "try: main()\nfinally: print(json.dumps(time.process_time()), file=sys.stderr)"
     )
     command = [sys.executable, "-c", code, "timeline", f"session::{session}::turn::5", "--json"]

@@ -81,7 +81,7 @@ def main() -> None:
         [
             sys.executable,
             "-c",
-            "from memory_assets.entrypoints.cli import main; main()",
+            "from memory_assets.cli.cli import main; main()",
             "ingest",
             "--watch",
         ],
@@ -96,7 +96,7 @@ def main() -> None:
         watcher.send_signal(signal.SIGTERM)
         code = watcher.wait(timeout=60)
         print(f"SIGTERM: exit code {code}")
-        from memory_assets.stores import chroma_server
+        from memory_assets.stores.chroma import server as chroma_server
 
         chroma_server.stop(base / "memory")
         if arguments.dir is None:
