@@ -33,7 +33,8 @@ from memory_assets.keywords import text_terms
 from memory_assets.recall import open_memory
 from memory_assets.redacted_text import compose
 from memory_assets.settings import load_settings
-from memory_assets.stores.catalog.catalog import Catalog, Product
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.keyword_index.blocks import (
     BLOCK_ROWS,
     TERM_UNIT,
@@ -192,7 +193,7 @@ def build(data: Path, size: int) -> None:
             rows = list(rows_of(session, words, random))
             add_block(connection, (project, name), rows, embedder_id)
             for stage in STAGES:
-                catalog.put_product(Product(stage, project, name, "", "", rows=len(rows)))
+                catalog.products.put(Product(stage, project, name, "", "", rows=len(rows)))
         connection.execute("INSERT INTO postings SELECT * FROM unsorted ORDER BY term, block")
         connection.execute("DROP TABLE unsorted")
         connection.execute("UPDATE about SET value = value + 1 WHERE name = 'generation'")

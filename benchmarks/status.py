@@ -63,9 +63,8 @@ FACTS = {
 
 def make(base: Path, chunks: int) -> tuple[Path, Path]:
     """Make the catalogue and the files; return the data and projects directories."""
-    from memory_assets.stores.catalog.catalog import Catalog, Product
-    from memory_assets.stores.catalog.readings import insert_source
-    from memory_assets.stores.catalog.schema import SourceRow
+    from memory_assets.stores.catalog.catalog import Catalog
+    from memory_assets.stores.catalog.schema import Product, SourceRow
 
     data, projects = base / "memory", base / "claude" / "projects"
     catalog = Catalog(data / "catalog.db")
@@ -114,8 +113,7 @@ def make(base: Path, chunks: int) -> tuple[Path, Path]:
             facts,
         )
         catalog.adopt([], products)
-        with catalog._transaction() as connection:
-            insert_source(connection, row)
+        catalog.sources.put(row)
     catalog.close()
     return data, projects
 

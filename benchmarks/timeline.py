@@ -24,7 +24,8 @@ from memory_assets.recall import open_memory
 from memory_assets.recall.timeline.timeline import timeline
 from memory_assets.redacted_text import seal
 from memory_assets.settings import load_settings
-from memory_assets.stores.catalog.catalog import Catalog, Product, SourceRow
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES, TURN_CHUNKS, USER_PROMPTS
 
@@ -73,8 +74,8 @@ def make(data: Path, count: int, projects: int) -> list[str]:
         lake.write(SESSION_SUMMARIES, project, session, [summary(project, session, moments)])
         times = {"first_timestamp": begin.isoformat(), "last_timestamp": moments[-1].isoformat()}
         row = SourceRow("claude-code", project, session, "", "", 0, 0, "", "", None, times)
-        catalog.put_source(row)
-        catalog.put_product(Product("turn_chunks", project, session, "", "", rows=TURNS * PARTS))
+        catalog.sources.put(row)
+        catalog.products.put(Product("turn_chunks", project, session, "", "", rows=TURNS * PARTS))
         names.append(session)
     return names
 

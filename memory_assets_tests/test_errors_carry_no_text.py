@@ -38,6 +38,7 @@ from memory_assets.redaction import SessionRedactor
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.sources import Sources
 from memory_assets.stores.chroma import collections as vectors
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake import lake
@@ -111,7 +112,7 @@ class Workshop:
         """How many sessions are in quarantine."""
         catalog = Catalog(self.settings.data_dir / "catalog.db")
         try:
-            return len(catalog.quarantined())
+            return len(catalog.quarantine.entries())
         finally:
             catalog.close()
 
@@ -175,7 +176,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
         ((lake, "arrow_batches", _write_fails_for("redacted_records", "redaction_audit")),),
     ),
     "the disk": (RECORDS, ((lake, "arrow_batches", loud_store),)),
-    "the catalogue": (RECORDS[:1], ((Catalog, "put_source", loud_store),)),
+    "the catalogue": (RECORDS[:1], ((Sources, "put", loud_store),)),
     "the lock": (RECORDS[:1], ((Components, "project_lock", loud),)),
     "every check": (RECORDS, ((verdicts, "checked", loud),)),
     "cutting chunks, prompts and summaries": (

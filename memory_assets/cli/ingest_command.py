@@ -64,7 +64,7 @@ def ingest_once(
         work for work in plan.plan(components, sources) if not projects or work.project in projects
     ]
     unknown = sorted(set(projects) - {*sources, *(work.project for work in works)})
-    if unknown and not set(unknown) <= set(components.catalog.counts_by("project")):
+    if unknown and not set(unknown) <= set(components.catalog.sources.counts_by("project")):
         raise ConfigurationError(f"no project {unknown[0]!r}; known are: {', '.join(sources)}")
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
     sizes = {name: sum(source.size for source in files) for name, files in sources.items()}
@@ -96,8 +96,8 @@ def _forget_work(components: Components, projects: Sequence[str]) -> None:
     """Make every stage of the projects (all, when none is named) count as not done."""
     if not projects and components.embeds:
         index.reset_collections(components)
-    for project in projects or components.catalog.counts_by("project"):
-        components.catalog.forget_project_products(project)
+    for project in projects or components.catalog.sources.counts_by("project"):
+        components.catalog.products.forget_project(project)
 
 
 def _redact_affected_again(
@@ -211,7 +211,8 @@ def _print_report(
 def _suggested_query(components: Components) -> str:
     """Return the title of one of the newest sessions: a question that has an answer."""
     by_time = sorted(
-        components.catalog.sources(), key=lambda row: str(row.facts.get("last_timestamp") or "")
+        components.catalog.sources.rows(),
+        key=lambda row: str(row.facts.get("last_timestamp") or ""),
     )
     for row in by_time[: -_NEWEST - 1 : -1]:
         try:

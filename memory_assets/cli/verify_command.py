@@ -115,7 +115,7 @@ def _scan(
         SAMPLE_DIR,
         *settings.transcript_roots().values(),
     ]
-    known = KnownValues(components.install_key, frozenset(components.catalog.known_values()))
+    known = KnownValues(components.install_key, frozenset(components.catalog.known_secrets.rules()))
     total = sum(path.stat().st_size for path in files_under(roots, excluded))
     with _progress(console) as bar:
         task = bar.add_task("every byte at rest", total=total)

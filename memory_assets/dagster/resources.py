@@ -27,7 +27,7 @@ class MemoryResource:
     def components(self) -> Components:
         """Return the stores and engines, opened once a process: models load once."""
         components = _components(self.settings)
-        components.catalog.run_id = self.run_id
+        components.catalog.products.run_id = self.run_id
         return components
 
 

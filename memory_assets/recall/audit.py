@@ -20,7 +20,7 @@ from memory_assets.errors import NotFound, StoreError
 from memory_assets.models import RedactedRecord
 from memory_assets.recall.ids import MemoryId, parse_id
 from memory_assets.recall.source_files import SourceState, source_states
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
@@ -104,10 +104,10 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
     """
     wanted = parse_id(any_id)
     kind = "summary" if wanted.kind == "session" else wanted.kind
-    project = stores.catalog.project_of(wanted.session_id)
+    project = stores.catalog.products.project_of(wanted.session_id)
     if project is None:
         raise NotFound(f"no session {wanted.session_id} in memory; see `memory status`")
-    products = stores.catalog.products_of_session(project, wanted.session_id)
+    products = stores.catalog.products.of_session(project, wanted.session_id)
     rows = _rows(stores.lake, project, any_id, wanted, kind)
     records = _records(stores.lake, products, project, wanted, rows, kind)
     return Audit(

@@ -32,7 +32,7 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
     """
     wanted = parse_id(any_id)
     session_id, lake = wanted.session_id, stores.lake
-    project = stores.catalog.project_of(session_id)
+    project = stores.catalog.products.project_of(session_id)
     if project is None:
         raise NotFound(f"no session {session_id} in memory; see `memory status`")
     if wanted.kind in ("summary", "session"):

@@ -104,7 +104,10 @@ class Memory(Stores):
         if request.agent is None and request.project is None and request.session is None:
             return
         known = {"agent": KNOWN_AGENTS, "project": sorted(self.catalog.projects())}
-        if request.session is not None and self.catalog.project_of(request.session) is None:
+        if (
+            request.session is not None
+            and self.catalog.products.project_of(request.session) is None
+        ):
             raise ConfigurationError(f"no session {request.session!r} in memory")
         for name, values in known.items():
             asked = getattr(request, name)

@@ -65,7 +65,7 @@ def find_observations(
             each.id,
         )
     )
-    rows = int(memory.catalog.totals().get(OBSERVATIONS.name, {}).get("rows") or 0)
+    rows = int(memory.catalog.products.totals().get(OBSERVATIONS.name, {}).get("rows") or 0)
     covered = replace(memory.coverage(("observations",)), rows=rows, indexed=rows)
     hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[:n])
     return Answer(query, "semantic" if scores else "filter", covered, hits)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from memory_assets.errors import TranscriptError
 from memory_assets.models import RedactedRecord
-from memory_assets.stores.catalog.catalog import Catalog, SourceRow
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.transcripts import file_fingerprint
 
 
@@ -41,7 +42,7 @@ def source_states(
         ranges.setdefault(record.agent_id or "", []).append(record)
     return [
         _state(row, ranges[row.agent_id], key)
-        for row in catalog.sources(project)
+        for row in catalog.sources.rows(project)
         if row.session_id == session_id and row.agent_id in ranges
     ]
 

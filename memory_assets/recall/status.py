@@ -17,7 +17,7 @@ _TABLE_AND_COLLECTION = {
 
 def coverage(catalog: Catalog, kinds: Sequence[str]) -> Coverage:
     """Return how much of the lake is in the collections of these kinds."""
-    totals = catalog.totals()
+    totals = catalog.products.totals()
     stages = [_TABLE_AND_COLLECTION[kind] for kind in kinds]
     chunks = totals.get("turn_chunks", {})
     made = [
@@ -28,6 +28,6 @@ def coverage(catalog: Catalog, kinds: Sequence[str]) -> Coverage:
         turns=int(chunks.get("turns") or 0),
         rows=sum(int(totals.get(table, {}).get("rows", 0)) for table, _ in stages),
         indexed=sum(int(totals.get(name, {}).get("rows", 0)) for _, name in stages),
-        quarantined=len(catalog.quarantined()),
+        quarantined=len(catalog.quarantine.entries()),
         as_of=max(made, default=""),
     )

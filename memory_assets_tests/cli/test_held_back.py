@@ -108,8 +108,8 @@ def test_what_may_not_be_read_is_told_until_it_may(shell: Shell) -> None:
             assert f"{path}" in said
         assert said.count("permission denied") >= 3 and "chmod u+r" in said
     catalog = shell.catalog()
-    assert not [row.path for row in catalog.sources() if row.gone_at]
-    assert [held.passing for held in catalog.quarantined()] == [True]
+    assert not [row.path for row in catalog.sources.rows() if row.gone_at]
+    assert [held.passing for held in catalog.quarantine.entries()] == [True]
     catalog.close()
     code, said = shell.run("status", "--json")
     current = json.loads(said)
@@ -177,7 +177,7 @@ def test_names_that_are_not_utf8_are_told_and_the_rest_goes_on(shell: Shell) -> 
     code, said = shell.run("status", "--json")
     assert len(json.loads(said)["unlisted"]) == len(held_back)
     catalog = shell.catalog()
-    rows = catalog.sources()
+    rows = catalog.sources.rows()
     catalog.close()
     assert str(taken_in) in {row.path for row in rows}
     assert len({(row.project, row.session_id) for row in rows}) == SESSIONS + 1

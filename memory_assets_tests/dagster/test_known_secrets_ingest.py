@@ -86,8 +86,11 @@ def test_one_ingest_takes_a_new_secret_out_of_every_session(
     ]
     assert BARE not in _lake(settings)
     catalog = Components(settings).catalog
-    assert catalog.affected_sessions() == {} and not catalog.has_unchecked_sessions()
-    made = catalog.products(REDACTED_RECORDS.name)
+    assert (
+        catalog.known_secrets.affected_sessions() == {}
+        and not catalog.known_secrets.has_unchecked_sessions()
+    )
+    made = catalog.products.of_stage(REDACTED_RECORDS.name)
     assert all(product.run_id for product in made.values())
     assert _ingest(settings) == FINE
     assert json.loads(capfd.readouterr().out)["work"] == []

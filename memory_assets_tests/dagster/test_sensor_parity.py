@@ -62,7 +62,9 @@ def _memory(settings: Settings) -> dict[str, Any]:
             rows = lake.read_partition(table, project, columns).to_pylist()
             state[f"{name}/{project}"] = rows
     for index in INDEXES:
-        for (project, session_id), made in components.catalog.products(index.stage).items():
+        for (project, session_id), made in components.catalog.products.of_stage(
+            index.stage
+        ).items():
             collection = components.vectors.get(str(made.facts["collection"]))
             for row in session_rows(components, project, index, session_id):
                 (found,) = collection.nearest_of(row.vector, [row.id], 1)

@@ -59,7 +59,9 @@ def _run(settings: Settings) -> dict[str, object]:
             for event in run.get_asset_materialization_events()
             if event.asset_key == dg.AssetKey("turn_embeddings")
         ]
-        products = Components(settings).catalog.products("redacted_records", PROJECT).values()
+        products = (
+            Components(settings).catalog.products.of_project("redacted_records", PROJECT).values()
+        )
         assert run.run_id in {product.run_id for product in products}
     return {name: value.value for name, value in event.materialization.metadata.items()}
 
@@ -95,5 +97,7 @@ def test_a_change_of_rules_makes_the_partitions_stale_and_a_backfill_embeds_noth
     }
     stricter = sample_settings.model_copy(update={"max_file_bytes": 8_191})
     assert _run(stricter)["texts_embedded"] == 0
-    products = Components(stricter).catalog.products("redacted_records", PROJECT).values()
+    products = (
+        Components(stricter).catalog.products.of_project("redacted_records", PROJECT).values()
+    )
     assert len({product.run_id for product in products}) == 1

@@ -125,7 +125,7 @@ class SampleMemory:
 
     def projects(self) -> list[str]:
         """Every project on disk or on record."""
-        known = {row.project for row in self.components.catalog.sources()}
+        known = {row.project for row in self.components.catalog.sources.rows()}
         return sorted(known | on_disk.find_sources(self.components).keys())
 
     def run(

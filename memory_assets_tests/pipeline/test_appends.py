@@ -30,11 +30,13 @@ def _facts(memory: Any, project: str | None) -> dict[Any, Any]:
     catalog = memory.components.catalog
     counted: dict[Any, Any] = {
         (row.project, row.session_id, row.agent_id): (row.facts, row.fingerprint, row.family)
-        for row in catalog.sources(project)
+        for row in catalog.sources.rows(project)
     }
     history = {"appended", "lineage", "places", "made_of"}
     for stage in TABLES[:4]:
-        for key, product in catalog.products(stage, project).items():
+        for key, product in catalog.products.of_stage(stage).items():
+            if project not in (None, key[0]):
+                continue
             facts = {name: fact for name, fact in product.facts.items() if name not in history}
             counted[(stage, *key)] = (product.rows, facts)
     return counted
@@ -196,7 +198,7 @@ def test_a_half_written_line_waits(memory: Any, fresh: Any) -> None:
     memory.run(STAGES, [memory.harbor])
     (half,) = (
         row
-        for row in memory.components.catalog.sources(memory.harbor)
+        for row in memory.components.catalog.sources.rows(memory.harbor)
         if row.session_id == memory.flaky and not row.agent_id
     )
     assert half.facts["pending_bytes"] > 0
@@ -218,7 +220,7 @@ def test_a_crash_between_rows_and_ledger_costs_a_whole_session_and_nothing_else(
 
     memory.run(["raw_sessions"], [memory.harbor])
     with monkeypatch.context() as patch:
-        patch.setattr(memory.components.catalog, "put_redacted", crash)
+        patch.setattr(memory.components.catalog.redactions, "put", crash)
         with pytest.raises(KeyboardInterrupt):
             memory.run(["redacted_records"], [memory.harbor])
     memory.append(memory.flaky, "a question after it", "another answer")

@@ -62,7 +62,7 @@ def _grow(memory: Any, *texts: str) -> None:
 
 
 def _product(memory: Any, stage: str) -> Any:
-    return memory.components.catalog.products(stage, memory.harbor)[(memory.harbor, memory.flaky)]
+    return memory.components.catalog.products.of_project(stage, memory.harbor)[memory.flaky]
 
 
 def _ids(memory: Any) -> list[str]:

@@ -84,6 +84,6 @@ def test_forgetting_a_forged_file_leaves_the_session_whole(memory: SampleMemory)
     memory.run()
     assert memory.rows("turn_chunks", memory.harbor) == before
     memory.path(memory.flaky).touch()
-    memory.components.catalog.forget_project_products(memory.harbor)
+    memory.components.catalog.products.forget_project(memory.harbor)
     memory.run()
     assert memory.rows("turn_chunks", memory.harbor) == before

@@ -48,7 +48,7 @@ def _ingest(settings: Settings) -> None:
     components = Components(settings)
     result = run_plans(settings, plan.plan(components, on_disk.find_sources(components)))
     assert result.failed == {}
-    assert components.catalog.quarantined() == []
+    assert components.catalog.quarantine.entries() == []
     components.catalog.close()
 
 

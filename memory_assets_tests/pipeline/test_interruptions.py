@@ -87,10 +87,9 @@ def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
             raise Crash
 
         with monkeypatch.context() as patch:
-            patch.setattr(memory.components.catalog, "put_product", crash)
-            patch.setattr(memory.components.catalog, "put_products", crash)
-            patch.setattr(memory.components.catalog, "put_redacted", crash)
-            patch.setattr(memory.components.catalog, "put_source", crash)
+            catalog = memory.components.catalog
+            for part in (catalog.products, catalog.redactions, catalog.sources):
+                patch.setattr(part, "put", crash)
             with pytest.raises(Crash):
                 memory.run([stage], [memory.harbor])
         memory.reopen()
@@ -118,7 +117,7 @@ def test_the_time_of_first_writing_survives_an_interruption(
     memory.append(memory.flaky, "a new question", "a new answer")
     memory.run(STAGES[:2], [memory.harbor])
     with monkeypatch.context() as patch:
-        patch.setattr(memory.components.catalog, "put_product", crash)
+        patch.setattr(memory.components.catalog.products, "put", crash)
         with pytest.raises(Crash):
             memory.run(["turn_chunks"], [memory.harbor])
     written = when()
@@ -166,7 +165,7 @@ def test_without_the_catalogue_vanished_sessions_are_still_there(memory: Any) ->
     assert memory.lake_state() == before
     memory.assert_collections_equal_the_lake()
     assert memory.behind() == []
-    agents = memory.components.catalog.counts_by("agent")
+    agents = memory.components.catalog.sources.counts_by("agent")
     assert {name: facts["sessions"] for name, facts in agents.items()} == {
         "claude-code": 6,
         "codex": 2,

@@ -20,7 +20,6 @@ import pytest
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.redact.redacted_records import session_files
 from memory_assets.record_identity import RecordIdentity
-from memory_assets.stores.catalog.identities import IdentityLedger
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import TABLES
@@ -122,8 +121,8 @@ def _assert_as_before(memory: SampleMemory, before: dict[str, list[Any]]) -> Non
         assert after[name] == rows, name
     assert _derived(memory) == set()
     assert memory.behind() == []
-    assert memory.components.catalog.identities() == "keyed"
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.identities.state() == "keyed"
+    assert memory.components.catalog.quarantine.entries() == []
 
 
 def test_all_stays_and_no_unkeyed_hash_does(unkeyed: SampleMemory, needles: Needles) -> None:
@@ -160,7 +159,7 @@ def test_an_interrupted_keying_is_gone_on_with(
     with monkeypatch.context() as failing:
         failing.setattr(RecordIdentity, "family_of_mark", lambda self, marked: 1 // 0)
         with pytest.raises(StoreError):
-            memory.reopen(**RETENTION).catalog.identities()
+            memory.reopen(**RETENTION).catalog.identities.state()
     with closing(sqlite3.connect(memory.data_dir / "catalog.db")) as catalog:
         assert catalog.execute("SELECT state FROM identities").fetchone() == ("unkeyed",)
         assert catalog.execute("SELECT COUNT(*) FROM record_ids").fetchone()[0] > 5
@@ -182,7 +181,7 @@ def test_an_interrupted_keying_is_gone_on_with(
             with pytest.raises(KeyboardInterrupt):
                 memory.behind()
             interrupted += 1
-            assert memory.components.catalog.identities() == "lake"
+            assert memory.components.catalog.identities.state() == "lake"
             assert _derived(memory)
     memory.reopen(**RETENTION)
     memory.run()
@@ -213,10 +212,12 @@ def test_opening_it_keys_the_catalogue_before_anything_is_read(unkeyed: SampleMe
     """So `memory forget` on it, before any ingest, notes tombstones that count later; states
     of reading are gone, and an older version that still runs finds no table to write to."""
     memory = unkeyed
-    catalog: IdentityLedger = memory.components.catalog
-    assert catalog.identities() == "lake"
+    catalog = memory.components.catalog
+    assert catalog.identities.state() == "lake"
     tombstone_store = Tombstones(memory.data_dir / FILE_NAME, memory.components.install_key)
-    families = {row.family for row in memory.components.catalog.sources() if row.family is not None}
+    families = {
+        row.family for row in memory.components.catalog.sources.rows() if row.family is not None
+    }
     assert tombstone_store.families() <= {tombstone_store.family_key(family) for family in families}
     with closing(sqlite3.connect(memory.data_dir / "catalog.db")) as database:
         tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}

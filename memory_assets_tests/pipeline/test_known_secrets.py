@@ -22,7 +22,7 @@ def _yesterday_and_today(memory: Any) -> None:
     assert BARE in repr(memory.rows(REDACTED_RECORDS.name, memory.harbor))
     other = next(
         row.session_id
-        for row in memory.components.catalog.sources()
+        for row in memory.components.catalog.sources.rows()
         if row.project != memory.harbor and row.agent == "claude-code" and not row.agent_id
     )
     memory.append(other, f"export PAYMENTS_API_KEY={BARE}", "Done.")
@@ -63,29 +63,33 @@ def test_a_session_is_not_searched_for_what_it_was_redacted_with(fresh: Any) -> 
     """A cold ingest is one pass: each session is searched for what came after it only, and
     the last one for nothing."""
     fresh.run(REDACT)
-    sessions = fresh.components.catalog.unchecked_sessions()
-    values = fresh.components.catalog.known_since(0)
-    assert 0 < len(sessions) < len(fresh.components.catalog.products(REDACTED_RECORDS.name))
+    sessions = fresh.components.catalog.known_secrets.unchecked_sessions()
+    values = fresh.components.catalog.known_secrets.since(0)
+    assert (
+        0 < len(sessions) < len(fresh.components.catalog.products.of_stage(REDACTED_RECORDS.name))
+    )
     assert {session.through for session in sessions} < {0, *(value.number for value in values)}
     assert recheck.mark_affected(fresh.components).searched == len(sessions)
 
 
 def test_records_that_change_during_a_search_are_searched_again(memory: Any) -> None:
     """The mark is of the records that were read, and of no others."""
-    memory.components.catalog.add_known_values("elsewhere", {b"k" * 16: "some-rule"})
+    memory.components.catalog.known_secrets.add("elsewhere", {b"k" * 16: "some-rule"})
     session = next(
         found
-        for found in memory.components.catalog.unchecked_sessions()
+        for found in memory.components.catalog.known_secrets.unchecked_sessions()
         if found.session_id == memory.flaky
     )
     memory.append(memory.flaky, "a new question", "a new answer")
-    memory.components.catalog.add_known_values("elsewhere", {b"l" * 16: "some-rule"})
+    memory.components.catalog.known_secrets.add("elsewhere", {b"l" * 16: "some-rule"})
     memory.run(REDACT, [memory.harbor])
-    memory.components.catalog.add_known_values("elsewhere", {b"m" * 16: "some-rule"})
-    memory.components.catalog.note_checked(session, 10_000, holds=True)
-    left = {found.session_id for found in memory.components.catalog.unchecked_sessions()}
+    memory.components.catalog.known_secrets.add("elsewhere", {b"m" * 16: "some-rule"})
+    memory.components.catalog.known_secrets.note_checked(session, 10_000, holds=True)
+    left = {
+        found.session_id for found in memory.components.catalog.known_secrets.unchecked_sessions()
+    }
     assert memory.flaky in left
-    assert memory.components.catalog.affected_sessions() == {}
+    assert memory.components.catalog.known_secrets.affected_sessions() == {}
 
 
 def test_the_mark_is_in_the_fingerprint_of_the_work(memory: Any) -> None:
@@ -93,18 +97,18 @@ def test_the_mark_is_in_the_fingerprint_of_the_work(memory: Any) -> None:
     before = memory.behind
     assert before() == []
     session = _as_unchecked(memory)
-    memory.components.catalog.note_checked(session, 1, holds=True)
+    memory.components.catalog.known_secrets.note_checked(session, 1, holds=True)
     (first,) = memory.behind()
-    memory.components.catalog.note_checked(session, 2, holds=True)
+    memory.components.catalog.known_secrets.note_checked(session, 2, holds=True)
     (second,) = memory.behind()
     assert first.fingerprint != second.fingerprint
 
 
 def _as_unchecked(memory: Any) -> Any:
-    memory.components.catalog.add_known_values("elsewhere", {b"n" * 16: "some-rule"})
+    memory.components.catalog.known_secrets.add("elsewhere", {b"n" * 16: "some-rule"})
     return next(
         found
-        for found in memory.components.catalog.unchecked_sessions()
+        for found in memory.components.catalog.known_secrets.unchecked_sessions()
         if found.session_id == memory.flaky
     )
 
@@ -112,14 +116,14 @@ def _as_unchecked(memory: Any) -> Any:
 def test_what_is_known_outlives_the_catalogue(memory: Any) -> None:
     """The audit files carry the keyed hashes; values are known again when they are adopted,
     and nothing of them is plaintext."""
-    known = memory.components.catalog.known_values()
+    known = memory.components.catalog.known_secrets.rules()
     assert known
     memory.close()
     for path in memory.data_dir.glob("catalog.db*"):
         path.unlink()
     memory.reopen()
     assert memory.behind()
-    assert memory.components.catalog.known_values().keys() == known.keys()
+    assert memory.components.catalog.known_secrets.rules().keys() == known.keys()
 
 
 def test_a_known_value_goes_from_a_vanished_session_too(memory: Any) -> None:
@@ -129,7 +133,7 @@ def test_a_known_value_goes_from_a_vanished_session_too(memory: Any) -> None:
     memory.path(memory.flaky).unlink()
     other = next(
         row.session_id
-        for row in memory.components.catalog.sources()
+        for row in memory.components.catalog.sources.rows()
         if row.project != memory.harbor and row.agent == "claude-code" and not row.agent_id
     )
     memory.append(other, f"export PAYMENTS_API_KEY={BARE}", "Done.")
@@ -174,7 +178,7 @@ def test_a_rule_that_touches_one_turn_embeds_one_turn(memory: Any) -> None:
     memory.reopen(redactor=Stricter())
     reports = memory.run()
     redone = sum(r.changed for (stage, _), r in reports.items() if stage == "redacted_records")
-    assert redone == len(memory.components.catalog.products(REDACTED_RECORDS.name))
+    assert redone == len(memory.components.catalog.products.of_stage(REDACTED_RECORDS.name))
     embedded = {
         stage: sum(
             int(r.details.get("texts_embedded", 0)) for (s, _), r in reports.items() if s == stage

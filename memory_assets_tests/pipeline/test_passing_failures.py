@@ -97,7 +97,7 @@ def test_an_unreadable_file_is_tried_again_until_it_can_be_read(memory: SampleMe
         (work,) = memory.behind()
         assert work.project == memory.harbor
         memory.run(BEFORE_CHROMA, [memory.harbor])
-        (held,) = memory.components.catalog.quarantined()
+        (held,) = memory.components.catalog.quarantine.entries()
         assert (held.session_id, held.stage, held.passing) == (memory.flaky, "raw_sessions", True)
         assert held.reason.endswith("input/output error")
     assert memory.behind()[0].held_back
@@ -108,7 +108,7 @@ def test_an_unreadable_file_is_tried_again_until_it_can_be_read(memory: SampleMe
     path.write_bytes(content)
     memory.append(memory.flaky, *NEW_TURN)
     memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.quarantine.entries() == []
     assert "zanzibar clock" in repr(memory.rows("user_prompts", memory.harbor))
 
 
@@ -118,11 +118,11 @@ def test_a_session_whose_file_is_gone_is_not_held_back_for_ever(memory: SampleMe
     new = memory.path(memory.flaky).with_name("00000000-0000-4000-8000-000000000001.jsonl")
     new.symlink_to("/proc/self/mem")
     memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert len(memory.components.catalog.quarantined()) == 1
+    assert len(memory.components.catalog.quarantine.entries()) == 1
     new.unlink()
     assert [work.project for work in memory.behind()] == [memory.harbor]
     memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.quarantine.entries() == []
     assert memory.behind() == []
 
 
@@ -131,14 +131,14 @@ def test_too_many_open_files_hold_back_what_could_not_be_opened(memory: SampleMe
     memory.append(memory.flaky, *NEW_TURN)
     components = memory.components
     with components.project_lock(memory.harbor), on_disk.one_walk(components):
-        components.redactor, components.catalog.sources()
+        components.redactor, components.catalog.sources.rows()
         with _no_more_files():
             memory.run(["raw_sessions"], [memory.harbor])
-    (held,) = components.catalog.quarantined()
+    (held,) = components.catalog.quarantine.entries()
     assert held.reason.endswith("too many open files") and "ulimit -n" in held.remedy
     assert memory.behind()[0].held_back
     memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert components.catalog.quarantined() == []
+    assert components.catalog.quarantine.entries() == []
     assert not any(work.held_back for work in memory.behind())
 
 
@@ -146,7 +146,7 @@ def test_directories_that_cannot_be_listed_have_lost_nothing(memory: SampleMemor
     """With no file to open no directory can be listed: each is reported, and no session counts as
     gone."""
     components = memory.components
-    before = components.catalog.sources()
+    before = components.catalog.sources.rows()
     with _no_more_files():
         found = on_disk.look_for_sources(components)
         behind = memory.behind()
@@ -154,14 +154,14 @@ def test_directories_that_cannot_be_listed_have_lost_nothing(memory: SampleMemor
     assert "files vanished" not in {work.reason for work in behind}
     assert {each.reason for each in found.unlisted} == {"too many open files"}
     assert {each.agent for each in found.unlisted} == {"claude-code", "codex", "pi"}
-    assert components.catalog.sources() == before
+    assert components.catalog.sources.rows() == before
 
 
 def test_a_table_that_cannot_be_opened_is_not_damaged(memory: SampleMemory) -> None:
     """Where the limit of open files is reached the error says that, and not that a file has to
     be moved away; the session is not held back for good."""
     lake = memory.components.lake
-    (_,) = memory.components.catalog._rows("SELECT 1")
+    assert memory.components.catalog.projects()
     with _no_more_files(), pytest.raises(StoreError, match="too many open files") as caught:
         lake.read(TURN_CHUNKS, memory.harbor, memory.flaky)
     assert type(caught.value) is StoreError
@@ -183,13 +183,13 @@ def test_too_little_memory_for_the_model_is_healed_by_the_next_run(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    (held,) = memory.components.catalog.quarantined()
+    (held,) = memory.components.catalog.quarantine.entries()
     assert (held.session_id, held.stage) == (memory.flaky, "turn_embeddings")
     assert held.reason == "not enough memory for the embedding model" and held.passing
     assert "memory" in held.remedy
     assert memory.behind()[0].held_back
     memory.run(EMBEDDINGS, [memory.harbor])
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.quarantine.entries() == []
 
 
 def test_memory_that_ran_out_during_redaction_is_no_fault_of_the_record(
@@ -200,12 +200,12 @@ def test_memory_that_ran_out_during_redaction_is_no_fault_of_the_record(
     real = memory.components.redactor
     memory.reopen(redactor=FailingRedactor(real, memory.flaky, MemoryError))
     memory.run(BEFORE_EMBEDDINGS, [memory.harbor])
-    (held,) = memory.components.catalog.quarantined()
+    (held,) = memory.components.catalog.quarantine.entries()
     assert (held.stage, held.reason) == ("redacted_records", "not enough memory")
     memory.reopen(redactor=real)
     assert memory.behind()
     memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.quarantine.entries() == []
 
 
 def test_the_redactor_tells_memory_from_a_record_that_cannot_be_redacted(
@@ -236,7 +236,7 @@ def test_what_earlier_versions_held_back_for_good_is_tried_once_more(tmp_path: P
         before.execute(f"PRAGMA user_version = {len(MIGRATIONS) - 2}")
     before.close()
     catalog = Catalog(path)
-    (held,) = catalog.quarantined()
+    (held,) = catalog.quarantine.entries()
     assert held.passing and (held.reason, held.since) == ("Fail", "then")
     catalog.close()
 

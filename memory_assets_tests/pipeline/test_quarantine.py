@@ -106,7 +106,7 @@ def test_nothing_of_a_session_that_failed_is_written(memory: Any, failing: Faili
     """Not in the lake, the catalogue or a temporary file; the reason quotes nothing."""
     memory.run(LAKE_STAGES)
     assert failing.failures == 1
-    (held,) = memory.components.catalog.quarantined()
+    (held,) = memory.components.catalog.quarantine.entries()
     assert (held.session_id, held.stage, held.reason) == (
         memory.flaky,
         "redacted_records",
@@ -124,7 +124,7 @@ def test_our_own_errors_keep_their_message(memory: Any) -> None:
         redactor=FailingRedactor(memory.components.redactor, memory.flaky, RedactionFailed)
     )
     memory.run(LAKE_STAGES[:2])
-    assert memory.components.catalog.quarantined()[0].reason.startswith("cannot redact")
+    assert memory.components.catalog.quarantine.entries()[0].reason.startswith("cannot redact")
 
 
 def test_a_new_session_that_fails_leaves_no_trace(memory: Any) -> None:
@@ -137,7 +137,7 @@ def test_a_new_session_that_fails_leaves_no_trace(memory: Any) -> None:
     memory.run(LAKE_STAGES)
     assert not [path for path in memory.lake_files() if new.stem in path]
     assert memory.reports["session_summaries", memory.harbor].sessions == 4
-    assert memory.components.catalog.quarantined()[0].session_id == new.stem
+    assert memory.components.catalog.quarantine.entries()[0].session_id == new.stem
 
 
 def test_a_session_held_back_is_not_tried_again_until_something_changes(
@@ -160,7 +160,7 @@ def test_a_session_leaves_quarantine_when_its_file_changes(
     path.write_text(path.read_text().replace(MARK, "piano"))
     assert memory.behind()
     memory.run(LAKE_STAGES)
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.quarantine.entries() == []
     assert "the piano is out of tune" in repr(memory.rows("user_prompts", memory.harbor))
 
 
@@ -174,7 +174,7 @@ def test_a_session_leaves_quarantine_when_the_rules_change(
     memory.reopen(redactor=repaired)
     assert memory.behind()
     memory.run(LAKE_STAGES)
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.quarantine.entries() == []
     assert MARK in repr(memory.rows("user_prompts", memory.harbor))
 
 
@@ -185,10 +185,10 @@ def test_a_session_that_is_as_it_was_leaves_quarantine(
     path = memory.path(memory.flaky)
     grown = path.read_text()
     memory.run(LAKE_STAGES)
-    assert len(memory.components.catalog.quarantined()) == 1
+    assert len(memory.components.catalog.quarantine.entries()) == 1
     path.write_text("".join(line + "\n" for line in grown.splitlines() if MARK not in line))
     memory.run(LAKE_STAGES)
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.quarantine.entries() == []
     assert memory.reports["redacted_records", memory.harbor].changed == 0
 
 
@@ -209,7 +209,7 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
         path.touch()
     monkeypatch.setattr(reading, "read_session", unreadable)
     memory.run()
-    (held,) = memory.components.catalog.quarantined()
+    (held,) = memory.components.catalog.quarantine.entries()
     assert (held.session_id, held.stage) == (memory.flaky, "raw_sessions")
     assert held.reason.endswith("Permission denied")
     assert memory.reports["raw_sessions", memory.harbor].quarantined == 1
@@ -219,7 +219,7 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
 
     monkeypatch.setattr(reading, "read_session", real)
     memory.run()
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.quarantine.entries() == []
     assert memory.reports["raw_sessions", memory.harbor].changed == 2
     assert MARK in repr(memory.rows("user_prompts", memory.harbor))
     assert memory.behind() == []
@@ -240,7 +240,7 @@ def test_a_file_that_no_reading_can_take_in_waits_until_it_or_its_reader_changes
     memory.append(memory.flaky, *NEW_TURN)
     monkeypatch.setattr(reading, "read_session", failing)
     memory.run(LAKE_STAGES[:1])
-    (held,) = memory.components.catalog.quarantined()
+    (held,) = memory.components.catalog.quarantine.entries()
     assert (held.reason, held.passing) == ("ValueError", False)
     assert "--full" in held.remedy
     assert memory.behind() == []

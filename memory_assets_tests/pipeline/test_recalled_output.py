@@ -70,7 +70,7 @@ def test_recalled_text_is_in_the_archive_and_in_nothing_that_is_searched(
     chunk.chunk_project(components, HARBOR)
     chunk.extract_prompts(components, HARBOR)
     summarise.summarise_project(components, HARBOR)
-    assert components.catalog.quarantined() == []
+    assert components.catalog.quarantine.entries() == []
 
     def texts(table: Any) -> str:
         return json.dumps(components.lake.read(table, HARBOR, SESSION).to_pylist(), default=str)

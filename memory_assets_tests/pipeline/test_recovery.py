@@ -30,14 +30,14 @@ def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
     for session in (memory.flaky, memory.fork):
         memory.append(session, "one more thing", "done")
     memory.run(projects=[memory.harbor])
-    held = memory.components.catalog.quarantined()
+    held = memory.components.catalog.quarantine.entries()
     assert {(entry.session_id, entry.stage) for entry in held} == {(memory.flaky, "turn_chunks")}
     assert held[0].reason == "KeyError"
     assert memory.behind() == []
-    memory.components.catalog.forget_project_products(memory.harbor)
+    memory.components.catalog.products.forget_project(memory.harbor)
     monkeypatch.undo()
     memory.run(projects=[memory.harbor])
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.quarantine.entries() == []
     memory.assert_collections_equal_the_lake()
 
 
@@ -73,7 +73,7 @@ def test_forgetting_all_work_keeps_a_session_whose_file_has_just_vanished(memory
     before = memory.lake_state()
     memory.path(memory.flaky).unlink()
     for project in memory.projects():
-        memory.components.catalog.forget_project_products(project)
+        memory.components.catalog.products.forget_project(project)
     memory.run()
     assert memory.lake_state() == before
     memory.assert_collections_equal_the_lake()
@@ -93,6 +93,6 @@ def test_a_lost_catalogue_is_adopted_from_the_lake(memory: Any) -> None:
     assert memory.behind() == []
     assert memory.lake_state() == before
     assert sum(report.details.get("texts_embedded", 0) for report in reports) == 0
-    held = memory.components.catalog.products(REDACTED_RECORDS.name)
+    held = memory.components.catalog.products.of_stage(REDACTED_RECORDS.name)
     assert (memory.harbor, memory.flaky) in held
     memory.assert_collections_equal_the_lake()

@@ -200,7 +200,7 @@ def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) 
     assert word not in json.dumps(memory.rows("redacted_records"), default=str)
     hashed = value_hash(word, memory.components.install_key)
     assert hashed is not None, word
-    memory.components.catalog.add_known_values("elsewhere", {hashed: "password"})
+    memory.components.catalog.known_secrets.add("elsewhere", {hashed: "password"})
     mark_affected(memory.components)
     assert memory.harbor in {work.project for work in memory.behind()}
     run(memory)

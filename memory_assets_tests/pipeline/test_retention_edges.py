@@ -141,7 +141,7 @@ def test_a_session_without_prompts_keeps_its_summary(wordy: SampleMemory) -> Non
     _lose_the_catalogue(memory)
     run(memory)
     assert memory.lake_state() == after
-    assert (memory.harbor, MUTE) in memory.components.catalog.products("redacted_records")
+    assert (memory.harbor, MUTE) in memory.components.catalog.products.of_stage("redacted_records")
     assert_all_holds(memory)
 
 

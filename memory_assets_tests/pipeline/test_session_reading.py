@@ -32,8 +32,8 @@ def reads(memory: Any, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 def test_each_session_is_read_once_for_all_stages(memory: Any, reads: Counter[str]) -> None:
     """Even where every stage makes every session again; another project's come instead."""
     for stage in READING:
-        for product in memory.components.catalog.products(stage, memory.harbor).values():
-            memory.components.catalog.drop_product(stage, memory.harbor, product.session_id)
+        for product in memory.components.catalog.products.of_project(stage, memory.harbor).values():
+            memory.components.catalog.products.drop(stage, memory.harbor, product.session_id)
     memory.run(READING, [memory.harbor])
     assert reads and set(reads.values()) == {1}
     other = next(project for project in memory.projects() if project != memory.harbor)
@@ -65,7 +65,9 @@ def test_what_does_not_fit_is_read_each_time(
 
 
 def _records(memory: Any, project: str) -> list[Any]:
-    return list(memory.components.catalog.products(REDACTED_RECORDS.name, project).values())
+    return list(
+        memory.components.catalog.products.of_project(REDACTED_RECORDS.name, project).values()
+    )
 
 
 def _flaky(memory: Any) -> Any:

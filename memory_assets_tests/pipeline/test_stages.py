@@ -89,13 +89,13 @@ def test_two_agents_of_one_directory_share_a_project(finished: Any, expected: An
 
 def test_repeating_every_stage_changes_nothing(memory: Any) -> None:
     """No file is written again, nothing is embedded or upserted, and each report says so."""
-    before, first = memory.lake_files(), memory.components.catalog.totals()
+    before, first = memory.lake_files(), memory.components.catalog.products.totals()
     for (stage, _), report in memory.run().items():
         assert report.unchanged, stage
         assert report.rows_written == 0
         assert report.details.get("texts_embedded", 0) == 0
     assert memory.lake_files() == before
-    assert memory.components.catalog.totals() == first
+    assert memory.components.catalog.products.totals() == first
 
 
 def test_a_repeated_run_has_the_same_data_versions(memory: Any, finished: Any) -> None:
@@ -183,7 +183,7 @@ def test_a_deleted_session_survives_a_full_ingest(memory: Any) -> None:
     path.unlink()
     shutil.rmtree(path.with_suffix(""))
     memory.run(["raw_sessions"])
-    memory.components.catalog.forget_project_products(memory.harbor)
+    memory.components.catalog.products.forget_project(memory.harbor)
     memory.run(projects=[memory.harbor])
     assert memory.reports["redacted_records", memory.harbor].sessions == 4
     assert memory.lake_state() == before
@@ -201,8 +201,8 @@ def test_a_deleted_subagents_file_loses_nothing_when_its_session_goes_on(memory:
     new = [row for row in after if "zanzibar" in row["text"]]
     assert len(new) == 2
     assert sorted(map(repr, before)) == sorted(repr(row) for row in after if row not in new)
-    facts = memory.components.catalog.products("redacted_records", memory.harbor)[
-        (memory.harbor, memory.flaky)
+    facts = memory.components.catalog.products.of_project("redacted_records", memory.harbor)[
+        memory.flaky
     ].facts
     assert facts["records"] == facts["kept"] + sum(facts["dropped"].values())
     assert facts["blocks"] == sum(row["session_id"] == memory.flaky for row in after)
@@ -241,7 +241,7 @@ def test_a_limit_takes_the_newest_files_first_and_goes_on_later(fresh: Any) -> N
     oldest_last = [str(path) for path in (*by_age, codex)]
     for taken in (2, 4, 5, 5):
         scan.scan_project(fresh.components, fresh.harbor, limit=2)
-        known = {row.path for row in fresh.components.catalog.sources(fresh.harbor)}
+        known = {row.path for row in fresh.components.catalog.sources.rows(fresh.harbor)}
         assert known == set(oldest_last[:taken])
 
 

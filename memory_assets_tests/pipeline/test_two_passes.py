@@ -60,13 +60,13 @@ def test_a_session_too_large_to_hold_is_read_twice_and_comes_out_the_same(
 ) -> None:
     """Records, audit and counts, to the last."""
     catalog = memory.components.catalog
-    before, facts = memory.lake_state(), catalog.products(REDACTED_RECORDS.name)
+    before, facts = memory.lake_state(), catalog.products.of_stage(REDACTED_RECORDS.name)
     monkeypatch.setattr(two_passes, "HELD_BYTES", 0)
     for project in memory.projects():
-        catalog.forget_project_products(project)
+        catalog.products.forget_project(project)
     memory.run()
     assert memory.lake_state() == before
-    after = catalog.products(REDACTED_RECORDS.name)
+    after = catalog.products.of_stage(REDACTED_RECORDS.name)
     assert {key: made.facts for key, made in after.items()} == {
         key: made.facts for key, made in facts.items()
     }
@@ -84,7 +84,7 @@ def test_the_audit_tells_where_each_redaction_was(memory: Any) -> None:
     for row in memory.rows(REDACTION_AUDIT.name):
         key = (row["session_id"], row["agent_id"], row["seq"], row["field"])
         entries.setdefault(key, []).append(row)
-    for source in memory.components.catalog.sources():
+    for source in memory.components.catalog.sources.rows():
         for record in read_session(source_of(source).path, source=source_of(source)):
             for field in ("text", "command"):
                 key = (record.session_id, record.agent_id, record.seq)
@@ -145,7 +145,9 @@ def test_a_lost_catalogue_believes_no_audit_of_other_records(memory: Any, lost: 
     """The audit's file names the records that it is of; without such a file the session is
     redacted again."""
     catalog, lake = memory.components.catalog, memory.components.lake
-    key = next(k for k, made in catalog.products(REDACTION_AUDIT.name).items() if made.rows)
+    key = next(
+        k for k, made in catalog.products.of_stage(REDACTION_AUDIT.name).items() if made.rows
+    )
     if lost == "missing":
         lake.delete(REDACTION_AUDIT, *key)
     else:
@@ -172,7 +174,7 @@ def test_a_vanished_session_without_an_audit_gets_one_from_its_tags(memory: Any)
     assert tags
     memory.path(memory.flaky).unlink()
     lake.delete(REDACTION_AUDIT, memory.harbor, memory.flaky)
-    memory.components.catalog.forget_project_products(memory.harbor)
+    memory.components.catalog.products.forget_project(memory.harbor)
     memory.run(REDACT, [memory.harbor])
     made = [row for row in _audit(memory, memory.flaky) if row["start"] is None]
     assert made

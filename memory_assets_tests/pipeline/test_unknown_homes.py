@@ -25,10 +25,10 @@ def test_a_working_directory_below_no_known_home_is_an_unknown_path(
         path.read_text().replace("/home/mara/code/harbor-api", cwd.replace("\\", "\\\\"))
     )
     memory.run(BEFORE_CHROMA, [memory.harbor])
-    assert memory.components.catalog.quarantined() == []
+    assert memory.components.catalog.quarantine.entries() == []
     assert "zanzibar clock" in repr(memory.rows("user_prompts", memory.harbor))
-    commits = memory.components.catalog.products("session_commits", memory.harbor)
-    assert (memory.harbor, memory.flaky) in commits
+    commits = memory.components.catalog.products.of_project("session_commits", memory.harbor)
+    assert memory.flaky in commits
 
 
 def test_a_home_that_is_known_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:

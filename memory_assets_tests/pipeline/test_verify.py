@@ -19,7 +19,7 @@ from memory_assets.pipeline.indexes.collections import (
     SUMMARIES_INDEX,
 )
 from memory_assets.redacted_text import seal
-from memory_assets.stores.catalog.catalog import Quarantined
+from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
     SESSION_SUMMARIES,
@@ -159,7 +159,7 @@ def test_records_that_are_unaccounted_for_are_found(memory: Any, break_it: str) 
 def test_a_session_held_back_is_told_with_its_reason(memory: Any) -> None:
     """Since when, and why; other projects pass."""
     entry = Quarantined(memory.harbor, memory.flaky, "redacted_records", "h", "ValueError")
-    memory.components.catalog.quarantine(entry)
+    memory.components.catalog.quarantine.hold(entry)
     verdict = verify.nothing_quarantined(memory.components, memory.harbor)
     assert not verdict.passed
     assert verdict.counts["quarantined"] == 1
@@ -245,7 +245,7 @@ def test_a_collection_that_is_gone_is_a_failure_not_a_crash(memory: Any) -> None
     assert (verdict.passed, verdict.counts["missing"]) == (False, 4)
     assert "--full" in verdict.remedy
     assert verify.embedder_consistent(memory.components, memory.harbor, SUMMARIES_INDEX).passed
-    memory.components.catalog.forget_project_products(memory.harbor)
+    memory.components.catalog.products.forget_project(memory.harbor)
     memory.run(projects=[memory.harbor])
     assert verify.collection_matches(memory.components, memory.harbor, SUMMARIES_INDEX).passed
 

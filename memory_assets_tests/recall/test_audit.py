@@ -131,7 +131,7 @@ def test_what_is_missing_or_differs_in_chroma_is_said(asked: Any, copied: Any) -
     lost, other = f"session::{FLAKY}::turn::0", f"session::{FLAKY}::turn::1"
     collection = memory.vectors.get(sessions_collection("claude-code"))
     collection.delete([lost])
-    project = memory.catalog.project_of(FLAKY)
+    project = memory.catalog.products.project_of(FLAKY)
     vectors = memory.lake.read_vectors(TURN_EMBEDDINGS, project, FLAKY)
     rows = memory.lake.read_texts(TURN_CHUNKS, project, FLAKY)
     texts = {row_id: text for row_id, _, text in rows}

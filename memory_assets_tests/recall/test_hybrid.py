@@ -178,8 +178,8 @@ def test_a_collection_that_lacks_rows_does_not_narrow_the_answer(
     memory = copied()
     before = memory.search(QUESTION, n=5)
     components = Components(memory.settings)
-    for product in list(components.catalog.products("session_collection"))[1:]:
-        components.catalog.drop_product("session_collection", *product)
+    for product in list(components.catalog.products.of_stage("session_collection"))[1:]:
+        components.catalog.products.drop("session_collection", *product)
     after = memory.search(QUESTION, n=5)
     assert [(hit.id, hit.score) for hit in after.hits] == [
         (hit.id, hit.score) for hit in before.hits
@@ -221,8 +221,10 @@ def test_a_keyword_index_that_is_away_leaves_semantic_search(
     for project in components.catalog.projects():
         if damage == "empty":
             for kind in keywords.KINDS:
-                for product in components.catalog.products(keywords.stage_of(kind), project):
-                    components.catalog.drop_product(keywords.stage_of(kind), *product)
+                for product in components.catalog.products.of_project(
+                    keywords.stage_of(kind), project
+                ):
+                    components.catalog.products.drop(keywords.stage_of(kind), project, product)
         assert keywords.keywords_behind(components, project)
         keywords.index_keywords(components, project)
         assert not keywords.keywords_behind(components, project)
@@ -241,7 +243,7 @@ def test_an_open_memory_sees_what_was_added_since(copied: Callable[..., Memory])
         hit.metadata["session_id"] for hit in memory.search(QUESTION, n=200).hits
     }
     for kind in keywords.KINDS:
-        components.catalog.drop_product(keywords.stage_of(kind), project, session_id)
+        components.catalog.products.drop(keywords.stage_of(kind), project, session_id)
     keywords.index_keywords(components, project)
     after = memory.search(QUESTION, n=200)
     assert [hit.id for hit in after.hits] == [hit.id for hit in before.hits]

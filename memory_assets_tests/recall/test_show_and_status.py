@@ -14,7 +14,7 @@ from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.recall import Memory
-from memory_assets.stores.catalog.catalog import Quarantined
+from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.chroma import server as chroma_server
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -130,10 +130,10 @@ def test_coverage_is_incomplete_while_a_row_is_missing(copied: Callable[..., Mem
     components = Components(memory.settings)
     (product,) = [
         made
-        for made in components.catalog.products("sessions_keywords").values()
+        for made in components.catalog.products.of_stage("sessions_keywords").values()
         if made.session_id == FLAKY
     ]
-    components.catalog.drop_product("sessions_keywords", product.project, FLAKY)
+    components.catalog.products.drop("sessions_keywords", product.project, FLAKY)
     answer = memory.search("why did the report fail", n=3)
     assert len(answer.hits) == 3
     assert not answer.coverage.complete
@@ -145,7 +145,7 @@ def test_coverage_is_incomplete_while_a_row_is_missing(copied: Callable[..., Mem
 def test_coverage_counts_sessions_held_back(copied: Callable[..., Memory]) -> None:
     """They are on record as held back, not as forgotten."""
     memory = copied()
-    memory.catalog.quarantine(Quarantined("p", "s", "redacted_records", "h", "ValueError"))
+    memory.catalog.quarantine.hold(Quarantined("p", "s", "redacted_records", "h", "ValueError"))
     assert memory.coverage().quarantined == 1
     assert memory.status()["quarantined"][0]["reason"] == "ValueError"
 

@@ -271,7 +271,7 @@ def test_observations_and_commits_stand_in_the_turn_that_completed_them(
     """Each has an id that anchors a timeline and that `get` gives in full; a commit is found
     by the beginning of its name, and so is one that a human linked."""
     memory = observed
-    project = str(memory.catalog.project_of(REPORTS))
+    project = str(memory.catalog.products.project_of(REPORTS))
     wide = timeline(memory, TURN, before=50, after=50, scope="session")
     items = {item.id: item for part in wide.sessions for item in part.items}
     (commit,) = [row for row in _rows_of(memory, SESSION_COMMITS, project) if row["commit"]]

@@ -78,8 +78,8 @@ class Subject:
                 for project in components.catalog.projects()
                 for of in index.INDEXES
                 for session in index.indexed_sessions(components, project, of)
-                if components.catalog.products(of.stage, project)[
-                    (project, session.session_id)
+                if components.catalog.products.of_project(of.stage, project)[
+                    session.session_id
                 ].input_hash
                 != index.wanted_input(components, session)
             }

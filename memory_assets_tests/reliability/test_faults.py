@@ -119,9 +119,9 @@ def test_a_catalogue_that_another_process_holds_is_told(subject: Any) -> None:
         other.execute("BEGIN IMMEDIATE")
         mine = Catalog(path, busy_seconds=0.2)
         with pytest.raises(StoreBusy, match=r"catalog\.db is locked by another process"):
-            mine.put_incarnation("local/x", "y")
+            mine.collections.put("local/x", "y")
         other.execute("ROLLBACK")
-    mine.put_incarnation("local/x", "y")
+    mine.collections.put("local/x", "y")
     mine.close()
 
 

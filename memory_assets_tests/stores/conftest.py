@@ -17,7 +17,8 @@ import pytest
 from hypothesis import strategies as st
 
 from memory_assets.redacted_text import RedactedText, seal
-from memory_assets.stores.catalog.catalog import Catalog, Product, Quarantined, SourceRow
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import Product, Quarantined, SourceRow
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, Table
 

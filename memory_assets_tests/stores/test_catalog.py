@@ -18,21 +18,27 @@ from memory_assets_tests.stores.conftest import HELD, PRODUCT, SOURCE
 
 def test_a_source_is_replaced_by_what_is_known_now(catalog: Catalog) -> None:
     """One row a file: agent, project, session and subagent name it."""
-    catalog.put_source(SOURCE)
-    catalog.put_source(replace(SOURCE, size=200, path="/moved/s.jsonl"))
-    (known,) = catalog.sources("p")
+    catalog.sources.put(SOURCE)
+    catalog.sources.put(replace(SOURCE, size=200, path="/moved/s.jsonl"))
+    (known,) = catalog.sources.rows("p")
     assert known == replace(SOURCE, size=200, path="/moved/s.jsonl", records=b"")
 
 
 def test_facts_that_were_read_are_put_back_as_they_were(catalog: Catalog) -> None:
     """They are parsed when first asked for, and compare like what was put."""
     given = {"b": [1, {"deep": None}], "a": "é"}
-    catalog.put_source(replace(SOURCE, facts=given))
-    catalog.put_product(replace(PRODUCT, facts=given))
-    (source,), (product,) = catalog.sources(), catalog.products(PRODUCT.stage).values()
-    catalog.put_source(source)
-    catalog.put_product(replace(product, rows=9))
-    (source,), (product,) = catalog.sources(), catalog.products(PRODUCT.stage).values()
+    catalog.sources.put(replace(SOURCE, facts=given))
+    catalog.products.put(replace(PRODUCT, facts=given))
+    (source,), (product,) = (
+        catalog.sources.rows(),
+        catalog.products.of_stage(PRODUCT.stage).values(),
+    )
+    catalog.sources.put(source)
+    catalog.products.put(replace(product, rows=9))
+    (source,), (product,) = (
+        catalog.sources.rows(),
+        catalog.products.of_stage(PRODUCT.stage).values(),
+    )
     assert source.facts == given == product.facts
     assert (product.rows, len(product.facts), product.facts["b"]) == (9, 2, given["b"])
 
@@ -49,19 +55,19 @@ def test_sources_come_in_a_fixed_order_and_by_project(catalog: Catalog) -> None:
         )
     ]
     for row in rows:
-        catalog.put_source(row)
-    keys = [(row.project, row.session_id, row.agent_id) for row in catalog.sources()]
+        catalog.sources.put(row)
+    keys = [(row.project, row.session_id, row.agent_id) for row in catalog.sources.rows()]
     assert keys == [("p", "a", ""), ("p", "b", ""), ("p", "b", "x"), ("q", "a", "")]
-    assert {row.project for row in catalog.sources("p")} == {"p"}
-    assert catalog.sources("nobody") == []
+    assert {row.project for row in catalog.sources.rows("p")} == {"p"}
+    assert catalog.sources.rows("nobody") == []
 
 
 def test_what_was_put_is_there_after_reopening(catalog: Catalog) -> None:
     """Sources, products and quarantine are on disk at once."""
-    catalog.put_source(SOURCE)
-    catalog.put_product(PRODUCT)
+    catalog.sources.put(SOURCE)
+    catalog.products.put(PRODUCT)
     again = Catalog(catalog.path)
-    assert len(again.sources()) == len(again.products("redacted_records")) == 1
+    assert len(again.sources.rows()) == len(again.products.of_stage("redacted_records")) == 1
     again.close()
 
 
@@ -78,60 +84,60 @@ def test_a_family_is_the_project_and_whoever_starts_with_the_same_record(
         "no records": replace(SOURCE, project="q", session_id="empty", family=None),
     }
     for row in rows.values():
-        catalog.put_source(row)
-    family = {(row.project, row.session_id): row for row in catalog.families_of("p")}
+        catalog.sources.put(row)
+    family = {(row.project, row.session_id): row for row in catalog.sources.families_of("p")}
     assert family.keys() == {("p", "s"), ("p", "s2"), ("q", "fork")}
     assert family["p", "s"].records == SOURCE.records
 
 
 def test_a_gone_file_is_noted_once(catalog: Catalog) -> None:
     """Its row stays, with the moment; only newly gone files count."""
-    catalog.put_source(SOURCE)
-    catalog.put_source(replace(SOURCE, project="q"))
-    assert catalog.mark_gone("p", [SOURCE.path, "/t/unknown.jsonl"]) == 1
-    (gone,) = catalog.sources("p")
+    catalog.sources.put(SOURCE)
+    catalog.sources.put(replace(SOURCE, project="q"))
+    assert catalog.sources.mark_gone("p", [SOURCE.path, "/t/unknown.jsonl"]) == 1
+    (gone,) = catalog.sources.rows("p")
     assert gone.gone_at is not None
-    assert catalog.mark_gone("p", [SOURCE.path]) == 0
-    assert catalog.sources("p") == [gone]
-    assert catalog.sources("q")[0].gone_at is None
-    catalog.put_source(SOURCE)
-    assert catalog.sources("p")[0].gone_at is None
+    assert catalog.sources.mark_gone("p", [SOURCE.path]) == 0
+    assert catalog.sources.rows("p") == [gone]
+    assert catalog.sources.rows("q")[0].gone_at is None
+    catalog.sources.put(SOURCE)
+    assert catalog.sources.rows("p")[0].gone_at is None
 
 
 def test_products_are_kept_by_stage_project_and_session(catalog: Catalog) -> None:
     """Putting one again replaces it; dropping one leaves the others."""
-    catalog.put_product(PRODUCT)
-    catalog.put_product(replace(PRODUCT, rows=8))
-    catalog.put_product(replace(PRODUCT, session_id="t"))
-    catalog.put_product(replace(PRODUCT, project="q"))
-    catalog.put_product(replace(PRODUCT, stage="turn_chunks"))
-    assert catalog.products("redacted_records", "p").keys() == {("p", "s"), ("p", "t")}
-    made = catalog.products("redacted_records")[("p", "s")]
+    catalog.products.put(PRODUCT)
+    catalog.products.put(replace(PRODUCT, rows=8))
+    catalog.products.put(replace(PRODUCT, session_id="t"))
+    catalog.products.put(replace(PRODUCT, project="q"))
+    catalog.products.put(replace(PRODUCT, stage="turn_chunks"))
+    assert catalog.products.of_project("redacted_records", "p").keys() == {"s", "t"}
+    made = catalog.products.of_stage("redacted_records")[("p", "s")]
     assert replace(made, made_at="") == replace(PRODUCT, rows=8)
     assert made.made_at
-    catalog.drop_product("redacted_records", "p", "t")
-    assert catalog.products("redacted_records").keys() == {("p", "s"), ("q", "s")}
-    assert catalog.products("turn_chunks").keys() == {("p", "s")}
+    catalog.products.drop("redacted_records", "p", "t")
+    assert catalog.products.of_stage("redacted_records").keys() == {("p", "s"), ("q", "s")}
+    assert catalog.products.of_stage("turn_chunks").keys() == {("p", "s")}
 
 
 def test_a_session_leaves_quarantine_at_the_stage_that_made_it(catalog: Catalog) -> None:
     """Its entry at another stage, and other sessions, stay held back."""
     for entry in (HELD, replace(HELD, stage="raw_sessions"), replace(HELD, session_id="t")):
-        catalog.quarantine(entry)
-    catalog.quarantine(replace(HELD, reason="another reason"))
-    assert len(catalog.quarantined("p")) == 3
-    catalog.put_product(PRODUCT)
-    left = {(entry.session_id, entry.stage) for entry in catalog.quarantined()}
+        catalog.quarantine.hold(entry)
+    catalog.quarantine.hold(replace(HELD, reason="another reason"))
+    assert len(catalog.quarantine.entries("p")) == 3
+    catalog.products.put(PRODUCT)
+    left = {(entry.session_id, entry.stage) for entry in catalog.quarantine.entries()}
     assert left == {("s", "raw_sessions"), ("t", "redacted_records")}
-    assert all(entry.since for entry in catalog.quarantined())
-    assert catalog.quarantined("q") == []
+    assert all(entry.since for entry in catalog.quarantine.entries())
+    assert catalog.quarantine.entries("q") == []
 
 
 def test_what_is_adopted_counts_as_gone_until_it_is_found(catalog: Catalog) -> None:
     """Files and products, all or none."""
     catalog.adopt([SOURCE], [PRODUCT])
-    assert catalog.sources()[0].gone_at is not None
-    assert len(catalog.products("redacted_records")) == 1
+    assert catalog.sources.rows()[0].gone_at is not None
+    assert len(catalog.products.of_stage("redacted_records")) == 1
     with pytest.raises(StoreError):
         catalog.adopt([replace(SOURCE, project="q")], [replace(PRODUCT, rows=object())])  # type: ignore[arg-type]
     assert catalog.projects() == {"p"}
@@ -139,51 +145,53 @@ def test_what_is_adopted_counts_as_gone_until_it_is_found(catalog: Catalog) -> N
 
 def test_a_session_can_be_released_from_quarantine(catalog: Catalog) -> None:
     """At one stage; releasing what is not held is fine."""
-    catalog.quarantine(HELD)
-    catalog.release("p", "s", "raw_sessions")
-    assert len(catalog.quarantined()) == 1
-    catalog.release("p", "s", "redacted_records")
-    assert catalog.quarantined() == []
+    catalog.quarantine.hold(HELD)
+    catalog.quarantine.release("p", "s", "raw_sessions")
+    assert len(catalog.quarantine.entries()) == 1
+    catalog.quarantine.release("p", "s", "redacted_records")
+    assert catalog.quarantine.entries() == []
 
 
 def test_forgetting_a_projects_work_forgets_its_quarantine_too(catalog: Catalog) -> None:
     """Another project's products, and all sources, stay."""
-    catalog.put_source(SOURCE)
+    catalog.sources.put(SOURCE)
     for project in ("p", "q"):
-        catalog.put_product(replace(PRODUCT, project=project, stage="turn_chunks"))
-    catalog.quarantine(replace(HELD, session_id="t"))
-    catalog.forget_project_products("p")
-    assert catalog.products("turn_chunks").keys() == {("q", "s")}
-    assert catalog.quarantined() == []
-    assert len(catalog.sources()) == 1
+        catalog.products.put(replace(PRODUCT, project=project, stage="turn_chunks"))
+    catalog.quarantine.hold(replace(HELD, session_id="t"))
+    catalog.products.forget_project("p")
+    assert catalog.products.of_stage("turn_chunks").keys() == {("q", "s")}
+    assert catalog.quarantine.entries() == []
+    assert len(catalog.sources.rows()) == 1
 
 
 def test_forgetting_a_projects_work_keeps_what_its_records_came_to(catalog: Catalog) -> None:
     """A session whose files are gone cannot be read again: its records are all there is.
     They count as made from nothing known, so that they are redacted again."""
     for project in ("p", "q"):
-        catalog.put_product(replace(PRODUCT, project=project))
-    catalog.forget_project_products("p")
-    inputs = {key: made.input_hash for key, made in catalog.products("redacted_records").items()}
+        catalog.products.put(replace(PRODUCT, project=project))
+    catalog.products.forget_project("p")
+    inputs = {
+        key: made.input_hash for key, made in catalog.products.of_stage("redacted_records").items()
+    }
     assert inputs == {("p", "s"): "", ("q", "s"): PRODUCT.input_hash}
 
 
 def test_a_collections_incarnation_is_remembered_until_forgotten(catalog: Catalog) -> None:
     """Forgetting says how many were known."""
-    assert catalog.incarnation("local/c") is None
-    catalog.put_incarnation("local/c", "one")
-    catalog.put_incarnation("local/c", "two")
-    catalog.put_incarnation("local/d", "three")
-    assert catalog.incarnation("local/c") == "two"
-    assert catalog.forget_incarnations() == 2
-    assert catalog.incarnation("local/d") is None
-    assert catalog.forget_incarnations() == 0
+    assert catalog.collections.incarnation("local/c") is None
+    catalog.collections.put("local/c", "one")
+    catalog.collections.put("local/c", "two")
+    catalog.collections.put("local/d", "three")
+    assert catalog.collections.incarnation("local/c") == "two"
+    assert catalog.collections.forget_all() == 2
+    assert catalog.collections.incarnation("local/d") is None
+    assert catalog.collections.forget_all() == 0
 
 
 def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
     """Sessions, rows, bytes, turns where they were counted, and when the last was made."""
-    catalog.put_product(replace(PRODUCT, made_at="2026-01-02T00:00:00+00:00"))
-    catalog.put_product(
+    catalog.products.put(replace(PRODUCT, made_at="2026-01-02T00:00:00+00:00"))
+    catalog.products.put(
         replace(
             PRODUCT,
             session_id="t",
@@ -192,7 +200,7 @@ def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
             made_at="2026-01-01T00:00:00+00:00",
         )
     )
-    assert catalog.totals() == {
+    assert catalog.products.totals() == {
         "redacted_records": {
             "sessions": 2,
             "rows": 8,
@@ -206,11 +214,11 @@ def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
 
 def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
     """A subagent's file is a file but not a session."""
-    catalog.put_source(SOURCE)
-    catalog.put_source(replace(SOURCE, agent_id="x", path="/t/x.jsonl", size=1, facts={}))
-    catalog.put_source(replace(SOURCE, agent="codex", project="q", session_id="c"))
-    catalog.mark_gone("p", ["/t/x.jsonl"])
-    by_agent = catalog.counts_by("agent")
+    catalog.sources.put(SOURCE)
+    catalog.sources.put(replace(SOURCE, agent_id="x", path="/t/x.jsonl", size=1, facts={}))
+    catalog.sources.put(replace(SOURCE, agent="codex", project="q", session_id="c"))
+    catalog.sources.mark_gone("p", ["/t/x.jsonl"])
+    by_agent = catalog.sources.counts_by("agent")
     assert by_agent["claude-code"] == {
         "sessions": 1,
         "files": 2,
@@ -220,43 +228,43 @@ def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
         "gone": 1,
     }
     assert by_agent.keys() == {"claude-code", "codex"}
-    assert catalog.counts_by("project")["q"]["sessions"] == 1
+    assert catalog.sources.counts_by("project")["q"]["sessions"] == 1
 
 
 def test_the_project_of_a_session_is_known(catalog: Catalog) -> None:
     """None for a session of which nothing was made."""
-    catalog.put_product(PRODUCT)
-    assert catalog.project_of("s") == "p"
-    assert catalog.project_of("t") is None
+    catalog.products.put(PRODUCT)
+    assert catalog.products.project_of("s") == "p"
+    assert catalog.products.project_of("t") is None
 
 
 def test_projects_are_those_with_a_file_or_a_product(catalog: Catalog) -> None:
     """Either is enough."""
     assert catalog.projects() == set()
-    catalog.put_source(SOURCE)
-    catalog.put_product(replace(PRODUCT, project="q"))
+    catalog.sources.put(SOURCE)
+    catalog.products.put(replace(PRODUCT, project="q"))
     assert catalog.projects() == {"p", "q"}
 
 
 def test_it_is_known_whether_a_stage_was_ever_done(catalog: Catalog) -> None:
     """For any session of any project."""
-    assert not catalog.knows_products_of("redacted_records")
-    catalog.put_product(PRODUCT)
-    assert catalog.knows_products_of("redacted_records")
-    assert not catalog.knows_products_of("turn_chunks")
+    assert not catalog.products.has_any("redacted_records")
+    catalog.products.put(PRODUCT)
+    assert catalog.products.has_any("redacted_records")
+    assert not catalog.products.has_any("turn_chunks")
 
 
 def test_the_project_of_a_session_that_moved_is_where_its_turns_are(catalog: Catalog) -> None:
     """Of two projects with a file of that name, the one whose copy was counted."""
     for project, turns in (("a", 0), ("b", 3), ("c", 0)):
-        catalog.put_product(replace(PRODUCT, stage="turn_chunks", project=project, rows=turns))
-    assert catalog.project_of("s") == "b"
+        catalog.products.put(replace(PRODUCT, stage="turn_chunks", project=project, rows=turns))
+    assert catalog.products.project_of("s") == "b"
 
 
 def test_a_writer_in_another_process_is_waited_for_and_then_named(tmp_path: Path) -> None:
     """Reading goes on beside it; writing gives StoreBusy after the patience asked for."""
     catalog = Catalog(tmp_path / "catalog.db", busy_seconds=0.2)
-    catalog.put_source(SOURCE)
+    catalog.sources.put(SOURCE)
     code = (
         "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None);"
         "c.execute('BEGIN IMMEDIATE'); print('locked', flush=True); sys.stdin.read()"
@@ -269,13 +277,13 @@ def test_a_writer_in_another_process_is_waited_for_and_then_named(tmp_path: Path
     )
     try:
         assert holder.stdout is not None and holder.stdout.readline() == "locked\n"
-        assert len(catalog.sources()) == 1
+        assert len(catalog.sources.rows()) == 1
         with pytest.raises(StoreBusy, match="locked by another process"):
-            catalog.put_source(SOURCE)
+            catalog.sources.put(SOURCE)
     finally:
         holder.communicate()
-    catalog.put_source(replace(SOURCE, size=1))
-    assert catalog.sources()[0].size == 1
+    catalog.sources.put(replace(SOURCE, size=1))
+    assert catalog.sources.rows()[0].size == 1
     catalog.close()
 
 
@@ -299,10 +307,10 @@ def test_a_directory_that_cannot_hold_it_is_an_error(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_no_half(catalog: Catalog) -> None:
     """A value that SQLite cannot hold rolls the transaction back, and the next one works."""
     with pytest.raises(StoreError):
-        catalog.put_product(replace(PRODUCT, rows=object()))  # type: ignore[arg-type]
-    assert catalog.products("redacted_records") == {}
-    catalog.put_product(PRODUCT)
-    assert len(catalog.products("redacted_records")) == 1
+        catalog.products.put(replace(PRODUCT, rows=object()))  # type: ignore[arg-type]
+    assert catalog.products.of_stage("redacted_records") == {}
+    catalog.products.put(PRODUCT)
+    assert len(catalog.products.of_stage("redacted_records")) == 1
 
 
 def test_threads_share_a_catalogue(catalog: Catalog) -> None:
@@ -310,13 +318,18 @@ def test_threads_share_a_catalogue(catalog: Catalog) -> None:
 
     def work(number: int) -> int:
         for step in range(20):
-            catalog.put_source(replace(SOURCE, session_id=f"{number}-{step}"))
-            catalog.put_product(replace(PRODUCT, session_id=f"{number}-{step}"))
-        return len(catalog.products("redacted_records"))
+            catalog.sources.put(replace(SOURCE, session_id=f"{number}-{step}"))
+            catalog.products.put(replace(PRODUCT, session_id=f"{number}-{step}"))
+        return len(catalog.products.of_stage("redacted_records"))
 
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(work, range(8)))
-    assert max(seen) == len(catalog.sources()) == len(catalog.products("redacted_records")) == 160
+    assert (
+        max(seen)
+        == len(catalog.sources.rows())
+        == len(catalog.products.of_stage("redacted_records"))
+        == 160
+    )
 
 
 VERSION_0 = """
@@ -339,7 +352,7 @@ def test_a_catalogue_of_the_first_version_opens_with_all_it_knows(tmp_path: Path
     old.close()
     for _ in range(2):
         catalog = Catalog(path)
-        (known,) = catalog.products("redacted_records").values()
+        (known,) = catalog.products.of_stage("redacted_records").values()
         assert (known.output_hash, known.rows, known.facts, known.run_id) == (
             "out",
             7,
@@ -348,9 +361,9 @@ def test_a_catalogue_of_the_first_version_opens_with_all_it_knows(tmp_path: Path
         )
         catalog.close()
     catalog = Catalog(path)
-    catalog.run_id = "run-1"
-    catalog.put_product(replace(PRODUCT, session_id="new"))
-    assert catalog.products("redacted_records")["p", "new"].run_id == "run-1"
+    catalog.products.run_id = "run-1"
+    catalog.products.put(replace(PRODUCT, session_id="new"))
+    assert catalog.products.of_stage("redacted_records")["p", "new"].run_id == "run-1"
     catalog.close()
 
 
@@ -367,10 +380,10 @@ def test_a_catalogue_of_a_later_version_is_refused(tmp_path: Path) -> None:
 
 def test_hashes_are_those_of_the_products(catalog: Catalog) -> None:
     """Of one stage and project, by session, without the facts."""
-    catalog.put_products([PRODUCT, replace(PRODUCT, session_id="t", output_hash="other")])
-    catalog.put_products([replace(PRODUCT, stage="other"), replace(PRODUCT, project="q")])
-    products = catalog.products(PRODUCT.stage, PRODUCT.project).values()
-    assert catalog.hashes(PRODUCT.stage, PRODUCT.project) == {
+    catalog.products.put(PRODUCT, replace(PRODUCT, session_id="t", output_hash="other"))
+    catalog.products.put(replace(PRODUCT, stage="other"), replace(PRODUCT, project="q"))
+    products = catalog.products.of_project(PRODUCT.stage, PRODUCT.project).values()
+    assert catalog.products.hashes(PRODUCT.stage, PRODUCT.project) == {
         made.session_id: (made.input_hash, made.output_hash) for made in products
     }
     assert len(products) == 2

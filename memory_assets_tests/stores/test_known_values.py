@@ -15,63 +15,63 @@ HASH, OTHER = b"h" * 16, b"o" * 16
 
 def test_a_value_is_known_once_by_hash_and_rule(catalog: Catalog) -> None:
     """Finding it again adds nothing; numbers only grow."""
-    assert catalog.add_known_values("s", {HASH: "github-token"}) == 1
-    assert catalog.add_known_values("t", {HASH: "other-rule", OTHER: "npm-token"}) == 1
-    assert catalog.known_values() == {HASH: "github-token", OTHER: "npm-token"}
-    first, second = catalog.known_since(0)
+    assert catalog.known_secrets.add("s", {HASH: "github-token"}) == 1
+    assert catalog.known_secrets.add("t", {HASH: "other-rule", OTHER: "npm-token"}) == 1
+    assert catalog.known_secrets.rules() == {HASH: "github-token", OTHER: "npm-token"}
+    first, second = catalog.known_secrets.since(0)
     assert first.number < second.number
-    assert catalog.known_since(first.number) == [second]
+    assert catalog.known_secrets.since(first.number) == [second]
 
 
 def test_a_session_is_free_of_its_own_values(catalog: Catalog) -> None:
     """What it gave away was taken out of it; what others give away later was not."""
-    catalog.put_redacted(PRODUCT, AUDIT, 0, {HASH: "github-token"})
-    assert not catalog.has_unchecked_sessions()
-    catalog.add_known_values("elsewhere", {OTHER: "npm-token"})
-    (session,) = catalog.unchecked_sessions()
+    catalog.redactions.put(PRODUCT, AUDIT, 0, {HASH: "github-token"})
+    assert not catalog.known_secrets.has_unchecked_sessions()
+    catalog.known_secrets.add("elsewhere", {OTHER: "npm-token"})
+    (session,) = catalog.known_secrets.unchecked_sessions()
     assert (session.project, session.session_id, session.output_hash) == ("p", "s", "out")
-    assert [value.hash for value in catalog.known_since(session.through)] == [OTHER]
+    assert [value.hash for value in catalog.known_secrets.since(session.through)] == [OTHER]
 
 
 def test_a_value_that_came_in_between_is_still_to_be_looked_for(catalog: Catalog) -> None:
     """Another process found it while the session was being redacted without it."""
-    catalog.add_known_values("elsewhere", {OTHER: "npm-token"})
-    catalog.put_redacted(PRODUCT, AUDIT, 0, {HASH: "github-token"})
-    (session,) = catalog.unchecked_sessions()
+    catalog.known_secrets.add("elsewhere", {OTHER: "npm-token"})
+    catalog.redactions.put(PRODUCT, AUDIT, 0, {HASH: "github-token"})
+    (session,) = catalog.known_secrets.unchecked_sessions()
     assert session.through == 0
 
 
 def test_a_mark_stays_until_the_session_is_redacted_again(catalog: Catalog) -> None:
     """A later search that finds nothing new does not take it away."""
-    catalog.put_redacted(PRODUCT, AUDIT, 0, {})
-    catalog.add_known_values("elsewhere", {HASH: "github-token"})
-    (session,) = catalog.unchecked_sessions()
-    catalog.note_checked(session, 1, holds=True)
-    catalog.note_checked(session, 2, holds=False)
-    assert catalog.affected_sessions("p") == {("p", "s"): 2}
-    assert catalog.affected_sessions("q") == {}
-    catalog.put_redacted(PRODUCT, AUDIT, 1, {})
-    assert catalog.affected_sessions() == {}
+    catalog.redactions.put(PRODUCT, AUDIT, 0, {})
+    catalog.known_secrets.add("elsewhere", {HASH: "github-token"})
+    (session,) = catalog.known_secrets.unchecked_sessions()
+    catalog.known_secrets.note_checked(session, 1, holds=True)
+    catalog.known_secrets.note_checked(session, 2, holds=False)
+    assert catalog.known_secrets.affected_sessions("p") == {("p", "s"): 2}
+    assert catalog.known_secrets.affected_sessions("q") == {}
+    catalog.redactions.put(PRODUCT, AUDIT, 1, {})
+    assert catalog.known_secrets.affected_sessions() == {}
 
 
 def test_a_session_that_is_no_more_holds_nothing(catalog: Catalog) -> None:
     """Neither marked nor to be searched once its product is dropped."""
-    catalog.put_redacted(PRODUCT, AUDIT, 0, {})
-    catalog.add_known_values("elsewhere", {HASH: "github-token"})
-    (session,) = catalog.unchecked_sessions()
-    catalog.note_checked(session, 1, holds=True)
-    catalog.drop_product("redacted_records", "p", "s")
-    assert catalog.affected_sessions() == {}
-    assert catalog.unchecked_sessions() == []
+    catalog.redactions.put(PRODUCT, AUDIT, 0, {})
+    catalog.known_secrets.add("elsewhere", {HASH: "github-token"})
+    (session,) = catalog.known_secrets.unchecked_sessions()
+    catalog.known_secrets.note_checked(session, 1, holds=True)
+    catalog.products.drop("redacted_records", "p", "s")
+    assert catalog.known_secrets.affected_sessions() == {}
+    assert catalog.known_secrets.unchecked_sessions() == []
 
 
 def test_both_products_of_a_redaction_are_noted_or_neither(catalog: Catalog) -> None:
     """One transaction, which also releases the session from quarantine."""
-    catalog.quarantine(HELD)
+    catalog.quarantine.hold(HELD)
     with pytest.raises(TypeError):
-        catalog.put_redacted(PRODUCT, replace(AUDIT, facts={"rules": object()}), 0, {})
-    assert catalog.products_of_session("p", "s") == {}
-    assert catalog.quarantined("p")
-    catalog.put_redacted(PRODUCT, AUDIT, 0, {})
-    assert catalog.products_of_session("p", "s").keys() == {"redacted_records", "redaction_audit"}
-    assert catalog.quarantined("p") == []
+        catalog.redactions.put(PRODUCT, replace(AUDIT, facts={"rules": object()}), 0, {})
+    assert catalog.products.of_session("p", "s") == {}
+    assert catalog.quarantine.entries("p")
+    catalog.redactions.put(PRODUCT, AUDIT, 0, {})
+    assert catalog.products.of_session("p", "s").keys() == {"redacted_records", "redaction_audit"}
+    assert catalog.quarantine.entries("p") == []

@@ -100,7 +100,7 @@ def test_all_is_taken_in_at_first_and_then_what_changes(
     bench.wait_for(lambda: bench.ran == [TIDEPOOL, "-srv-new"])
     session.unlink()
     bench.wait_for(lambda: bench.ran == [TIDEPOOL, "-srv-new", TIDEPOOL])
-    gone = [row for row in bench.components.catalog.sources(TIDEPOOL) if row.gone_at]
+    gone = [row for row in bench.components.catalog.sources.rows(TIDEPOOL) if row.gone_at]
     assert [row.path for row in gone] == [str(session)]
 
 
@@ -158,7 +158,7 @@ def test_a_file_that_cannot_be_read_is_tried_again_at_sweeps_until_it_can(
     unreadable = sample_roots["claude"] / TIDEPOOL / name
     unreadable.symlink_to("/proc/self/mem")  # reading it from its start is an I/O error
     bench.wait_for(lambda: bench.ran.count(TIDEPOOL) >= 3)
-    (held,) = bench.components.catalog.quarantined(TIDEPOOL)
+    (held,) = bench.components.catalog.quarantine.entries(TIDEPOOL)
     assert held.passing and held.reason.endswith("input/output error")
     time.sleep(2.5)
     assert bench.ran.count(TIDEPOOL) <= 5  # at 0, 0.5, 1, 2, 4 s, not at every sweep
@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_read_is_tried_again_at_sweeps_until_it_can(
     bench.wait_for(lambda: bench.ran.count(TIDEPOOL) > before, seconds=1.5)
     unreadable.unlink()
     unreadable.write_bytes(LINE)
-    bench.wait_for(lambda: not bench.components.catalog.quarantined(TIDEPOOL))
+    bench.wait_for(lambda: not bench.components.catalog.quarantine.entries(TIDEPOOL))
 
 
 def test_a_name_that_is_not_utf8_is_told_once_and_stops_nothing(

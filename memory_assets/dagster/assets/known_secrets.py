@@ -30,7 +30,7 @@ def known_secrets(memory: MemoryParam) -> dg.MaterializeResult[None]:
     return dg.MaterializeResult(
         metadata={
             "work": "brought up to date" if report.searched else "nothing to do",
-            "values_known": len(components.catalog.known_values()),
+            "values_known": len(components.catalog.known_secrets.rules()),
             "values_searched_for": report.values,
             "sessions_searched": report.searched,
             "sessions_marked": report.affected_sessions,

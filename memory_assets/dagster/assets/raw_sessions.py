@@ -12,7 +12,7 @@ from memory_assets.dagster.metadata import OWNERS, plain_schema
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.scan.raw_sessions import scan_project
-from memory_assets.stores.catalog.catalog import SOURCE_COLUMNS
+from memory_assets.stores.catalog.schema import SOURCE_COLUMNS
 from memory_assets.transcripts import READER_VERSIONS
 
 
@@ -30,7 +30,7 @@ class ScanConfig(dg.Config):
     owners=OWNERS,
     metadata={
         "dagster/column_schema": plain_schema(SOURCE_COLUMNS),
-        "dagster/table_name": "catalog.sources",
+        "dagster/table_name": "catalog.sources.rows",
     },
     code_version="+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS)),
 )

@@ -49,10 +49,10 @@ def if_embedding(name: str, stage: Stage) -> Stage:
         if components.embeds:
             return stage(components, project)
         report = StageReport(name, project, details={"embedder": "none"})
-        for entry in components.catalog.quarantined(project):
+        for entry in components.catalog.quarantine.entries(project):
             if entry.stage in _EMBEDDINGS:  # no session is held back for want of vectors
-                components.catalog.release(project, entry.session_id, entry.stage)
-        report.add_products(list(components.catalog.products(name, project).values()))
+                components.catalog.quarantine.release(project, entry.session_id, entry.stage)
+        report.add_products(list(components.catalog.products.of_project(name, project).values()))
         return report
 
     return stage_or_nothing

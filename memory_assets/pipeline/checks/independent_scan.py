@@ -223,7 +223,7 @@ def _scan_batch(
         outcome.places.append(str(place))
         outcome.dirty.add(place.session_id)
         known = _known(values[report.index], report, components.install_key)
-        outcome.learned += components.catalog.add_known_values(place.session_id, known)
+        outcome.learned += components.catalog.known_secrets.add(place.session_id, known)
 
 
 def _known(value: bytes, report: Reported, key: bytes) -> Mapping[bytes, str]:

@@ -199,9 +199,9 @@ def _reasons(components: Components, project: str, files: Sequence[Source]) -> d
     """Return why sessions of a project may be behind their files, by session."""
     reasons = {
         source.session_id: "its file has changed since; run `memory ingest`"
-        for source in out_of_date(components.catalog.sources(project), files)
+        for source in out_of_date(components.catalog.sources.rows(project), files)
     }
-    for entry in components.catalog.quarantined(project):
+    for entry in components.catalog.quarantine.entries(project):
         remedy = f"; to do: {entry.remedy}" if entry.remedy else ""
         reasons[entry.session_id] = f"held back at {entry.stage}: {entry.reason}{remedy}"
     return reasons
@@ -211,7 +211,7 @@ def _on_disk(components: Components, project: str) -> set[str]:
     """Return the sessions of a project whose main file is not gone, as far as is known."""
     return {
         row.session_id
-        for row in components.catalog.sources(project)
+        for row in components.catalog.sources.rows(project)
         if not row.agent_id and row.path and row.gone_at is None and not is_gone(row.path)
     }
 
@@ -281,7 +281,7 @@ class _Findable:
                 return set()
             with closing(opened) as keywords:
                 return keywords.ids(name, project)
-        made = components.catalog.products(index.stage, project).values()
+        made = components.catalog.products.of_project(index.stage, project).values()
         ids: set[str] = set()
         for collection in sorted({str(product.facts["collection"]) for product in made}):
             try:

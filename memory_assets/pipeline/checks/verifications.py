@@ -141,8 +141,8 @@ def forget_notes(
     """Make checks of a project start over: what was noted as passed does not count."""
     for table in TABLES.values():
         for stage in (note_stage(check, table) for check in checks):
-            for _, session_id in components.catalog.products(stage, project):
-                components.catalog.drop_product(stage, project, session_id)
+            for session_id in components.catalog.products.of_project(stage, project):
+                components.catalog.products.drop(stage, project, session_id)
 
 
 def projects_on_record(components: Components) -> list[str]:

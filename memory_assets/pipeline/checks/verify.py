@@ -90,7 +90,9 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     the retention policy."""
     unbalanced: list[str] = []
     totals: Counter[str] = Counter()
-    for (_, session_id), product in components.catalog.products(redact.STAGE, project).items():
+    for session_id, product in components.catalog.products.of_project(
+        redact.STAGE, project
+    ).items():
         facts = product.facts
         dropped, retained_away = sum(facts["dropped"].values()), facts.get(RETAINED, 0)
         on_disk = _rows_on_disk(components, project, session_id)
@@ -148,7 +150,7 @@ def audit_matches_records(components: Components, project: str) -> Verdict:
 
 def nothing_quarantined(components: Components, project: str) -> Verdict:
     """Whether no session of the project is held back; why, and since when, if one is."""
-    held = components.catalog.quarantined(project)
+    held = components.catalog.quarantine.entries(project)
     reasons = {
         entry.session_id: f"{entry.reason} (since {entry.since}); to do: {entry.remedy}"
         for entry in held
@@ -193,7 +195,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     """Whether the ids in the collections are exactly those of the table."""
     if not components.embeds:
         return _NO_EMBEDDER
-    products = components.catalog.products(index.stage, project).values()
+    products = components.catalog.products.of_project(index.stage, project).values()
     wanted: dict[str, set[str]] = {str(made.facts["collection"]): set() for made in products}
     for row in components.lake.read_partition(index.table, project, ["id", "agent"]).to_pylist():
         wanted.setdefault(index.collection(row["agent"]), set()).add(row["id"])
@@ -220,7 +222,7 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
     others: Counter[str] = Counter()
     rows = components.lake.read_partition(index.embeddings, project, ["embedder_id"])
     others.update(row["embedder_id"] for row in rows.to_pylist())
-    products = components.catalog.products(index.stage, project).values()
+    products = components.catalog.products.of_project(index.stage, project).values()
     for name in sorted({str(product.facts["collection"]) for product in products}):
         collection = _collection(components, name)
         if collection is not None and collection.embedder_id != wanted:

@@ -22,7 +22,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import appended_to
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma.collections import UPSERT_BATCH, Collection
 
 _MANY_SESSIONS = 8
@@ -51,8 +51,8 @@ class CollectionWrites:
             with suppress(Timeout), rebuild_lock(components).acquire(blocking=False):
                 components.vectors.drop_leftovers(name)
             known_as = catalog_name(components, name)
-            if components.catalog.incarnation(known_as) != opened.incarnation:
-                components.catalog.put_incarnation(known_as, opened.incarnation)
+            if components.catalog.collections.incarnation(known_as) != opened.incarnation:
+                components.catalog.collections.put(known_as, opened.incarnation)
             self._collections[name] = opened
         return self._collections[name]
 
@@ -80,7 +80,7 @@ class CollectionWrites:
         self._report.rows_written += len(rows)
         self._report.changed += 1
         key = (self.project, session.session_id)
-        made_of = self.components.catalog.products_of_session(*key)
+        made_of = self.components.catalog.products.of_session(*key)
         self._products.append(
             Product(
                 self.index_of.stage,
@@ -100,7 +100,7 @@ class CollectionWrites:
             upsert_rows(self.collection(name), rows)
         self._pending.clear()
         for product in self._products:
-            self.components.catalog.put_product(product)
+            self.components.catalog.products.put(product)
         self._products.clear()
 
     def _differing(
@@ -122,7 +122,7 @@ class CollectionWrites:
         was indexed last is not what it grew from."""
         index, key = self.index_of, (self.project, session.session_id)
         catalog = self.components.catalog
-        rows_of = catalog.products_of_session(*key)
+        rows_of = catalog.products.of_session(*key)
         rows = appended_to(rows_of[index.table.name])
         vectors = appended_to(rows_of[index.embeddings.name])
         if rows is None or vectors is None:

@@ -27,7 +27,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
 )
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, timed
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
 
 __all__ = [
@@ -68,7 +68,7 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
                 raise
             report.details["chroma_set_aside"] = wrong
             _make_equal(components, project, index, report)
-        made = components.catalog.products(index.stage, project)
+        made = components.catalog.products.of_project(index.stage, project)
         report.add_products(list(made.values()))
     return report
 
@@ -78,7 +78,7 @@ def _make_equal(
 ) -> None:
     catalog = components.catalog
     sessions = indexed_sessions(components, project, index)
-    products = {key[1]: value for key, value in catalog.products(index.stage, project).items()}
+    products = catalog.products.of_project(index.stage, project)
     written = CollectionWrites(components, project, index, report)
     incomplete = _incomplete_collections(written, sessions, products)
     changed = [
@@ -95,7 +95,7 @@ def _make_equal(
         gone = products[session_id]
         collection = written.collection(str(gone.facts["collection"]))
         collection.delete(sorted(collection.ids(rows_of_session(project, session_id))))
-        catalog.drop_product(index.stage, project, session_id)
+        catalog.products.drop(index.stage, project, session_id)
         report.removed += 1
     report.details["collections"] = ", ".join(sorted({each.collection for each in sessions}))
 
@@ -111,7 +111,7 @@ def _incomplete_collections(
     mine: Counter[str] = Counter()
     for product in products.values():
         mine[str(product.facts["collection"])] += product.rows
-    everybody = written.components.catalog.rows_by_collection(written.index_of.stage)
+    everybody = written.components.catalog.products.rows_by_collection(written.index_of.stage)
     incomplete = set()
     for name in sorted({session.collection for session in sessions}):
         collection = written.collection(name)
@@ -142,7 +142,7 @@ def forget_lost_store(components: Components) -> str:
     if wrong is None and chroma_server.has_files(settings.data_dir):
         return ""
     chroma_server.stop(settings.data_dir)
-    if components.catalog.forget_incarnations() == 0:
+    if components.catalog.collections.forget_all() == 0:
         return ""
     return f"Chroma's files were damaged ({wrong})" if wrong else "Chroma's files are gone"
 
@@ -157,7 +157,7 @@ def heal(components: Components, error: StoreError) -> str | None:
     if not isinstance(error, StoreDamaged):
         wrong = chroma_server.set_aside_if_damaged(settings.data_dir, thoroughly=True)
     if wrong is not None:
-        components.catalog.forget_incarnations()
+        components.catalog.collections.forget_all()
     return wrong
 
 
@@ -167,7 +167,7 @@ def reset_collections(components: Components) -> list[str]:
     dropped = []
     for name in components.vectors.names():
         collection = components.vectors.get(name)
-        mine = components.catalog.incarnation(catalog_name(components, name))
+        mine = components.catalog.collections.incarnation(catalog_name(components, name))
         if mine and collection.embedder_id != components.embedder.embedder_id:
             components.vectors.drop(name)
             dropped.append(name)

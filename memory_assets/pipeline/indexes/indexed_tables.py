@@ -94,24 +94,24 @@ def indexed_sessions(
 ) -> list[IndexedSession]:
     """Return the sessions of a project that have vectors of this table, sorted."""
     catalog = components.catalog
-    archive = catalog.products(REDACTED_RECORDS.name, project)
-    rows = catalog.products(index.table.name, project)
-    vectors = catalog.products(index.embeddings.name, project)
+    archive = catalog.products.of_project(REDACTED_RECORDS.name, project)
+    rows = catalog.products.of_project(index.table.name, project)
+    vectors = catalog.products.of_project(index.embeddings.name, project)
     return [
         IndexedSession(
-            key[1],
-            index.collection(str(archive[key].facts["agent"])),
-            rows[key].output_hash,
-            vectors[key].output_hash,
+            session_id,
+            index.collection(str(archive[session_id].facts["agent"])),
+            rows[session_id].output_hash,
+            vectors[session_id].output_hash,
         )
-        for key in sorted(vectors.keys() & rows.keys() & archive.keys())
+        for session_id in sorted(vectors.keys() & rows.keys() & archive.keys())
     ]
 
 
 def wanted_input(components: Components, session: IndexedSession) -> str:
     """Return the input hash that an indexed session should have now."""
     name = catalog_name(components, session.collection)
-    return input_of(components, session, components.catalog.incarnation(name) or "")
+    return input_of(components, session, components.catalog.collections.incarnation(name) or "")
 
 
 def rebuild_lock(components: Components) -> FileLock:
@@ -163,7 +163,7 @@ def session_rows(
         NotFound, DamagedFile: the lake lacks a file.
         KeyError: rows and vectors do not fit.
     """
-    rows = components.catalog.products_of_session(project, session_id)[index.table.name].rows
+    rows = components.catalog.products.of_session(project, session_id)[index.table.name].rows
     if rows <= skip:
         return []
     lake = components.lake

@@ -26,7 +26,7 @@ from memory_assets.pipeline.indexes.collections import (
 from memory_assets.pipeline.indexes.keyword_rows import Vector, keyword_row, lake_rows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.keyword_index.blocks import KeywordRow
 from memory_assets.stores.keyword_index.index import KeywordIndex
@@ -86,7 +86,7 @@ def keywords_behind(components: Components, project: str) -> str:
     """Return which table of a project the index is behind, or ""; opens its file only."""
     incarnation = _incarnation(keywords_path(components))
     for kind, table in KINDS.items():
-        made = components.catalog.hashes(stage_of(kind), project)
+        made = components.catalog.products.hashes(stage_of(kind), project)
         wanted = _wanted(components, project, table, incarnation)
         if {session_id: made_from for session_id, (made_from, _) in made.items()} != wanted:
             return f"{STAGE} behind {table.table.name}"
@@ -133,12 +133,12 @@ def _remove_vanished(
 ) -> set[str]:
     """Remove the sessions that the lake has no more; return which."""
     stage = stage_of(kind)
-    made = {session_id for _, session_id in components.catalog.products(stage, project)}
+    made = components.catalog.products.hashes(stage, project).keys()
     wanted = _wanted(components, project, KINDS[kind], index.incarnation).keys()
     gone = (made | index.sessions(kind, project)) - wanted
     for session_id in gone:
         index.remove([(project, session_id)], kind)
-        components.catalog.drop_product(stage, project, session_id)
+        components.catalog.products.drop(stage, project, session_id)
     return gone
 
 
@@ -147,9 +147,9 @@ def _wanted(
 ) -> dict[str, str]:
     """Return the input hash that each session of a table should have in the index."""
     catalog = components.catalog
-    rows = catalog.hashes(table.table.name, project)
-    vectors = catalog.hashes(table.embeddings.name, project)
-    archive = catalog.hashes(REDACTED_RECORDS.name, project)
+    rows = catalog.products.hashes(table.table.name, project)
+    vectors = catalog.products.hashes(table.embeddings.name, project)
+    archive = catalog.products.hashes(REDACTED_RECORDS.name, project)
     return {
         session_id: input_hash(
             rows[session_id][1],
@@ -197,14 +197,14 @@ class _Batch:
     def add_changed(self, kind: str) -> None:
         """Gather the sessions of a kind that changed; write when that is enough."""
         catalog, stage = self._components.catalog, stage_of(kind)
-        made = {key[1]: product for key, product in catalog.products(stage, self._project).items()}
-        archive = catalog.products(REDACTED_RECORDS.name, self._project)
+        made = catalog.products.of_project(stage, self._project)
+        archive = catalog.products.of_project(REDACTED_RECORDS.name, self._project)
         wanted = _wanted(self._components, self._project, KINDS[kind], self._index.incarnation)
         for session_id, hashed in wanted.items():
             if session_id in made and made[session_id].input_hash == hashed:
                 self.products.append(made[session_id])
                 continue
-            agent = str(archive[(self._project, session_id)].facts["agent"])
+            agent = str(archive[session_id].facts["agent"])
             session = _session(
                 self._components, self._project, session_id, kind, agent, self._index
             )
@@ -223,7 +223,7 @@ class _Batch:
                 self.changed.add(session.session_id)
                 self.rows_written += len(session.new)
         products = [product for _, product in self._waiting]
-        self._components.catalog.put_products(products)
+        self._components.catalog.products.put(*products)
         self.products += products
         self._waiting.clear()
 

@@ -26,7 +26,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     upsert_rows,
 )
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import UPSERT_BATCH, Collection
 from memory_assets.stores.chroma.files import sweep
@@ -53,7 +53,7 @@ def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
     """Return the collections that the lake has rows for, with the tables they mirror."""
     agents = {
         str(product.facts["agent"])
-        for product in components.catalog.products(REDACTED_RECORDS.name).values()
+        for product in components.catalog.products.of_stage(REDACTED_RECORDS.name).values()
     }
     found: dict[str, list[IndexedTable]] = {}
     for index in INDEXES:
@@ -86,7 +86,7 @@ def rebuild(
         try:
             components.vectors.names()
         except StoreDamaged as error:  # set aside by now; the next server begins empty
-            components.catalog.forget_incarnations()
+            components.catalog.collections.forget_all()
             progress(str(error))
         made = [
             rebuild_collection(components, name, known[name], progress=progress)
@@ -148,7 +148,7 @@ def _rebuild(
         found = _rows_of(components, index, project, session.session_id, collection.embedder_id)
         if found is None:
             left_out += 1
-            components.catalog.drop_product(index.stage, project, session.session_id)
+            components.catalog.products.drop(index.stage, project, session.session_id)
             continue
         products.append(_product(components, index, project, session, collection, len(found)))
         batch += found
@@ -165,9 +165,9 @@ def _rebuild(
             "run `memory rebuild` again"
         )
     components.vectors.replace(name)
-    components.catalog.put_incarnation(catalog_name(components, name), collection.incarnation)
+    components.catalog.collections.put(catalog_name(components, name), collection.incarnation)
     for product in products:
-        components.catalog.put_product(product)
+        components.catalog.products.put(product)
     seconds = round(time.perf_counter() - started, 2)
     return Rebuilt(name, rows, len(products), left_out, seconds)
 
@@ -206,7 +206,7 @@ def _product(
     collection: Collection,
     rows: int,
 ) -> Product:
-    made = components.catalog.products(index.stage, project).get((project, session.session_id))
+    made = components.catalog.products.of_project(index.stage, project).get(session.session_id)
     known = made or Product(index.stage, project, session.session_id, "", "")
     return replace(
         known,

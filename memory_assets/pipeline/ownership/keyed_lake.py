@@ -37,21 +37,21 @@ def key_lake(components: Components) -> None:
         StoreError: a file cannot be written.
     """
     catalog, lake = components.catalog, components.lake
-    catalog.require_key(components.identity.recognised_by)
-    if catalog.identities() == "lake":
+    catalog.identities.require_key(components.identity.recognised_by)
+    if catalog.identities.state() == "lake":
         for project in sorted({name for table in _TABLES for name in lake.projects(table)}):
             with components.project_lock(project):
                 _key_project(components, project)
-        catalog.note_identities("file")
-    if catalog.identities() == "file":
+        catalog.identities.note("file")
+    if catalog.identities.state() == "file":
         with contextlib.suppress(StoreBusy):  # somebody is reading: the next time will do
             compact(catalog.path)
-            catalog.note_identities("keyed")
+            catalog.identities.note("keyed")
 
 
 def _key_project(components: Components, project: str) -> None:
     lake, stored = components.lake, components.identity.stored
-    noted = {table: components.catalog.hashes(table.name, project) for table in _TABLES}
+    noted = {table: components.catalog.products.hashes(table.name, project) for table in _TABLES}
     for session_id in sorted({name for table in _TABLES for name in lake.sessions(table, project)}):
         lake.remove_leftovers(project, session_id)
         before = now = ""
@@ -68,4 +68,4 @@ def _key_project(components: Components, project: str) -> None:
                 if table == REDACTED_RECORDS:
                     before, now = written.output_hash, made
                 if noted[table].get(session_id, ("", made))[1] != made:
-                    components.catalog.note_output(table.name, project, session_id, made)
+                    components.catalog.products.note_output(table.name, project, session_id, made)

@@ -15,8 +15,8 @@ import numpy as np
 from memory_assets.pipeline.ownership.session_files import SessionFiles
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.record_identity import RecordIdentity
-from memory_assets.stores.catalog.readings import source_key
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
+from memory_assets.stores.catalog.sources import source_key
 
 REMOVED_RECORDS = "let_go"
 """Name in the footer of `redacted_records`."""
@@ -38,7 +38,7 @@ def removed_records_of(components: Components, session: SessionFiles) -> str:
     main = next((row for row in session.rows if not row.agent_id), None)
     if main is None or main.family is None:
         return ""
-    on_record = components.catalog.source_records(source_key(main))
+    on_record = components.catalog.sources.records(source_key(main))
     records = np.unique(np.frombuffer(on_record, dtype=RECORD_DTYPE)[["id", "content"]])
     own = records[~np.isin(records["id"], session.copied)].astype(_RECORD)
     family = main.family.to_bytes(_FAMILY_BYTES, "little", signed=True)

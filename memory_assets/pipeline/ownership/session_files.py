@@ -12,8 +12,8 @@ from typing import Any
 
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.stores.catalog.catalog import SourceRow
 from memory_assets.stores.catalog.records import RecordIds
+from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.transcripts import ReadReport, Source
 
 RETAINED = "retained_blocks"

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.readings import SourceKey, source_key
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
+from memory_assets.stores.catalog.sources import SourceKey, source_key
 
 
 def note_sharing(catalog: Catalog, project: str, new_ids: Mapping[SourceKey, RecordIds]) -> None:
@@ -23,11 +23,11 @@ def note_sharing(catalog: Catalog, project: str, new_ids: Mapping[SourceKey, Rec
         return
     new = np.unique(np.concatenate([new_ids[key] for key in changed]))
     if not len(new):
-        catalog.note_sharing(changed, ())
+        catalog.sources.note_sharing(changed, ())
         return
     held: dict[SourceKey, npt.NDArray[np.int64]] = {}
     counts = np.zeros(len(new), dtype=np.int64)
-    for row in catalog.families_of(project):
+    for row in catalog.sources.families_of(project):
         ids = np.frombuffer(row.records, dtype=RECORD_DTYPE)["id"]
         places: npt.NDArray[np.int64] = np.searchsorted(new, ids).astype(np.int64)
         places[places == len(new)] = 0
@@ -35,4 +35,4 @@ def note_sharing(catalog: Catalog, project: str, new_ids: Mapping[SourceKey, Rec
         counts[found] += 1
         held[source_key(row)] = found
     sharing = [key for key, found in held.items() if (counts[found] > 1).any()]
-    catalog.note_sharing(set(changed).difference(sharing), sharing)
+    catalog.sources.note_sharing(set(changed).difference(sharing), sharing)

@@ -22,8 +22,8 @@ from memory_assets.pipeline.redact.redacted_records import STAGE
 from memory_assets.pipeline.redact.session_redaction import product_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.record_identity import RecordIdentity
-from memory_assets.stores.catalog.catalog import Product, SourceRow
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
+from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, SESSION_SUMMARIES
 
 _NO_RECORDS = np.empty(0, dtype=RECORD_DTYPE)
@@ -37,7 +37,7 @@ def adopt_archive(components: Components) -> int:
     Their files count as gone until a scan finds them.
     """
     catalog, lake = components.catalog, components.lake
-    if catalog.knows_products_of(STAGE):
+    if catalog.products.has_any(STAGE):
         return 0
     products, sources = _of_which_summaries_are_left(components)
     known: list[tuple[str, dict[bytes, str]]] = []
@@ -55,7 +55,7 @@ def adopt_archive(components: Components) -> int:
                 sources += _files(components.identity, product, rows, gone)
     catalog.adopt(sources, products)
     for session_id, found in known:
-        catalog.add_known_values(session_id, found)
+        catalog.known_secrets.add(session_id, found)
     return len(known)
 
 

@@ -34,7 +34,7 @@ from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.tables.deferral import DEFERRABLE, Deferral
 from memory_assets.pipeline.tables.derive import expected_input
 from memory_assets.settings import NO_EMBEDDER
-from memory_assets.stores.catalog.catalog import Quarantined, SourceRow
+from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.lake.schemas import (
     OBSERVATION_EMBEDDINGS,
     OBSERVATIONS,
@@ -77,7 +77,7 @@ def plan_each(
     key_lake(components)
     forget_lost_store(components)
     held_back: dict[str, list[Quarantined]] = {}
-    for entry in components.catalog.quarantined():
+    for entry in components.catalog.quarantine.entries():
         held_back.setdefault(entry.project, []).append(entry)
     names = sorted(components.catalog.projects() | sources.keys() | held_back.keys())
     start = bisect_right(names, after)
@@ -96,7 +96,7 @@ def plan_each(
 def plan_affected(components: Components) -> list[ProjectPlan]:
     """Return the projects with sessions that hold a secret found since they were redacted,
     whatever else is to do there; sorted."""
-    counts = Counter(project for project, _ in components.catalog.affected_sessions())
+    counts = Counter(project for project, _ in components.catalog.known_secrets.affected_sessions())
     return [
         ProjectPlan(project, _holding(count), project_fingerprint(components, project, []))
         for project, count in sorted(counts.items())
@@ -107,9 +107,9 @@ def project_fingerprint(components: Components, project: str, sources: list[Sour
     """Return a hash of a project's files (path, size, mtime), of the code's versions, of its
     sessions that hold a secret found since, and of those that keep their prompts only."""
     files = sorted(f"{source.path}:{source.size}:{source.mtime_ns}" for source in sources)
-    affected_sessions = components.catalog.affected_sessions(project).items()
+    affected_sessions = components.catalog.known_secrets.affected_sessions(project).items()
     holding = sorted(f"{session_id}:{through}" for (_, session_id), through in affected_sessions)
-    cut = components.catalog.facts_with(REDACTED_RECORDS.name, RETAINED, project)
+    cut = components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED, project)
     retained = sorted(session_id for _, session_id in cut)
     return input_hash(*_versions(components), *files, *holding, *retained)
 
@@ -127,7 +127,7 @@ def _behind(
     components: Components, project: str, sources: list[Source], held: list[Quarantined]
 ) -> str:
     catalog = components.catalog
-    ledger = catalog.sources(project)
+    ledger = catalog.sources.rows(project)
     unread = scan.unread_files(held)
     outdated = scan.out_of_date(ledger, sources)
     again = {entry.session_id for entry in held if entry.stage == scan.STAGE and entry.passing}
@@ -185,23 +185,23 @@ def _left_for_now(
     catalog, resting = components.catalog, Deferral(components, project)
     left = {
         entry.session_id: entry.input_hash
-        for entry in catalog.quarantined(project)
+        for entry in catalog.quarantine.entries(project)
         if entry.stage == table.name and wanted.get(entry.session_id) == entry.input_hash
     }
     if table in DEFERRABLE:
-        sources = catalog.products(REDACTED_RECORDS.name, project)
+        sources = catalog.products.of_project(REDACTED_RECORDS.name, project)
         left |= {
-            key[1]: wanted[key[1]]
-            for key, made in catalog.products(table.name, project).items()
-            if key[1] in wanted
-            and made.input_hash != wanted[key[1]]
-            and resting.waits(sources[key], made, version)
+            session_id: wanted[session_id]
+            for session_id, made in catalog.products.of_project(table.name, project).items()
+            if session_id in wanted
+            and made.input_hash != wanted[session_id]
+            and resting.waits(sources[session_id], made, version)
         }
     return left
 
 
 def _derived_behind(components: Components, project: str) -> str:
-    hashes = cache(partial(components.catalog.hashes, project=project))
+    hashes = cache(partial(components.catalog.products.hashes, project=project))
     stages = [
         (TURN_CHUNKS, REDACTED_RECORDS, CHUNKER_VERSION),
         (USER_PROMPTS, REDACTED_RECORDS, CHUNKER_VERSION),

@@ -24,7 +24,7 @@ from memory_assets.pipeline.redact.session_redaction import (
 from memory_assets.pipeline.redact.state import FileEntry, values_shown
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import as_read, traces_of_tags
-from memory_assets.stores.catalog.catalog import SourceRow
+from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import Resume
 
@@ -57,7 +57,7 @@ def write_session(
     passes, firm = _first_pass(components, project, session, known - own)
     if (known & own) - passes.redactor.known_values.keys():
         passes, firm = _first_pass(components, project, session, known)
-    footer = {"input_hash": wanted, "run_id": components.catalog.run_id}
+    footer = {"input_hash": wanted, "run_id": components.catalog.products.run_id}
 
     def rows() -> Iterator[RedactedRecord]:
         yield from passes.written(firm)

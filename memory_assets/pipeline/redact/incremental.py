@@ -26,8 +26,8 @@ from memory_assets.pipeline.scan.reading import FileState, resume_at
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Appended
 from memory_assets.redaction import SessionRedactor
-from memory_assets.stores.catalog.catalog import Product, SourceRow
-from memory_assets.stores.catalog.readings import source_key
+from memory_assets.stores.catalog.schema import Product, SourceRow
+from memory_assets.stores.catalog.sources import source_key
 from memory_assets.stores.lake.lake import redacted_columns, redacted_values
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import Resume, mark, reader_by_agent
@@ -52,7 +52,7 @@ def addition_to(
     Raises:
         TranscriptError: a file cannot be read.
     """
-    known = components.catalog.redaction_state(records.project, records.session_id)
+    known = components.catalog.redactions.state(records.project, records.session_id)
     before = SessionState.from_json(known) if known else None
     if before is None or not _holds(components, session, before, records, audit):
         return None
@@ -113,7 +113,7 @@ def _resume(components: Components, row: SourceRow, entry: FileEntry | None) -> 
     source, key = source_of(row), source_key(row)
     if entry is None:
         return Resume(end=row.size)
-    now = components.catalog.reading_state(key)
+    now = components.catalog.sources.reading_state(key)
     install_key = components.install_key
     state, read = (FileState.unsealed(each, install_key) for each in (entry.state, now))
     if state is None or read is None:
@@ -124,14 +124,14 @@ def _resume(components: Components, row: SourceRow, entry: FileEntry | None) -> 
         return None
 
     def ids_before() -> bytes:
-        return components.catalog.source_records(key, state.ids)
+        return components.catalog.sources.records(key, state.ids)
 
     return resume_at(source, state, ids_before, components.identity)
 
 
 def own_values(components: Components, project: str, session_id: str) -> frozenset[bytes]:
     """Return the known values that a session itself gave away when it was redacted."""
-    state = components.catalog.redaction_state(project, session_id)
+    state = components.catalog.redactions.state(project, session_id)
     return SessionState.from_json(state).own_values if state else frozenset()
 
 
@@ -161,7 +161,7 @@ def append_session(
         return None
     if _stands_in_earlier_records(components, project, name, before, redactor, learnt):
         return None
-    footer = {"input_hash": wanted, "run_id": components.catalog.run_id}
+    footer = {"input_hash": wanted, "run_id": components.catalog.products.run_id}
 
     def rows(first: list[FirstPass]) -> Iterator[RedactedRecord]:
         yield from passes.written(first)

@@ -37,15 +37,15 @@ class SweepReport:
 def is_due(components: Components) -> bool:
     """Whether any session was redacted before a value was known that it was not searched
     for; one query."""
-    return components.catalog.has_unchecked_sessions()
+    return components.catalog.known_secrets.has_unchecked_sessions()
 
 
 def due_fingerprint(components: Components) -> str | None:
     """Return a name for the search that is due, or None if none is."""
     if not is_due(components):
         return None
-    sessions = components.catalog.unchecked_sessions()
-    last = components.catalog.known_since(0)[-1].number
+    sessions = components.catalog.known_secrets.unchecked_sessions()
+    last = components.catalog.known_secrets.since(0)[-1].number
     states = (f"{s.project}/{s.session_id}:{s.through}:{s.output_hash}" for s in sessions)
     return input_hash(str(last), *states)
 
@@ -60,11 +60,11 @@ def mark_affected(components: Components) -> SweepReport:
     catalog = components.catalog
     started = time.perf_counter()
     report = SweepReport()
-    sessions = catalog.unchecked_sessions()
+    sessions = catalog.known_secrets.unchecked_sessions()
     if sessions:
-        searches = _Searches(catalog.known_since(0), components.install_key)
+        searches = _Searches(catalog.known_secrets.since(0), components.install_key)
         report.values = searches.count_after(min(session.through for session in sessions))
-        retained = catalog.facts_with(REDACTED_RECORDS.name, RETAINED)
+        retained = catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED)
         for session in sessions:
             try:
                 values = searches.after(session.through)
@@ -74,10 +74,10 @@ def mark_affected(components: Components) -> SweepReport:
             except (DamagedFile, NotFound):  # the checks tell of it, and a rerun makes it anew
                 report.damaged += 1
                 continue
-            catalog.note_checked(session, searches.last, holds=holds)
+            catalog.known_secrets.note_checked(session, searches.last, holds=holds)
             report.searched += 1
             report.affected_sessions += holds
-    report.holding = len(catalog.affected_sessions())
+    report.holding = len(catalog.known_secrets.affected_sessions())
     report.seconds = time.perf_counter() - started
     return report
 
@@ -98,7 +98,7 @@ def _search_summary(components: Components, session: UncheckedSession, values: K
     except NotFound:
         return
     if holds:
-        components.catalog.drop_product(SESSION_SUMMARIES.name, *key)
+        components.catalog.products.drop(SESSION_SUMMARIES.name, *key)
 
 
 def _holds(values: KnownValues, texts: Iterator[str]) -> bool:

@@ -16,7 +16,7 @@ class KnownSoFar:
 
     def now(self) -> tuple[frozenset[bytes], int]:
         """Return all values known by now, and the number of the last one."""
-        new = self._catalog.known_since(self._through)
+        new = self._catalog.known_secrets.since(self._through)
         if new:
             self._hashes |= {value.hash for value in new}
             self._through = new[-1].number

@@ -27,8 +27,8 @@ from memory_assets.pipeline.redact.session_redaction import WrittenSession
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, timed
-from memory_assets.stores.catalog.catalog import Product, SourceRow
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
+from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 STAGE = REDACTED_RECORDS.name
@@ -55,8 +55,8 @@ class RedactionState:
 
         def products(stage: str) -> dict[str, Product]:
             if facts:
-                return {key[1]: made for key, made in catalog.products(stage, project).items()}
-            hashes = catalog.hashes(stage, project)
+                return catalog.products.of_project(stage, project)
+            hashes = catalog.products.hashes(stage, project)
             return {name: Product(stage, project, name, *each) for name, each in hashes.items()}
 
         return cls(
@@ -64,10 +64,10 @@ class RedactionState:
             products(AUDIT_STAGE),
             {
                 entry.session_id: entry.input_hash
-                for entry in catalog.quarantined(project)
+                for entry in catalog.quarantine.entries(project)
                 if entry.stage == STAGE
             },
-            {session_id for _, session_id in catalog.affected_sessions(project)},
+            {session_id for _, session_id in catalog.known_secrets.affected_sessions(project)},
         )
 
     def is_done(self, session_id: str, wanted: str) -> bool:
@@ -115,7 +115,7 @@ def session_files(
     owned_by = owners(sharing, copied)
     copied = with_forgotten(components, project, sharing, copied)
     rows = sorted(
-        components.catalog.sources(project) if ledger is None else ledger,
+        components.catalog.sources.rows(project) if ledger is None else ledger,
         key=lambda row: (row.session_id, row.agent_id),
     )
     sessions = [
@@ -133,16 +133,16 @@ def session_files(
 def _with_retained(
     components: Components, project: str, sessions: list[SessionFiles], retain: Container[str]
 ) -> list[SessionFiles]:
-    before = components.catalog.facts_with(STAGE, RETAINED, project)
+    before = components.catalog.products.facts_with(STAGE, RETAINED, project)
     if not (before or retain):
         return sessions
-    made = components.catalog.products(STAGE, project) if retain else {}
+    made = components.catalog.products.of_project(STAGE, project) if retain else {}
     days = components.settings.retention
     result = []
     for session in sessions:
         facts: Mapping[str, Any] | None = before.get((project, session.session_id))
         if session.session_id in retain:
-            facts = made[(project, session.session_id)].facts
+            facts = made[session.session_id].facts
         elif facts is not None and not (session.main_gone or is_over(session, days)):
             facts = None
         if facts is not None:
@@ -177,7 +177,7 @@ def redact_project(
                 continue
             if not state.is_due(session, wanted):
                 if name in state.held and not state.is_held(session, wanted):
-                    catalog.release(project, name, STAGE)
+                    catalog.quarantine.release(project, name, STAGE)
                 continue
             hashes, through = known.now()
             try:
@@ -186,16 +186,16 @@ def redact_project(
                 hold_back(catalog, project, name, STAGE, wanted, error)
                 continue
             if was_added:  # its earlier records were not searched for what was found since
-                through = min(through, catalog.checked_through(project, name))
+                through = min(through, catalog.known_secrets.checked_through(project, name))
                 report.details["sessions_appended_to"] = appended = appended + 1
-            catalog.put_redacted(
+            catalog.redactions.put(
                 made.records, made.audit, through, made.found, made.state.to_json()
             )
             state.records[name] = made.records
             report.changed += 1
             report.rows_written += made.records.rows
         report.add_products(list(state.records.values()))
-        report.quarantined = len(catalog.quarantined(project))
+        report.quarantined = len(catalog.quarantine.entries(project))
         _add_details(report, state.records)
     return report
 
@@ -227,8 +227,8 @@ def audit_project(components: Components, project: str) -> StageReport:
     """Report what `redact_project` wrote to redaction_audit: entries by rule."""
     report = StageReport(AUDIT_STAGE, project)
     with timed(report):
-        run_id = components.catalog.run_id
-        products = list(components.catalog.products(AUDIT_STAGE, project).values())
+        run_id = components.catalog.products.run_id
+        products = list(components.catalog.products.of_project(AUDIT_STAGE, project).values())
         report.add_products(products)
         made_now = [made for made in products if made.run_id and made.run_id == run_id]
         report.changed = len(made_now)
@@ -245,9 +245,11 @@ def _sharing_sessions(components: Components, project: str) -> list[SessionRecor
     """Return the sessions of a project, and those elsewhere that may share its records."""
     catalog = components.catalog
     rows = _may_share(components, project)
-    made: dict[SessionKey, Product] = {}
-    for name in {row.project for row in rows}:
-        made.update(catalog.products(STAGE, name))
+    made = {
+        (name, session_id): product
+        for name in {row.project for row in rows}
+        for session_id, product in catalog.products.of_project(STAGE, name).items()
+    }
     return [
         SessionRecords(
             row.project,
@@ -267,13 +269,13 @@ def _may_share(components: Components, project: str) -> list[SourceRow]:
     """Return the main files that share records with others, or begin like one that was
     forgotten, or of which neither is known."""
     catalog = components.catalog
-    rows = catalog.families_of(project, sharing=True)
+    rows = catalog.sources.families_of(project, sharing=True)
     tombstone_store = tombstones(components)
     if families := tombstone_store.families():
         listed = {(row.project, row.session_id) for row in rows}
         rows += [
-            catalog.with_records(row)
-            for row in catalog.sources(project)
+            catalog.sources.with_records(row)
+            for row in catalog.sources.rows(project)
             if not row.agent_id
             and (row.project, row.session_id) not in listed
             and row.family is not None

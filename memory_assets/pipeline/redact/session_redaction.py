@@ -13,8 +13,8 @@ from memory_assets.pipeline.ownership.session_files import RETAINED, Counts, Ses
 from memory_assets.pipeline.redact.state import FileEntry, SessionState
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import ENGINE_VERSION, RecordRedaction, SessionRedactor
-from memory_assets.stores.catalog.catalog import Product, SourceRow
-from memory_assets.stores.catalog.readings import source_key
+from memory_assets.stores.catalog.schema import Product, SourceRow
+from memory_assets.stores.catalog.sources import source_key
 from memory_assets.stores.lake.lake import FileFacts
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import ReadReport, Resume, mark, read_session
@@ -101,7 +101,7 @@ class SessionPasses:
         self.files[row.agent_id] = FileEntry(
             row.fingerprint,
             row.reader_version,
-            self.components.catalog.reading_state(source_key(row)),
+            self.components.catalog.sources.reading_state(source_key(row)),
             len(self._waiting) - waiting,
             Counts.of_report(report),
         )
@@ -144,7 +144,7 @@ class SessionPasses:
         self._values.update((value.hex(), rule) for value, rule in found.items())
         audit_footer = {
             "input_hash": wanted,
-            "run_id": self.components.catalog.run_id,
+            "run_id": self.components.catalog.products.run_id,
             "records_hash": written.output_hash,
             "facts": json.dumps({"rules": self._rules + self._provisional_rules}),
             "known_values": json.dumps(dict(sorted(self._values.items()))),

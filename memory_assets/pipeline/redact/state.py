@@ -15,7 +15,7 @@ from typing import Any
 from memory_assets.pipeline.ownership.session_files import Counts
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction.edits import KNOWN_SECRET
-from memory_assets.stores.catalog.catalog import SourceRow
+from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.transcripts.checkpoint import Extent
 
 
@@ -92,5 +92,5 @@ class SessionState:
 def values_shown(components: Components, project: str, session_id: str) -> Mapping[str, str]:
     """Return the rules of the values that a session showed when it was redacted, by keyed
     hash (hex)."""
-    state = components.catalog.redaction_state(project, session_id)
+    state = components.catalog.redactions.state(project, session_id)
     return SessionState.from_json(state).values if state else {}

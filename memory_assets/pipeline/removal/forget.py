@@ -180,7 +180,7 @@ def _owned_records(
     wanted = Counter(project for project, _ in selected)
     for project in sorted(wanted):
         copied = {each.session_id: each.copied for each in session_files(components, project)}
-        for row in components.catalog.families_of(project):
+        for row in components.catalog.sources.families_of(project):
             if (row.project, row.session_id) not in selected or row.project != project:
                 continue
             if row.family is not None:

@@ -24,7 +24,7 @@ def forget_references(components: Components, selected: Set[SessionKey], names: 
         return json.dumps(_without(json.loads(facts), selected, session_ids), sort_keys=True)
 
     catalog, forks = components.catalog, 0
-    for key, product in catalog.products(REDACTED_RECORDS.name).items():
+    for key, product in catalog.products.of_stage(REDACTED_RECORDS.name).items():
         owners = product.facts.get(_COPIED_FROM) or []
         if key not in selected and any(tuple(owner) in selected for owner in owners):
             _amend_file(components, key, selected)

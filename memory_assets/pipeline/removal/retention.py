@@ -83,7 +83,7 @@ def due(components: Components) -> Due:
     days = components.settings.retention
     for project in sorted(components.catalog.projects()) if days is not None else ():
         state = RedactionState.of(components, project)
-        summaries = components.catalog.products(SESSION_SUMMARIES.name, project)
+        summaries = components.catalog.products.of_project(SESSION_SUMMARIES.name, project)
         for session in session_files(components, project):
             key = (project, session.session_id)
             records = state.records.get(session.session_id)
@@ -91,7 +91,7 @@ def due(components: Components) -> Due:
                 continue
             wanted = session.input_hash(components.ruleset_version)
             summarised = expected_input(records.output_hash, components.summarizer.summarizer_id)
-            summary = summaries.get(key)
+            summary = summaries.get(session.session_id)
             if (
                 state.is_done(session.session_id, wanted)
                 and summary is not None
@@ -123,7 +123,7 @@ def retain(components: Components, progress: Progress = lambda step: None) -> Re
             if selected:
                 _cut(components, selected, report, progress)
                 begun.unlink()
-    report.retained = len(components.catalog.facts_with(REDACTED_RECORDS.name, RETAINED))
+    report.retained = len(components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED))
     report.seconds = round(time.perf_counter() - started, 2)
     return report
 
@@ -148,11 +148,11 @@ def _cut(
     catalog, lake = components.catalog, components.lake
     for project in sorted({project for project, _ in selected}):
         progress(f"letting go of old sessions of {project}")
-        on_record = {name for _, name in catalog.products(REDACTED_RECORDS.name, project)}
+        on_record = catalog.products.hashes(REDACTED_RECORDS.name, project).keys()
         mine = {name for where, name in selected if where == project} & on_record
         if mine:
             redact_project(components, project, retain=mine)
-    retained = catalog.facts_with(REDACTED_RECORDS.name, RETAINED)
+    retained = catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED)
     cut = selected & retained.keys()
     stages = [table.name for table in _TABLES]
     stages += [*(index.stage for index in _INDEXES), *map(stage_of, _KINDS)]
@@ -161,7 +161,7 @@ def _cut(
     for key in sorted(cut):
         lake.remove_leftovers(*key)
         for stage in stages:  # first: a product without its file would be believed
-            catalog.drop_product(stage, *key)
+            catalog.products.drop(stage, *key)
         for table in _TABLES:
             lake.delete(table, *key)
     report.cut = len(cut)

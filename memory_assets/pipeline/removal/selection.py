@@ -103,18 +103,18 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
         return known.setdefault((project, session_id), SessionOnRecord(project, session_id))
 
     catalog, lake = components.catalog, components.lake
-    for row in catalog.sources():
+    for row in catalog.sources.rows():
         session = at(row.project, row.session_id)
         session.agent = row.agent
         if row.path and not is_gone(row.path):
             session.files.append(Path(row.path))
         session.last_at = _later(session.last_at, row.facts)
     for stage in (*TABLES, *(index.stage for index in INDEXES)):
-        for key, product in catalog.products(stage).items():
+        for key, product in catalog.products.of_stage(stage).items():
             session = at(*key)
             session.rows[stage] = product.rows
             session.agent = session.agent or str(product.facts.get("agent", ""))
-    for entry in catalog.quarantined():
+    for entry in catalog.quarantine.entries():
         at(entry.project, entry.session_id)
     for table in TABLES.values():
         for project in lake.projects(table):

@@ -39,7 +39,7 @@ def forget_vectors(
     removed = 0
     affected: dict[str, list[IndexedTable]] = {}
     for index in indexes:
-        made = components.catalog.products(index.stage)
+        made = components.catalog.products.of_stage(index.stage)
         held = {key: str(product.facts["collection"]) for key, product in made.items()}
         for name in sorted(set(held.values())):
             rows = _delete_rows(components, name, selected)

@@ -62,7 +62,7 @@ def one_walk(components: Components) -> Iterator[None]:
 def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator[Source]:
     """Yield every transcript on disk, those of forgotten sessions too; `note` is called with
     what could not be listed, read or named."""
-    rows = components.catalog.sources()
+    rows = components.catalog.sources.rows()
     known = {row.path: row for row in rows}
 
     def remembered(path: Path, size: int, mtime_ns: int) -> Source | None:

@@ -20,9 +20,9 @@ from memory_assets.pipeline.scan.reading import FileState, read_file
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
-from memory_assets.stores.catalog.catalog import Quarantined, ReadNote, SourceRow
-from memory_assets.stores.catalog.readings import SourceKey, source_key
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
+from memory_assets.stores.catalog.schema import Quarantined, SourceRow
+from memory_assets.stores.catalog.sources import ReadNote, SourceKey, source_key
 from memory_assets.transcripts import (
     READER_VERSIONS,
     ReadReport,
@@ -84,8 +84,8 @@ def scan_project(components: Components, project: str, limit: int | None = None)
     key_lake(components)
     with components.project_lock(project), timed(report):
         found, report.details["forgotten"] = sources_of(components, project)
-        ledger = catalog.sources(project)
-        held = unread_files(catalog.quarantined(project))
+        ledger = catalog.sources.rows(project)
+        held = unread_files(catalog.quarantine.entries(project))
         changed = [file for file in out_of_date(ledger, found) if unread_key(file) not in held]
         changed.sort(key=lambda source: (-source.mtime_ns, str(source.path)))
         unread = {session_id: {state} for session_id, state in held}
@@ -104,18 +104,18 @@ def scan_project(components: Components, project: str, limit: int | None = None)
                 states.add(_PASSING if may_pass(error) else state)
                 hold_back(catalog, project, name, STAGE, " ".join(sorted(states)), error)
                 continue
-            catalog.put_source(row, note)
+            catalog.sources.put(row, note)
             new_ids[_key(source)] = ids
             report.changed += 1
         note_sharing(catalog, project, new_ids)
-        report.details["newly_gone"] = catalog.mark_gone(project, vanished(ledger, found))
-        ledger = catalog.sources(project)
+        report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished(ledger, found))
+        ledger = catalog.sources.rows(project)
         _add_totals(report, ledger)
         for session_id in no_longer_behind(
-            catalog.quarantined(project), out_of_date(ledger, found)
+            catalog.quarantine.entries(project), out_of_date(ledger, found)
         ):
-            catalog.release(project, session_id, STAGE)
-        held_back = catalog.quarantined(project)
+            catalog.quarantine.release(project, session_id, STAGE)
+        held_back = catalog.quarantine.entries(project)
         report.quarantined = sum(entry.stage == STAGE for entry in held_back)
     return report
 
@@ -171,7 +171,7 @@ def _read_facts(
     before = _state_before(components, source, known)
 
     def ids_before() -> bytes:
-        return catalog.source_records(_key(source), before.ids if before is not None else 0)
+        return catalog.sources.records(_key(source), before.ids if before is not None else 0)
 
     reading = read_file(source, before, ids_before, components.identity)
     state, fingerprint = reading.state(source, key)
@@ -200,7 +200,7 @@ def _state_before(
     """Return where to go on reading a file: None if it is new, or anything but grown."""
     if known is None or source.size <= known.size:
         return None
-    state = components.catalog.reading_state(_key(source))
+    state = components.catalog.sources.reading_state(_key(source))
     before = FileState.unsealed(state, components.install_key)
     if before is None or not before.still_holds(source, components.install_key):
         return None

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from memory_assets.errors import TranscriptError
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.catalog.catalog import SourceRow
-from memory_assets.stores.catalog.readings import source_key
 from memory_assets.stores.catalog.records import RECORD_DTYPE
+from memory_assets.stores.catalog.schema import SourceRow
+from memory_assets.stores.catalog.sources import source_key
 from memory_assets.transcripts import HISTORY_FILE, Source
 from memory_assets.transcripts.claude.history import unnamed_prompts_ms
 
@@ -53,7 +53,10 @@ class ToldElsewhere:
         if not len(times):
             return False
         where = (source.agent, source.project)
-        held = {entry.session_id for entry in self._components.catalog.quarantined(source.project)}
+        held = {
+            entry.session_id
+            for entry in self._components.catalog.quarantine.entries(source.project)
+        }
         if self._unread.get(where, set()) - held:
             return True
         near = np.zeros(len(times), dtype=bool)
@@ -63,11 +66,11 @@ class ToldElsewhere:
 
     def _taken_in(self, source: Source) -> bool:
         key = (source.agent, source.project, source.session_id, "")
-        return bool(self._components.catalog.source_records(key))
+        return bool(self._components.catalog.sources.records(key))
 
     def _has(self, row: SourceRow, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return for each time whether a record of the file was written about then."""
-        ids = self._components.catalog.source_records(source_key(row))
+        ids = self._components.catalog.sources.records(source_key(row))
         written = np.sort(np.frombuffer(ids, dtype=RECORD_DTYPE)["time_ms"].astype(np.int64))
         if not len(written):
             return np.zeros(len(times), dtype=bool)

@@ -61,7 +61,7 @@ class Components(Stores):
     def catalog(self) -> Catalog:
         """The ledger, made when it is not there; of the versions before: keyed."""
         catalog = super().catalog
-        if catalog.identities() == "unkeyed":
+        if catalog.identities.state() == "unkeyed":
             key_catalog(catalog, self.identity)
         return catalog
 

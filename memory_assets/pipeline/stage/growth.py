@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 
 FACT = "appended"
 

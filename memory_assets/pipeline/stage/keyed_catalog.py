@@ -33,7 +33,7 @@ def key_catalog(catalog: Catalog, identity: RecordIdentity) -> None:
         keyed["time_ms"] = before["time_ms"]
         return keyed.tobytes()
 
-    catalog.key_records(records, identity.family_of_mark, _without_places)
+    catalog.identities.key_records(records, identity.family_of_mark, _without_places)
 
 
 def _without_places(state: str) -> str:

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.stores.catalog.catalog import Catalog, Product
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import Table
 
@@ -74,7 +75,7 @@ def pending_sessions(
     """Return the sessions of a table that did not pass `check` in this `version` as they
     are now; with `beside`, those of both tables, looked at whole."""
     stage = note_stage(check, table)
-    notes = catalog.products(stage, project)
+    notes = catalog.products.of_project(stage, project)
     tables = (table,) if beside is None else (table, beside)
     found: list[PendingSessions] = []
     for session_id in sorted({name for each in tables for name in lake.sessions(each, project)}):
@@ -87,7 +88,7 @@ def pending_sessions(
         if not stamps:
             continue
         state = input_hash(version, *stamps)
-        note = notes.get((project, session_id))
+        note = notes.get(session_id)
         if note is not None and note.input_hash == state:
             continue
         base, rows, skip = input_hash(version, stamps[0]), -1, 0
@@ -111,7 +112,7 @@ def note_stage(check: str, table: Table) -> str:
 
 def note_passed(catalog: Catalog, passed: Iterable[PendingSessions]) -> None:
     """Note that sessions passed, with the state that they were looked at in."""
-    catalog.put_products(session.note for session in passed)
+    catalog.products.put(*(session.note for session in passed))
 
 
 class RowsToCheck:

@@ -11,7 +11,8 @@ from memory_assets.errors import (
     environment,
     safe_reason,
 )
-from memory_assets.stores.catalog.catalog import Catalog, Quarantined
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import Quarantined
 
 _PERMANENT_REMEDY = (
     "it is tried again when its file, the rules or the code change; "
@@ -34,7 +35,7 @@ def hold_back(
         raise error
     until = "" if may_pass(error) else wanted
     reason, remedy = safe_reason(error), remedy_for(error)
-    catalog.quarantine(Quarantined(project, session_id, stage, until, reason, remedy=remedy))
+    catalog.quarantine.hold(Quarantined(project, session_id, stage, until, reason, remedy=remedy))
 
 
 def may_pass(error: Exception) -> bool:

@@ -16,7 +16,7 @@ from memory_assets.chunking import as_said, build_turns
 from memory_assets.errors import NotFound
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.session_analysis import SessionTurns, session_turns
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake, rows_from_arrow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from memory_assets.pipeline.redact.session_redaction import LINEAGE
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import (
     OBSERVATIONS,
     SESSION_COMMITS,
@@ -55,7 +55,7 @@ class Deferral:
     def _has_rested(self, session_id: str) -> bool:
         if self._grew_at is None:
             self._grew_at = {}
-            for row in self._components.catalog.sources(self._project):
+            for row in self._components.catalog.sources.rows(self._project):
                 at = max(self._grew_at.get(row.session_id, 0.0), row.mtime_ns / 1e9)
                 self._grew_at[row.session_id] = at
         quiet = time.time() - self._grew_at.get(session_id, 0.0)

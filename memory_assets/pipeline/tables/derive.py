@@ -13,7 +13,7 @@ from memory_assets.pipeline.stage.growth import Appended, appended_to
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.pipeline.tables.deferral import Deferral, made_of
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import Table
 
 Made = tuple[Iterable[Any], Mapping[str, Any]]
@@ -71,15 +71,15 @@ def derive_table(
     catalog = components.catalog
     resting, waiting = Deferral(components, project), 0
     with components.project_lock(project), timed(report):
-        sources = {key[1]: value for key, value in catalog.products(upstream, project).items()}
-        products = {key[1]: value for key, value in catalog.products(table.name, project).items()}
+        sources = catalog.products.of_project(upstream, project)
+        products = catalog.products.of_project(table.name, project)
         held = _held_back(components, project, table)
         for session_id, source in sorted(sources.items()):
             wanted = expected_input(source.output_hash, version)
             made = products.get(session_id)
             if made is not None and made.input_hash == wanted and not outdated(made):
                 if session_id in held:
-                    catalog.release(project, session_id, table.name)
+                    catalog.quarantine.release(project, session_id, table.name)
                 continue
             may_wait = amortised and session_id not in held
             if held.get(session_id) == wanted:
@@ -96,12 +96,12 @@ def derive_table(
                 continue
             if amortised:
                 product = replace(product, facts={**product.facts, **made_of(source, version)})
-            catalog.put_product(product)
+            catalog.products.put(product)
             products[session_id] = product
             report.changed += 1
             report.rows_written += product.rows
         for session_id in sorted(held.keys() - sources.keys()):
-            catalog.release(project, session_id, table.name)
+            catalog.quarantine.release(project, session_id, table.name)
         for session_id in sorted(products.keys() - sources.keys()):
             _remove(components, products.pop(session_id), table)
             report.removed += 1
@@ -113,14 +113,14 @@ def _held_back(components: Components, project: str, table: Table) -> dict[str, 
     """Return the sessions that are quarantined at this stage, with their input."""
     return {
         entry.session_id: entry.input_hash
-        for entry in components.catalog.quarantined(project)
+        for entry in components.catalog.quarantine.entries(project)
         if entry.stage == table.name
     }
 
 
 def _remove(components: Components, product: Product, table: Table) -> None:
     components.lake.delete(table, product.project, product.session_id)
-    components.catalog.drop_product(table.name, product.project, product.session_id)
+    components.catalog.products.drop(table.name, product.project, product.session_id)
 
 
 @dataclass(frozen=True)

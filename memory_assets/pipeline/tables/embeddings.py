@@ -16,7 +16,7 @@ from memory_assets.pipeline.stage.growth import Appended
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import Extension, Made, derive_table
 from memory_assets.redacted_text import RedactedText
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.catalog.vectors import VectorPlace
 from memory_assets.stores.lake.schemas import TABLES, Table
 
@@ -86,7 +86,7 @@ class _Embedding:
         vectors = embed_redacted(self._components.embedder, [wanted[name] for name in new])
         self._met.update(zip(new, vectors, strict=True))
         if new:
-            self._components.catalog.put_vector_places(self._place(session_id), map(self._key, new))
+            self._components.catalog.vectors.put(self._place(session_id), map(self._key, new))
         self.embedded += len(new)
         self.reused += len(texts) - len(new)
         return (
@@ -102,7 +102,7 @@ class _Embedding:
         """Yield the vectors of texts that other sessions, or other rows of the same, hold."""
         wanted = {self._key(name): name for name in content_hashes}
         by_place: dict[VectorPlace, set[str]] = {}
-        for known, place in self._components.catalog.vector_places(wanted).items():
+        for known, place in self._components.catalog.vectors.places(wanted).items():
             by_place.setdefault(place, set()).add(wanted[known])
         for place, names in by_place.items():
             yield from self._at_place(place, names, 0)

@@ -7,7 +7,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import Made, derive_table
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import OBSERVATIONS, REDACTED_RECORDS
 
 

@@ -30,7 +30,7 @@ from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import Made, derive_table
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, REDACTED_RECORDS, SESSION_COMMITS
 
 _MOST_FILES = 60
@@ -89,7 +89,7 @@ def link_commit(
         NotFound: the session is not in memory, or the repository has no such commit.
         ConfigurationError: it is no commit, or it can mean several.
     """
-    project = components.catalog.project_of(session_id)
+    project = components.catalog.products.project_of(session_id)
     if project is None:
         raise NotFound(f"no session {session_id} in memory; see `memory status`")
     sha = _full_sha(commit, Repository.at(directory))

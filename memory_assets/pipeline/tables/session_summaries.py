@@ -9,7 +9,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import Made, derive_table
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
 
 
@@ -45,7 +45,7 @@ def _kept(components: Components, source: Product) -> list[Summary]:
     """Return the summary of a session of which nothing else but its prompts is kept, under
     the rules of today and without what is known by now."""
     key = (source.project, source.session_id)
-    known = frozenset(components.catalog.known_values())
+    known = frozenset(components.catalog.known_secrets.rules())
     redactor = components.redactor.session(source.session_id, known)
     try:
         kept: list[Summary] = components.lake.read_rows(SESSION_SUMMARIES, *key)

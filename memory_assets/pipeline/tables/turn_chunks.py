@@ -18,7 +18,7 @@ from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stage.session_cache import by_source_file, turns_of
 from memory_assets.pipeline.tables.derive import Extension, Made, derive_table
 from memory_assets.pipeline.tables.turn_places import TurnPlaces
-from memory_assets.stores.catalog.catalog import Product
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, Table
 
 
@@ -47,7 +47,7 @@ def chunk_project(components: Components, project: str) -> StageReport:
         extend=table.extend,
         written_columns=ingested_at,
     )
-    products = components.catalog.products(TURN_CHUNKS.name, project).values()
+    products = components.catalog.products.of_project(TURN_CHUNKS.name, project).values()
     report.details["turns"] = sum(int(product.facts["turns"]) for product in products)
     return report
 

@@ -215,7 +215,7 @@ class Searcher:
         state = (*kinds, *_state_of(catalog))
         if state not in self._covered:
             held = coverage(catalog, kinds)
-            totals = catalog.totals()
+            totals = catalog.products.totals()
             made = [totals.get(f"{kind}_keywords", {}) for kind in kinds]
             indexed = replace(
                 held,

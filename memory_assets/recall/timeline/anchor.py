@@ -104,7 +104,7 @@ def _identified(memory: Memory, text: str) -> Anchor:
 
 
 def _project(memory: Memory, session_id: str) -> str:
-    project = memory.catalog.project_of(session_id)
+    project = memory.catalog.products.project_of(session_id)
     if project is None:
         raise NotFound(f"no session {session_id} in memory; see `memory status`")
     return project
@@ -112,7 +112,7 @@ def _project(memory: Memory, session_id: str) -> str:
 
 def _session(memory: Memory, text: str, project: str | None) -> Anchor | None:
     """A whole session id, or its beginning where only one begins so."""
-    known = memory.catalog.project_of(text)
+    known = memory.catalog.products.project_of(text)
     if known is not None:
         return Anchor(text, "session", known, text)
     if len(text) < _SESSION_HEAD:

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from memory_assets.errors import StoreBusy, StoreError, StoreMismatch
 from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
 
 
 class CatalogConnection:
-    """One SQLite file, brought to the present schema when it is opened.
+    """One SQLite file, brought to the present schema when it is opened. Threads of a process
+    may share it.
 
     Raises:
         StoreBusy, StoreError: it cannot be used.
@@ -50,24 +52,34 @@ class CatalogConnection:
             )
         if version == len(MIGRATIONS):
             return
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             for statement in MIGRATIONS[self._version() :]:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def _version(self) -> int:
-        return int(self._rows("PRAGMA user_version")[0][0])
+        return int(self.rows("PRAGMA user_version")[0][0])
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Hold the write lock for a block: all of it happens, or none. Within another
+        transaction of this thread the block is part of that one.
+
+        Raises:
+            StoreBusy, StoreError: it cannot be written.
+        """
         with self._lock:
+            if self._connection.in_transaction:
+                yield self._connection
+                return
             try:
                 with transaction(self._connection):
                     yield self._connection
             except sqlite3.Error as error:
                 raise _store_error(self.path, error) from error
 
-    def _rows(self, sql: str, *parameters: object) -> list[sqlite3.Row]:
+    def rows(self, sql: str, *parameters: object) -> list[sqlite3.Row]:
+        """Return the rows of a query."""
         with self._lock:
             try:
                 return self._connection.execute(sql, parameters).fetchall()
@@ -90,6 +102,13 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def now() -> str:
     """Return the time as the catalogue writes it: ISO 8601, UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def row_without(row: sqlite3.Row, name: str) -> dict[str, Any]:
+    """Return a row by column name, without one of its columns."""
+    values = dict(row)
+    del values[name]
+    return values
 
 
 def _store_error(path: Path, error: Exception) -> StoreError:

@@ -1,4 +1,4 @@
-"""The part of the catalogue that knows whether what stands for records is keyed.
+"""Whether the hashes that stand for records are keyed.
 
 The versions before wrote unkeyed hashes, which confirm a guess of a record's text: into the
 catalogue, and into the lake as ids. `key_records` puts keyed ones in their place in the
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from memory_assets.stores.catalog.readings import ReadingLedger
+from memory_assets.stores.catalog.connection import CatalogConnection
 
 State = Literal["unkeyed", "lake", "file", "keyed"]
 """What is left to be keyed:
@@ -26,17 +26,20 @@ _FIRST_IDS = "SELECT ids FROM record_ids WHERE {} ORDER BY first"
 _OF = "agent = ? AND project = ? AND session_id = ? AND agent_id = ?"
 
 
-class IdentityLedger(ReadingLedger):
-    """The part of the catalogue that knows how far keying has come."""
+class Identities:
+    """How far keying has come."""
 
-    def identities(self) -> State:
+    def __init__(self, connection: CatalogConnection) -> None:
+        self._connection = connection
+
+    def state(self) -> State:
         """Return how far keying has come."""
-        state: State = self._rows("SELECT state FROM identities")[0]["state"]
+        state: State = self._connection.rows("SELECT state FROM identities")[0]["state"]
         return state
 
-    def note_identities(self, state: State) -> None:
+    def note(self, state: State) -> None:
         """Note how far keying has come."""
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             connection.execute("UPDATE identities SET state = ?", (state,))
 
     def key_records(
@@ -51,7 +54,7 @@ class IdentityLedger(ReadingLedger):
 
         Nothing is done where another process was first.
         """
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             (state,) = connection.execute("SELECT state FROM identities").fetchone()
             if state != "unkeyed":
                 return
@@ -77,19 +80,10 @@ class IdentityLedger(ReadingLedger):
         """Note by what the key is recognised under which records are known. Where it is
         another one than before, every file that is there counts as unread: what was noted
         under the other key is equal to nothing any more."""
-        if self._rows("SELECT recognised_by FROM identities")[0][0] == recognised_by:
+        if self._connection.rows("SELECT recognised_by FROM identities")[0][0] == recognised_by:
             return
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             (before,) = connection.execute("SELECT recognised_by FROM identities").fetchone()
             connection.execute("UPDATE identities SET recognised_by = ?", (recognised_by,))
             if before not in (None, recognised_by):
                 connection.execute("UPDATE sources SET reader_version = '' WHERE gone_at IS NULL")
-
-    def note_output(self, stage: str, project: str, session_id: str, output_hash: str) -> None:
-        """Note that the file of a product was rewritten, and is of this content now."""
-        with self._transaction() as connection:
-            connection.execute(
-                "UPDATE products SET output_hash = ?"
-                " WHERE stage = ? AND project = ? AND session_id = ?",
-                (output_hash, stage, project, session_id),
-            )

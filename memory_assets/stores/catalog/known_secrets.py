@@ -40,29 +40,32 @@ class UncheckedSession:
     output_hash: str
 
 
-class KnownLedger(CatalogConnection):
-    """The part of the catalogue that remembers secrets without holding them."""
+class KnownSecrets:
+    """The known values, and up to which of them each session was searched."""
 
-    def known_values(self) -> dict[bytes, str]:
+    def __init__(self, connection: CatalogConnection) -> None:
+        self._connection = connection
+
+    def rules(self) -> dict[bytes, str]:
         """Return the rule of each known value by its keyed hash."""
-        return {value.hash: value.rule for value in self.known_since(0)}
+        return {value.hash: value.rule for value in self.since(0)}
 
-    def known_since(self, number: int) -> list[KnownValue]:
+    def since(self, number: int) -> list[KnownValue]:
         """Return the values that were found after the one of this number, in order."""
-        rows = self._rows(
+        rows = self._connection.rows(
             "SELECT number, hash, rule FROM known_values WHERE number > ? ORDER BY number", number
         )
         return [KnownValue(row["number"], row["hash"], row["rule"]) for row in rows]
 
-    def add_known_values(self, session_id: str, found: Mapping[bytes, str]) -> int:
+    def add(self, session_id: str, found: Mapping[bytes, str]) -> int:
         """Remember values that a session holds (rule by hash); return how many were new."""
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             return _insert_values(connection, session_id, found)
 
     def unchecked_sessions(self) -> list[UncheckedSession]:
         """Return the sessions on record that were redacted before some value was known, and
         not searched for it since; sorted."""
-        rows = self._rows(
+        rows = self._connection.rows(
             "SELECT p.project, p.session_id, COALESCE(c.through, 0) AS through, p.output_hash "
             f"{_BEHIND} ORDER BY p.project, p.session_id"
         )
@@ -70,12 +73,12 @@ class KnownLedger(CatalogConnection):
 
     def has_unchecked_sessions(self) -> bool:
         """Whether `unchecked_sessions` returns any."""
-        return bool(self._rows(f"SELECT 1 {_BEHIND} LIMIT 1"))
+        return bool(self._connection.rows(f"SELECT 1 {_BEHIND} LIMIT 1"))
 
     def note_checked(self, session: UncheckedSession, through: int, *, holds: bool) -> None:
         """Note what a search of a session for the values up to `through` came to; a session
         whose records changed meanwhile stays unchecked."""
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             same = connection.execute(
                 "SELECT 1 FROM products WHERE stage = 'redacted_records' AND project = ?"
                 " AND session_id = ? AND output_hash = ?",
@@ -92,7 +95,7 @@ class KnownLedger(CatalogConnection):
         """Return the sessions whose records hold a secret that was found since, as (project,
         session) with the number up to which they were searched."""
         where, parameters = ("AND project = ?", (project,)) if project is not None else ("", ())
-        rows = self._rows(
+        rows = self._connection.rows(
             "SELECT project, session_id, through FROM known_checked c WHERE holds AND EXISTS"
             " (SELECT 1 FROM products p WHERE stage = 'redacted_records'"
             f" AND p.project = c.project AND p.session_id = c.session_id) {where}",
@@ -100,21 +103,28 @@ class KnownLedger(CatalogConnection):
         )
         return {(row["project"], row["session_id"]): row["through"] for row in rows}
 
-    def _note_found(
-        self,
-        connection: sqlite3.Connection,
-        project: str,
-        session_id: str,
-        through: int,
-        found: Mapping[bytes, str],
-    ) -> None:
-        """Add a session's own values; it is free of them, and of those up to `through`."""
-        before = _last_number(connection)
-        _insert_values(connection, session_id, found)
-        reached = _last_number(connection) if before == through else through
-        connection.execute(
-            "INSERT OR REPLACE INTO known_checked VALUES (?,?,?,0)", (project, session_id, reached)
+    def checked_through(self, project: str, session_id: str) -> int:
+        """Return the number of the known value up to which a session is free of them."""
+        rows = self._connection.rows(
+            "SELECT through FROM known_checked WHERE project = ? AND session_id = ?",
+            project,
+            session_id,
         )
+        return int(rows[0]["through"]) if rows else 0
+
+    def note_redacted(
+        self, project: str, session_id: str, through: int, found: Mapping[bytes, str]
+    ) -> None:
+        """Add a session's own values (rule by hash); it is free of them, and of those up to
+        `through`."""
+        with self._connection.transaction() as connection:
+            before = _last_number(connection)
+            _insert_values(connection, session_id, found)
+            reached = _last_number(connection) if before == through else through
+            connection.execute(
+                "INSERT OR REPLACE INTO known_checked VALUES (?,?,?,0)",
+                (project, session_id, reached),
+            )
 
 
 def _last_number(connection: sqlite3.Connection) -> int:

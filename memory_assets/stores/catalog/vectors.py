@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from memory_assets.stores.catalog.identities import IdentityLedger
+from memory_assets.stores.catalog.connection import CatalogConnection
 
 _AT_ONCE = 500
 
@@ -19,17 +19,20 @@ class VectorPlace(NamedTuple):
     session_id: str
 
 
-class VectorLedger(IdentityLedger):
-    """The part of the catalogue that knows of vectors, by keyed hashes of their texts. What
-    it says may be out of date: who follows it must look."""
+class VectorPlaces:
+    """The place of each vector by the keyed hash of its text. A place may be out of date:
+    the vector must be looked for there."""
 
-    def vector_places(self, hashes: Iterable[bytes]) -> dict[bytes, VectorPlace]:
+    def __init__(self, connection: CatalogConnection) -> None:
+        self._connection = connection
+
+    def places(self, hashes: Iterable[bytes]) -> dict[bytes, VectorPlace]:
         """Return where vectors stand, of those that are known."""
         wanted, found = list(hashes), {}
         for start in range(0, len(wanted), _AT_ONCE):
             part = wanted[start : start + _AT_ONCE]
             marks = ",".join("?" * len(part))
-            for row in self._rows(
+            for row in self._connection.rows(
                 "SELECT hash, stage, project, session_id FROM vector_places"
                 f" WHERE hash IN ({marks})",
                 *part,
@@ -37,9 +40,9 @@ class VectorLedger(IdentityLedger):
                 found[row["hash"]] = VectorPlace(row["stage"], row["project"], row["session_id"])
         return found
 
-    def put_vector_places(self, place: VectorPlace, hashes: Iterable[bytes]) -> None:
+    def put(self, place: VectorPlace, hashes: Iterable[bytes]) -> None:
         """Note that a file holds these vectors."""
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO vector_places VALUES (?,?,?,?)",
                 [(known, *place) for known in hashes],

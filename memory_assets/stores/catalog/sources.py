@@ -11,10 +11,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from memory_assets.stores.catalog.connection import CatalogConnection, now, row_without
 from memory_assets.stores.catalog.facts import Facts, to_json
-from memory_assets.stores.catalog.known_secrets import KnownLedger
 from memory_assets.stores.catalog.schema import SOURCE_FACTS, SourceRow
 
 SourceKey = tuple[str, str, str, str]
@@ -42,67 +42,77 @@ def source_key(row: SourceRow) -> SourceKey:
     return (row.agent, row.project, row.session_id, row.agent_id)
 
 
-class ReadingLedger(KnownLedger):
-    """The part of the catalogue that knows what was read."""
+class Sources:
+    """The source files: what each looked like when it was read, its records, and where
+    reading can go on."""
+
+    def __init__(self, connection: CatalogConnection) -> None:
+        self._connection = connection
+
+    def rows(self, project: str | None = None) -> list[SourceRow]:
+        """Return the known source files, of one project or of all, in a fixed order;
+        without their `records`."""
+        where, parameters = ("WHERE project = ?", (project,)) if project is not None else ("", ())
+        rows = self._connection.rows(
+            f"SELECT {SOURCE_FACTS} FROM sources {where}"
+            " ORDER BY project, agent, session_id, agent_id",
+            *parameters,
+        )
+        return [_source_row(row) for row in rows]
+
+    def mark_gone(self, project: str, paths: Iterable[str]) -> int:
+        """Note that these files of a project are gone; return how many are newly so."""
+        at = now()
+        with self._connection.transaction() as connection:
+            return sum(
+                connection.execute(
+                    "UPDATE sources SET gone_at = ? WHERE project = ? AND path = ?"
+                    " AND gone_at IS NULL",
+                    (at, project, path),
+                ).rowcount
+                for path in paths
+            )
 
     def families_of(self, project: str, *, sharing: bool = False) -> list[SourceRow]:
         """Return the main files of a project, and those of any other project that start
         with the same record; with their `records`. `sharing`: without those that are
         known to share no record with any other."""
         which = " AND shares IS NOT 0" if sharing else ""
-        rows = self._rows(
+        rows = self._connection.rows(
             f"SELECT {SOURCE_FACTS} FROM sources WHERE agent_id = '' AND"
             " (project = ? OR family IN (SELECT family FROM sources WHERE project = ?))"
             f"{which} ORDER BY project, agent, session_id",
             project,
             project,
         )
-        return [self.with_records(source_row(row)) for row in rows]
+        return [self.with_records(_source_row(row)) for row in rows]
 
     def with_records(self, row: SourceRow) -> SourceRow:
         """Return the row with its `records`."""
-        return SourceRow(**{**vars(row), "records": self.source_records(source_key(row))})
+        return SourceRow(**{**vars(row), "records": self.records(source_key(row))})
 
-    def source_records(self, key: SourceKey, end: int | None = None) -> bytes:
+    def records(self, key: SourceKey, end: int | None = None) -> bytes:
         """Return the records of a file, or their first `end` bytes."""
         sql = f"SELECT records FROM source_records WHERE {_OF_SOURCE} ORDER BY first"
-        return b"".join(piece["records"] for piece in self._rows(sql, *key))[:end]
+        return b"".join(piece["records"] for piece in self._connection.rows(sql, *key))[:end]
 
-    def put_source(self, source: SourceRow, note: ReadNote = NOTHING_NOTED) -> None:
+    def put(self, source: SourceRow, note: ReadNote = NOTHING_NOTED) -> None:
         """Insert or replace what is known of one source file.
 
         `source.records` come behind the first `note.kept_bytes` bytes of those on record.
         """
-        with self._transaction() as connection:
-            insert_source(connection, source, note)
+        with self._connection.transaction() as connection:
+            _insert(connection, source, note)
 
     def reading_state(self, key: SourceKey) -> str:
         """Return where reading a file stopped, or ""."""
-        rows = self._rows(f"SELECT state FROM reading_states WHERE {_OF_SOURCE}", *key)
+        rows = self._connection.rows(f"SELECT state FROM reading_states WHERE {_OF_SOURCE}", *key)
         return str(rows[0]["state"]) if rows else ""
-
-    def redaction_state(self, project: str, session_id: str) -> str:
-        """Return how a session was redacted, or ""."""
-        rows = self._rows(
-            "SELECT state FROM redaction_states WHERE project = ? AND session_id = ?",
-            project,
-            session_id,
-        )
-        return str(rows[0]["state"]) if rows else ""
-
-    def checked_through(self, project: str, session_id: str) -> int:
-        """Return the number of the known value up to which a session is free of them."""
-        rows = self._rows(
-            "SELECT through FROM known_checked WHERE project = ? AND session_id = ?",
-            project,
-            session_id,
-        )
-        return int(rows[0]["through"]) if rows else 0
 
     def note_sharing(self, alone: Iterable[SourceKey], sharing: Iterable[SourceKey]) -> None:
         """Note which main files share a record with another one, and which do not; those
         that were known to share one go on doing so."""
-        with self._transaction() as connection:
+        with self._connection.transaction() as connection:
             connection.executemany(
                 f"UPDATE sources SET shares = 0 WHERE {_OF_SOURCE} AND shares IS NULL",
                 list(alone),
@@ -111,8 +121,18 @@ class ReadingLedger(KnownLedger):
                 f"UPDATE sources SET shares = 1 WHERE {_OF_SOURCE}", list(sharing)
             )
 
+    def counts_by(self, column: Literal["agent", "project"]) -> dict[str, dict[str, int]]:
+        """Return sessions, files, prompts and bytes of the sources, by agent or project."""
+        rows = self._connection.rows(
+            f"SELECT {column} AS name, COUNT(DISTINCT session_id) AS sessions,"
+            " COUNT(*) AS files, SUM(json_extract(facts, '$.prompts')) AS prompts,"
+            " SUM(json_extract(facts, '$.bad_lines')) AS bad_lines,"
+            " SUM(size) AS bytes, COUNT(gone_at) AS gone FROM sources GROUP BY 1 ORDER BY 1"
+        )
+        return {str(row["name"]): row_without(row, "name") for row in rows}
 
-def insert_source(
+
+def _insert(
     connection: sqlite3.Connection, source: SourceRow, note: ReadNote = NOTHING_NOTED
 ) -> None:
     """Insert or replace a source file, its records and its state, in a transaction."""
@@ -165,7 +185,7 @@ def _insert_records(
     )
 
 
-def source_row(row: sqlite3.Row) -> SourceRow:
+def _source_row(row: sqlite3.Row) -> SourceRow:
     """Return a row of `sources`."""
     values: dict[str, Any] = dict(row)
     values["facts"] = Facts(values["facts"])

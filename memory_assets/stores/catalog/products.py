@@ -1,0 +1,176 @@
+"""Products: what each stage made of each session, and from which input."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import replace
+from typing import Any
+
+from memory_assets.stores.catalog.connection import CatalogConnection, now, row_without
+from memory_assets.stores.catalog.facts import Facts, to_json
+from memory_assets.stores.catalog.quarantine import Quarantine
+from memory_assets.stores.catalog.schema import Product
+
+
+class Products:
+    """The products of all stages.
+
+    `run_id` names the Dagster run that the products put from now on are made by.
+    """
+
+    def __init__(self, connection: CatalogConnection, quarantine: Quarantine) -> None:
+        self._connection = connection
+        self._quarantine = quarantine
+        self.run_id = ""
+
+    def of_stage(self, stage: str) -> dict[tuple[str, str], Product]:
+        """Return the products of a stage by (project, session)."""
+        rows = self._connection.rows("SELECT * FROM products WHERE stage = ?", stage)
+        return {(row["project"], row["session_id"]): _product(row) for row in rows}
+
+    def of_project(self, stage: str, project: str) -> dict[str, Product]:
+        """Return the products of a stage in a project by session."""
+        rows = self._connection.rows(
+            "SELECT * FROM products WHERE stage = ? AND project = ?", stage, project
+        )
+        return {row["session_id"]: _product(row) for row in rows}
+
+    def hashes(self, stage: str, project: str) -> dict[str, tuple[str, str]]:
+        """Return the input and the output hash of a stage's products by session: all that the
+        plan asks of every session, at a third of what `of_project` costs."""
+        rows = self._connection.rows(
+            "SELECT session_id, input_hash, output_hash FROM products"
+            " WHERE stage = ? AND project = ?",
+            stage,
+            project,
+        )
+        return {session_id: (made_from, made) for session_id, made_from, made in rows}
+
+    def facts_with(
+        self, stage: str, fact: str, project: str | None = None
+    ) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return the facts of the products of a stage that have a certain one, by (project,
+        session), of one project or of all."""
+        sql = (
+            "SELECT project, session_id, facts FROM products WHERE stage = ?"
+            " AND json_extract(facts, ?) IS NOT NULL"
+        )
+        rows = (
+            self._connection.rows(sql, stage, f"$.{fact}")
+            if project is None
+            else self._connection.rows(f"{sql} AND project = ?", stage, f"$.{fact}", project)
+        )
+        return {(row["project"], row["session_id"]): json.loads(row["facts"]) for row in rows}
+
+    def of_session(self, project: str, session_id: str) -> dict[str, Product]:
+        """Return what each stage made of one session, by stage."""
+        rows = self._connection.rows(
+            "SELECT * FROM products WHERE session_id = ? AND project = ? ORDER BY stage",
+            session_id,
+            project,
+        )
+        return {row["stage"]: _product(row) for row in rows}
+
+    def put(self, *products: Product) -> None:
+        """Insert or replace all of these products, or none; their sessions leave quarantine
+        at that stage."""
+        with self._connection.transaction() as connection:
+            for product in products:
+                _insert(connection, replace(product, run_id=product.run_id or self.run_id))
+                self._quarantine.release(product.project, product.session_id, product.stage)
+
+    def adopt(self, product: Product) -> None:
+        """Insert or replace a product that an earlier catalogue knew, as its file tells it."""
+        with self._connection.transaction() as connection:
+            _insert(connection, product)
+
+    def drop(self, stage: str, project: str, session_id: str) -> None:
+        """Forget one product."""
+        with self._connection.transaction() as connection:
+            connection.execute(
+                "DELETE FROM products WHERE stage = ? AND project = ? AND session_id = ?",
+                (stage, project, session_id),
+            )
+
+    def totals(self) -> dict[str, dict[str, Any]]:
+        """Return, per stage of the pipeline (the checks' own notes left out): sessions,
+        rows, bytes, turns and redactions (where counted), newest made_at."""
+        rows = self._connection.rows(
+            "SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows, SUM(bytes) AS bytes,"
+            " SUM(json_extract(facts, '$.turns')) AS turns,"
+            " SUM(json_extract(facts, '$.redactions')) AS redactions, MAX(made_at) AS made_at"
+            " FROM products WHERE stage NOT LIKE '%/%' GROUP BY stage ORDER BY stage"
+        )
+        return {str(row["stage"]): row_without(row, "stage") for row in rows}
+
+    def project_of(self, session_id: str) -> str | None:
+        """Return the project that a session belongs to, or None; of several projects that
+        hold a copy of its file, the one whose copy counts."""
+        rows = self._connection.rows(
+            "SELECT project FROM products WHERE session_id = ? AND stage IN"
+            " ('turn_chunks', 'redacted_records') ORDER BY rows DESC, project LIMIT 1",
+            session_id,
+        )
+        return str(rows[0]["project"]) if rows else None
+
+    def has_any(self, stage: str) -> bool:
+        """Whether any session was ever done at a stage."""
+        return bool(self._connection.rows("SELECT 1 FROM products WHERE stage = ? LIMIT 1", stage))
+
+    def rows_by_collection(self, stage: str) -> dict[str, int]:
+        """Return how many rows the products of an indexing stage say are in each collection."""
+        rows = self._connection.rows(
+            "SELECT json_extract(facts, '$.collection') AS name, SUM(rows) AS rows FROM products"
+            " WHERE stage = ? GROUP BY 1",
+            stage,
+        )
+        return {str(row["name"]): int(row["rows"]) for row in rows}
+
+    def note_output(self, stage: str, project: str, session_id: str, output_hash: str) -> None:
+        """Note that the file of a product was rewritten, and is of this content now."""
+        with self._connection.transaction() as connection:
+            connection.execute(
+                "UPDATE products SET output_hash = ?"
+                " WHERE stage = ? AND project = ? AND session_id = ?",
+                (output_hash, stage, project, session_id),
+            )
+
+    def forget_project(self, project: str) -> None:
+        """Make every stage of a project count as not done, and release what is held back.
+
+        The products of redacted_records stay, with an input that nothing equals: where a
+        session's files are gone, they are all there is to make the rest from.
+        """
+        with self._connection.transaction() as connection:
+            for sql in (
+                "DELETE FROM quarantine WHERE project = ?",
+                "DELETE FROM products WHERE project = ? AND stage != 'redacted_records'",
+                "UPDATE products SET input_hash = '' WHERE project = ?",
+            ):
+                connection.execute(sql, (project,))
+
+
+def _insert(connection: sqlite3.Connection, product: Product) -> None:
+    connection.execute(
+        "INSERT OR REPLACE INTO products (stage, project, session_id, input_hash, output_hash,"
+        " rows, bytes, facts, made_at, run_id) VALUES (?,?,?,?,?,?,?,?,?,?)",
+        (
+            product.stage,
+            product.project,
+            product.session_id,
+            product.input_hash,
+            product.output_hash,
+            product.rows,
+            product.bytes,
+            to_json(product.facts),
+            product.made_at or now(),
+            product.run_id,
+        ),
+    )
+
+
+def _product(row: sqlite3.Row) -> Product:
+    values = dict(row)
+    values["facts"] = Facts(values["facts"])
+    return Product(**values)
