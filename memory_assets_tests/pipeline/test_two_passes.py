@@ -10,7 +10,7 @@ import pytest
 
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.ownership.session_files import source_of
-from memory_assets.pipeline.redact import full_redaction as two_passes
+from memory_assets.pipeline.redact import full_redaction
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import read_session
 
@@ -61,7 +61,7 @@ def test_a_session_too_large_to_hold_is_read_twice_and_comes_out_the_same(
     """Records, audit and counts, to the last."""
     catalog = memory.components.catalog
     before, facts = memory.lake_state(), catalog.products.of_stage(REDACTED_RECORDS.name)
-    monkeypatch.setattr(two_passes, "HELD_BYTES", 0)
+    monkeypatch.setattr(full_redaction, "HELD_BYTES", 0)
     for project in memory.projects():
         catalog.products.forget_project(project)
     memory.run()
@@ -153,7 +153,9 @@ def test_a_lost_catalogue_believes_no_audit_of_other_records(memory: Any, lost: 
     else:
         rows = lake.read_rows(REDACTION_AUDIT, *key)
         _, footer = lake.read_footer(REDACTION_AUDIT, *key)
-        lake.write(REDACTION_AUDIT, *key, rows[:-1], footer={**footer, "records_hash": "other"})
+        lake.write(
+            REDACTION_AUDIT, *key, rows[:-1], footer=lambda: {**footer, "records_hash": "other"}
+        )
     memory.close()
     for path in memory.data_dir.glob("catalog.db*"):
         path.unlink()

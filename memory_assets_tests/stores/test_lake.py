@@ -221,7 +221,7 @@ def test_the_hash_covers_the_content_and_not_when_it_was_written(lake: Lake, row
 
     def written(given: list[Any], at: datetime, footer: dict[str, str] | None = None) -> str:
         extra: dict[str, list[object]] = {"ingested_at": [at] * len(given)}
-        facts = lake.write(TURN_CHUNKS, "p", "s", given, extra=extra, footer=footer)
+        facts = lake.write(TURN_CHUNKS, "p", "s", given, extra=extra, footer=lambda: footer or {})
         return facts.output_hash
 
     now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -241,7 +241,7 @@ def test_a_file_says_what_it_was_made_from(lake: Lake, rows: Any) -> None:
         yield rows.row(USER_PROMPTS)
         footer["counted"] = "1"
 
-    facts = lake.write(USER_PROMPTS, "p", "s", written(), footer=footer)
+    facts = lake.write(USER_PROMPTS, "p", "s", written(), footer=lambda: footer)
     assert lake.read_footer(USER_PROMPTS, "p", "s") == (
         facts,
         {"input_hash": "abc", "counted": "1", "output_hash": facts.output_hash},

@@ -69,10 +69,14 @@ def test_any_sequence_of_writes_reads_as_the_rows_that_were_meant(
 
 def test_what_is_added_to_a_big_file_is_all_that_is_written(lake: Lake, rows: Any) -> None:
     """The base stays untouched; what the file says of itself is the newest."""
-    lake.write(USER_PROMPTS, *KEY, _prompts(rows, *range(5_000)), footer={"input_hash": "a"})
+    lake.write(
+        USER_PROMPTS, *KEY, _prompts(rows, *range(5_000)), footer=lambda: {"input_hash": "a"}
+    )
     base, tail = lake.path(USER_PROMPTS, *KEY), lake_files.tail_path(lake.path(USER_PROMPTS, *KEY))
     before = base.stat().st_mtime_ns
-    lake.write(USER_PROMPTS, *KEY, _prompts(rows, "new"), footer={"input_hash": "b"}, keep=4_999)
+    lake.write(
+        USER_PROMPTS, *KEY, _prompts(rows, "new"), footer=lambda: {"input_hash": "b"}, keep=4_999
+    )
     assert base.stat().st_mtime_ns == before
     assert lake.files(USER_PROMPTS, *KEY) == [base, tail]
     assert tail.stat().st_size < base.stat().st_size / 2
@@ -147,7 +151,9 @@ def test_deleting_and_amending_leave_no_tail(lake: Lake, rows: Any) -> None:
         lambda: lake.write(USER_PROMPTS, *KEY, []),
     ):
         lake.write(USER_PROMPTS, *KEY, _prompts(rows, *"abc"))
-        lake.write(USER_PROMPTS, *KEY, _prompts(rows, "new"), footer={"facts": "old"}, keep=2)
+        lake.write(
+            USER_PROMPTS, *KEY, _prompts(rows, "new"), footer=lambda: {"facts": "old"}, keep=2
+        )
         facts, footer = lake.read_footer(USER_PROMPTS, *KEY)
         lake.amend_footer(USER_PROMPTS, *KEY, {**footer, "facts": "amended"})
         assert lake.files(USER_PROMPTS, *KEY) == [lake.path(USER_PROMPTS, *KEY)]

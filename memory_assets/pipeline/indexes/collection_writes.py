@@ -20,7 +20,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     upsert_rows,
 )
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import appended_to
+from memory_assets.pipeline.stage.growth import growth_of
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma.collections import UPSERT_BATCH, Collection
@@ -123,8 +123,8 @@ class CollectionWrites:
         index, key = self.index_of, (self.project, session.session_id)
         catalog = self.components.catalog
         rows_of = catalog.products.of_session(*key)
-        rows = appended_to(rows_of[index.table.name])
-        vectors = appended_to(rows_of[index.embeddings.name])
+        rows = growth_of(rows_of[index.table.name])
+        vectors = growth_of(rows_of[index.embeddings.name])
         if rows is None or vectors is None:
             return None
         before = IndexedSession(session.session_id, session.collection, rows.to, vectors.to)

@@ -45,7 +45,8 @@ def adopt_archive(components: Components) -> int:
         for session_id in lake.sessions(REDACTED_RECORDS, project):
             written, footer = lake.read_footer(REDACTED_RECORDS, project, session_id)
             if {"facts", "input_hash", "output_hash"} <= footer.keys():
-                product = product_of(project, session_id, written, footer)
+                facts = json.loads(footer["facts"])
+                product = product_of(REDACTED_RECORDS, project, session_id, written, footer, facts)
                 audit, found = _audit_of(components, product)
                 products.append(audit)
                 known.append((session_id, found))
@@ -99,7 +100,8 @@ def _audit_of(components: Components, records: Product) -> tuple[Product, dict[b
     }
     if footer.get("records_hash") != records.output_hash:
         return unusable, found
-    return product_of(project, session_id, written, footer, "audit"), found
+    facts = json.loads(footer["facts"])
+    return product_of(REDACTION_AUDIT, project, session_id, written, footer, facts), found
 
 
 def _files(

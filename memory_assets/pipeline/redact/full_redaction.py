@@ -7,92 +7,70 @@ is gone from the first one too. Nothing is written before the second.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 from memory_assets.errors import NotFound
 from memory_assets.models import AppliedRedaction, RedactedRecord
-from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
 from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles
 from memory_assets.pipeline.redact.session_redaction import (
-    LINEAGE,
+    HELD_BYTES,
     FirstPass,
-    SessionPasses,
+    SessionRedaction,
     WrittenSession,
 )
-from memory_assets.pipeline.redact.state import FileEntry, values_shown
+from memory_assets.pipeline.redact.state import SessionState
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import as_read, traces_of_tags
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import Resume
 
-HELD_BYTES = 64 * 1024 * 1024
-"""Sessions up to this size keep the rows of the first pass in memory; the source of larger
-ones is read again."""
 
-
-def write_session(
+def redact_whole(
     components: Components,
     project: str,
     session: SessionFiles,
     wanted: str,
     known: frozenset[bytes] = frozenset(),
-    own: frozenset[bytes] = frozenset(),
+    before: SessionState | None = None,
 ) -> WrittenSession:
     """Redact a session and replace its two files: its records, then what was taken out.
 
-    Of the `known` values the session's `own`, which it gave away when it was redacted before,
-    are left to the rules that found them, if they do so again.
-
-    The second file names the content of the first, and the catalogue gets both products
-    at once, so that a crash in between leaves the session to be done again.
+    Of the `known` values those that the session gave away itself when it was redacted
+    `before` are left to the rules that found them, if they do so again.
 
     Raises:
         RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing of the session's
             records was written.
     """
-    lake, name = components.lake, session.session_id
-    passes, firm = _first_pass(components, project, session, known - own)
-    if (known & own) - passes.redactor.known_values.keys():
-        passes, firm = _first_pass(components, project, session, known)
-    footer = {"input_hash": wanted, "run_id": components.catalog.products.run_id}
-
-    def rows() -> Iterator[RedactedRecord]:
-        yield from passes.written(firm)
-        footer["facts"] = json.dumps(passes.facts())
-        if session.retained is not None:
-            footer[REMOVED_RECORDS] = removed_records_of(components, session)
-
-    written = lake.write(REDACTED_RECORDS, project, name, rows(), footer=footer)
-    made = passes.closed(
-        written,
-        footer,
-        lambda own: lake.write(REDACTION_AUDIT, project, name, passes.audit, footer=own),
-    )
-    facts = {**made.records.facts, LINEAGE: written.output_hash}
-    return replace(made, records=replace(made.records, facts=facts))
+    own = before.own_values if before else frozenset()
+    redaction, firm = _first_pass(components, project, session, known - own, before)
+    if (known & own) - redaction.redactor.known_values.keys():
+        redaction, firm = _first_pass(components, project, session, known, before)
+    return redaction.write(firm, wanted)
 
 
 def _first_pass(
-    components: Components, project: str, session: SessionFiles, known: frozenset[bytes]
-) -> tuple[SessionPasses, Iterator[FirstPass]]:
+    components: Components,
+    project: str,
+    session: SessionFiles,
+    known: frozenset[bytes],
+    before: SessionState | None,
+) -> tuple[SessionRedaction, Iterator[FirstPass]]:
     redactor = components.redactor.session(session.session_id, known)
-    passes = SessionPasses(components, project, session, redactor)
-    if session.retained is not None:
-        passes.keep_values(values_shown(components, project, session.session_id))
-    return passes, _WholeSession(passes).first_pass()
+    shown = before.values if before and session.retained is not None else {}
+    redaction = SessionRedaction(components, project, session, redactor, values=shown)
+    return redaction, _WholeSession(redaction).first_pass()
 
 
 class _WholeSession:
     """All records of one session's files, through the first pass."""
 
-    def __init__(self, passes: SessionPasses) -> None:
-        self._passes = passes
-        self._components = passes.components
-        self._project = passes.project
-        self._session = passes.session
+    def __init__(self, redaction: SessionRedaction) -> None:
+        self._redaction = redaction
+        self._components = redaction.components
+        self._project = redaction.project
+        self._session = redaction.session
 
     def first_pass(self) -> Iterator[FirstPass]:
         """Return the firm records, when all have shown what they hold."""
@@ -100,14 +78,14 @@ class _WholeSession:
             return iter(list(self._once()))
         for _ in self._once():
             pass
-        self._passes.rewind()
+        self._redaction.rewind()
         return self._once()
 
     def _once(self) -> Iterator[FirstPass]:
         to_read = self._session.to_read
         for row in self._session.rows:
             if row in to_read:
-                yield from self._passes.read(row, Resume(end=row.size))
+                yield from self._redaction.read(row, Resume(end=row.size))
             else:
                 yield from self._on_record(row)
 
@@ -115,7 +93,7 @@ class _WholeSession:
         """Yield what the lake has of a file that is gone, under the rules of today; of a
         session that keeps its prompts only, those."""
         lake, name = self._components.lake, self._session.session_id
-        copied, retained = self._passes.copied, self._session.retained is not None
+        copied, retained = self._redaction.copied, self._session.retained is not None
         identity = self._components.identity
         try:
             old: list[RedactedRecord] = lake.read_rows(REDACTED_RECORDS, self._project, name)
@@ -132,16 +110,12 @@ class _WholeSession:
             and (record.kind == "prompt" or not retained)
         ]
         prompts = sum(record.kind == "prompt" for record in kept)
-        self._passes.files[row.agent_id] = FileEntry(
-            row.fingerprint,
-            row.reader_version,
-            state="",
-            provisional=0,
-            counts=Counts.of_ledger(row, len(kept), prompts, copies=bool(copied)),
+        self._redaction.note_gone(
+            row, Counts.of_ledger(row, len(kept), prompts, copies=bool(copied))
         )
         traces = self._traces_on_record()
         for record in kept:
-            made = self._passes.redactor.redact_record(
+            made = self._redaction.redactor.redact_record(
                 as_read(record), project=self._project, project_root=record.project_root
             )
             if record.redactions:

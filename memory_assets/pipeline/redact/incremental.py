@@ -7,24 +7,19 @@ new record gives away a value that earlier ones hold) the session is redacted wh
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memory_assets.errors import DamagedFile, NotFound, ResumeFailed
-from memory_assets.models import RedactedRecord
 from memory_assets.pipeline.ownership.session_files import SessionFiles, source_of
-from memory_assets.pipeline.redact.full_redaction import HELD_BYTES
 from memory_assets.pipeline.redact.session_redaction import (
-    LINEAGE,
-    FirstPass,
-    SessionPasses,
+    HELD_BYTES,
+    SessionRedaction,
     WrittenSession,
 )
 from memory_assets.pipeline.redact.state import FileEntry, SessionState
 from memory_assets.pipeline.scan.reading import FileState, resume_at
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Appended
+from memory_assets.pipeline.stage.growth import LINEAGE
 from memory_assets.redaction import SessionRedactor
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import source_key
@@ -44,17 +39,19 @@ class Addition:
 
 
 def addition_to(
-    components: Components, session: SessionFiles, records: Product, audit: Product
+    components: Components,
+    session: SessionFiles,
+    before: SessionState,
+    records: Product,
+    audit: Product,
 ) -> Addition | None:
-    """Return what was added to a session since its products were made; None if anything
+    """Return what was added to a session since it was redacted `before`; None if anything
     else has changed, or if it is too much to be held in memory.
 
     Raises:
         TranscriptError: a file cannot be read.
     """
-    known = components.catalog.redactions.state(records.project, records.session_id)
-    before = SessionState.from_json(known) if known else None
-    if before is None or not _holds(components, session, before, records, audit):
+    if not _holds(components, session, before, records, audit):
         return None
     parts: list[tuple[SourceRow, Resume]] = []
     size = 0
@@ -129,13 +126,7 @@ def _resume(components: Components, row: SourceRow, entry: FileEntry | None) -> 
     return resume_at(source, state, ids_before, components.identity)
 
 
-def own_values(components: Components, project: str, session_id: str) -> frozenset[bytes]:
-    """Return the known values that a session itself gave away when it was redacted."""
-    state = components.catalog.redactions.state(project, session_id)
-    return SessionState.from_json(state).own_values if state else frozenset()
-
-
-def append_session(
+def redact_added(
     components: Components,
     project: str,
     session: SessionFiles,
@@ -147,47 +138,24 @@ def append_session(
     it must be redacted whole after all: nothing was written then.
 
     Raises:
-        as `write_session`.
+        RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing was written.
     """
-    before, name, lake = addition.before, session.session_id, components.lake
-    redactor = _taught(components, project, session, known, before)
+    before, name = addition.before, session.session_id
+    redactor = _primed(components, project, session, known, before)
     if redactor is None:
         return None
-    passes = SessionPasses(components, project, session, redactor, before)
+    redaction = SessionRedaction(components, project, session, redactor, before)
     learnt = redactor.values_shown
     try:
-        firm = [made for row, resume in addition.parts for made in passes.read(row, resume)]
+        firm = [made for row, resume in addition.parts for made in redaction.read(row, resume)]
     except ResumeFailed:
         return None
     if _stands_in_earlier_records(components, project, name, before, redactor, learnt):
         return None
-    footer = {"input_hash": wanted, "run_id": components.catalog.products.run_id}
-
-    def rows(first: list[FirstPass]) -> Iterator[RedactedRecord]:
-        yield from passes.written(first)
-        footer["facts"] = json.dumps(passes.facts())
-
-    written = lake.write(
-        REDACTED_RECORDS, project, name, rows(firm), footer=footer, keep=before.kept
-    )
-    made = passes.closed(
-        written,
-        footer,
-        lambda own: lake.write(
-            REDACTION_AUDIT, project, name, passes.audit, footer=own, keep=before.audit_kept
-        ),
-    )
-    grown = Appended(before.records_hash, before.kept).fact()
-    traced = Appended(before.audit_hash, before.audit_kept).fact()
-    facts = {**made.records.facts, LINEAGE: addition.lineage, **grown}
-    return replace(
-        made,
-        records=replace(made.records, facts=facts),
-        audit=replace(made.audit, facts={**made.audit.facts, **traced}),
-    )
+    return redaction.write(firm, wanted, addition.lineage)
 
 
-def _taught(
+def _primed(
     components: Components,
     project: str,
     session: SessionFiles,
@@ -205,7 +173,7 @@ def _taught(
     for _ in range(2):
         redactor = components.redactor.session(session.session_id, elsewhere)
         try:
-            _teach(redactor, project, session, before)
+            _prime(redactor, project, session, before)
         except ResumeFailed:
             return None
         missing = (own & known) - redactor.known_values.keys()
@@ -215,7 +183,7 @@ def _taught(
     return None
 
 
-def _teach(
+def _prime(
     redactor: SessionRedactor, project: str, session: SessionFiles, before: SessionState
 ) -> None:
     for row in session.rows:

@@ -20,10 +20,11 @@ from memory_assets.pipeline.ownership.attribution import (
 )
 from memory_assets.pipeline.ownership.forgotten_records import tombstones, with_forgotten
 from memory_assets.pipeline.ownership.session_files import RETAINED, Retained, SessionFiles
-from memory_assets.pipeline.redact.full_redaction import write_session
-from memory_assets.pipeline.redact.incremental import addition_to, append_session, own_values
+from memory_assets.pipeline.redact.full_redaction import redact_whole
+from memory_assets.pipeline.redact.incremental import addition_to, redact_added
 from memory_assets.pipeline.redact.known_values import KnownSoFar
 from memory_assets.pipeline.redact.session_redaction import WrittenSession
+from memory_assets.pipeline.redact.state import state_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, timed
@@ -212,15 +213,15 @@ def _redacted(
     what came of it, and whether it was the former."""
     name = session.session_id
     records, audit = state.records.get(name), state.audits.get(name)
+    before = state_of(components.catalog, project, name)
     whole = records is not None and RETAINED not in records.facts and session.retained is None
-    if whole and records is not None and audit is not None and name not in state.affected:
-        addition = addition_to(components, session, records, audit)
+    if whole and records and audit and before and name not in state.affected:
+        addition = addition_to(components, session, before, records, audit)
         if addition is not None:
-            made = append_session(components, project, session, wanted, known, addition)
+            made = redact_added(components, project, session, wanted, known, addition)
             if made is not None:
                 return made, True
-    own = own_values(components, project, name)
-    return write_session(components, project, session, wanted, known, own), False
+    return redact_whole(components, project, session, wanted, known, before), False
 
 
 def audit_project(components: Components, project: str) -> StageReport:

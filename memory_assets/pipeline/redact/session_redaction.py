@@ -5,23 +5,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from memory_assets.models import AppliedRedaction, Record, RedactedRecord
+from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
 from memory_assets.pipeline.ownership.session_files import RETAINED, Counts, SessionFiles, source_of
 from memory_assets.pipeline.redact.state import FileEntry, SessionState
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.growth import LINEAGE, Growth
 from memory_assets.redaction import ENGINE_VERSION, RecordRedaction, SessionRedactor
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import source_key
 from memory_assets.stores.lake.lake import FileFacts
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
 from memory_assets.transcripts import ReadReport, Resume, mark, read_session
 
-LINEAGE = "lineage"
-"""Fact of a product: the hash of the state that was last written whole. Of two states with
-the same one the later grew from the earlier by appends alone."""
+HELD_BYTES = 64 * 1024 * 1024
+"""Sessions, or what was added to them, are kept in memory after the first pass up to this
+size; the source of larger ones is read again."""
 
 Traces = tuple[AppliedRedaction, ...]
 FirstPass = tuple[RecordRedaction, Traces]
@@ -39,8 +42,9 @@ class WrittenSession:
     state: SessionState
 
 
-class SessionPasses:
-    """One session's way through both passes, from what was done `before` if it is given."""
+class SessionRedaction:
+    """One session's way through both passes, from what was done `before` if it is given.
+    `values` are the rules of values that it showed in records it has no more."""
 
     def __init__(
         self,
@@ -49,15 +53,17 @@ class SessionPasses:
         session: SessionFiles,
         redactor: SessionRedactor,
         before: SessionState | None = None,
+        values: Mapping[str, str] | None = None,
     ) -> None:
         self.components = components
         self.project = project
         self.session = session
         self.redactor = redactor
         self.copied = frozenset(int(record_id) for record_id in session.copied)
-        self.files: dict[str, FileEntry] = dict(before.files) if before else {}
-        self.audit: list[AppliedRedaction] = []
-        self._values = dict(before.values) if before else {}
+        self._before = before
+        self._files: dict[str, FileEntry] = dict(before.files) if before else {}
+        self._audit: list[AppliedRedaction] = []
+        self._values = dict(before.values) if before else dict(values or {})
         self._teachers = {name: [*at] for name, at in before.teachers.items()} if before else {}
         self._firm = Counts.total([before.firm]) if before else Counts()
         self._rules = Counter(before.rules) if before else Counter[str]()
@@ -67,13 +73,9 @@ class SessionPasses:
         self._provisional_rules: Counter[str] = Counter()
         self._waiting: list[FirstPass] = []
 
-    def keep_values(self, values: Mapping[str, str]) -> None:
-        """Go on knowing values that the session showed before, in records it has no more."""
-        self._values.update(values)
-
     def rewind(self) -> None:
         """Forget what was counted, but not what was learnt: the files are read again."""
-        self.files.clear()
+        self._files.clear()
         self._waiting.clear()
         self._firm, self._provisional = Counts(), Counts()
 
@@ -98,7 +100,7 @@ class SessionPasses:
                 places = self._teachers.setdefault(row.agent_id, [])
                 places.append((record.byte_start, record.byte_end))
             yield made, ()
-        self.files[row.agent_id] = FileEntry(
+        self._files[row.agent_id] = FileEntry(
             row.fingerprint,
             row.reader_version,
             self.components.catalog.sources.reading_state(source_key(row)),
@@ -106,9 +108,14 @@ class SessionPasses:
             Counts.of_report(report),
         )
 
-    def written(self, firm: Iterable[FirstPass]) -> Iterator[RedactedRecord]:
-        """Yield the records as they are to be written, the provisional ones last, and keep
-        what was taken out of them in `audit`."""
+    def note_gone(self, row: SourceRow, counts: Counts) -> None:
+        """Note what was counted in a file that is gone, whose records the lake has."""
+        self._files[row.agent_id] = FileEntry(
+            row.fingerprint, row.reader_version, state="", provisional=0, counts=counts
+        )
+
+    def _finished_records(self, firm: Iterable[FirstPass]) -> Iterator[RedactedRecord]:
+        """Yield the records after the second pass, the provisional ones last."""
         for first in firm:
             record, traces = self._finished(*first, self._firm)
             self._rules.update(trace.rule for trace in traces)
@@ -120,10 +127,9 @@ class SessionPasses:
             self._provisional_rules.update(trace.rule for trace in traces)
             yield record
 
-    def facts(self) -> dict[str, object]:
-        """Return the counts to keep beside the records."""
+    def _facts(self) -> dict[str, Any]:
         about = {"agent": self.session.rows[0].agent, "copied_from": self.session.copied_from}
-        parts = [self._firm, self._provisional, *(entry.counts for entry in self.files.values())]
+        parts = [self._firm, self._provisional, *(entry.counts for entry in self._files.values())]
         counted = vars(Counts.total(parts))
         if self.session.retained is not None:
             copied = vars(self.session.retained)
@@ -131,26 +137,60 @@ class SessionPasses:
             counted = {**counted, **copied, RETAINED: gone}
         return {**about, **counted}
 
-    def closed(
-        self,
-        written: FileFacts,
-        footer: Mapping[str, str],
-        write_audit: Callable[[Mapping[str, str]], FileFacts],
-    ) -> WrittenSession:
-        """Write the audit beside the records that were `written`, and return what came of
-        the session."""
-        project, name, wanted = self.project, self.session.session_id, footer["input_hash"]
+    def write(self, firm: Iterable[FirstPass], wanted: str, lineage: str = "") -> WrittenSession:
+        """Put the records through the second pass, write them behind the rows kept from
+        before, then the audit beside them; return what came of the session. `lineage` is that
+        of the rows before; without any the session is written whole and begins its own.
+
+        The audit names the content of the records, and the catalogue gets both products at
+        once, so that a crash in between leaves the session to be done again.
+
+        Raises:
+            RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing of the session's
+                records was written.
+        """
+        lake, before = self.components.lake, self._before
+        key = (self.project, self.session.session_id)
+        about = {"input_hash": wanted, "run_id": self.components.catalog.products.run_id}
+        footer = dict(about)
+        if self.session.retained is not None:
+            footer[REMOVED_RECORDS] = removed_records_of(self.components, self.session)
+        written = lake.write(
+            REDACTED_RECORDS,
+            *key,
+            self._finished_records(firm),
+            footer=lambda: {**footer, "facts": json.dumps(self._facts())},
+            keep=before.kept if before else 0,
+        )
         found = self.redactor.known_values
         self._values.update((value.hex(), rule) for value, rule in found.items())
+        audit_facts = {"rules": self._rules + self._provisional_rules}
         audit_footer = {
-            "input_hash": wanted,
-            "run_id": self.components.catalog.products.run_id,
+            **about,
             "records_hash": written.output_hash,
-            "facts": json.dumps({"rules": self._rules + self._provisional_rules}),
+            "facts": json.dumps(audit_facts),
             "known_values": json.dumps(dict(sorted(self._values.items()))),
         }
-        traced = write_audit(audit_footer)
-        state = SessionState(
+        traced = lake.write(
+            REDACTION_AUDIT,
+            *key,
+            self._audit,
+            footer=lambda: audit_footer,
+            keep=before.audit_kept if before else 0,
+        )
+        facts = {**self._facts(), LINEAGE: lineage or written.output_hash}
+        if before is not None:
+            facts |= Growth(before.records_hash, before.kept).fact()
+            audit_facts |= Growth(before.audit_hash, before.audit_kept).fact()
+        return WrittenSession(
+            product_of(REDACTED_RECORDS, *key, written, about, facts),
+            product_of(REDACTION_AUDIT, *key, traced, about, audit_facts),
+            found,
+            self._state(wanted, written, traced),
+        )
+
+    def _state(self, wanted: str, written: FileFacts, traced: FileFacts) -> SessionState:
+        return SessionState(
             wanted=wanted,
             ruleset_version=self.components.ruleset_version,
             records_hash=written.output_hash,
@@ -163,14 +203,8 @@ class SessionPasses:
             firm=self._firm,
             rules=self._rules,
             values=self._values,
-            files=self.files,
+            files=self._files,
             teachers=self._teachers,
-        )
-        return WrittenSession(
-            product_of(project, name, written, footer),
-            product_of(project, name, traced, audit_footer, "audit"),
-            found,
-            state,
         )
 
     def _is_copy(self, record: Record) -> bool:
@@ -206,28 +240,27 @@ class SessionPasses:
         counts.redactions += len(traces)
         counts.personal += len(final.personal)
         counts.prompts += record.kind == "prompt"
-        self.audit.extend(traces)
+        self._audit.extend(traces)
         return record, traces
 
 
 def product_of(
+    table: Table,
     project: str,
     session_id: str,
     written: FileFacts,
     footer: Mapping[str, str],
-    table: str = "records",
+    facts: Mapping[str, Any],
 ) -> Product:
-    """Return the product that a session's file of records (or "audit") and its footer
-    describe."""
-    of = REDACTED_RECORDS if table == "records" else REDACTION_AUDIT
+    """Return the product that a session's file in a table and its footer describe."""
     return Product(
-        of.name,
+        table.name,
         project,
         session_id,
         input_hash=footer["input_hash"],
         output_hash=written.output_hash,
         rows=written.rows,
         bytes=written.bytes if written.rows else 0,
-        facts=json.loads(footer["facts"]),
+        facts=facts,
         run_id=footer.get("run_id", ""),
     )

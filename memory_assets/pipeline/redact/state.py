@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_assets.pipeline.ownership.session_files import Counts
-from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction.edits import KNOWN_SECRET
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.transcripts.checkpoint import Extent
 
@@ -89,8 +89,7 @@ class SessionState:
         return cls(**{**values, "files": files, "teachers": teachers, "firm": firm})
 
 
-def values_shown(components: Components, project: str, session_id: str) -> Mapping[str, str]:
-    """Return the rules of the values that a session showed when it was redacted, by keyed
-    hash (hex)."""
-    state = components.catalog.redactions.state(project, session_id)
-    return SessionState.from_json(state).values if state else {}
+def state_of(catalog: Catalog, project: str, session_id: str) -> SessionState | None:
+    """Return how far a session was redacted; None of one that never was."""
+    state = catalog.redactions.state(project, session_id)
+    return SessionState.from_json(state) if state else None

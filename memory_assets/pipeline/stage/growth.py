@@ -12,11 +12,14 @@ from typing import Any
 
 from memory_assets.stores.catalog.schema import Product
 
-FACT = "appended"
+_GREW = "appended"
+LINEAGE = "lineage"
+"""Fact of a product: the hash of the state that was last written whole. Of two states with
+the same one the later grew from the earlier by appends alone."""
 
 
 @dataclass(frozen=True)
-class Appended:
+class Growth:
     """A product grew out of the one whose output hash was `to`: its first `kept` rows are
     the same, and rows with `removed_ids` are no longer there."""
 
@@ -26,12 +29,12 @@ class Appended:
 
     def fact(self) -> dict[str, Any]:
         """Return it as it stands in a product's facts."""
-        return {FACT: {"to": self.to, "kept": self.kept, "removed_ids": list(self.removed_ids)}}
+        return {_GREW: {"to": self.to, "kept": self.kept, "removed_ids": list(self.removed_ids)}}
 
 
-def appended_to(product: Product) -> Appended | None:
+def growth_of(product: Product) -> Growth | None:
     """Return how a product grew; None if it was made whole."""
-    fact: Mapping[str, Any] | None = product.facts.get(FACT)
+    fact: Mapping[str, Any] | None = product.facts.get(_GREW)
     if fact is None:
         return None
-    return Appended(str(fact["to"]), int(fact["kept"]), tuple(fact["removed_ids"]))
+    return Growth(str(fact["to"]), int(fact["kept"]), tuple(fact["removed_ids"]))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from memory_assets.pipeline.redact.session_redaction import LINEAGE
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.growth import LINEAGE
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import (
     OBSERVATIONS,

@@ -9,7 +9,7 @@ from typing import Any
 
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Appended, appended_to
+from memory_assets.pipeline.stage.growth import Growth, growth_of
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.pipeline.tables.deferral import Deferral, made_of
@@ -36,7 +36,7 @@ class Extension:
     removed_ids: Iterable[str] = ()
 
 
-Extend = Callable[[Product, Product, Appended], Extension | None]
+Extend = Callable[[Product, Product, Growth], Extension | None]
 """Given the upstream product of a session, its own product and how upstream grew since that
 was made, returns what to write; None if the session must be made whole."""
 
@@ -142,7 +142,7 @@ class _Remaking:
     ) -> Product:
         """Write what is new of the session, or all of it; return its product."""
         if made is not None and extend is not None:
-            grown = appended_to(self.source)
+            grown = growth_of(self.source)
             if grown is not None and self._can_grow(made, grown, version):
                 extension = extend(self.source, made, grown)
                 if extension is not None:
@@ -150,7 +150,7 @@ class _Remaking:
         rows, facts = make(self.source)
         return self._written(list(rows), facts, keep=0)
 
-    def _can_grow(self, made: Product, grown: Appended, version: str) -> bool:
+    def _can_grow(self, made: Product, grown: Growth, version: str) -> bool:
         """Whether the session's product was made from what upstream grew out of, and is
         what lies in the lake."""
         source = self.source
@@ -165,7 +165,7 @@ class _Remaking:
         return lies.output_hash == made.output_hash
 
     def _extended(self, made: Product, extension: Extension) -> Product:
-        grown = Appended(made.output_hash, extension.keep, tuple(extension.removed_ids))
+        grown = Growth(made.output_hash, extension.keep, tuple(extension.removed_ids))
         facts = {**extension.facts, **grown.fact()}
         return self._written(list(extension.rows), facts, keep=extension.keep)
 
@@ -174,9 +174,14 @@ class _Remaking:
         extra: Mapping[str, list[object]] = {}
         if self.written_columns is not None:
             extra = self.written_columns(session_id, rows, keep)
-        footer = {"input_hash": self.wanted}
         written = self.components.lake.write(
-            self.table, project, session_id, rows, footer=footer, extra=extra, keep=keep
+            self.table,
+            project,
+            session_id,
+            rows,
+            footer=lambda: {"input_hash": self.wanted},
+            extra=extra,
+            keep=keep,
         )
         return Product(
             self.table.name,

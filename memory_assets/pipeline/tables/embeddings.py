@@ -12,7 +12,7 @@ from memory_assets.embedding import embed_redacted
 from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.models import Embedding
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Appended
+from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import Extension, Made, derive_table
 from memory_assets.redacted_text import RedactedText
@@ -68,7 +68,7 @@ class _Embedding:
         texts = lake.read_texts(self._source_table, *key)
         return self._rows(source.session_id, texts, behind=0), {}
 
-    def extend(self, source: Product, before: Product, grown: Appended) -> Extension | None:
+    def extend(self, source: Product, before: Product, grown: Growth) -> Extension | None:
         """Return the rows of what was added to a session."""
         if before.rows < grown.kept:
             return None

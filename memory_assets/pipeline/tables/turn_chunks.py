@@ -12,7 +12,7 @@ from memory_assets.chunking import CHUNKER_VERSION, build_turns, chunk_turn, pro
 from memory_assets.errors import NotFound
 from memory_assets.models import Chunk, Prompt, Turn
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import Appended
+from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stage.session_cache import by_source_file, turns_of
@@ -90,7 +90,7 @@ class _TableOfTurns:
         places = TurnPlaces.of(turns, [len(rows) for rows in made], row_of, TurnPlaces(), 0)
         return _flat(made), {"turns": len(turns), **places.fact()}
 
-    def extend(self, source: Product, before: Product, grown: Appended) -> Extension | None:
+    def extend(self, source: Product, before: Product, grown: Growth) -> Extension | None:
         """Return the rows from the first turn on that what was added belongs to."""
         places = TurnPlaces.from_facts(before.facts)
         added = self._components.sessions.records(source, skip=grown.kept)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +24,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from memory_assets.stores.lake.rows import BATCH_ROWS
+
+Footer = Callable[[], Mapping[str, str]]
+"""Returns what a file says of itself, once its last row is written."""
 
 SUFFIX = ".parquet"
 TAIL_SUFFIX = ".tail.parquet"
@@ -139,12 +142,12 @@ def write_whole(
     path: Path,
     schema: pa.Schema,
     parts: Iterable[pa.Table],
-    footer: Mapping[str, str],
+    footer: Footer,
     content: blake2b | str,
 ) -> FileFacts:
     """Replace a session's file by a base of these rows; without any, remove it.
 
-    `content`, looked at after the last row, gives the hash; so does `footer`.
+    `content` is looked at, and `footer` called, after the last row.
     """
     staging = _staging(path)
     try:
@@ -165,7 +168,7 @@ def write_behind(
     schema: pa.Schema,
     keep: int,
     parts: Iterable[pa.Table],
-    footer: Mapping[str, str],
+    footer: Footer,
     content: blake2b,
 ) -> FileFacts:
     """Replace all behind the first `keep` rows of a session's file by these rows.
@@ -202,7 +205,7 @@ def _write(
     staging: Path,
     schema: pa.Schema,
     parts: Iterable[pa.Table],
-    footer: Mapping[str, str],
+    footer: Footer,
     content: blake2b | str,
     own: Mapping[str, str],
 ) -> int:
@@ -211,7 +214,7 @@ def _write(
         for part in _regrouped(parts):
             writer.write_table(part)
             rows += len(part)
-        writer.add_key_value_metadata({**footer, _OUTPUT_HASH: _hex(content), **own})
+        writer.add_key_value_metadata({**footer(), _OUTPUT_HASH: _hex(content), **own})
     with staging.open("rb") as file:
         os.fsync(file.fileno())
     return rows

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from memory_assets.errors import DamagedFile, NotFound, StoreError, environment
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.lake import files as lake_files
-from memory_assets.stores.lake.files import FileFacts, SessionRows
+from memory_assets.stores.lake.files import FileFacts, Footer, SessionRows
 from memory_assets.stores.lake.rows import (
     arrow_batches,
     redacted_columns,
@@ -106,7 +106,7 @@ class Lake:
         session_id: str,
         rows: Iterable[Any],
         *,
-        footer: Mapping[str, str] | None = None,
+        footer: Footer = dict,
         extra: Mapping[str, Sequence[object]] | None = None,
         keep: int = 0,
     ) -> FileFacts:
@@ -114,8 +114,8 @@ class Lake:
         table's model).
 
         Rows are consumed and written a batch at a time, so memory stays flat however
-        long the session. `extra` fills the table's written columns; `footer`, looked at
-        after the last row, is kept as Parquet metadata. The new file is complete before it
+        long the session. `extra` fills the table's written columns; what `footer` returns
+        after the last row is kept as Parquet metadata. The new file is complete before it
         takes the old one's place; without any rows the old one is removed.
 
         The hash of a file written whole is of its content. With `keep` it is chained, of
@@ -136,10 +136,8 @@ class Lake:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if keep:
-                return lake_files.write_behind(
-                    path, table.schema, keep, parts, footer or {}, content
-                )
-            return lake_files.write_whole(path, table.schema, parts, footer or {}, content)
+                return lake_files.write_behind(path, table.schema, keep, parts, footer, content)
+            return lake_files.write_whole(path, table.schema, parts, footer, content)
         except pa.ArrowInvalid as error:
             raise _damaged(path, project, error) from None
         except OSError as error:
@@ -274,7 +272,7 @@ class Lake:
         path = self.path(table, project, session_id)
         with self.opened(table, project, session_id) as rows:
             parts, output_hash = rows.parts(0, None), footer["output_hash"]
-            lake_files.write_whole(path, table.schema, parts, footer, output_hash)
+            lake_files.write_whole(path, table.schema, parts, lambda: footer, output_hash)
 
     def replace_ids(
         self,
@@ -303,9 +301,8 @@ class Lake:
             content = blake2b(digest_size=16)
             parts = with_other_ids(table, rows.parts(0, None), columns, changes, content)
             try:
-                lake_files.write_whole(
-                    path, table.schema, parts, {**rows.footer, **footer}, content
-                )
+                whole = {**rows.footer, **footer}
+                lake_files.write_whole(path, table.schema, parts, lambda: whole, content)
             except OSError as error:
                 raise StoreError(
                     f"cannot write {path}: {error.strerror or type(error).__name__}. "
