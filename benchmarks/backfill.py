@@ -139,8 +139,8 @@ def _watched(instance: object, backfill: str, wanted: int, pid: int) -> tuple[in
 
 
 def _reconciled(components: object, names: list[str]) -> bool:
+    from memory_assets.pipeline.checks.checks import verify_project
     from memory_assets.pipeline.checks.source_turns import count_sources
-    from memory_assets.pipeline.checks.verifications import verify_project
     from memory_assets.pipeline.plan import plan
     from memory_assets.pipeline.scan import on_disk
     from memory_assets.pipeline.stage.components import Components

@@ -21,7 +21,7 @@ import pytest
 
 from memory_assets.cli import cli, exit_codes
 from memory_assets.cli.dagster_home import open_instance
-from memory_assets.dagster.checks import expectations, verdicts
+from memory_assets.dagster.checks import asset_checks, expectations
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.jobs import INGEST_JOB
 from memory_assets.dagster.partitions import add_keys
@@ -178,7 +178,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
     "the disk": (RECORDS, ((lake, "arrow_batches", loud_store),)),
     "the catalogue": (RECORDS[:1], ((Sources, "put", loud_store),)),
     "the lock": (RECORDS[:1], ((Components, "project_lock", loud),)),
-    "every check": (RECORDS, ((verdicts, "checked", loud),)),
+    "every check": (RECORDS, ((asset_checks, "checked", loud),)),
     "cutting chunks, prompts and summaries": (
         DERIVED,
         (
@@ -197,7 +197,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
             ),
         ),
     ),
-    "Great Expectations": (DERIVED, ((expectations, "_failures", loud),)),
+    "Great Expectations": (DERIVED, ((expectations, "unmet", loud),)),
     "embedding": (VECTORS, ((MiniLM, "embed", loud),)),
     "writing vectors": (
         VECTORS,

@@ -20,6 +20,13 @@ from rich.table import Table
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.install_key import KEY_FILE, user_cache_dir, user_config_dir
+from memory_assets.pipeline.checks.checks import (
+    CHECKS,
+    Verified,
+    forget_notes,
+    projects_on_record,
+    verify_project,
+)
 from memory_assets.pipeline.checks.deep_scan import (
     CANARIES_FILE,
     DeepScan,
@@ -28,13 +35,6 @@ from memory_assets.pipeline.checks.deep_scan import (
     read_canaries,
 )
 from memory_assets.pipeline.checks.source_turns import PLACES, SourceCount, count_sources
-from memory_assets.pipeline.checks.verifications import (
-    VERIFICATIONS,
-    Verified,
-    forget_notes,
-    projects_on_record,
-    verify_project,
-)
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import SAMPLE_DIR, Settings
@@ -93,7 +93,7 @@ def _verify_projects(
 ) -> list[Verified]:
     verified: list[Verified] = []
     with _progress(console) as bar:
-        task = bar.add_task("verifying", total=len(projects) * len(VERIFICATIONS))
+        task = bar.add_task("verifying", total=len(projects) * len(CHECKS))
         for project in projects:
             for made in verify_project(components, project):
                 verified.append(made)

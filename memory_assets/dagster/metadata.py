@@ -111,15 +111,14 @@ def materialized(
     )
 
 
-def checked(
-    asset: str, name: str, verdict: Verdict, severity: dg.AssetCheckSeverity
-) -> dg.AssetCheckResult:
+def checked(asset: str, name: str, verdict: Verdict) -> dg.AssetCheckResult:
     """Return the check result that a verdict describes; the remedy shows on failure."""
+    severity = dg.AssetCheckSeverity.WARN if verdict.warning else dg.AssetCheckSeverity.ERROR
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=name,
         passed=verdict.passed,
-        severity=dg.AssetCheckSeverity.WARN if verdict.warning else severity,
+        severity=severity,
         metadata=dict(verdict.counts),
         description=None if verdict.passed else verdict.remedy,
     )

@@ -14,7 +14,7 @@ from memory_assets.cli.dagster_home import open_instance
 from memory_assets.cli.exit_codes import FINE
 from memory_assets.cli.ingest_command import ingest_once
 from memory_assets.cli.ingest_workers import run_in_workers, worker_count
-from memory_assets.pipeline.checks.verifications import verify_project
+from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.cli.dagster_home import open_instance
-from memory_assets.dagster.checks import expectations
 from memory_assets.dagster.definitions import ASSETS, build_defs
 from memory_assets.dagster.jobs import INGEST_JOB
 from memory_assets.dagster.partitions import add_keys
+from memory_assets.pipeline.checks.expectations import facts
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
@@ -198,7 +198,7 @@ def test_a_failing_redactor_leaves_nothing_behind(
 def test_great_expectations_never_sees_text(ingested: Ingested) -> None:
     """The frame that is validated holds lengths where the table holds free text."""
     rows = Components(ingested.settings).lake.read_partition(REDACTED_RECORDS, PROJECT)
-    frame = expectations.facts(REDACTED_RECORDS, rows).to_pandas()
+    frame = facts(REDACTED_RECORDS, rows).to_pandas()
     assert len(frame) > 100
     for name in ("text", "command", "cwd", "paths", "project_root"):
         assert frame[name].dtype.kind == "i"

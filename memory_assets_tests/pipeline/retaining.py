@@ -6,7 +6,7 @@ import shutil
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from memory_assets.pipeline.checks.verifications import verify_project
+from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.removal.retention import RetentionReport, retain
 from memory_assets.pipeline.stage.components import Components
 from memory_assets_tests.pipeline.conftest import INDEXES, STAGES, SampleMemory

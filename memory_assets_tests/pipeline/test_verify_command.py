@@ -18,10 +18,10 @@ import pytest
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.verify_command import verify_memory
-from memory_assets.dagster.checks.by_asset import CHECKS
+from memory_assets.dagster.definitions import ASSETS
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.install_key import KEY_FILE, user_config_dir
-from memory_assets.pipeline.checks.verifications import VERIFICATIONS
+from memory_assets.pipeline.checks.checks import CHECKS
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES
@@ -63,20 +63,28 @@ def canaries(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_asset_check_has_a_verification() -> None:
-    """What Dagster checks, `memory verify` checks without it: none is forgotten."""
-    ours = {(made.subject, made.name) for made in VERIFICATIONS}
-    theirs = {(check.asset, check.name) for check in CHECKS}
-    assert theirs <= ours
-    assert {name for _, name in ours} == {name for _, name in theirs}
+def test_every_check_is_an_asset_check() -> None:
+    """What `memory verify` checks, Dagster checks, and nothing else: the list is one."""
+    specs = {
+        (spec.asset_key.to_user_string(), spec.name)
+        for asset in ASSETS
+        for spec in asset.check_specs
+    }
+    assert specs == {(check.asset, check.name) for check in CHECKS}
+    assert len(specs) == len(CHECKS)
 
 
 def test_every_table_is_scanned_by_both_scanners() -> None:
     """A new table of the lake is covered by the checks from the day it exists."""
     independent = {
-        made.subject for made in VERIFICATIONS if made.name == "independent_scanner_finds_nothing"
+        check.asset for check in CHECKS if check.name == "independent_scanner_finds_nothing"
     }
     assert independent == TABLES.keys()
+
+
+def test_every_table_has_expectations() -> None:
+    """A new table of the lake says what must hold of its rows."""
+    assert {check.asset for check in CHECKS if check.expectations} == TABLES.keys()
 
 
 def test_the_sample_verifies_deeply(
@@ -85,7 +93,7 @@ def test_the_sample_verifies_deeply(
     """All checks of all projects hold, and no canary or known value is in any byte."""
     code, answer, _ = _verify(memory, capfd, deep=True, canary_file=canaries)
     assert [made for made in answer["checks"] if not made["passed"]] == []
-    assert len(answer["checks"]) == len(VERIFICATIONS) * len(memory.projects())
+    assert len(answer["checks"]) == len(CHECKS) * len(memory.projects())
     deep = answer["deep"]
     assert deep["hits"] == [] and deep["unreadable"] == []
     assert deep["canaries"] == 1 and deep["known_values"] > 3 and deep["files"] > 50
@@ -184,7 +192,7 @@ def test_a_damaged_file_fails_the_checks_that_read_it(
     components.lake.path(REDACTED_RECORDS, memory.harbor, session).write_bytes(b"PAR1 torn")
     code, answer, _ = _verify(memory, capfd, projects=[memory.harbor])
     assert code == exit_codes.CHECK_FAILED
-    assert len(answer["checks"]) == len(VERIFICATIONS)
+    assert len(answer["checks"]) == len(CHECKS)
     failed = {(made["subject"], made["check"]) for made in answer["checks"] if not made["passed"]}
     assert ("redacted_records", "matches_schema") in failed
     assert ("turn_chunks", "matches_schema") not in failed

@@ -16,7 +16,7 @@ from memory_assets.dagster.assets.embeddings import (
     turn_embeddings,
 )
 from memory_assets.dagster.assets.step import StepResults, if_embedding, stage_and_checks
-from memory_assets.dagster.checks.by_asset import specs_of
+from memory_assets.dagster.checks.asset_checks import specs_of
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, lineage_of, plain_schema
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam

@@ -14,7 +14,7 @@ from memory_assets.dagster.assets.session_summaries import session_summaries
 from memory_assets.dagster.assets.step import StepResults, if_embedding, stage_and_checks
 from memory_assets.dagster.assets.turn_chunks import turn_chunks
 from memory_assets.dagster.assets.user_prompts import user_prompts
-from memory_assets.dagster.checks.by_asset import specs_of
+from memory_assets.dagster.checks.asset_checks import specs_of
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, definition_metadata
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam

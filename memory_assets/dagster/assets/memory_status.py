@@ -50,4 +50,4 @@ def memory_status(memory: MemoryParam) -> StepResults:
         figures, current = status_figures(components)
         yield dg.MaterializeResult(metadata=figures)
         for name, verdict in status_verdicts(components, current).items():
-            yield checked("memory_status", name, verdict, dg.AssetCheckSeverity.ERROR)
+            yield checked("memory_status", name, verdict)

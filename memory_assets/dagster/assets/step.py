@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 
 import dagster as dg
 
-from memory_assets.dagster.checks import verdicts
-from memory_assets.dagster.checks.by_asset import checks_of
+from memory_assets.dagster.checks.asset_checks import check_results
 from memory_assets.dagster.metadata import materialized
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.errors import no_text_in_errors
@@ -35,9 +34,9 @@ def stage_and_checks(
         components, project = memory.components(), context.partition_key
         with components.project_lock(project):
             yield materialized(components, stage(components, project), table)
-            checks = checks_of(context.asset_key.to_user_string())
             try:
-                yield from verdicts.results(components, project, checks)
+                asset = context.asset_key.to_user_string()
+                yield from check_results(components, project, asset)
             finally:
                 components.rows_to_check.forget()
 

@@ -5,7 +5,7 @@ import dagster as dg
 from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.dagster.assets.redacted_records import redacted_records
 from memory_assets.dagster.assets.step import StepResults, stage_and_checks
-from memory_assets.dagster.checks.by_asset import specs_of
+from memory_assets.dagster.checks.asset_checks import specs_of
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, definition_metadata
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam

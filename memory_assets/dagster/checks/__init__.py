@@ -1,8 +1,8 @@
 """The asset checks: what must hold of a project's tables and collections.
 
-Thin, and made in the step of the asset that they check: each one calls `pipeline/checks/verify.py`,
-or has Great Expectations look at a frame of facts (`expectations.py`). Results carry
-counts, never text.
+Thin: `pipeline/checks/checks.py` has the list; here each check becomes a spec and, in the step
+of its asset, a result with counts, never with text. Great Expectations evaluates what is
+expected of a table's rows (`expectations.py`).
 """
 
 import warnings

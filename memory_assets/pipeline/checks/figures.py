@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from memory_assets import status as overview
+from memory_assets.pipeline.checks.checks import projects_on_record
 from memory_assets.pipeline.checks.source_turns import PLACES, count_sources
-from memory_assets.pipeline.checks.verifications import projects_on_record
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.versions import note_versions

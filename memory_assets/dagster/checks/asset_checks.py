@@ -1,0 +1,45 @@
+"""The checks of `pipeline/checks/checks.py` as Dagster's asset checks.
+
+A check is not a step of its own: 26 of those made most of a run's events, and each of
+them cost as much as the check. It runs in the step of the asset that it is about; what a
+blocking one finds fails that step, so that nothing downstream runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from memory_assets.dagster.checks.expectations import validate
+from memory_assets.dagster.metadata import checked
+from memory_assets.dagster.partitions import projects
+from memory_assets.pipeline.checks.checks import checks_of
+from memory_assets.pipeline.stage.components import Components
+
+
+def specs_of(asset: str) -> list[dg.AssetCheckSpec]:
+    """Return the checks of an asset for its definition: partitioned, as the asset is."""
+    return [
+        dg.AssetCheckSpec(
+            check.name,
+            asset=asset,
+            description=check.description,
+            blocking=check.blocking,
+            partitions_def=projects,
+        )
+        for check in checks_of(asset)
+    ]
+
+
+def check_results(
+    components: Components, project: str, asset: str
+) -> Iterator[dg.AssetCheckResult]:
+    """Yield what each check of an asset finds in a project. The caller holds the project's
+    lock. Expectations are evaluated by Great Expectations, over what is new since they held."""
+    for check in checks_of(asset):
+        if check.expectations is not None:
+            verdict = validate(components, project, check.expectations)
+        else:
+            verdict = check.verdict(components, project)
+        yield checked(asset, check.name, verdict)

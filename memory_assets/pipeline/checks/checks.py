@@ -1,0 +1,191 @@
+"""All that must hold of a project, in one list: `memory verify` runs it without Dagster,
+the asset checks report it in the step of the asset that they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from memory_assets.errors import MemoryAssetsError, safe_reason
+from memory_assets.pipeline.checks import verify
+from memory_assets.pipeline.checks.expectations import (
+    EXPECTATIONS,
+    TableExpectations,
+    matches_schema,
+)
+from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
+from memory_assets.pipeline.checks.keywords_match import keywords_match
+from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.indexes.collections import INDEXES, SESSIONS_INDEX
+from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.pending_checks import COMPARISONS, NOTED_CHECKS, note_stage
+from memory_assets.stores.lake.lake import redacted_columns
+from memory_assets.stores.lake.schemas import TABLES
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that must hold of an asset of each project.
+
+    `blocking`: nothing is made of an asset that fails it. `warning`: that it does not hold
+    is reported, and fails nothing. `expectations` are what Great Expectations evaluates in
+    place of `verify`, in the asset check.
+    """
+
+    asset: str
+    name: str
+    verify: Callable[[Components, str], Verdict]
+    description: str
+    blocking: bool = False
+    warning: bool = False
+    expectations: TableExpectations | None = None
+
+    def verdict(self, components: Components, project: str) -> Verdict:
+        """Return what the check comes to in a project whose lock the caller holds."""
+        verdict = self.verify(components, project)
+        return replace(verdict, warning=True) if self.warning else verdict
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What one check of one project came to."""
+
+    project: str
+    subject: str
+    name: str
+    verdict: Verdict
+
+    @property
+    def failed(self) -> bool:
+        """Whether it does not hold, and that is more than a warning."""
+        return not self.verdict.passed and not self.verdict.warning
+
+
+def _of_tables() -> Iterator[Check]:
+    for table in TABLES.values():
+        if redacted_columns(table.model):
+            yield Check(
+                table.name,
+                "no_secrets_remain",
+                partial(verify.no_secrets_remain, table=table),
+                "The redactor finds nothing in any free text of the table as it lies on disk. "
+                "Blocking: nothing is made, embedded or indexed from a table that fails.",
+                blocking=True,
+            )
+        yield Check(
+            table.name,
+            "independent_scanner_finds_nothing",
+            partial(independent_scanner_finds_nothing, table=table),
+            "A scanner that shares nothing with the redactor (Kingfisher) finds nothing in any "
+            f"string of {table.name}, ids and lists included. Blocking; a warning on platforms "
+            "that have no such scanner.",
+            blocking=True,
+        )
+    for expected in EXPECTATIONS:
+        yield Check(
+            expected.table.name,
+            "matches_schema",
+            partial(matches_schema, expected=expected),
+            "Great Expectations: columns, keys, ranges and closed sets, over the lengths of texts "
+            "and never the texts.",
+            expectations=expected,
+        )
+
+
+CHECKS: Sequence[Check] = (
+    *_of_tables(),
+    Check(
+        "redacted_records",
+        "rows_conserved",
+        verify.rows_conserved,
+        "Every record read is kept, dropped for a stated reason, or a bad line; every block "
+        "kept is a row, or a copy of one that an older session has.",
+    ),
+    Check(
+        "redacted_records",
+        "no_sessions_quarantined",
+        verify.nothing_quarantined,
+        "No session is held back. A warning: the other sessions go on.",
+        warning=True,
+    ),
+    Check(
+        "redaction_audit",
+        "audit_matches_records",
+        verify.audit_matches_records,
+        "There is an entry for each redaction that redacted_records counts, record by record.",
+    ),
+    Check(
+        "turn_chunks",
+        "prompts_in_one_chunk",
+        verify.prompts_in_one_chunk,
+        "Each human prompt begins in exactly one chunk.",
+    ),
+    Check(
+        "turn_embeddings",
+        "vectors_complete",
+        verify.vectors_complete,
+        "There is exactly one vector for each chunk.",
+    ),
+    *(
+        Check(
+            index.stage,
+            "ids_match_table",
+            partial(verify.collection_matches, index=index),
+            f"The ids in Chroma are exactly those of {index.table.name}.",
+        )
+        for index in INDEXES
+    ),
+    Check(
+        KEYWORD_INDEX,
+        "ids_match_tables",
+        keywords_match,
+        "The ids in the keyword index are exactly those of the lake's tables.",
+    ),
+    Check(
+        SESSIONS_INDEX.stage,
+        "embedder_consistent",
+        partial(verify.embedder_consistent, index=SESSIONS_INDEX),
+        "All vectors, in the lake and in Chroma, were made by the embedder of the settings.",
+    ),
+)
+
+
+def checks_of(asset: str) -> list[Check]:
+    """Return the checks of an asset, blocking ones first."""
+    return sorted(
+        (check for check in CHECKS if check.asset == asset), key=lambda check: not check.blocking
+    )
+
+
+def verify_project(components: Components, project: str) -> Iterator[Verified]:
+    """Yield what each check of a project comes to, taken while nobody writes it. One that
+    cannot be made has failed. Tables are compared row by row, whatever passed before;
+    files that both scanners found clean are scanned again after `forget_notes` only."""
+    with components.project_lock(project):
+        forget_notes(components, project, COMPARISONS)
+        for check in CHECKS:
+            try:
+                verdict = check.verdict(components, project)
+            except MemoryAssetsError as error:
+                reason = safe_reason(error)
+                verdict = Verdict(False, {"error": reason}, reason, warning=check.warning)
+            yield Verified(project, check.asset, check.name, verdict)
+
+
+def forget_notes(
+    components: Components, project: str, checks: Sequence[str] = NOTED_CHECKS
+) -> None:
+    """Make checks of a project start over: what was noted as passed does not count."""
+    for table in TABLES.values():
+        for stage in (note_stage(check, table) for check in checks):
+            for session_id in components.catalog.products.of_project(stage, project):
+                components.catalog.products.drop(stage, project, session_id)
+
+
+def projects_on_record(components: Components) -> list[str]:
+    """Return every project that the catalogue or any table of the lake has."""
+    lake = components.lake
+    stored = {name for table in TABLES.values() for name in lake.projects(table)}
+    return sorted(stored | components.catalog.projects())

@@ -1,0 +1,201 @@
+"""matches_schema: the columns, keys, ranges and closed sets of each table, as data.
+
+Evaluated here with Arrow, for `memory verify`; the asset checks have Great Expectations
+evaluate the same declarations (`dagster/checks/expectations.py`). Both look at a frame of
+facts, in which a length stands for each text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from memory_assets.commits import Evidence
+from memory_assets.models import Kind, Role
+from memory_assets.observations import OBSERVATION_TYPES
+from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.settings import KNOWN_AGENTS
+from memory_assets.stores.lake import schemas
+from memory_assets.stores.lake.lake import redacted_columns
+from memory_assets.stores.lake.schemas import Table
+
+Bounds = tuple[float | None, float | None]
+AT_LEAST_0: Bounds = (0.0, None)
+NOT_EMPTY: Bounds = (1.0, None)
+_LISTED = 10
+
+
+@dataclass(frozen=True)
+class TableExpectations:
+    """What must hold of each row: key columns together unique, columns within bounds
+    (text and lists: of their length), columns from a closed set, columns in order."""
+
+    table: Table
+    unique: tuple[str, ...] = ("id",)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    one_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ordered: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def version(self) -> str:
+        """Changes with what is expected: what passed before is then looked at again."""
+        said = (self.unique, self.bounds, self.one_of, self.ordered, self.table.schema.to_string())
+        return input_hash(*map(repr, said))
+
+
+_PASSAGE = {"part": AT_LEAST_0, "turn_index": AT_LEAST_0, "text": NOT_EMPTY}
+_AGENT = {"agent": KNOWN_AGENTS}
+EXPECTATIONS = (
+    TableExpectations(
+        schemas.REDACTED_RECORDS,
+        unique=("session_id", "agent_id", "seq"),
+        bounds={"seq": AT_LEAST_0, "byte_start": AT_LEAST_0, "redactions": AT_LEAST_0},
+        one_of={**_AGENT, "role": get_args(Role), "kind": get_args(Kind)},
+        ordered=(("byte_start", "byte_end"),),
+    ),
+    TableExpectations(
+        schemas.REDACTION_AUDIT,
+        unique=("session_id", "agent_id", "seq", "field", "start", "tag"),
+        bounds={"seq": AT_LEAST_0, "start": AT_LEAST_0, "length": AT_LEAST_0},
+        one_of=_AGENT,
+        ordered=(("start", "end"),),
+    ),
+    TableExpectations(
+        schemas.TURN_CHUNKS,
+        bounds=_PASSAGE,
+        one_of={**_AGENT, "role": ("user", "assistant", "turn")},
+        ordered=(("timestamp", "ended_at"),),
+    ),
+    TableExpectations(schemas.USER_PROMPTS, bounds=_PASSAGE, one_of=_AGENT),
+    TableExpectations(
+        schemas.SESSION_SUMMARIES,
+        bounds={"duration_seconds": AT_LEAST_0, "turns": NOT_EMPTY, "text": NOT_EMPTY},
+        one_of=_AGENT,
+        ordered=(("started_at", "ended_at"),),
+    ),
+    TableExpectations(
+        schemas.OBSERVATIONS,
+        bounds={"turn_index": AT_LEAST_0, "title": NOT_EMPTY, "text": NOT_EMPTY},
+        one_of={**_AGENT, "type": OBSERVATION_TYPES},
+    ),
+    TableExpectations(
+        schemas.SESSION_COMMITS,
+        bounds={"turn_index": AT_LEAST_0, "score": (0.0, 1.0)},
+        one_of={**_AGENT, "evidence": tuple(map(str, Evidence))},
+    ),
+    *(
+        TableExpectations(table, bounds={"vector": (0.999, 1.001)})
+        for table in (
+            schemas.TURN_EMBEDDINGS,
+            schemas.PROMPT_EMBEDDINGS,
+            schemas.SUMMARY_EMBEDDINGS,
+            schemas.OBSERVATION_EMBEDDINGS,
+        )
+    ),
+)
+
+
+def matches_schema(components: Components, project: str, expected: TableExpectations) -> Verdict:
+    """Whether every file of a table can be read, has exactly the table's columns and meets
+    its expectations, and no id stands in two of them."""
+    table = expected.table
+    differing: list[str] = []
+    failures: Counter[str] = Counter()
+    ids: set[str] = set()
+    rows = repeated = 0
+    sessions = components.lake.sessions(table, project)
+    for session_id in sessions:
+        read = components.lake.read(table, project, session_id)
+        rows += len(read)
+        if not read.schema.equals(table.schema):
+            differing.append(session_id)
+        elif failed := unmet(facts(table, read), expected):
+            differing.append(session_id)
+            failures.update(failed)
+        elif expected.unique == ("id",):
+            own = {str(name) for name in read["id"].to_pylist()}
+            repeated += len(own & ids)
+            ids |= own
+    return Verdict(
+        not differing and not repeated,
+        {
+            "files": len(sessions),
+            "rows": rows,
+            "files_that_differ": len(differing),
+            "ids_in_two_files": repeated,
+            "sessions": ", ".join(differing[:_LISTED]),
+            **failures,
+        },
+        f"Run `memory ingest --full --project={project}`; if it stays, report the expectation.",
+    )
+
+
+def facts(table: Table, rows: pa.Table) -> pa.Table:
+    """Return rows with every text and list replaced by its length, vectors by their norm
+    and times by microseconds since 1970."""
+    texts = redacted_columns(table.model)
+    columns: dict[str, Any] = {}
+    for name in rows.column_names:
+        column: Any = rows[name]
+        if pa.types.is_list(column.type):
+            column = pc.list_value_length(column)
+        elif pa.types.is_fixed_size_list(column.type):
+            column = _norms(column)
+        elif pa.types.is_timestamp(column.type):
+            column = column.cast(pa.int64())
+        elif name in texts:
+            column = pc.utf8_length(column)
+        columns[name] = column
+    return pa.table(columns)
+
+
+def unmet(frame: pa.Table, expected: TableExpectations) -> dict[str, int]:
+    """Return the number of rows in a frame of facts that break each expectation, by the
+    name that Great Expectations gives it; nothing of what holds. Null breaks none: Parquet
+    refuses it in a column whose schema has none."""
+    if frame.column_names != expected.table.schema.names:
+        return {"table: table_columns_to_match_ordered_list": 0}
+    found = {_key_name(expected): _repeated(frame, expected.unique)}
+    for name, (low, high) in expected.bounds.items():
+        column: Any = frame[name]
+        outside = _sum(pc.less(column, pa.scalar(low))) if low is not None else 0
+        outside += _sum(pc.greater(column, pa.scalar(high))) if high is not None else 0
+        found[f"{name}: column_values_to_be_between"] = outside
+    for name, values in expected.one_of.items():
+        column = pc.drop_null(frame[name])
+        inside = _sum(pc.is_in(column, value_set=pa.array(values, type=column.type)))
+        found[f"{name}: column_values_to_be_in_set"] = len(column) - inside
+    for earlier, later in expected.ordered:
+        pair: tuple[Any, Any] = (frame[later], frame[earlier])
+        found[f"{later}: column_pair_values_a_to_be_greater_than_b"] = _sum(pc.less(*pair))
+    return {name: count for name, count in found.items() if count}
+
+
+def _key_name(expected: TableExpectations) -> str:
+    if len(expected.unique) == 1:
+        return f"{expected.unique[0]}: column_values_to_be_unique"
+    return "table: compound_columns_to_be_unique"
+
+
+def _repeated(frame: pa.Table, key: tuple[str, ...]) -> int:
+    """Return how many rows share their key with another row."""
+    counts: Any = frame.group_by(list(key)).aggregate([([], "count_all")])["count_all"]
+    return int(pc.sum(counts.filter(pc.greater(counts, pa.scalar(1)))).as_py() or 0)
+
+
+def _sum(marked: Any) -> int:
+    return int(pc.sum(marked).as_py() or 0)
+
+
+def _norms(column: Any) -> Any:
+    """Return the Euclidean length of each vector."""
+    flat = pc.list_flatten(column).to_numpy().reshape(-1, column.type.list_size)
+    return pa.array(np.linalg.norm(flat, axis=1))

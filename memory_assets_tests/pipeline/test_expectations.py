@@ -1,0 +1,80 @@
+"""What is expected of each table, evaluated by Arrow (`memory verify`) and by Great
+Expectations (the asset checks): both accept the sample and refuse the same broken tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from memory_assets.dagster.checks import expectations as by_great_expectations
+from memory_assets.pipeline.checks import expectations as by_arrow
+from memory_assets.pipeline.checks.expectations import EXPECTATIONS, TableExpectations, facts
+from memory_assets_tests.pipeline.conftest import SampleMemory
+
+ROWS = 20
+
+
+def _frame(memory: SampleMemory, expected: TableExpectations) -> pa.Table:
+    lake, table = memory.components.lake, expected.table
+    parts = [facts(table, lake.read_partition(table, name)) for name in lake.projects(table)]
+    return pa.concat_tables(parts).slice(0, ROWS)
+
+
+def _with_first(frame: pa.Table, values: dict[str, Any]) -> pa.Table:
+    for name, value in values.items():
+        kind = pa.string() if isinstance(value, str) else pa.float64()
+        column = pa.array([value, *frame[name].cast(kind).to_pylist()[1:]], type=kind)
+        frame = frame.set_column(frame.column_names.index(name), name, column)
+    return frame
+
+
+def _broken(frame: pa.Table, expected: TableExpectations) -> Iterator[tuple[str, int, pa.Table]]:
+    """Frames that break one expectation each, with its column and the number of rows."""
+    yield "table", 0, frame.select([*frame.column_names[1:], frame.column_names[0]])
+    key = expected.unique[0] if len(expected.unique) == 1 else "table"
+    yield key, 2, pa.concat_tables([frame, frame.slice(0, 1)])
+    for name, bounds in expected.bounds.items():
+        for bound, beyond in zip(bounds, (-0.5, 0.5), strict=True):
+            if bound is not None:
+                yield name, 1, _with_first(frame, {name: bound + beyond})
+    for name in expected.one_of:
+        yield name, 1, _with_first(frame, {name: "nobody"})
+    for earlier, later in expected.ordered:
+        yield later, 1, _with_first(frame, {earlier: 7.0, later: 6.0})
+
+
+@pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: expected.table.name)
+def test_both_engines_agree(finished: SampleMemory, expected: TableExpectations) -> None:
+    """On the sample's rows, and on each way of breaking what is declared: the name of the
+    expectation and the number of rows that break it."""
+    frame = _frame(finished, expected)
+    assert len(frame) > 0
+    assert by_arrow.unmet(frame, expected) == by_great_expectations.unmet(frame, expected) == {}
+    for column, count, broken in _broken(frame, expected):
+        failed = by_arrow.unmet(broken, expected)
+        assert by_great_expectations.unmet(broken, expected) == failed
+        assert [(name.split(":")[0], number) for name, number in failed.items()] == [
+            (column, count)
+        ]
+
+
+def test_verify_refuses_rows_out_of_bounds(memory: SampleMemory) -> None:
+    """`memory verify` counts the rows that break an expectation, without Great Expectations."""
+    (expected,) = (each for each in EXPECTATIONS if each.table.name == "turn_chunks")
+    lake, components = memory.components.lake, memory.components
+    session = lake.sessions(expected.table, memory.harbor)[0]
+    assert by_arrow.matches_schema(components, memory.harbor, expected).passed
+    rows = lake.read(expected.table, memory.harbor, session)
+    wrong = pa.array([-1] * len(rows), type=pa.int32())
+    place = rows.schema.get_field_index("turn_index")
+    spoilt = rows.set_column(place, rows.schema.field(place), wrong)
+    path = lake.path(expected.table, memory.harbor, session)
+    pq.write_table(spoilt, path)
+    verdict = by_arrow.matches_schema(components, memory.harbor, expected)
+    assert not verdict.passed
+    assert verdict.counts["turn_index: column_values_to_be_between"] == len(rows)
+    assert verdict.counts["files_that_differ"] == 1
