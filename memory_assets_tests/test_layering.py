@@ -4,10 +4,12 @@ and how large modules and functions may grow."""
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import requires
 from pathlib import Path
 
 import memory_assets
@@ -52,6 +54,8 @@ DAGSTER_ENTRYPOINTS = {
     for name in ("ingest", "dagster_home", "dagster_page", "dagster_traces", "watch_runs")
 }
 DAGSTER_PACKAGES = {"dagster", "dagster_webserver"}
+PRIVATE_DAGSTER = {"dagster/event_log.py", "cli/dagster_page.py"}
+"""The modules that use what Dagster does not promise to keep; each says what for."""
 HOMES = {
     "chromadb": {"stores/chroma/collections.py", "stores/chroma/connection.py"},
     "chromadb_rust_bindings": {"stores/chroma/process.py"},
@@ -156,6 +160,19 @@ def test_dagster_stays_in_its_layer() -> None:
     outside = [module for module in MODULES if _part(module) != "dagster"]
     offenders = {_path(module) for module in outside if _roots(module) & DAGSTER_PACKAGES}
     assert offenders <= DAGSTER_ENTRYPOINTS
+
+
+def test_what_is_private_to_dagster_is_used_in_one_module_each() -> None:
+    """And only by the minor version that it was tried with: another one is refused when the
+    package is installed."""
+    private = {
+        _path(module)
+        for module in MODULES
+        if any(re.match(r"dagster(_\w+)?\._", name) for name in _imports(module))
+    }
+    assert private == PRIVATE_DAGSTER
+    wanted = [line for line in requires("memory_assets") or () if line.startswith("dagster")]
+    assert wanted and all("<1.14" in line and ">=1.13" in line for line in wanted)
 
 
 def test_heavy_packages_are_imported_in_one_place_and_late() -> None:

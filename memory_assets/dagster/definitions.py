@@ -33,7 +33,10 @@ from memory_assets.dagster.assets.user_prompts import user_prompts
 from memory_assets.dagster.jobs import JOBS, retention_schedule, status_schedule
 from memory_assets.dagster.resources import memory_resource
 from memory_assets.dagster.sensors import projects_directory_sensor
-from memory_assets.dagster.superseded_runs import superseded_runs_sensor
+from memory_assets.dagster.superseded_runs import (
+    prune_superseded_runs,
+    superseded_runs_schedule,
+)
 from memory_assets.private_files import create_private_files
 from memory_assets.settings import Settings
 
@@ -70,9 +73,9 @@ def build_defs(
     """
     return dg.Definitions(
         assets=[*ASSETS, known_secrets, retained_sessions, memory_status],
-        jobs=list(JOBS),
-        schedules=[retention_schedule, status_schedule],
-        sensors=[projects_directory_sensor, superseded_runs_sensor],
+        jobs=[*JOBS, prune_superseded_runs],
+        schedules=[retention_schedule, status_schedule, superseded_runs_schedule],
+        sensors=[projects_directory_sensor],
         resources={"memory": memory_resource(settings), "io_manager": dg.mem_io_manager},
         executor=dg.in_process_executor,
         loggers=loggers,

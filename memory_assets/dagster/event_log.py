@@ -4,7 +4,7 @@ Dagster opens one for each statement: a new engine, whose statements are compile
 a checkpoint of the write-ahead log with its disk flush when it closes. With 140 events a
 run that is a third of the CPU and half of the time of a run of a small project. Files and
 tables are Dagster's own; taking this class out of dagster.yaml changes nothing else, but
-that of a deleted run its file stays.
+that of a deleted run its file stays. Private to Dagster; read and tried at 1.13.27.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
 """The jobs: all assets and checks of a project; the search for known secrets in all; and,
 every night, retention and a look at the whole."""
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import dagster as dg
 
 from memory_assets.dagster.resources import MemoryParam
-
-if TYPE_CHECKING:
-    from dagster._core.definitions.unresolved_asset_job_definition import (
-        UnresolvedAssetJobDefinition,
-    )
 
 INGEST_JOB = "ingest_project"
 RECHECK_JOB = "recheck_known_secrets"
@@ -20,39 +15,31 @@ STATUS_JOB = "report_status"
 _ALL_PROJECTS = ("known_secrets", "retained_sessions", "memory_status")
 """Assets without partitions, each with a job of its own."""
 
-
-def _job(
-    name: str, selection: dg.AssetSelection, description: str
-) -> "UnresolvedAssetJobDefinition":
-    return dg.define_asset_job(
-        name,
-        selection=selection,
-        executor_def=dg.in_process_executor,
-        description=description,
-        tags={"dagster/max_runtime": "3600"},
-    )
-
-
+_job = partial(
+    dg.define_asset_job,
+    executor_def=dg.in_process_executor,
+    tags={"dagster/max_runtime": "3600"},
+)
 ingest_project = _job(
     INGEST_JOB,
     dg.AssetSelection.all() - dg.AssetSelection.assets(*_ALL_PROJECTS),
-    "Transcripts of one project to searchable memory. In one process: four assets and "
+    description="Transcripts of one project to searchable memory. In one process: four assets and "
     "a check cost 3 CPU-seconds there and 16 in a process a step.",
 )
 recheck_known_secrets = _job(
     RECHECK_JOB,
     dg.AssetSelection.assets("known_secrets"),
-    "Searches yesterday's sessions for the secrets that were found since.",
+    description="Searches yesterday's sessions for the secrets that were found since.",
 )
 apply_retention = _job(
     RETENTION_JOB,
     dg.AssetSelection.assets("retained_sessions"),
-    "Cuts sessions older than MEMORY_RETENTION down to their prompts and summary.",
+    description="Cuts sessions older than MEMORY_RETENTION down to their prompts and summary.",
 )
 report_status = _job(
     STATUS_JOB,
     dg.AssetSelection.assets("memory_status"),
-    "The figures of `memory status`; reads all sources again to check them.",
+    description="The figures of `memory status`; reads all sources again to check them.",
 )
 JOBS = (ingest_project, recheck_known_secrets, apply_retention, report_status)
 

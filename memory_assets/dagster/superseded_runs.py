@@ -6,16 +6,15 @@ asset of its project and evaluates every check, so once newer ones have succeede
 one holds nothing that the partition's state hangs on.
 """
 
-from __future__ import annotations
+# No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
+# run time (dagster#26837).
 
-import json
 import logging
 import time
-from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice
 
 import dagster as dg
-from dagster._core.execution.backfill import BULK_ACTION_TERMINAL_STATUSES
 from sqlalchemy.exc import SQLAlchemyError
 
 from memory_assets.dagster.jobs import INGEST_JOB
@@ -23,17 +22,24 @@ from memory_assets.dagster.partitions import PARTITION_TAG, projects
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 
+PRUNE_JOB = "prune_superseded_runs"
 _BACKFILL_TAG = "dagster/backfill"
+_BACKFILL_ENDED = ("COMPLETED", "FAILED", "CANCELED")
+"""How the names of the states begin in which a backfill launches and awaits nothing more."""
 _STILL_IN_USE_SECONDS = 60.0
 """Dagster's daemon and page may still write to, or read, a run that has just ended."""
 _FAILED_KEPT_SECONDS = 30 * 86_400.0
 """A run that did not succeed is kept for so long, to find out why."""
 _MOST_AT_ONCE = 50
-"""A deletion takes 13 ms; an old history goes run by run, or tick by tick."""
+"""A deletion takes 13 ms; an old history goes little by little, after each ingest."""
 _ENDED = (
     dg.DagsterRunStatus.SUCCESS,
     dg.DagsterRunStatus.FAILURE,
     dg.DagsterRunStatus.CANCELED,
+)
+_UNDER_WAY = dg.RunsFilter(
+    job_name=PRUNE_JOB,
+    statuses=[status for status in dg.DagsterRunStatus if status not in _ENDED],
 )
 _log = logging.getLogger(__name__)
 
@@ -45,52 +51,92 @@ def delete_superseded(instance: dg.DagsterInstance, project: str, keep: int | No
     Not touched are runs that are waiting or under way, that ended after the oldest of those
     kept had begun, or within the last minute; that belong to a backfill under way; and, for
     30 days, those that failed or were cancelled. At most 50 go at once. An error of Dagster's
-    storage is logged: the next run, or the sensor, tries again.
+    storage is logged: the next run, or the schedule, tries again.
     """
     if keep is None:
         return 0
+    return _delete(instance, _superseded_of(instance, project, keep))
+
+
+@dg.op
+@no_text_in_errors()
+def delete_superseded_runs(context: dg.OpExecutionContext, memory: MemoryParam) -> None:
+    """Delete the superseded runs of every project, and those of this job."""
+    keep, deleted = memory.settings.runs_kept, 0
+    for project in _projects(context.instance):
+        while found := delete_superseded(context.instance, project, keep):
+            deleted += found
+    if keep is not None:
+        wanted = dg.RunsFilter(job_name=PRUNE_JOB, statuses=list(_ENDED))
+        deleted += _delete(context.instance, _superseded(context.instance, wanted, keep))
+    context.add_output_metadata({"runs_deleted": deleted})
+
+
+@dg.job(
+    name=PRUNE_JOB,
+    executor_def=dg.in_process_executor,
+    tags={"dagster/max_runtime": "3600"},
+    description="Deletes the runs from Dagster's history that newer ones supersede.",
+)
+def prune_superseded_runs() -> None:
+    """Prune the history."""
+    delete_superseded_runs()
+
+
+@dg.schedule(
+    job=prune_superseded_runs,
+    cron_schedule="*/10 * * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+)
+@no_text_in_errors()
+def superseded_runs_schedule(
+    context: dg.ScheduleEvaluationContext, memory: MemoryParam
+) -> dg.RunRequest | dg.SkipReason:
+    """Keep the newest MEMORY_RUNS_KEPT runs of each project, whoever launched them.
+
+    Every ten minutes, if a project has a superseded run, or there are too many projects to
+    look at in the time that a tick may take.
+    """
+    settings, instance = memory.settings, context.instance
+    if settings.runs_kept is None:
+        return dg.SkipReason("MEMORY_RUNS_KEPT=all: every run is kept")
+    if instance.get_runs(_UNDER_WAY, limit=1):
+        return dg.SkipReason("the last time is still under way")
+    deadline = time.monotonic() + settings.sensor_seconds_per_tick
+    for project in _projects(instance):
+        if next(_superseded_of(instance, project, settings.runs_kept), None) is not None:
+            return dg.RunRequest(tags={"memory/reason": "superseded runs"})
+        if time.monotonic() > deadline:
+            return dg.RunRequest(tags={"memory/reason": "more projects than a tick can look at"})
+    return dg.SkipReason("no run is superseded")
+
+
+def _projects(instance: dg.DagsterInstance) -> list[str]:
+    return sorted(instance.get_dynamic_partitions(str(projects.name)))
+
+
+def _delete(instance: dg.DagsterInstance, run_ids: Iterator[str]) -> int:
+    """Delete runs, at most 50, and return how many."""
     deleted = 0
     try:
-        for run_id in _superseded(instance, project, keep):
+        for run_id in islice(run_ids, _MOST_AT_ONCE):
             # Before the run itself: after a kill in between, the next time finds it again.
             instance.event_log_storage.delete_events(run_id)
             instance.delete_run(run_id)
             deleted += 1
-            if deleted == _MOST_AT_ONCE:
-                break
     except (SQLAlchemyError, OSError) as error:  # what the run made is good all the same
         _log.warning("could not delete old runs from Dagster's history: %s", type(error).__name__)
     return deleted
 
 
-@dg.sensor(minimum_interval_seconds=600, default_status=dg.DefaultSensorStatus.RUNNING)
-@no_text_in_errors()
-def superseded_runs_sensor(
-    context: dg.SensorEvaluationContext, memory: MemoryParam
-) -> dg.SkipReason:
-    """Keep the newest MEMORY_RUNS_KEPT runs of each project, whoever launched them.
-
-    It requests no runs. A tick looks at every project; one that ran out of time goes on
-    behind the last one looked at, which its cursor names.
-    """
-    settings = memory.settings
-    deadline = time.monotonic() + settings.sensor_seconds_per_tick
-    after = json.loads(context.cursor or "{}").get("after", "")
-    names = sorted(context.instance.get_dynamic_partitions(str(projects.name)))
-    start = bisect_right(names, after)
-    deleted = 0
-    for project in (*names[start:], *names[:start]):
-        deleted += delete_superseded(context.instance, project, settings.runs_kept)
-        after = project
-        if time.monotonic() > deadline:
-            break
-    context.update_cursor(json.dumps({"after": after}))
-    return dg.SkipReason(f"{deleted} superseded runs deleted")
-
-
-def _superseded(instance: dg.DagsterInstance, project: str, keep: int) -> Iterator[str]:
+def _superseded_of(instance: dg.DagsterInstance, project: str, keep: int) -> Iterator[str]:
     """Yield the ids of a project's superseded runs, of whatever job, newest first."""
     wanted = dg.RunsFilter(tags={PARTITION_TAG: project}, statuses=list(_ENDED))
+    return _superseded(instance, wanted, keep)
+
+
+def _superseded(instance: dg.DagsterInstance, wanted: dg.RunsFilter, keep: int) -> Iterator[str]:
+    """Yield the ids of those runs that the newest `keep` whole ones among them supersede."""
     ended = sorted(instance.get_run_records(wanted), key=_end, reverse=True)
     kept = [record for record in ended if _is_whole(record.dagster_run)][:keep]
     if len(kept) < keep:
@@ -107,17 +153,18 @@ def _superseded(instance: dg.DagsterInstance, project: str, keep: int) -> Iterat
 
 
 def _is_whole(run: dg.DagsterRun) -> bool:
-    """Whether a run made all assets of its project, and evaluated all checks; one that went
-    on where another had failed counts as not."""
+    """Whether a run did all that its job is there for: made all assets of its project and
+    evaluated all checks, or pruned the history. One that went on where another had failed
+    counts as not."""
     part = run.asset_selection or run.asset_check_selection or run.op_selection
     again = run.parent_run_id is not None
-    return run.is_success and run.job_name == INGEST_JOB and not part and not again
+    return run.is_success and run.job_name in (INGEST_JOB, PRUNE_JOB) and not part and not again
 
 
 def _is_of_backfill_under_way(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
     """Whether a backfill still counts on the run: one that is gone counts as failed there."""
     backfill = instance.get_backfill(run.tags.get(_BACKFILL_TAG, ""))
-    return backfill is not None and backfill.status not in BULK_ACTION_TERMINAL_STATUSES
+    return backfill is not None and not backfill.status.name.startswith(_BACKFILL_ENDED)
 
 
 def _start(record: dg.RunRecord) -> float:

@@ -13,11 +13,11 @@ from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
 from memory_assets.cli.dagster_home import open_instance
 from memory_assets.cli.ingest import run_plans
-from memory_assets.dagster.definitions import defs
+from memory_assets.dagster.definitions import build_defs, defs
 from memory_assets.dagster.jobs import INGEST_JOB
 from memory_assets.dagster.partitions import PARTITION_TAG, add_keys
 from memory_assets.dagster.resources import MemoryResource
-from memory_assets.dagster.superseded_runs import delete_superseded
+from memory_assets.dagster.superseded_runs import PRUNE_JOB, delete_superseded
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.settings import Settings, load_settings
 
@@ -181,31 +181,61 @@ def test_a_locked_history_is_left_for_the_next_time(
     assert len(_prune(instance)) == 2
 
 
-def test_the_daemon_looks_at_every_project_and_goes_on_where_it_stopped(
+def _tick(
+    instance: dg.DagsterInstance, settings: Settings, **changed: object
+) -> dg.RunRequest | dg.SkipReason:
+    """What the schedule answers."""
+    resources = {"memory": MemoryResource(settings.model_copy(update=changed))}
+    context = dg.build_schedule_context(instance=instance, resources=resources)
+    answer = defs.resolve_schedule_def("superseded_runs_schedule")(context)
+    assert isinstance(answer, dg.RunRequest | dg.SkipReason)
+    return answer
+
+
+def _run_the_job(instance: dg.DagsterInstance, settings: Settings) -> int:
+    """Run the job as the daemon would, and return how many runs it deleted."""
+    job = build_defs(settings).resolve_job_def(PRUNE_JOB)
+    run = job.execute_in_process(instance=instance)
+    (made,) = (event for event in run.all_node_events if event.is_successful_output)
+    return int(made.step_output_data.metadata["runs_deleted"].value)
+
+
+def test_the_schedule_asks_for_a_run_while_a_project_has_superseded_runs(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
-    """Whoever ran them. A tick takes no longer than the settings say, and old histories are
-    cut down little by little."""
-    sensor = defs.resolve_sensor_def("superseded_runs_sensor")
-    hurried = {"runs_kept": 1, "sensor_seconds_per_tick": 1e-9}
-    cursor = None
-
-    def tick(**changed: object) -> str:
-        nonlocal cursor
-        settings = sample_settings.model_copy(update=hurried | changed)
-        resources = {"memory": MemoryResource(settings)}
-        context = dg.build_sensor_context(instance=instance, resources=resources, cursor=cursor)
-        answer = sensor(context)
-        assert isinstance(answer, dg.SkipReason)
-        cursor = context.cursor
-        return str(answer.skip_message).partition(" ")[0]
-
+    """Whoever launched them. The run deletes those of every project, however many."""
+    settings = sample_settings.model_copy(update={"runs_kept": 1})
     add_keys(instance, [PROJECT, OTHER])
-    for project, older in ((PROJECT, 2), (OTHER, 3)):
+    assert isinstance(_tick(instance, settings), dg.SkipReason)
+    for project, older in ((PROJECT, 2), (OTHER, 60)):
         for age in range(3, 4 + older):
             _add(instance, ended=_minutes(age), project=project)
-    assert [tick() for _ in range(4)] == ["3", "2", "0", "0"]
-    for age in range(60):
-        _add(instance, ended=_minutes(100 + age), project=OTHER)
-    assert tick(runs_kept=None, sensor_seconds_per_tick=20) == "0"
-    assert [tick(sensor_seconds_per_tick=20) for _ in range(3)] == ["50", "10", "0"]
+    assert isinstance(_tick(instance, settings, runs_kept=None), dg.SkipReason)
+    assert isinstance(_tick(instance, settings), dg.RunRequest)
+    assert _run_the_job(instance, settings) == 62
+    left = [run.tags.get(PARTITION_TAG) for run in instance.get_runs()]
+    assert sorted(filter(None, left)) == sorted([PROJECT, OTHER])
+    assert isinstance(_tick(instance, settings), dg.SkipReason)
+
+
+def test_the_schedule_leaves_to_a_run_what_a_tick_has_no_time_for(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """With more projects than it can look at it asks for a run, one at a time."""
+    add_keys(instance, [PROJECT, OTHER])
+    hurried = _tick(instance, sample_settings, sensor_seconds_per_tick=1e-9)
+    assert isinstance(hurried, dg.RunRequest)
+    instance.add_run(dg.DagsterRun(PRUNE_JOB, status=dg.DagsterRunStatus.STARTED))
+    waiting = _tick(instance, sample_settings, sensor_seconds_per_tick=1e-9)
+    assert isinstance(waiting, dg.SkipReason)
+
+
+def test_the_job_deletes_its_own_older_runs(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """A history in which nothing else happens does not grow by the pruning of it."""
+    settings = sample_settings.model_copy(update={"runs_kept": 2})
+    old = [_add(instance, ended=_minutes(age), project="", job=PRUNE_JOB) for age in (4, 3, 2)]
+    assert _run_the_job(instance, settings) == 1
+    left = {run.run_id for run in instance.get_runs()}
+    assert left.issuperset(old[1:]) and old[0] not in left
