@@ -87,7 +87,7 @@ def _measured(root: Path, options: argparse.Namespace) -> bool:
         )
         started = time.monotonic()
         try:
-            assets = [{"path": [asset.key.to_user_string()]} for asset in ASSETS]
+            assets = [{"path": list(spec.key.path)} for asset in ASSETS for spec in asset.specs]
             backfill = _launch({"assetSelection": assets, "partitionNames": names})
             most, statuses = _watched(instance, backfill, len(names), daemon.pid)
         finally:

@@ -24,7 +24,6 @@ from memory_assets.dagster.assets.memory_status import memory_status
 from memory_assets.dagster.assets.observations import observations
 from memory_assets.dagster.assets.raw_sessions import raw_sessions
 from memory_assets.dagster.assets.redacted_records import redacted_records
-from memory_assets.dagster.assets.redaction_audit import redaction_audit
 from memory_assets.dagster.assets.retained_sessions import retained_sessions
 from memory_assets.dagster.assets.session_commits import session_commits
 from memory_assets.dagster.assets.session_summaries import session_summaries
@@ -43,7 +42,6 @@ from memory_assets.settings import Settings
 ASSETS = (
     raw_sessions,
     redacted_records,
-    redaction_audit,
     turn_chunks,
     turn_embeddings,
     session_collection,

@@ -106,6 +106,7 @@ def materialized(
         directory = components.lake.partition_dir(table, report.project)
         metadata["dagster/uri"] = dg.MetadataValue.path(str(directory))
     return dg.MaterializeResult(
+        asset_key=report.stage,
         metadata=metadata,
         data_version=dg.DataVersion(report.data_version) if report.data_version else None,
     )

@@ -34,6 +34,7 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 CHECKS = sorted(
     (spec.asset_key.to_user_string(), spec.name) for asset in ASSETS for spec in asset.check_specs
 )
+SPECS = [spec for asset in ASSETS for spec in asset.specs]
 BLOCKING = (REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, SESSION_SUMMARIES, OBSERVATIONS)
 """The tables of free text that something is made from."""
 FAKE_SECRET = "ghp_" + "Zq4" * 12
@@ -111,9 +112,9 @@ def _key(table: Table) -> dg.AssetKey:
 def _downstream(name: str) -> set[str]:
     """Every asset that is made from this one, directly or not."""
     found = {name}
-    for asset in ASSETS:  # each stands behind what it is made from
-        if found & {key.to_user_string() for key in asset.dependency_keys}:
-            found.add(asset.key.to_user_string())
+    for spec in SPECS:  # each stands behind what it is made from
+        if found & {dep.asset_key.to_user_string() for dep in spec.deps}:
+            found.add(spec.key.to_user_string())
     return found - {name}
 
 
@@ -123,7 +124,7 @@ def test_the_whole_graph_materializes_and_every_check_passes(ingested: Ingested)
     run = ingested.first
     assert run.success
     made = {event.asset_key.to_user_string() for event in run.get_asset_materialization_events()}
-    assert made == {asset.key.to_user_string() for asset in ASSETS}
+    assert made == {spec.key.to_user_string() for spec in SPECS}
     checks = run.get_asset_check_evaluations()
     told = [(check.asset_key.to_user_string(), check.check_name) for check in checks]
     assert sorted(told) == CHECKS
@@ -134,12 +135,29 @@ def test_the_whole_graph_materializes_and_every_check_passes(ingested: Ingested)
     assert _metadata(run, "session_summaries")["dagster/partition_row_count"] == 4
 
 
+def test_one_of_two_tables_of_a_step_can_be_made_by_itself(ingested: Ingested) -> None:
+    """Selected alone, records or audit are reported and checked, the other is not."""
+    for name in ("redacted_records", "redaction_audit"):
+        job = build_defs(ingested.settings).resolve_job_def(INGEST_JOB)
+        run = job.execute_in_process(
+            instance=ingested.instance,
+            partition_key=PROJECT,
+            asset_selection=[dg.AssetKey(name)],
+            raise_on_error=False,
+        )
+        assert run.success
+        made = [event.asset_key for event in run.get_asset_materialization_events()]
+        assert made == [dg.AssetKey(name)]
+        told = [check.check_name for check in run.get_asset_check_evaluations()]
+        assert sorted(told) == [check for asset, check in CHECKS if asset == name]
+
+
 def test_a_second_run_does_no_work_and_says_so(ingested: Ingested) -> None:
     """Nothing changed: every asset reports nothing to do and the same data version."""
     first, second = ingested.first, ingested.run()
     assert second.success
-    for asset in ASSETS:
-        name = asset.key.to_user_string()
+    for spec in SPECS:
+        name = spec.key.to_user_string()
         assert _metadata(second, name)["work"] == "nothing to do"
         if name != "raw_sessions":
             assert _metadata(second, name)["rows_written"] == 0
@@ -167,7 +185,7 @@ def test_a_secret_at_rest_blocks_everything_downstream(ingested: Ingested, table
     assert own.keys() == {name for asset, name in CHECKS if asset == table.name}
     assert not own["no_secrets_remain"]
     made = {event.asset_key.to_user_string() for event in run.get_asset_materialization_events()}
-    assert made == {asset.key.to_user_string() for asset in ASSETS} - _downstream(table.name)
+    assert made == {spec.key.to_user_string() for spec in SPECS} - _downstream(table.name)
     assert FAKE_SECRET not in repr([str(event) for event in run.all_events])
 
 

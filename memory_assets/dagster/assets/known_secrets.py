@@ -2,16 +2,16 @@
 
 import dagster as dg
 
-from memory_assets.dagster.assets.redacted_records import redacted_records
 from memory_assets.dagster.metadata import OWNERS
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.redaction import ENGINE_VERSION
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 
 @dg.asset(
-    deps=[redacted_records],
+    deps=[REDACTED_RECORDS.name],
     group_name="maintenance",
     kinds={"sqlite"},
     owners=OWNERS,

@@ -1,17 +1,19 @@
-"""redacted_records: the archive."""
+"""redacted_records, the archive, and redaction_audit: what was taken out of it, where, and by
+which rule."""
 
 import dagster as dg
 
 from memory_assets.dagster.assets.raw_sessions import raw_sessions
-from memory_assets.dagster.assets.step import StepResults, stage_and_checks
+from memory_assets.dagster.assets.step import Stage, StepResults, stages_and_checks
 from memory_assets.dagster.checks.asset_checks import specs_of
-from memory_assets.dagster.metadata import OWNERS, lineage_of, table_schema
+from memory_assets.dagster.metadata import OWNERS, definition_metadata, lineage_of, table_schema
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam, present_ruleset_version
-from memory_assets.pipeline.redact.redacted_records import redact_project
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.pipeline.redact.redacted_records import audit_project, redact_project
+from memory_assets.redaction import ENGINE_VERSION
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
 
-_LINEAGE = {
+_RECORDS_FROM = {
     "project": ("raw_sessions", "project"),
     "project_root": ("raw_sessions", "facts"),
     "agent": ("raw_sessions", "agent"),
@@ -21,27 +23,66 @@ _LINEAGE = {
     "byte_end": ("raw_sessions", "path"),
     "text": ("raw_sessions", "path"),
 }
+_TAGS = ("redactions", "text", "command", "paths", "cwd")
+_AUDIT_FROM: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("field", "rule", "start", "end", "length", "tag"), _TAGS),
+    "engine_version": ("ruleset_version",),
+}
 
 
-@dg.asset(
-    deps=[raw_sessions],
+def _spec(
+    name: str, upstream: str, description: str, code_version: str, metadata: dict[str, object]
+) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        name,
+        deps=[upstream],
+        description=description,
+        group_name="transcripts",
+        kinds={"parquet"},
+        owners=OWNERS,
+        code_version=code_version,
+        metadata=metadata,
+    )
+
+
+@dg.multi_asset(
+    name=REDACTED_RECORDS.name,
+    specs=[
+        _spec(
+            REDACTED_RECORDS.name,
+            raw_sessions.key.to_user_string(),
+            "Every content block of every record of a project, redacted: the archive.\n\n"
+            "Two passes: what any record of a session gives away is taken out of all of them. "
+            "Records that a fork or a resume copied from another session are kept once, in the "
+            "oldest. A session that cannot be redacted is quarantined: nothing of it is written.",
+            present_ruleset_version(),
+            {
+                "dagster/column_schema": table_schema(REDACTED_RECORDS),
+                "dagster/column_lineage": lineage_of(_RECORDS_FROM),
+                "dagster/table_name": REDACTED_RECORDS.name,
+            },
+        ),
+        _spec(
+            REDACTION_AUDIT.name,
+            REDACTED_RECORDS.name,
+            "Every redaction of every record: field, offsets, rule, tag and versions; never the "
+            "secret.",
+            ENGINE_VERSION,
+            definition_metadata(REDACTION_AUDIT, REDACTED_RECORDS.name, _AUDIT_FROM),
+        ),
+    ],
     partitions_def=projects,
-    group_name="transcripts",
-    kinds={"parquet"},
-    owners=OWNERS,
-    check_specs=specs_of("redacted_records"),
-    code_version=present_ruleset_version(),
-    metadata={
-        "dagster/column_schema": table_schema(REDACTED_RECORDS),
-        "dagster/column_lineage": lineage_of(_LINEAGE),
-        "dagster/table_name": REDACTED_RECORDS.name,
-    },
+    check_specs=[*specs_of(REDACTED_RECORDS.name), *specs_of(REDACTION_AUDIT.name)],
+    can_subset=True,
 )
 def redacted_records(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
-    """Every content block of every record of a project, redacted: the archive.
+    """Redact a project, and report both tables: a session's records and the audit of them are
+    written together, so that neither is ever without the other.
 
-    Two passes: what any record of a session gives away is taken out of all of them.
-    Records that a fork or a resume copied from another session are kept once, in the
-    oldest. A session that cannot be redacted is quarantined: nothing of it is written.
+    Whichever of the two is selected, both are brought up to date; the selected is reported.
     """
-    yield from stage_and_checks(context, memory, redact_project, REDACTED_RECORDS)
+    stages: dict[str, tuple[Stage, Table | None]] = {
+        REDACTED_RECORDS.name: (redact_project, REDACTED_RECORDS),
+        REDACTION_AUDIT.name: (audit_project, REDACTION_AUDIT),
+    }
+    yield from stages_and_checks(context, memory, stages)

@@ -2,7 +2,6 @@
 
 import dagster as dg
 
-from memory_assets.dagster.assets.redacted_records import redacted_records
 from memory_assets.dagster.assets.step import StepResults, stage_and_checks
 from memory_assets.dagster.checks.asset_checks import specs_of
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, definition_metadata
@@ -35,7 +34,7 @@ _LINEAGE: dict[str, tuple[str, ...]] = {
 
 
 @dg.asset(
-    deps=[redacted_records],
+    deps=[REDACTED_RECORDS.name],
     partitions_def=projects,
     group_name="sessions",
     kinds={"parquet"},

@@ -1,6 +1,6 @@
 """The one shape of our assets' steps: a stage, then the checks of what it made."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import dagster as dg
 
@@ -25,18 +25,35 @@ def stage_and_checks(
     table: Table | None = None,
 ) -> StepResults:
     """Yield what a stage made of the partition's project, then what each of the asset's
-    checks finds in it. Nobody else writes the project meanwhile.
+    checks finds in it."""
+    asset = context.asset_key.to_user_string()
+    yield from stages_and_checks(context, memory, {asset: (stage, table)})
+
+
+def stages_and_checks(
+    context: dg.AssetExecutionContext,
+    memory: MemoryResource,
+    stages: Mapping[str, tuple[Stage, Table | None]],
+) -> StepResults:
+    """Yield, for each selected asset of a step, what its stage made of the partition's project
+    and what its checks find. Nobody else writes the project meanwhile.
 
     The step fails when a blocking check does, or when a check cannot be made: either way
-    nothing downstream runs.
+    nothing downstream is made, of the step's own assets neither.
     """
     with no_text_in_errors():
         components, project = memory.components(), context.partition_key
+        selected = {key.to_user_string() for key in context.selected_asset_keys}
         with components.project_lock(project):
-            yield materialized(components, stage(components, project), table)
             try:
-                asset = context.asset_key.to_user_string()
-                yield from check_results(components, project, asset)
+                for asset, (stage, table) in stages.items():
+                    if selected:
+                        report = stage(components, project)
+                    if asset in selected:
+                        yield materialized(components, report, table)
+                    checks = context.selected_asset_check_keys
+                    if not (yield from check_results(components, project, asset, checks)):
+                        break
             finally:
                 components.rows_to_check.forget()
 

@@ -7,7 +7,7 @@ blocking one finds fails that step, so that nothing downstream runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Generator
 
 import dagster as dg
 
@@ -33,13 +33,21 @@ def specs_of(asset: str) -> list[dg.AssetCheckSpec]:
 
 
 def check_results(
-    components: Components, project: str, asset: str
-) -> Iterator[dg.AssetCheckResult]:
-    """Yield what each check of an asset finds in a project. The caller holds the project's
-    lock. Expectations are evaluated by Great Expectations, over what is new since they held."""
+    components: Components, project: str, asset: str, selected: Collection[dg.AssetCheckKey]
+) -> Generator[dg.AssetCheckResult, None, bool]:
+    """Yield what each selected check of an asset finds in a project, and return whether all
+    the blocking ones passed. The caller holds the project's lock.
+
+    Expectations are evaluated by Great Expectations, over what is new since they held.
+    """
+    passed = True
     for check in checks_of(asset):
+        if dg.AssetCheckKey(dg.AssetKey(asset), check.name) not in selected:
+            continue
         if check.expectations is not None:
             verdict = validate(components, project, check.expectations)
         else:
             verdict = check.verdict(components, project)
+        passed = passed and (verdict.passed or verdict.warning or not check.blocking)
         yield checked(asset, check.name, verdict)
+    return passed
