@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: ingest test test-long dev check bench lock clean
+.PHONY: ingest test test-long dev check bench reference lock clean
 
 ingest: $(READY)
 	@$(BIN)/memory ingest
@@ -34,6 +34,10 @@ bench: $(READY)
 	$(BIN)/python benchmarks/ingest.py
 	$(BIN)/python benchmarks/redaction.py
 	$(BIN)/python benchmarks/chunking.py
+
+# The reference of the command line, from its own help texts; a test compares the two.
+reference: $(READY)
+	$(BIN)/python -m typer memory_assets.cli.cli utils docs --name memory --output docs/commands.md
 
 # Pin what was tested: every platform's wheels, with their hashes.
 lock: $(READY)

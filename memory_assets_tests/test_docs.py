@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", sorted(Settings.model_fields))
@@ -35,10 +37,25 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
     assert documented == {name.upper() for name in Settings.model_fields}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_every_command_is_in_the_readme(command: str) -> None:
     """README names each command of the console script."""
     assert f"memory {command}" in (ROOT / "README.md").read_text()
+
+
+def test_the_reference_of_commands_is_what_the_command_line_says() -> None:
+    """docs/commands.md is the output of `make reference`."""
+    command = ["-m", "typer", "memory_assets.cli.cli", "utils", "docs", "--name", "memory"]
+    generated = subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert (ROOT / "docs" / "commands.md").read_text().strip() == generated.stdout.strip()
+
+
+def test_every_command_has_a_group() -> None:
+    """`memory --help` lists each command under one of four headings."""
+    groups = {COMMANDS[name].rich_help_panel for name in COMMANDS}
+    assert None not in groups and len(groups) == 4
 
 
 def test_every_asset_is_in_the_architecture() -> None:

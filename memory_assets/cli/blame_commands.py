@@ -9,7 +9,7 @@ import typer
 
 from memory_assets.cli import exit_codes, rendering
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON, a stable contract.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 _MOST_LINES = 3
 
 
@@ -17,7 +17,10 @@ def blame(
     target: Annotated[str, typer.Argument(help="A file, FILE:LINE, or a commit.")],
     json: _Json = False,
 ) -> None:
-    """Name the sessions and turns behind a commit, a file or a line."""
+    """Find the sessions behind code.
+
+    For a commit, a file or a line, lists the sessions and turns that made it, with the evidence.
+    """
     from memory_assets.recall import open_memory
     from memory_assets.recall.blame import blame as who_is_behind
 
@@ -31,11 +34,18 @@ def blame(
 
 
 def link(
-    session: Annotated[str, typer.Argument(help="A session id, its beginning, or any id of it.")],
-    commit: Annotated[str, typer.Argument(help="A SHA, or a revision of this repository.")],
+    session: Annotated[
+        str, typer.Argument(help="A session id, its beginning, or the id of one of its rows.")
+    ],
+    commit: Annotated[
+        str, typer.Argument(help="A hash or another revision of the repository you are in.")
+    ],
     json: _Json = False,
 ) -> None:
-    """Say that a session stands behind a commit; kept until the session is forgotten."""
+    """Link a session to a commit by hand.
+
+    The link is kept until the session is forgotten.
+    """
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.pipeline.tables.session_commits import link_commit
     from memory_assets.recall import open_memory

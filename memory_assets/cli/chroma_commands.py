@@ -1,4 +1,4 @@
-"""`memory rebuild` and `memory chroma`: the collections made anew, and where they are."""
+"""`memory rebuild` and `memory chroma`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.errors import ConfigurationError, NotFound
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 
 
 def rebuild(
@@ -19,9 +19,10 @@ def rebuild(
     ] = None,
     json: _Json = False,
 ) -> None:
-    """Make the Chroma collections anew from the lake, beside the old ones, then swap them.
+    """Rebuild the Chroma collections.
 
-    Nothing is embedded, and searches go on meanwhile.
+    Copies rows and stored vectors from the lake into new collections, then swaps them with the
+    old ones. Nothing is embedded, and searches keep working meanwhile.
     """
     from memory_assets.pipeline.indexes.rebuild import rebuild as rebuild_collections
     from memory_assets.pipeline.stage.components import Components
@@ -45,17 +46,17 @@ def rebuild(
         )
         if each.left_out:
             console.print(
-                f"  {each.left_out} sessions without vectors of the present model are left out; "
-                "run `memory ingest`, which embeds and adds them"
+                f"  {each.left_out} sessions have no vectors of the present model; "
+                "run `memory ingest` to add them"
             )
 
 
 def chroma(json: _Json = False) -> None:
-    """Print the URL of the memory's Chroma, for other programs to read; start it if need be.
+    """Print the URL of the Chroma server.
 
-    The local server demands a token in the header `Authorization: Bearer TOKEN`, and names the
-    file that holds it. It stops when nobody has used it for MEMORY_CHROMA_IDLE_SECONDS, and
-    takes the same port again when it starts.
+    Starts the server if it is not running. Other programs can connect with the header
+    `Authorization: Bearer TOKEN`; the file that contains the token is printed, too. The server
+    stops after MEMORY_CHROMA_IDLE_SECONDS without a request and keeps its port.
     """
     from memory_assets.settings import load_settings
     from memory_assets.stores.chroma import server as chroma_server

@@ -7,6 +7,7 @@ others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Return all settings. A search does with few, and pydantic takes longer than it."""
+    """Return all settings, imported late: pydantic takes longer than a whole search."""
     from memory_assets import settings
 
     return settings.load_settings(**overrides)
@@ -42,10 +43,11 @@ app = typer.Typer(
     name="memory",
     help="Search what your coding agents did before.",
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON, a stable contract.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 
 
 def main() -> None:
@@ -75,32 +77,39 @@ def _root(
             complete_forgetting(load_settings())
 
 
-@app.command()
 def ingest(
     once: Annotated[
-        bool, typer.Option("--once", help="Take in what changed, then stop (the default).")
+        bool, typer.Option("--once", help="Ingest what changed, then stop (the default).")
     ] = True,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on: take in what changes, until Ctrl-C.")
+        bool, typer.Option("--watch", help="Keep running and ingest changes until Ctrl-C.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="At most this many new or changed files.")
+        int | None, typer.Option(min=1, help="Ingest at most this many new or changed files.")
     ] = None,
     projects_dir: Annotated[
-        Path | None, typer.Option(help="Claude Code's projects directory to read, and no other.")
+        Path | None, typer.Option(help="Read only this projects directory of Claude Code.")
     ] = None,
     project: Annotated[
         list[str] | None, typer.Option(help="Only this project; repeatable.")
     ] = None,
     agent: Annotated[list[str] | None, typer.Option(help="Only this agent; repeatable.")] = None,
-    full: Annotated[bool, typer.Option(help="Make everything again, changed or not.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Rebuild everything, even if unchanged.")
+    ] = False,
     json: _Json = False,
 ) -> None:
-    """Bring the memory up to date with the agents' transcripts."""
+    """Ingest new and changed transcripts.
+
+    Finds the transcripts of Claude Code, Codex and Pi, redacts them and updates all tables and
+    indexes. Without changes it does nothing.
+    """
     settings = load_settings(projects_dir=projects_dir, agents=tuple(agent) if agent else None)
     if watch:
         if limit is not None or project or full or json:
-            raise ConfigurationError("--watch takes everything in; leave --limit and the like out")
+            raise ConfigurationError(
+                "--watch cannot be combined with --limit, --project, --full or --json"
+            )
         from memory_assets.cli.watch_command import watch_directories
 
         raise typer.Exit(watch_directories(settings))
@@ -110,27 +119,46 @@ def ingest(
     raise typer.Exit(outcome)
 
 
-@app.command()
 def search(
-    query: Annotated[str, typer.Argument(help="What you are looking for, in your own words.")],
+    query: Annotated[str, typer.Argument(help="A question or keywords.")],
     kind: Annotated[
-        str, typer.Option("--in", help="sessions, prompts, summaries, observations or all.")
+        str,
+        typer.Option(
+            "--in", help="What to search: sessions, prompts, summaries, observations or all."
+        ),
     ] = "sessions",
-    mode: Annotated[str, typer.Option(help="hybrid, semantic or keyword.")] = "hybrid",
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="Match words and meaning (hybrid), meaning (semantic), or words (keyword)."
+        ),
+    ] = "hybrid",
     project: Annotated[str | None, typer.Option(help="Only this project.")] = None,
     agent: Annotated[str | None, typer.Option(help="Only this agent.")] = None,
-    since: Annotated[str | None, typer.Option(help="Since 7d, 12h, 2w or a date.")] = None,
-    until: Annotated[str | None, typer.Option(help="Before 7d, 12h, 2w ago or a date.")] = None,
-    tool: Annotated[str | None, typer.Option(help="Turns that called this tool.")] = None,
-    file: Annotated[str | None, typer.Option(help="Turns or observations of this path.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Not older than this: 7d, 12h, 2w or a date.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Older than this: 7d, 12h, 2w or a date.")
+    ] = None,
+    tool: Annotated[str | None, typer.Option(help="Only turns that called this tool.")] = None,
+    file: Annotated[
+        str | None, typer.Option(help="Only turns and observations that touched this path.")
+    ] = None,
     session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
     recent: Annotated[
-        bool, typer.Option("--recent", help="Only the last days; older hits are counted.")
+        bool,
+        typer.Option(
+            "--recent", help="Only recent hits (MEMORY_RECENT_DAYS); older ones are counted."
+        ),
     ] = False,
-    n: Annotated[int, typer.Option("-n", help="How many hits.")] = 10,
+    n: Annotated[int, typer.Option("-n", help="Number of hits.")] = 10,
     json: _Json = False,
 ) -> None:
-    """Find the turns that answer a question."""
+    """Search by words and meaning.
+
+    Prints the best hits, each with the id that `memory show` takes.
+    """
     from memory_assets.cli.search_command import SearchArguments, run_search
 
     asked = SearchArguments(
@@ -139,15 +167,21 @@ def search(
     raise typer.Exit(run_search(asked))
 
 
-@app.command()
 def show(
     id: Annotated[
-        str, typer.Argument(help="A turn, prompt, summary, observation, commit or session id.")
+        str,
+        typer.Argument(help="The id of a turn, prompt, summary, observation, commit or session."),
     ],
-    around: Annotated[int, typer.Option(min=0, max=50, help="Turns before and after.")] = 0,
+    around: Annotated[
+        int, typer.Option(min=0, max=50, help="Also print this many turns before and after.")
+    ] = 0,
     json: _Json = False,
 ) -> None:
-    """Print a turn, an observation or a commit in full, or a session's summary."""
+    """Print one search hit in full.
+
+    Accepts the id of a turn, prompt, summary, observation or commit; for a session, prints its
+    summary.
+    """
     from memory_assets.recall import open_memory
 
     rows = open_memory().show(id, around)
@@ -157,49 +191,63 @@ def show(
         rendering.print_rows(rows, id)
 
 
-@app.command()
 def audit(
-    id: Annotated[str, typer.Argument(help="An id, as `memory search` prints it, or a tag.")],
+    id: Annotated[
+        str, typer.Argument(help="An id as `memory search` prints it, or a redaction tag.")
+    ],
     json: _Json = False,
 ) -> None:
-    """Walk back from a hit to its source file, run and redactions; or list a tag's sessions."""
+    """Trace a hit back to its source.
+
+    Shows the chunk, records, source file and bytes, Dagster runs and redactions behind an id. For
+    a redaction tag, lists the sessions that contain it.
+    """
     from memory_assets.cli.audit_command import print_audit
 
     if not print_audit(id, as_json=json):
         raise typer.Exit(exit_codes.CHECK_FAILED)
 
 
-@app.command()
 def status(json: _Json = False) -> None:
-    """Say what is in memory, how complete and fresh it is, and what is held back."""
+    """Show what is in memory.
+
+    Prints counts, coverage and freshness, and for each session that is held back the cause and
+    what to do.
+    """
     from memory_assets.cli.status_command import show_status
     from memory_assets.status import where_of
 
     show_status(where_of(load_settings()), as_json=json)
 
 
-@app.command()
 def doctor(json: _Json = False) -> None:
-    """Check this installation: what is found, what is missing, what to do."""
+    """Check this installation.
+
+    Prints what is found, what is missing, and what to do about it.
+    """
     from memory_assets.cli.doctor_command import show_diagnosis
 
     raise typer.Exit(show_diagnosis(load_settings(), as_json=json))
 
 
-@app.command()
 def verify(
     deep: Annotated[
-        bool, typer.Option("--deep", help="Search every byte at rest for known secrets, too.")
+        bool, typer.Option("--deep", help="Also search every byte on disk for known secrets.")
     ] = False,
     project: Annotated[
         list[str] | None, typer.Option(help="Only this project; repeatable.")
     ] = None,
     canary_file: Annotated[
-        Path | None, typer.Option(help="With --deep: values that must be nowhere, one a line.")
+        Path | None,
+        typer.Option(help="With --deep: a file of values that must not be found, one a line."),
     ] = None,
     json: _Json = False,
 ) -> None:
-    """Check that what is in memory is complete, whole and free of secrets."""
+    """Check all data against the transcripts.
+
+    Runs every check without Dagster and reads the transcripts again: rows that are missing, rows
+    that differ, and secrets that were not redacted are reported with exit code 4.
+    """
     from memory_assets.cli.verify_command import verify_memory
 
     raise typer.Exit(
@@ -213,31 +261,34 @@ def verify(
     )
 
 
-@app.command()
 def forget(
     session: Annotated[
-        str | None, typer.Argument(help="A session id, its beginning, or any id of its rows.")
+        str | None,
+        typer.Argument(help="A session id, its beginning, or the id of one of its rows."),
     ] = None,
     project: Annotated[
         str | None,
-        typer.Option(help="The sessions that this project has now; not those to come."),
+        typer.Option(help="All present sessions of this project; later ones are ingested."),
     ] = None,
     containing_tag: Annotated[
         str | None,
-        typer.Option(help="Sessions that hold this tag: <redacted:RULE:DIGEST> or its digest."),
+        typer.Option(
+            help="Sessions that contain this redaction tag, given whole or by its digest."
+        ),
     ] = None,
     before: Annotated[
-        str | None, typer.Option(help="Sessions that ended before 90d, 12w ago or a date.")
+        str | None, typer.Option(help="Sessions that ended before this: 90d, 12w or a date.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be removed.")
+        bool, typer.Option("--dry-run", help="Only list what would be removed.")
     ] = False,
     json: _Json = False,
 ) -> None:
-    """Remove sessions from the memory for good; they are not taken in again.
+    """Delete sessions for good.
 
-    What is given must all hold. The agents' own transcript files stay where they are.
+    A session must match all options that are given. It is not ingested again. The agents' own
+    transcript files are not deleted.
     """
     from memory_assets.cli.forget_command import forget_sessions
 
@@ -254,33 +305,51 @@ def forget(
     raise typer.Exit(outcome)
 
 
-app.command()(blame_commands.blame)
-app.command()(blame_commands.link)
-app.command()(retain_command.retain)
-app.command()(chroma_commands.rebuild)
-app.command()(chroma_commands.chroma)
-app.command()(timeline_commands.timeline)
-app.command()(timeline_commands.summarize)
-app.command("cross-query")(timeline_commands.cross_query)
-app.command()(serving_commands.mcp)
-app.command()(serving_commands.serve)
-
-
-@app.command()
 def dev(
     host: Annotated[
-        str, typer.Option(help="Address; any but 127.0.0.1 needs MEMORY_HTTP_TOKEN.")
+        str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs MEMORY_HTTP_TOKEN.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free.")] = 3000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")
+    ] = 3000,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Another name that clients use for this machine; repeatable."),
+        typer.Option(help="Another host name to accept; repeatable."),
     ] = None,
 ) -> None:
-    """Start Dagster's web page, daemon and sensor on this memory."""
+    """Start Dagster's web UI and daemon.
+
+    The daemon runs the sensor, which ingests changes, and the nightly schedules.
+    """
     from memory_assets.cli.dev_command import run_dev
 
     def say(url: str) -> None:
         typer.echo(f"Dagster is at {url} (Ctrl-C ends it)", err=True)
 
     run_dev(load_settings(), host, port, say, allowed_hosts=allow_host or ())
+
+
+_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Ingest and maintain": (
+        ingest,
+        blame_commands.link,
+        chroma_commands.rebuild,
+        retain_command.retain,
+        forget,
+    ),
+    "Ask": (
+        search,
+        show,
+        timeline_commands.timeline,
+        timeline_commands.summarize,
+        blame_commands.blame,
+        timeline_commands.cross_query,
+    ),
+    "Check": (status, audit, verify, doctor),
+    "Run": (serving_commands.mcp, serving_commands.serve, dev, chroma_commands.chroma),
+}
+"""The commands by the groups in which `memory --help` lists them."""
+
+for _group, _functions in _COMMANDS.items():
+    for _function in _functions:
+        app.command(rich_help_panel=_group)(_function)

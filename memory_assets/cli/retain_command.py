@@ -1,4 +1,4 @@
-"""`memory retain`: what MEMORY_RETENTION asks for, now instead of tonight."""
+"""`memory retain`: apply MEMORY_RETENTION now, without waiting for the nightly job."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ _LISTED = 20
 
 def retain(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say which sessions are old enough.")
+        bool, typer.Option("--dry-run", help="Only list the sessions that are old enough.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; its fields are stable.")
+    ] = False,
 ) -> None:
-    """Let go of old sessions but for their prompts and summaries, as MEMORY_RETENTION says.
+    """Cut old sessions down now.
 
-    Dagster's daemon does so every night. The agents' own files stay where they are.
+    Sessions older than MEMORY_RETENTION keep only their prompts and summaries. Dagster's daemon
+    does this every night. The agents' own transcript files are not deleted.
     """
     from memory_assets.pipeline.removal import retention
     from memory_assets.pipeline.stage.components import Components
@@ -35,7 +38,9 @@ def retain(
         raise NotFound(f"there is no memory in {components.data_dir} yet; run `memory ingest`")
     begun = (components.data_dir / RETENTION_FILE).exists()
     if settings.retention is None and not begun:
-        raise ConfigurationError("MEMORY_RETENTION is not set: all is kept. Set it, say, to 365d")
+        raise ConfigurationError(
+            "MEMORY_RETENTION is not set, so everything is kept. Set it, for example to 365d"
+        )
     console = rendering.open_console(stderr=json)
     due = retention.due(components)
     answer: dict[str, Any] = {"days": settings.retention, "waiting": due.waiting}
@@ -46,23 +51,23 @@ def retain(
         _print_due(answer, console, as_json=json)
         return
     components.catalog.close()
-    with console.status("letting go of old sessions"):
+    with console.status("removing the records of old sessions"):
         answer |= _retained(settings)
     if json:
         rendering.print_json(answer)
     else:
         console.print(
-            f"{answer['removed']['sessions_cut']} sessions keep their prompts and summary only "
-            f"({answer['removed']['records_removed']} records gone); "
-            f"{answer['removed']['sessions_retained']} do in all, {due.waiting} wait for "
-            "`memory ingest`. The agents' own files are not ours and stay."
+            f"{answer['removed']['sessions_cut']} sessions were cut down to prompts and summary "
+            f"({answer['removed']['records_removed']} records removed), "
+            f"{answer['removed']['sessions_retained']} in all; {due.waiting} need `memory ingest` "
+            "first. The agents' own files were not changed."
         )
     if answer["failed"]:
         raise typer.Exit(exit_codes.ERROR)
 
 
 def _retained(settings: Settings) -> dict[str, Any]:
-    """Apply the policy, then bring what hangs on it up to date."""
+    """Apply the policy, run the projects it changed, and return the counts of both."""
     from memory_assets.cli.ingest import apply_retention, run_plans
     from memory_assets.pipeline.plan import plan
     from memory_assets.pipeline.scan import on_disk
@@ -85,8 +90,8 @@ def _print_due(answer: dict[str, Any], console: Console, *, as_json: bool) -> No
         return
     sessions = answer["sessions"]
     console.print(
-        f"{len(sessions)} sessions ended more than {answer['days']} days ago and would keep their "
-        f"prompts and summary only; {answer['waiting']} more wait for `memory ingest`."
+        f"{len(sessions)} sessions ended more than {answer['days']} days ago and would keep only "
+        f"their prompts and summary; {answer['waiting']} more need `memory ingest` first."
     )
     for each in sessions[:_LISTED]:
         console.print(

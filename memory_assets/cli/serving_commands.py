@@ -1,5 +1,4 @@
-"""`memory mcp` and `memory serve`: servers over this memory. Nothing of them is imported
-before they start."""
+"""`memory mcp` and `memory serve`. The servers are imported when they start, not before."""
 
 from __future__ import annotations
 
@@ -13,11 +12,14 @@ _Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that
 
 def mcp(
     http: Annotated[
-        bool, typer.Option("--http", help="Streamable HTTP on 127.0.0.1 instead of stdio.")
+        bool, typer.Option("--http", help="Serve streamable HTTP on 127.0.0.1 instead of stdio.")
     ] = False,
     port: _Port = 8766,
 ) -> None:
-    """Start the MCP server that coding agents ask, on standard input and output."""
+    """Start the MCP server for agents.
+
+    Speaks on standard input and output unless --http is given. See docs/mcp.md.
+    """
     from memory_assets.settings import load_settings
 
     settings = load_settings()
@@ -38,15 +40,18 @@ def mcp(
 
 def serve(
     host: Annotated[
-        str, typer.Option(help="Address; any but 127.0.0.1 needs MEMORY_HTTP_TOKEN.")
+        str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs MEMORY_HTTP_TOKEN.")
     ] = _LOOPBACK,
     port: _Port = 8765,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="Another name that clients use for this machine; repeatable."),
+        typer.Option(help="Another host name to accept; repeatable."),
     ] = None,
 ) -> None:
-    """Start the HTTP API: search, turns, sessions, timeline, status as JSON."""
+    """Start the HTTP API for programs.
+
+    Answers searches, turns, sessions, timelines and status as JSON. See docs/http.md.
+    """
     from memory_assets.serving.http_api import build_app
     from memory_assets.serving.http_guard import require_token
     from memory_assets.serving.listening import listen

@@ -10,28 +10,42 @@ import typer
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.errors import ConfigurationError
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON, a stable contract.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 _Project = Annotated[str | None, typer.Option(help="Only this project.")]
 
 
 def timeline(
     anchor: Annotated[
-        str, typer.Argument(help="An id, a session, a commit, a file's path, or a time.")
+        str, typer.Argument(help="An id, a session, a commit, a file path or a time.")
     ],
-    before: Annotated[str, typer.Option(help="Items before (0-50), or 30m, 2h, 3d.")] = "10",
-    after: Annotated[str, typer.Option(help="Items after (0-50), or 30m, 2h, 3d.")] = "10",
+    before: Annotated[
+        str,
+        typer.Option(help="A number of items before the anchor (0-50), or a time: 30m, 2h, 3d."),
+    ] = "10",
+    after: Annotated[
+        str, typer.Option(help="A number of items after the anchor (0-50), or a time: 30m, 2h, 3d.")
+    ] = "10",
     kind: Annotated[
         list[str] | None,
-        typer.Option(help="prompts, turns, observations, commits, summaries; repeatable."),
+        typer.Option(help="Only prompts, turns, observations, commits or summaries; repeatable."),
     ] = None,
     scope: Annotated[
-        str | None, typer.Option(help="project, session or all (what else happened).")
+        str | None,
+        typer.Option(
+            help="Show the anchor's session, its project, or all projects: session, project, all."
+        ),
     ] = None,
     project: _Project = None,
-    full: Annotated[bool, typer.Option("--full", help="Whole texts, not a line each.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print whole texts instead of one line each.")
+    ] = False,
     json: _Json = False,
 ) -> None:
-    """Show what happened before and after something, by session."""
+    """Show what happened around an event.
+
+    Lists prompts, turns, observations, commits and summaries before and after the anchor, grouped
+    by session.
+    """
     from memory_assets.recall import open_memory
     from memory_assets.recall.timeline.items import ITEM_KINDS
     from memory_assets.recall.timeline.timeline import timeline as around
@@ -55,10 +69,12 @@ def timeline(
 
 
 def summarize(
-    session: Annotated[str, typer.Argument(help="A session id, its beginning, or any id of it.")],
+    session: Annotated[
+        str, typer.Argument(help="A session id, its beginning, or the id of one of its rows.")
+    ],
     json: _Json = False,
 ) -> None:
-    """Show what a session was about, and an index of what happened in it."""
+    """Show a session's summary and an index of it."""
     from memory_assets.recall import open_memory
     from memory_assets.recall.summarize import session_overview
 
@@ -73,25 +89,34 @@ def summarize(
 
 
 def cross_query(
-    query: Annotated[str, typer.Argument(help="A question, or a document's text.")] = "",
+    query: Annotated[str, typer.Argument(help="A question, or the text of a document.")] = "",
     collection: Annotated[
-        str | None, typer.Option(help="The other collection; needed where there are several.")
+        str | None, typer.Option(help="The other collection; required if there are several.")
     ] = None,
     document: Annotated[
-        str | None, typer.Option(help="The id of a document in it, instead of a query.")
+        str | None,
+        typer.Option(help="The id of a document in that collection, instead of a query."),
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option(help="KEY=VALUE of documents' metadata; repeatable.")
+        list[str] | None,
+        typer.Option(help="Only documents with this metadata, as KEY=VALUE; repeatable."),
     ] = None,
     project: _Project = None,
-    n: Annotated[int, typer.Option("-n", help="How many documents and sessions.")] = 10,
+    n: Annotated[int, typer.Option("-n", help="Number of documents and of sessions.")] = 10,
     assume_same_embedder: Annotated[
         bool,
-        typer.Option(help="It was embedded with all-MiniLM-L6-v2, though nothing says so."),
+        typer.Option(
+            "--assume-same-embedder",
+            help="Treat its vectors as made by all-MiniLM-L6-v2 although it does not say so.",
+        ),
     ] = False,
     json: _Json = False,
 ) -> None:
-    """Ask another collection of the same Chroma and the sessions at once."""
+    """Search sessions and another collection.
+
+    The other collection is one of your own in the same Chroma. Prints its documents, the sessions
+    that match, and pairs of the two that are about one subject.
+    """
     from memory_assets.recall import open_memory
     from memory_assets.recall.cross_query import cross_query as ask
 
