@@ -15,7 +15,9 @@ from memory_assets.dagster.definitions import ASSETS
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import TABLES
 
-ROOT = Path(__file__).resolve().parent.parent
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
@@ -78,11 +80,50 @@ def test_every_column_of_every_table_is_in_the_contracts() -> None:
 
 
 def test_files_that_the_documents_name_exist() -> None:
-    """Paths in backquotes and links of the documents lead somewhere."""
-    for document in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
-        text = (ROOT / document).read_text()
-        for path in re.findall(r"(?:docs|benchmarks|memory_assets|data/sample)/[\w/.-]+\w", text):
-            assert (ROOT / path).exists(), f"{document} names {path}"
+    """Paths of this repository that the documents name lead somewhere."""
+    named = (
+        r"(?<![\w/.~])(?:docs|benchmarks|memory_assets|memory_assets_tests|data/sample)/[\w/.-]*\w"
+    )
+    missing = [
+        f"{document.name}: {path}"
+        for document in DOCUMENTS
+        for path in re.findall(named, document.read_text())
+        if not (ROOT / path).exists()
+    ]
+    assert missing == []
+
+
+def test_links_between_the_documents_lead_to_a_heading() -> None:
+    """Each relative link leads to a file, and its anchor to a heading there."""
+    broken = []
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+            if target.startswith("http"):
+                continue
+            path, _, anchor = target.partition("#")
+            file = document.parent / path if path else document
+            if not file.exists() or (anchor and anchor not in _anchors(file)):
+                broken.append(f"{document.name}: {target}")
+    assert broken == []
+
+
+def test_tests_that_the_documents_name_exist() -> None:
+    """A claim that names its test in backquotes names one that is there."""
+    sources = {path.name: path.read_text() for path in TESTS.rglob("test_*.py")}
+    cited = [
+        (document.name, *names)
+        for document in DOCUMENTS
+        for names in re.findall(r"`(?:[\w/]+/)?(test_\w+\.py)(?:::(\w+))?`", document.read_text())
+    ]
+    assert [
+        cite for cite in cited if cite[1] not in sources or f"def {cite[2]}" not in sources[cite[1]]
+    ] == []
+
+
+def _anchors(document: Path) -> set[str]:
+    """The anchors that GitHub gives to a document's headings."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_the_readme_runs_the_two_commands_that_ci_and_users_rely_on() -> None:
