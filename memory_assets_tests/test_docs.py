@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import typer.main
+from dagster import AssetKey, AssetsDefinition
 
 from memory_assets.cli.cli import app
-from memory_assets.dagster.definitions import ASSETS
+from memory_assets.dagster.definitions import defs
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import TABLES
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
+PACKAGE = ROOT / "memory_assets"
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+SPECS = defs.resolve_all_asset_specs()
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
@@ -60,15 +65,39 @@ def test_every_command_has_a_group() -> None:
     assert None not in groups and len(groups) == 4
 
 
-def test_every_asset_is_in_the_architecture() -> None:
-    """ARCHITECTURE.md names each asset of the graph."""
+def test_the_architecture_says_where_each_asset_is() -> None:
+    """Each asset has a row with the module that defines it and the stage that it calls."""
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    assert [
-        spec.key.to_user_string()
-        for asset in ASSETS
-        for spec in asset.specs
-        if spec.key.to_user_string() not in text
-    ] == []
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)\.py` \| `([\w/]+\.py)` \|$", text, re.M)
+    assert {name for name, _, _ in rows} == {spec.key.to_user_string() for spec in SPECS}
+    for name, module, stage in rows:
+        defined = vars(importlib.import_module(f"memory_assets.dagster.assets.{module}")).values()
+        keys = {key for each in defined if isinstance(each, AssetsDefinition) for key in each.keys}
+        assert AssetKey(name) in keys
+        assert (PACKAGE / "pipeline" / stage).exists()
+
+
+def test_the_architecture_names_each_folder() -> None:
+    """Each package has its name, followed by a slash, in ARCHITECTURE.md."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    folders = [path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE]
+    assert [str(folder) for folder in folders if f"{folder.name}/`" not in text] == []
+
+
+def test_the_graph_of_the_readme_is_the_graph() -> None:
+    """Its arrows are the dependencies of all assets but those that run once a night."""
+    drawing = (ROOT / "README.md").read_text().split("## The graph")[1].split("```")[1]
+    drawn = set()
+    for line in drawing.splitlines():
+        groups = [re.findall(r"\w+", group) for group in line.split("-->")]
+        drawn |= {(a, b) for left, right in pairwise(groups) for a in left for b in right}
+    nightly = {"retained_sessions", "memory_status"}
+    assert drawn == {
+        (dep.asset_key.to_user_string(), spec.key.to_user_string())
+        for spec in SPECS
+        for dep in spec.deps
+        if spec.key.to_user_string() not in nightly
+    }
 
 
 def test_every_column_of_every_table_is_in_the_contracts() -> None:
