@@ -13,6 +13,7 @@ import pytest
 import typer.main
 from dagster import AssetKey, AssetsDefinition
 
+from memory_assets import __version__
 from memory_assets.cli.cli import app
 from memory_assets.dagster.definitions import defs
 from memory_assets.settings import Settings
@@ -153,6 +154,12 @@ def _anchors(document: Path) -> set[str]:
     """The anchors that GitHub gives to a document's headings."""
     headings = re.findall(r"^#+ (.+)$", document.read_text(), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_changelog_has_a_section_for_this_version() -> None:
+    """The package's version is the newest release of CHANGELOG.md."""
+    releases = re.findall(r"^## (\d\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert releases[0] == __version__
 
 
 def test_the_readme_runs_the_two_commands_that_ci_and_users_rely_on() -> None:
