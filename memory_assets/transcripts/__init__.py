@@ -1,9 +1,9 @@
 """Readers of coding agents' transcripts: from files to unredacted `Record`s, streaming.
 
-Here belongs what is particular to one agent's file format, the finding of its files,
-and the reading of lines that may be broken. One `Reader` per agent, found by content.
-Not here: redaction, turns, anything that writes. Nothing in this package logs, and no
-error or report carries text of a transcript.
+Belongs here: the formats of the agents, finding their files, reading lines that may be
+broken. One `Reader` per agent, chosen by the content of the file. Does not: redaction,
+turns, anything that writes. Nothing in this package logs, and no error or report contains
+text of a transcript.
 """
 
 from memory_assets.transcripts.base import (

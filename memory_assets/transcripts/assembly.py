@@ -1,4 +1,4 @@
-"""Putting `Record`s together: what all blocks of one object share, and the numbering."""
+"""Build `Record`s: fields shared by all blocks of one JSON object, and sequence numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory_assets.transcripts.base import ReadReport, Source
 
 @dataclass(slots=True)
 class Frame:
-    """What all blocks of one JSON object share."""
+    """The fields that all blocks of one JSON object have in common."""
 
     byte_start: int
     byte_end: int
@@ -79,7 +79,7 @@ class Assembler:
         return record
 
     def resolve(self, outcome: Outcome) -> list[Record]:
-        """Count what became of one object in the report; return its records."""
+        """Count one object in the report as kept or dropped, and return its records."""
         if isinstance(outcome, str):
             self._report.dropped[outcome] += 1
             return []

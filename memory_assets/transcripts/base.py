@@ -1,4 +1,4 @@
-"""What every reader shares: the `Reader` protocol, `Source`, and the `ReadReport`."""
+"""Types that all readers use: the `Reader` protocol, `Source` and `ReadReport`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _count(counter: Counter[str], name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One transcript file as it lay on disk: facts about it, never its text.
+    """Facts about one transcript file on disk, never its text.
 
     `session_id` is the conversation the file belongs to: for a subagent's file that
     of its parent, as far as it is known, and `agent_id` is then the subagent's own id.
@@ -42,8 +42,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Unlisted:
-    """A file or directory that may hold transcripts and that a walk could not take in: its
-    path in printable form, why, and what the user can do about it."""
+    """A file or directory that could not be read or named: its printable path, the reason,
+    and what the user can do about it."""
 
     agent: str
     path: str
@@ -52,15 +52,15 @@ class Unlisted:
 
 
 Note = Callable[[Unlisted], None]
-"""Called with each path that a walk could not take in."""
+"""Called with each file or directory that could not be read or named."""
 
 
 def ignore(unlisted: Unlisted) -> None:
-    """Take no note of what a walk could not take in."""
+    """Ignore a file or directory that could not be read."""
 
 
 Known = Callable[[Path, int, int], Source | None]
-"""Asked with path, size and mtime_ns; answers with what an earlier walk found there."""
+"""Maps path, size and mtime_ns to the `Source` that an earlier walk found, if unchanged."""
 
 
 def nothing_known(path: Path, size: int, mtime_ns: int) -> Source | None:
@@ -73,7 +73,7 @@ class BadLine:
     """A line that is not exactly one JSON object. `line_number` counts from 1.
 
     `byte_start`/`byte_end` bound the line without its newline. `reason` is one of our
-    own phrases (`lines.py`), never content. `recovered` objects were read all the same.
+    own phrases (`lines.py`), never content. `recovered` counts the objects read from it.
     """
 
     line_number: int
@@ -85,11 +85,11 @@ class BadLine:
 
 @dataclass(slots=True)
 class ReadReport:
-    """What a reader met in one file; filled while its records are consumed.
+    """Counts and facts of one file, filled in while its records are consumed.
 
     Two sums always hold: `records == kept + sum(dropped.values())`, and
     `lines == good_lines + bad_line_count + blank_lines` (a half-written last line is
-    in none of them: it waits as `pending_bytes` after `complete_offset`).
+    in none of them; `pending_bytes` is its length).
     """
 
     lines: int = 0
@@ -102,7 +102,7 @@ class ReadReport:
     complete_offset: int = 0
     """End of the last complete line."""
     pending_bytes: int = 0
-    """Length of a half-written last line; not an error, its writer may be at work."""
+    """Length of a half-written last line. Not an error: its writer may still be running."""
 
     records: int = 0
     """JSON objects read."""
@@ -123,23 +123,23 @@ class ReadReport:
     first_cwd: str = ""
     agent_versions: set[str] = field(default_factory=set)
     own_session_ids: Counter[str] = field(default_factory=Counter)
-    """Session ids that the records themselves name."""
+    """Session ids found in the records."""
     parent_session: str | None = None
-    """Session this one was forked or branched from, where the format says so."""
+    """The session that this one was forked from, if the format names it."""
     copied: int = 0
-    """Objects that the format itself shows to be copied from another session."""
+    """Objects marked by the format as copied from another session."""
 
     at: Extent = (0, 0)
-    """The object that is being read."""
+    """Where the object being read is in the file."""
     origins: set[Extent] = field(default_factory=set)
-    """Objects that were the first to name a directory, version or session."""
+    """Where the first object that names each directory, version or session is."""
     passed_over: list[tuple[str, bytes]] = field(default_factory=list)
-    """Ids whose objects gave no `Record`, of this reading alone, and what these say."""
+    """Ids and content of the objects of this reading that gave no `Record`."""
     passed_over_before: int = 0
-    """How many of them stand before the checkpoint."""
+    """The number of `passed_over` before the checkpoint."""
     checkpoint: Checkpoint | None = None
-    """Where reading can go on when the file has grown; set when its last complete line
-    was read. `Record`s that are yielded after that are provisional: they are read again."""
+    """Where the next reading can resume; set when the last complete line was read.
+    `Record`s yielded after that are tentative: the next reading yields them again."""
 
     def add_bad_line(self, bad_line: BadLine) -> None:
         """Count `bad_line`, and list it unless too many are listed already."""
@@ -152,11 +152,11 @@ class ReadReport:
         self.passed_over.append((record_uuid, content_bytes(content)))
 
     def see_type(self, name: str) -> None:
-        """Count an object of the record type `name`."""
+        """Count an object of record type `name`."""
         _count(self.record_types, name)
 
     def see_unknown(self, name: str) -> None:
-        """Count something that the reader has no rule for."""
+        """Count a record type that the reader does not know."""
         _count(self.unknown_types, name)
 
     def see_session(self, session_id: str) -> None:
@@ -194,7 +194,7 @@ class ReadReport:
 
     @property
     def conserved(self) -> bool:
-        """Whether both sums of the class docstring hold."""
+        """True if every object and every line is counted exactly once."""
         return (
             self.records == self.kept + self.dropped.total()
             and self.lines == self.good_lines + self.bad_line_count + self.blank_lines
@@ -210,19 +210,19 @@ class Reader(Protocol):
 
     @property
     def version(self) -> str:
-        """Changes whenever the same file would give other records."""
+        """The code version; must change whenever a file would give other records."""
 
     def sniff(self, head: bytes) -> bool:
-        """Return whether a file that begins with `head` is this agent's."""
+        """Return True if a file that begins with `head` was written by this agent."""
 
     def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
         """Return (session_id, agent_id) from the file's name and its head."""
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield this agent's transcripts under `root`, always in the same order.
+        """Yield this agent's transcripts under `root` in a fixed order.
 
-        What vanishes during the walk is left out. What cannot be listed, read or named is left
-        out and handed to `note`; nothing is raised.
+        Files that vanish during the walk are skipped. Files and directories that cannot be
+        listed, read or named are skipped and passed to `note`; nothing is raised.
         """
 
     def read(
@@ -231,8 +231,8 @@ class Reader(Protocol):
         """Yield the records of `source.path` in file order, filling `report`.
 
         Raises `TranscriptError` if the file cannot be opened or read, and `ResumeFailed` if
-        it cannot be gone on with where `resume` says.
+        it has changed before the point where `resume` starts.
         """
 
     def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
-        """Yield the records of the objects that stand at these places, each by itself."""
+        """Yield the records of the objects at these byte ranges, each read on its own."""

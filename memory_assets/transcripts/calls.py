@@ -1,4 +1,4 @@
-"""What a tool call asked, remembered until its result comes."""
+"""Open tool calls: name, paths and command of each call, kept until its result is read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OpenCalls:
         self._find: FindCall = lambda at, call_id: None
 
     def open(self, call_id: str, call: Call, at: Extent) -> None:
-        """Remember `call`, which the object at `at` makes."""
+        """Remember `call`, found in the object at `at`."""
         if not call_id:
             return
         self._calls[call_id] = (call, at)

@@ -1,8 +1,8 @@
-"""Where the reading of a file stopped, so that it can go on there when the file has grown.
+"""Checkpoints: where reading a file stopped, so that only its new lines need to be read.
 
-A checkpoint holds no text: numbers, ids, and marks (`fields.mark`). Where a reader still
-holds a text (a queued prompt, the call that a result will answer, the working directory)
-the checkpoint says where it stands in the file, and it is read from there again.
+A checkpoint contains no text: numbers, ids, and marks (`fields.mark`). If a reader still
+needs a text (a queued prompt, the call that a result will answer, the working directory),
+the checkpoint has its byte range in the file, and it is read again from there.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Checkpoint:
 
     @classmethod
     def from_json(cls, text: str) -> Checkpoint:
-        """Return what `to_json` was called on."""
+        """Return the checkpoint that `to_json` serialized."""
         return cls(*json.loads(text))
 
 
 @dataclass(frozen=True)
 class Resume:
-    """What part of a file to read.
+    """The part of a file to read.
 
-    `start` is where an earlier reading stopped, and `seen` the marks of the record ids that
-    it met; `end` bounds what is read, so that what is written meanwhile waits.
+    `start` is the checkpoint of an earlier reading, `seen` the marks of the record ids that it
+    yielded. `end` is a byte offset: lines written later are left for the next reading.
     """
 
     start: Checkpoint | None = None

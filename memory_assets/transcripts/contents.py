@@ -1,8 +1,8 @@
-"""What a record says, for telling a copy from another record that bears the same id.
+"""The content of a record in comparable form: a copy has an equal id and equal content.
 
-Forks and resumes copy a record under its uuid and rewrite what surrounds it (session,
-directory, version, time), and some write a text as a list with one block. What they keep
-is every value that a reader takes text from: these are compared, and nothing else.
+Forks and resumes copy a record with its uuid and rewrite its envelope (session, directory,
+version, time); some write a text as a list with one block. They keep every value that a
+reader takes text from, so only these values are compared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DEEPEST = 20
 
 
 def content_bytes(content: Any) -> bytes:
-    """Return what stands for the texts of an object or a part of one; equal for copies."""
+    """Return the texts of an object, or of a part of one, as bytes that are equal for copies."""
     said = _said(content, _DEEPEST)
     try:
         return orjson.dumps(said, option=orjson.OPT_SORT_KEYS)

@@ -1,4 +1,4 @@
-"""What finding transcript files needs whatever the agent: walking, and project names."""
+"""Finding transcript files, for all agents: walking directories, and project names."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def is_utf8(name: str | os.PathLike[str]) -> bool:
 
 
 class Walk:
-    """Lists the directories of one agent. What vanishes meanwhile is left out; a directory that
-    cannot be listed, and a transcript that cannot be looked at or has a name that cannot be
-    stored, is left out and noted."""
+    """Lists the directories of one agent. Files that vanish meanwhile are skipped. Directories
+    that cannot be listed, and transcripts that cannot be read or whose name cannot be stored,
+    are skipped and noted."""
 
     def __init__(self, agent: str, note: Note) -> None:
         self._agent = agent
@@ -107,7 +107,7 @@ class Walk:
             return False
 
     def file_facts(self, entry: os.DirEntry[str]) -> tuple[int, int] | None:
-        """Return (size, mtime_ns) of a regular file; None for all else and what vanished."""
+        """Return (size, mtime_ns) of a regular file, or None if it is something else or gone."""
         try:
             if not entry.is_file():
                 return None

@@ -1,7 +1,7 @@
 """Single values of a record, made safe: times, ids, names, and deterministic ids.
 
-Ids and names are stored as they are, not redacted (ids must stay joinable), so what
-does not look like an id or a name never leaves this package as one.
+Ids and names are stored without redaction (ids must stay joinable), so a value that does
+not look like an id or a name is never returned as one.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def derived_id(*parts: str) -> str:
 
 
 def safe_id(value: object) -> str:
-    """Return `value` if it is an id, a digest of it if it is other text, "" if no text.
+    """Return `value` if it is an id, a digest of it if it is other text, "" if it is no text.
 
-    Equal values give equal ids, so copies stay recognisable even where a tool mangled
-    their ids. What looks like an id that we wrote ourselves is no agent's.
+    Equal values give equal ids, so copies stay recognisable even where a tool mangled their
+    ids. A value in the form of our own derived ids is digested, because no agent wrote it.
     """
     if not isinstance(value, str) or not value:
         return ""

@@ -1,8 +1,7 @@
 """Keyed fingerprints of transcript files: equal for equal bytes, and for nobody else.
 
-A fingerprint is made of the hashes of a file's blocks, so that one of a file that has
-grown costs what is new, and whether a file still begins as it did can be checked on some
-of its blocks.
+A fingerprint has a hash per block of the file. When a file has grown, only its new blocks
+are hashed, and a few blocks are enough to check that its beginning is unchanged.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class Fingerprint:
     blocks: bytes
 
     def hex(self, key: bytes) -> str:
-        """Return what stands for all of it, 32 hex digits."""
+        """Return a digest of the whole fingerprint, 32 hex digits."""
         digest = blake2b(f"{self.length}\0".encode(), key=key, digest_size=_DIGEST)
         digest.update(self.blocks)
         return digest.hexdigest()
@@ -39,7 +38,7 @@ class Fingerprint:
         return self.blocks[: self.length // _BLOCK * _DIGEST]
 
     def extends(self, other: Fingerprint) -> bool:
-        """Whether `other` may be of the beginning of this: all its full blocks are here."""
+        """Return True if the full blocks of `other` are the first blocks of this."""
         return self.length >= other.length and self.blocks.startswith(other.full_blocks)
 
 
@@ -55,8 +54,8 @@ def file_fingerprint(path: Path, length: int, key: bytes) -> str:
 def take_fingerprint(
     path: Path, length: int, key: bytes, before: Fingerprint | None = None
 ) -> Fingerprint:
-    """Return the fingerprint of the first `length` bytes of a file; what `before` (of a
-    beginning of them) covers in full blocks is not read.
+    """Return the fingerprint of the first `length` bytes of a file. Full blocks of `before`,
+    an earlier fingerprint of fewer bytes, are not read again.
 
     Raises:
         TranscriptError: it cannot be read.
@@ -68,8 +67,8 @@ def take_fingerprint(
 
 
 def begins_with(path: Path, known: Fingerprint, key: bytes) -> bool:
-    """Return whether a file still begins with what `known` was taken of: its first block,
-    its last two, and one of the others are looked at.
+    """Return True if the beginning of a file still matches `known`: the first block, the last
+    two and one other are compared.
 
     Raises:
         TranscriptError: it cannot be read.

@@ -1,11 +1,11 @@
-"""JSON objects of a JSONL file, streaming, with byte offsets, whatever state it is in.
+"""Read the JSON objects of a JSONL file, streaming, with byte offsets, despite broken lines.
 
-Lines end at b"\\n" only: U+2028 and friends occur raw inside strings. Broken lines are
-of the kinds seen in the wild (kills, power loss, concurrent writers, tools that rewrote
-the file); each is reported and the rest of the file is read:
+Lines end at b"\\n" only: U+2028 occurs raw inside strings. Lines are broken by kills, power
+loss, concurrent writers and tools that rewrote the file; each broken line is reported and
+the rest of the file is read:
 
 - records glued on one line for want of a newline: all are recovered;
-- NUL runs: what stands outside them is recovered if it parses;
+- NUL runs: text outside of them is recovered if it parses;
 - junk before or after an object: the object is recovered;
 - invalid UTF-8, invalid JSON, JSON that is not an object: skipped;
 - lines over the cap: skipped without being held in memory;
@@ -48,7 +48,7 @@ Located = tuple[int, int, JsonObject]
 """(byte_start, byte_end, object)."""
 
 MAX_ATTEMPTS = 64
-"""Places in one broken line where decoding is tried anew."""
+"""Positions in one broken line where decoding is tried again."""
 
 _DECODER = json.JSONDecoder()
 _RECORD_OPENING = re.compile(
@@ -121,10 +121,10 @@ def read_objects(
 
 
 def object_at(path: Path, start: int, end: int) -> JsonObject:
-    """Return the object that `read_objects` found there.
+    """Return the object that `read_objects` found at this byte range.
 
     Raises:
-        ResumeFailed: it does not stand there any more.
+        ResumeFailed: it is no longer there.
     """
     try:
         with path.open("rb", buffering=0) as file:
@@ -225,7 +225,7 @@ def _objects_of_line(
 
 
 def _salvage(line: bytes, start: int, report: ReadReport) -> Iterator[Located]:
-    """Yield what can be recovered of a line that is not one JSON value, and report it."""
+    """Yield the objects that can be recovered from a broken line, and report the line."""
     if not line.strip():
         report.blank_lines += 1
         return

@@ -1,4 +1,4 @@
-"""The readers that exist, and which one a file needs."""
+"""The list of readers, and choosing the reader of a file by its content."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def reader_by_agent(agent: str) -> Reader:
 
 
 def reader_for(path: Path) -> Reader:
-    """Return the reader that knows the content of `path`.
+    """Return the reader that recognises the content of `path`.
 
     Raises `TranscriptError` if the file cannot be opened or no reader knows it.
     """
@@ -62,15 +62,15 @@ def read_session(
 ) -> Iterator[Record]:
     """Return the records of one transcript file, in file order, lazily.
 
-    With `resume` they are those behind a checkpoint that an earlier reading left in its
-    report; `report` is then that of the whole file all the same. What follows the new
-    checkpoint in the file is provisional: it will be read again.
+    With `resume`, only the records after an earlier checkpoint are returned; `report` still
+    covers the whole file. Records after the new checkpoint are tentative: the next reading
+    returns them again.
 
-    The reader is found by content; where the content says nothing (an empty file),
-    by `source.agent`. Ids come from `source`, else from the file. Bad lines are listed
-    in `report`, which is complete once the iterator is exhausted, and never raised.
-    Raises `TranscriptError` if the file cannot be opened or no reader knows it, and
-    `ResumeFailed` (also while it is read) if it is not what it was.
+    The reader is chosen by content, for an empty file by `source.agent`. Ids come from
+    `source`, else from the file. Bad lines are listed in `report`, which is complete once the
+    iterator is exhausted; they raise nothing. Raises `TranscriptError` if the file cannot be
+    opened or no reader recognises it, and `ResumeFailed` (also while it is read) if the part
+    before the checkpoint has changed.
     """
     head = read_head(path)
     report = report if report is not None else ReadReport()
@@ -89,9 +89,8 @@ def discover(
     """Yield every transcript under `roots` (agent name -> its directory), agent by agent
     in the order of `READERS`, and in a fixed order within each.
 
-    `note` is called with each file and directory that could not be taken in. A root that does
-    not exist gives nothing. Raises `TranscriptError` for a name that
-    has no reader.
+    `note` is called with each file and directory that could not be read. Roots that do not
+    exist are skipped. Raises `TranscriptError` for an agent without a reader.
     """
     for agent in roots:
         reader_by_agent(agent)

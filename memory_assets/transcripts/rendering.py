@@ -41,8 +41,8 @@ def render_value(value: Any) -> str:
 
 
 def render_input(value: Any) -> str:
-    """Return a tool's input: "key: value" lines; a value of several lines stands below its
-    key, verbatim."""
+    """Return a tool's input as "key: value" lines; a value of several lines is printed
+    verbatim below its key."""
     if not isinstance(value, dict):
         return "" if value is None else render_value(value)
     lines = []

@@ -30,7 +30,7 @@ class Session(Protocol):
         """Return the `Record`s that this object gives, and those it releases."""
 
     def end(self) -> list[Record]:
-        """Return what is released when the file ends."""
+        """Return the records that were held until the end of the file."""
 
     def state(self) -> dict[str, Any]:
         """Return the state without text, as JSON can hold it."""
@@ -43,12 +43,12 @@ Begin = Callable[[Container[int]], Session]
 
 
 def read_with(begin: Begin, source: Source, report: ReadReport, resume: Resume) -> Iterator[Record]:
-    """Yield the records of a file as the sessions that `begin` makes find them; it is given
-    the marks of the record ids that were met before.
+    """Yield the records of a file, parsed by the session object that `begin` returns; `begin`
+    is passed the marks of the record ids of earlier readings.
 
     Raises:
         TranscriptError: the file cannot be opened or read.
-        ResumeFailed: what `resume` refers to does not stand there.
+        ResumeFailed: the file has changed before the point where `resume` starts.
     """
     session = begin(resume.seen)
     start = resume.start
@@ -70,12 +70,12 @@ def read_with(begin: Begin, source: Source, report: ReadReport, resume: Resume) 
 
 
 def records_at(begin: Begin, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
-    """Yield the records of single objects of a file, each read as if it stood alone: results
-    do not know their calls.
+    """Yield the records of single objects of a file, each read on its own, so that results
+    lack the name of their call.
 
     Raises:
         TranscriptError: the file cannot be read.
-        ResumeFailed: one of the objects does not stand there.
+        ResumeFailed: one of the objects is no longer there.
     """
     session = begin(frozenset())
     for start, end in extents:
@@ -121,7 +121,7 @@ def report_state(report: ReadReport) -> dict[str, Any]:
 
 
 def restore_report(report: ReadReport, state: Mapping[str, Any], offset: int) -> None:
-    """Make a report that has met the objects of `state["origins"]` what it was at `offset`.
+    """Restore a report to its state at `offset`, from the objects at `state["origins"]`.
 
     Raises:
         ValueError: a text is not where it was.

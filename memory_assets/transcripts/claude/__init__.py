@@ -1,1 +1,1 @@
-"""Claude Code's transcripts: `reader.py` is the entry, the rest is what it is made of."""
+"""Claude Code's transcripts: `reader.py` is the entry point of this package."""

@@ -1,4 +1,4 @@
-"""What every record of Claude Code says of itself: where, when, in which session."""
+"""The envelope of Claude Code's records: directory, branch, time, session and version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory_assets.transcripts.lines import JsonObject
 
 
 class Envelopes:
-    """Reads the envelopes of one file, and tells from them what was copied."""
+    """Reads the envelopes of one file, and recognises copied records by them."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
         self._source = source
@@ -24,7 +24,7 @@ class Envelopes:
         self.forked = False
 
     def frame(self, record: JsonObject, start: int, end: int) -> Frame:
-        """Return what all blocks of a record share; count it in the report."""
+        """Return the fields that all blocks of a record share, and note them in the report."""
         report = self._report
         timestamp = parse_time(record.get("timestamp"))
         if timestamp is not None:
@@ -60,7 +60,7 @@ class Envelopes:
             self.forked = self.forked or bool(forked_from)
 
     def end(self) -> None:
-        """Settle what was copied."""
+        """Decide which records were copied from another session, and count them."""
         report = self._report
         if not self.forked and self._source.session_id not in report.own_session_ids:
             # No record is the file's own: it was renamed, not forked.

@@ -1,13 +1,13 @@
-"""Claude Code's `history.jsonl`: what was typed, in sessions whose transcripts are lost.
+"""Claude Code's `history.jsonl`: the prompts of sessions whose transcripts are lost.
 
-Where: beside the `projects` directory. A line is `{display, pastedContents, timestamp
+Where: next to the `projects` directory. A line is `{display, pastedContents, timestamp
 (Unix ms), project (directory), sessionId}`; it survives the deletion of transcripts after
-30 days. Early versions wrote no sessionId: their prompts are parted by project and by
+30 days. Early versions wrote no sessionId: their prompts are grouped by project and by
 pauses of more than an hour.
 
-A session that has a transcript is not told twice: only those without one are found here,
-once they are a day old, each as a session of prompts alone that says so in its title. (For
-prompts without a sessionId `pipeline/scan/raw_sessions.py` asks the ledger by their times.)
+Only sessions without a transcript are yielded, once they are a day old, each as a session
+of prompts alone, with a title that says so. (`pipeline/scan/raw_sessions.py` drops prompts
+without a sessionId that a transcript contains, by their times.)
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _UNNAMED = "history-"
 
 @dataclass
 class _Extent:
-    """Where a session's last line ends, and when its prompts were typed."""
+    """The end of a session's last line, and the times of its prompts."""
 
     end: int
     times_ms: list[int]
 
 
 class _Sessions:
-    """Tells which session each line belongs to, in file order."""
+    """Assigns each line to a session, in file order."""
 
     def __init__(self) -> None:
         self.open: dict[str, tuple[str, int]] = {}
@@ -86,7 +86,7 @@ class HistorySession:
         return self._assembler.resolve(self._prompt(record, start, end))
 
     def end(self) -> list[Record]:
-        """Return nothing: no line waits for a later one."""
+        """Return no records: each line is complete by itself."""
         return []
 
     def state(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _milliseconds(entry: JsonObject) -> int:
 
 
 def _text(entry: JsonObject) -> str:
-    """Return what was typed, with what was pasted in its place."""
+    """Return the typed text with pasted contents inserted where they were pasted."""
     text = text_field(entry, "display").strip()
     for number, pasted in sorted(object_field(entry, "pastedContents").items()):
         content = text_field(pasted, "content") if isinstance(pasted, dict) else ""

@@ -1,8 +1,8 @@
-"""Who wrote the text of a Claude Code user record: the human, or a machine in their name.
+"""Classify the texts of Claude Code's user records: typed by the human, or by a machine.
 
 `type: "user"` says nothing: 89% of those records are tool results, and the CLI puts
-its own notices, command output and skill bodies under that role. What is human is
-what remains after the flags and prefixes below. `userType` is "external" always;
+its own notices, command output and skill bodies under that role. The flags and prefixes
+below recognise machine text; the rest is human. `userType` is "external" always;
 `origin.kind` and `promptSource` confirm, from 2.1.119 and 2.1.161 on.
 """
 
@@ -82,7 +82,7 @@ _SLASH_COMMAND = re.compile(r"/[\w:.-]+")
 
 
 class Said(NamedTuple):
-    """A text, what it is, and its finer name."""
+    """A text with its kind and subtype."""
 
     kind: Kind
     subtype: str
@@ -90,14 +90,14 @@ class Said(NamedTuple):
 
 
 def without_reminders(text: str) -> str:
-    """Return `text` without what the CLI or an editor wrapped into it, stripped."""
+    """Return `text` stripped, without the notices that the CLI or an editor inserted."""
     if "</" in text:
         text = _INJECTED.sub("", text)
     return text.strip()
 
 
 def classify_text(text: str) -> Said:
-    """Tell from the text alone who wrote it; `text` of the result is what they wrote."""
+    """Classify a text by its content alone; `text` of the result is the part they wrote."""
     text = without_reminders(text)
     if not text:
         return Said("system", "reminder", "")

@@ -1,6 +1,6 @@
 """Prompts that exist only in Claude Code's queue: text typed while the agent works.
 
-What the records say (observed, 1.0.x to 2.1.x):
+The records (observed in 1.0.x to 2.1.x):
 
 - `enqueue` carries `content`: a human prompt, a bare slash command, or a machine's task
   notification (`<task-notification>`, or JSON that begins with `{"task_id"`). Pasted
@@ -12,16 +12,15 @@ What the records say (observed, 1.0.x to 2.1.x):
   dequeued ones may be joined into one. SDK and desktop sessions enqueue every prompt so.
 - `popAll` (with content): the human took it back into the editor.
 
-Which entry `remove` and `dequeue` mean is not recorded. Humans go before machines, and
-within each the first in goes first: so every sequence in the evaluation data resolves.
+`remove` and `dequeue` do not name their entry. Human entries are taken before those of
+machines, and older ones first; this explains every sequence in the evaluation data.
 
-A removed prompt is held until the agent's next message, since only then is it known
-whether a record of its own follows; that record then stands for it, as it has a uuid.
-An equal text that comes after the agent has spoken was typed again, and counts again.
-A dequeued prompt is held until the next prompt record, which stands for it. What is
-still held or queued when the file ends is emitted last: delivered ones first. A later,
-longer state of the file gives the same prompts in the same order, except for those that
-were still queued.
+A removed prompt is held until the agent's next message, because a record of its own, with
+a uuid, may follow and replaces it. An equal text after the agent's message was typed again
+and counts again. A dequeued prompt is held until the next prompt record, which replaces it.
+Prompts that are held or queued when the file ends are emitted last, delivered ones first.
+When the file has grown, its prompts come in an unchanged order, except for those that were
+still queued.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class Queued:
 
     @property
     def is_human(self) -> bool:
-        """Whether the human typed it as a prompt."""
+        """True if the human typed it as a prompt."""
         return self.said.kind == "prompt"
 
 
@@ -83,7 +82,7 @@ def _left_over(item: Queued) -> Resolved:
 
 
 class PromptQueue:
-    """Follows the queue through one file and says which entries become prompts, and when."""
+    """Follows the queue through one file and emits the entries that become prompts."""
 
     def __init__(self) -> None:
         self._waiting: list[Queued] = []
@@ -126,7 +125,7 @@ class PromptQueue:
     def prompt_delivered(self, text: str) -> tuple[list[Resolved], bool]:
         """A queued command or a tool result's text block carries the human prompt `text`.
 
-        Returns what that resolves, and whether `text` has been emitted already.
+        Returns the entries to emit, and whether `text` has been emitted before.
         """
         resolved = self._drop(self._removed, text)
         if not resolved and self._emitted[mark(text)]:
@@ -135,7 +134,7 @@ class PromptQueue:
         return resolved or self._drop(self._waiting, text), False
 
     def agent_spoke(self) -> list[Resolved]:
-        """What went into the running turn has been read."""
+        """Return the prompts that went into the running turn: the agent has read them."""
         if not self._removed:
             return []
         resolved = [Resolved(item, "") for item in self._removed]
@@ -151,7 +150,7 @@ class PromptQueue:
         return [_left_over(item) for item in left]
 
     def state(self) -> dict[str, Any]:
-        """Return where each text that is held stands, and marks of those emitted."""
+        """Return the byte range of each text that is held, and marks of those emitted."""
         return {
             "waiting": [_place(item) for item in self._waiting],
             "removed": [_place(item) for item in self._removed],

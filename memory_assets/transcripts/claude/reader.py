@@ -7,7 +7,7 @@ Where: `projects/<slug>/<sessionId>.jsonl`; subagents in
 of their own (`agent-aprompt_suggestion-*`: speculative next prompts,
 `agent-acompact-*`: compaction).
 
-What the records mean: `records.py`, `prompts.py`, `queue.py`.
+Records are parsed in `records.py`, `prompts.py` and `queue.py`.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class ClaudeCodeReader:
 
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield sessions and subagents of each project, from `~/.claude` or its `projects`,
-        then those of which only the history beside it is left. The history waits until every
-        directory can be listed: a session that cannot be seen is not lost."""
+        then sessions of which only `history.jsonl` is left. The history is skipped while a
+        directory cannot be listed, because transcripts of its sessions may be in there."""
         walk = Walk(self.agent, note)
         found = walk.root(root / "projects", root)
         if found is None:
@@ -85,7 +85,7 @@ class ClaudeCodeReader:
         return read_with(lambda seen: ClaudeSession(source, report, seen), source, report, resume)
 
     def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
-        """Yield the records of the objects that stand at these places, each by itself."""
+        """Yield the records of the objects at these byte ranges, each read on its own."""
         if source.path.name == HISTORY_FILE:
             return records_at(lambda _: HistorySession(source, ReadReport()), source, extents)
         return records_at(lambda _: ClaudeSession(source, ReadReport()), source, extents)

@@ -47,9 +47,9 @@ _PARTS_WITH_TEXT = ("message", "attachment", "content")
 
 
 class ClaudeSession:
-    """The state of reading one file: open calls, the prompt queue, what was seen before.
+    """The state of reading one file: open calls, the prompt queue, ids seen so far.
 
-    `seen` holds the marks of the records that an earlier reading of the file met.
+    `seen` contains the marks of the records that an earlier reading of the file yielded.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class ClaudeSession:
         return self._assembler.resolve(outcome)
 
     def end(self) -> list[Record]:
-        """Return the prompts that were still in the queue; resolve what was copied."""
+        """Return the prompts still in the queue, and decide which records were copied."""
         self._envelopes.end()
         return self._release(self._queue.end())
 
@@ -107,7 +107,7 @@ class ClaudeSession:
         }
 
     def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
-        """Take on a state; what was queued is read again."""
+        """Restore the state of a checkpoint, reading queued texts from the file again."""
 
         def queued(at: Extent) -> Queued:
             record = fetch(at)
@@ -161,7 +161,7 @@ class ClaudeSession:
     # --- assistant ---------------------------------------------------------------------
 
     def _agent_spoke(self, record: JsonObject, frame: Frame) -> list[Record]:
-        """Release what went into the running turn, once a new API message begins."""
+        """Emit the prompts that went into the running turn, once a new API message begins."""
         frame.message_id = safe_id(object_field(record, "message").get("id"))
         if frame.is_sidechain:
             return []
@@ -238,8 +238,8 @@ class ClaudeSession:
     def _tool_results(
         self, record: JsonObject, frame: Frame, results: list[JsonObject], content: list[Any]
     ) -> list[Record]:
-        """Results, then text beside them: some 2.0.x and 2.1.x versions put a prompt typed
-        while the tool ran there, and nowhere else."""
+        """Return the tool results and the texts in the same record: some 2.0.x and 2.1.x
+        versions put a prompt typed while the tool ran there, and nowhere else."""
         spawned = safe_id(object_field(record, "toolUseResult").get("agentId"))
         made = [self._tool_result(block, frame, spawned) for block in results]
         beside = [block for block in content if not _is_tool_result(block)]

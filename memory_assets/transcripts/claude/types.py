@@ -1,6 +1,6 @@
-"""The record types, subtypes and attachments of Claude Code that need no code of their own.
+"""Record types, subtypes and attachments of Claude Code that are handled by tables.
 
-New ones appear monthly: what is in no table here is counted as unknown and left out.
+New types appear monthly; a type in no table is counted as unknown and skipped.
 """
 
 from __future__ import annotations

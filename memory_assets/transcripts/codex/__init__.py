@@ -1,1 +1,1 @@
-"""Codex's transcripts: `reader.py` is the entry, the rest is what it is made of."""
+"""Codex's transcripts: `reader.py` is the entry point of this package."""

@@ -91,7 +91,7 @@ def command_line(arguments: JsonObject) -> str:
 
 
 def parse_output(value: Any) -> Output:
-    """Return what a call gave back."""
+    """Return the output of a call."""
     metadata: JsonObject = {}
     failed = False
     if isinstance(value, str) and value.startswith('{"'):

@@ -1,14 +1,14 @@
-"""Codex writes each message twice; this decides, in one pass, which of the two stays.
+"""Drop one of the two copies that Codex writes of each message, in one pass.
 
-Once as `response_item` (what the model saw) and once as `event_msg` (what the UI showed).
-An assistant's event comes just before its item, in older versions just after; texts may
-differ (plans and citations are wrapped in the item). The item stays; an event without one
-is kept. A user's item comes just before its event; only submitted texts have an event, so
-the event stays; an item without one is kept only as long as no event was ever seen, for
-there are versions that write none.
+A message is written as `response_item` (sent to the model) and as `event_msg` (shown in the
+UI). An assistant's event comes just before its item, in older versions just after; texts
+may differ (plans and citations are wrapped in the item). The item is kept; an event without
+an item is kept, too. A user's item comes just before its event; only submitted texts have an
+event, so the event is kept. An item without an event is kept only until the first event is
+seen, because some versions write none.
 
-Held texts are released by the next record that is neither, so each prefix of a file
-gives the same prompts as the whole.
+A held text is released by the next record of another type, so every prefix of a file gives
+a prefix of its prompts.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Doubles:
         self._events_exist = False
 
     def agent_event(self, held: Held) -> bool:
-        """Hold an assistant's event; return False if it says what is held or kept already."""
+        """Hold an assistant's event; return False if its text is held or kept already."""
         self.agent_acted()
         text = held.said.text.strip()
         if any(other.said.text.strip() == text for other in self._events):
@@ -100,7 +100,7 @@ class Doubles:
         return True, 1
 
     def agent_acted(self) -> None:
-        """What the human said last is being answered: the same text again is said again."""
+        """Note that the agent answers: an equal text from now on was typed again."""
         self._just_submitted = self._without_item = _NOTHING
 
     def user_item(self, held: Held) -> bool:
@@ -124,7 +124,7 @@ class Doubles:
         return True, doubled
 
     def state(self) -> dict[str, Any]:
-        """Return where the held texts stand, and marks of all others."""
+        """Return the byte ranges of the held texts, and marks of all others."""
         return {
             "events": [_place(held) for held in self._events],
             "user_item": [_place(self._user_item)] if self._user_item else [],

@@ -1,5 +1,5 @@
-"""What holds for the lines of a Codex rollout until a later one changes it: thread,
-directory, branch, model, version; and which lines are copied."""
+"""The envelope of Codex's lines: thread, directory, branch, model and version, which hold
+until a later line changes them; and which lines are copied from another thread."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Envelopes:
         self._places: dict[str, Extent] = {}
 
     def frame(self, line: JsonObject, start: int, end: int) -> Frame:
-        """Return what the blocks of a line share."""
+        """Return the fields that the blocks of a line share."""
         kind, payload = unwrap(line)
         name = line_name(kind, payload)
         own_id = safe_id(payload.get("call_id")) or safe_id(payload.get("id"))
@@ -60,7 +60,7 @@ class Envelopes:
         )
 
     def session_meta(self, meta: JsonObject, timestamp: datetime | None) -> Outcome:
-        """Note what a `session_meta` says, if it is the first."""
+        """Note the fields of a `session_meta`, if it is the first."""
         report = self._report
         own = safe_id(meta.get("id"))
         if own:
@@ -88,7 +88,7 @@ class Envelopes:
             self._places["model"] = self._report.at
 
     def state(self) -> dict[str, Any]:
-        """Return where the lines stand that say what holds now."""
+        """Return the byte ranges of the lines that set the present values."""
         return {"places": dict(self._places), "history": self.history.state()}
 
     def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:

@@ -1,10 +1,10 @@
-"""Which lines of a Codex rollout are copied from the thread it was forked or spawned from.
+"""Recognise lines of a Codex rollout that were copied from its parent thread.
 
-In a fork or a spawned agent the parent's `session_meta` stands second, and then the
-parent's history, with all timestamps rewritten to the moment of copying. It ends with
-the first turn whose id (a UUIDv7, ordered by time) is younger than the thread's own id;
-where the copied turns have no such ids, at the first pause in the timestamps, since a
-copy is written in one go.
+In a fork or a spawned agent the parent's `session_meta` is the second line, followed by the
+parent's history, with all timestamps rewritten to the moment of copying. It ends before the
+first turn whose id (a UUIDv7, ordered by time) is younger than the thread's own id. Where
+the copied turns have no such ids, it ends at the first pause in the timestamps, because a
+copy is written at once.
 """
 
 from __future__ import annotations

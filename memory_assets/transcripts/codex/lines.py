@@ -30,7 +30,7 @@ def line_name(kind: str, payload: JsonObject) -> str:
 
 
 def plain_text(payload: JsonObject) -> str:
-    """Return what a payload says, for telling it from others."""
+    """Return the text of a payload, for comparing it with others."""
     for key in ("message", "text", "input", "arguments"):
         if value := text_field(payload, key):
             return value
@@ -38,7 +38,7 @@ def plain_text(payload: JsonObject) -> str:
 
 
 def completed_item(item: JsonObject) -> tuple[str, JsonObject]:
-    """Return an `item_completed` item as the older event that says the same.
+    """Return an `item_completed` item in the form of the older event.
 
     Builds of 2026-08 and later write a human's text so and without `user_message`.
     """

@@ -1,9 +1,9 @@
-"""What a human typed into Codex, told from what was put in under the role "user".
+"""Classify Codex's texts with the role "user": typed by the human, or injected.
 
 958 of 2,257 `role: "user"` items seen are injected: the environment, AGENTS.md, notices
-of subagents and aborted turns, plugins, skills, the prompts of reviewers. The event
-`user_message` stands beside each text that was submitted; that, too, may come from
-another thread (`<codex_delegation>`). Editors put their context above a heading.
+of subagents and aborted turns, plugins, skills, the prompts of reviewers. Each submitted
+text has an event `user_message`; it may come from another thread (`<codex_delegation>`).
+Editors put their context above a heading.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _IMAGE_TAG = re.compile(r"<image name=[^>\n]*>\n?|</image>\n?")
 
 
 def classify_submitted(text: str) -> Said:
-    """Tell who wrote `text`; what an editor put above the request is left out."""
+    """Classify `text`, without the context that an editor put above the request."""
     text = text.strip()
     for prefix, subtype in _INJECTED_PREFIXES:
         if text.startswith(prefix):

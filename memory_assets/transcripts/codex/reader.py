@@ -4,7 +4,7 @@ Where: `~/.codex/sessions/YYYY/MM/DD/rollout-<local time>-<thread id>.jsonl`, an
 `archived_sessions/`. Everything else there is left out: `history.jsonl`, databases, logs.
 A file's first line names its directory (`cwd`), and for a subagent the parent thread.
 
-What the lines mean: `records.py`.
+Lines are parsed in `records.py`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class CodexReader:
     def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
         """Yield rollouts under `~/.codex` or one of its two folders.
 
-        A subagent whose parent is among them takes the parent's session and project,
-        over any number of generations; one whose parent cannot be read waits for it.
+        A subagent gets the session and project of its topmost ancestor. It is skipped while
+        its parent's file cannot be read.
         """
         walk, waiting = Walk(self.agent, note), set[str]()
         inner = [walk.root(root / name) for name in _FOLDERS]
@@ -84,7 +84,7 @@ class CodexReader:
         return read_with(lambda _: CodexSession(source, report), source, report, resume)
 
     def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
-        """Yield the records of the objects that stand at these places, each by itself."""
+        """Yield the records of the objects at these byte ranges, each read on its own."""
         return records_at(lambda _: CodexSession(source, ReadReport()), source, extents)
 
     def _walk(self, walk: Walk, folder: Path, known: Known, unread: set[str]) -> Iterator[Source]:

@@ -100,7 +100,7 @@ class CodexSession:
         return released + self._assembler.resolve(UNKNOWN_TYPE)
 
     def end(self) -> list[Record]:
-        """Return what no double came for."""
+        """Return the messages of which only one copy was written."""
         return self._release(at_end=True)
 
     def state(self) -> dict[str, Any]:
@@ -351,7 +351,7 @@ class CodexSession:
 
 
 def _event(payload: JsonObject) -> tuple[str, JsonObject]:
-    """Return an event's type and content; of an item that was completed, what it says."""
+    """Return an event's type and content; a completed item is returned as its older event."""
     kind = text_field(payload, "type")
     if kind == "item_completed":
         return completed_item(object_field(payload, "item"))

@@ -1,6 +1,6 @@
-"""The line, item and event types of Codex that need no code of their own.
+"""Line, item and event types of Codex that are handled by tables.
 
-New ones appear with each release: what is in no table here is counted as unknown.
+New types appear with each release; a type in no table is counted as unknown.
 """
 
 from __future__ import annotations

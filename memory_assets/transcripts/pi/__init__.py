@@ -1,1 +1,1 @@
-"""Pi's transcripts: `reader.py` is the entry, `records.py` what it is made of."""
+"""Pi's transcripts: `reader.py` is the entry point, `records.py` parses entries."""

@@ -3,7 +3,7 @@
 Where: `~/.pi/agent/sessions/--<directory>--/<ISO time>_<session id>.jsonl`. The first
 line is the session's header with its directory, and where it was forked from.
 
-What the entries mean: `records.py`.
+Entries are parsed in `records.py`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PiReader:
         return read_with(lambda _: PiSession(source, report), source, report, resume)
 
     def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
-        """Yield the records of the objects that stand at these places, each by itself."""
+        """Yield the records of the objects at these byte ranges, each read on its own."""
         return records_at(lambda _: PiSession(source, ReadReport()), source, extents)
 
 

@@ -1,8 +1,8 @@
 """Pi's entries, one JSON object at a time, turned into `Record`s.
 
 Versions 2 and 3 hold a tree in one file: `/tree` leaves dead branches inline, and the
-last line is the active leaf. All entries are kept in file order: what was said on a dead
-branch was said. A fork copies entries into a new file and names the old one.
+last line is the active leaf. All entries are kept in file order, those of dead branches
+included. A fork copies entries into a new file and names the old one.
 
 `record_uuid` is derived from the entry's id (8 hex digits, unique per file only) and its
 timestamp, and in version 1, which has no ids, from timestamp, role and content: copies
@@ -94,7 +94,7 @@ class PiSession:
         return self._assembler.resolve(outcome)
 
     def end(self) -> list[Record]:
-        """Return nothing: no entry waits for a later one."""
+        """Return no records: each entry is complete by itself."""
         return []
 
     def state(self) -> dict[str, Any]:
@@ -229,7 +229,7 @@ class PiSession:
         return self._answered(frame, call, text, call_id, message.get("isError") is True)
 
     def _shell(self, message: JsonObject, frame: Frame) -> list[Record]:
-        """A command that the human ran with `!`, and what it printed."""
+        """Return a command that the human ran with `!`, and its output."""
         command = text_field(message, "command")
         call = Call("bash", (), command)
         code = message.get("exitCode")
@@ -308,7 +308,7 @@ class PiSession:
 
 
 def prompt_text(text: str) -> str:
-    """Return what the human typed: Pi puts skills and files that they named in whole."""
+    """Return the typed text, without the skills and files that Pi inserts for their names."""
     text = _FILE.sub(lambda found: f"@{found.group(1)}", text)
     text = _SKILL.sub(lambda found: f"/skill:{found.group(1)} ", text)
     return text.strip()
