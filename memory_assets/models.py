@@ -217,6 +217,12 @@ class Embedding:
     vector: npt.NDArray[np.float32]
 
 
+def same_space(embedder_id: str, other: str) -> bool:
+    """Return whether vectors of two embedders may be compared: the ids name one family,
+    such as `all-MiniLM-L6-v2` in `all-MiniLM-L6-v2/dynamic-int8/onnxruntime/8199be6f`."""
+    return embedder_id.split("/")[0] == other.split("/")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorMet:
     """An error that a session met, and how it ended (resolved, unresolved, ...)."""

@@ -60,10 +60,7 @@ HOMES = {
     "chromadb": {"stores/chroma/collections.py", "stores/chroma/connection.py"},
     "chromadb_rust_bindings": {"stores/chroma/process.py"},
     "great_expectations": {"dagster/checks/expectations.py"},
-    "onnxruntime": {
-        "embedding/lean_graph.py",
-        "embedding/minilm.py",
-    },
+    "onnxruntime": {"embedding/minilm.py"},
 }
 """The only modules that may import a heavy package, and only inside functions."""
 SEALS = {

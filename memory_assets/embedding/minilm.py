@@ -7,18 +7,20 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from typing import Protocol
+from types import ModuleType
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_assets.embedding.base import Embedder
-from memory_assets.embedding.lean_graph import lean
+from memory_assets.embedding.minilm_graph import Product, minilm, overflow_probe
 from memory_assets.embedding.weights import MINILM_INT8_WEIGHTS, read_packaged
 from memory_assets.embedding.word_pieces import WordPieces, load_word_pieces
 from memory_assets.errors import EmbedderUnavailable, OutOfMemory, is_out_of_memory
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
+_ONES = np.ones((1, 4), dtype=np.float32)
 MAX_THREADS = 4  # leaves a larger machine to its user
 
 
@@ -26,7 +28,7 @@ class InferenceSession(Protocol):
     """The part of `onnxruntime.InferenceSession` (untyped) that is used here."""
 
     def run(
-        self, outputs: Sequence[str], inputs: Mapping[str, NDArray[np.int64]]
+        self, outputs: Sequence[str], inputs: Mapping[str, NDArray[Any]]
     ) -> list[NDArray[np.float32]]:
         """Return the named outputs."""
         ...
@@ -95,11 +97,7 @@ class MiniLM:
 
     def _embed_one(self, text: str) -> NDArray[np.float32]:
         ids = np.array([self._word_pieces.model_input(text)], dtype=np.int64)
-        inputs = {
-            "input_ids": ids,
-            "attention_mask": np.ones_like(ids),
-            "token_type_ids": np.zeros_like(ids),
-        }
+        inputs = {"input_ids": ids, "positions": np.arange(ids.shape[1])}
         hidden = self._session.run(["last_hidden_state"], inputs)[0]
         mean = hidden[0].mean(axis=0, dtype=np.float32)
         unit: NDArray[np.float32] = mean / np.linalg.norm(mean)
@@ -123,7 +121,7 @@ def load_embedder(name: str | None = None, *, threads: int | None = None) -> Emb
         raise EmbedderUnavailable(f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}")
     weights = read_packaged(MINILM_INT8_WEIGHTS)
     word_pieces = load_word_pieces()
-    embedder_id = f"{DEFAULT_EMBEDDER}/int8-weights/onnxruntime/{MINILM_INT8_WEIGHTS.sha256[:8]}"
+    embedder_id = f"{DEFAULT_EMBEDDER}/dynamic-int8/onnxruntime/{MINILM_INT8_WEIGHTS.sha256[:8]}"
     return MiniLM(
         partial(_start_session, weights), word_pieces, embedder_id, threads or _usable_cpus()
     )
@@ -138,14 +136,10 @@ def _start_session(weights: bytes) -> InferenceSession:
         raise EmbedderUnavailable(
             "onnxruntime cannot be imported: pip install onnxruntime"
         ) from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
     try:
-        session: InferenceSession = onnxruntime.InferenceSession(
-            lean(weights), options, providers=["CPUExecutionProvider"]
-        )
+        exact = _run_alone(onnxruntime, overflow_probe()).run(["y"], {"x": _ONES})[0] > 500
+        product: Product = "signed" if exact else "unsigned"
+        return _run_alone(onnxruntime, minilm(weights, product))
     except Exception as error:
         if is_out_of_memory(error):
             raise
@@ -153,6 +147,20 @@ def _start_session(weights: bytes) -> InferenceSession:
             f"the embedding model does not start ({type(error).__name__}): "
             "pip install --force-reinstall onnxruntime"
         ) from error
+
+
+def _run_alone(onnxruntime: ModuleType, model: bytes) -> InferenceSession:
+    """Start a session of one thread."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # What it would fuse beyond that is fused already, but for sums before layer norms: its
+    # kernel for both takes ten times as long as its two.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    session: InferenceSession = onnxruntime.InferenceSession(
+        model, options, providers=["CPUExecutionProvider"]
+    )
     return session
 
 

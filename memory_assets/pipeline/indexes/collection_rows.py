@@ -108,11 +108,11 @@ def observation_metadata(row: Mapping[str, Any]) -> Metadata:
     }
 
 
-def with_row_hash(metadata: Metadata, row: Mapping[str, Any]) -> Metadata:
-    """Add `row_hash`, which changes when the text or any metadata does, so that a row
-    that Chroma has already is not written again (an unchanged upsert costs 2-3 inserts).
+def with_row_hash(metadata: Metadata, row: Mapping[str, Any], embedder_id: str) -> Metadata:
+    """Add `row_hash`, which changes when the text, its embedder or any metadata does, so that
+    a row that Chroma has already is not written again (an unchanged upsert costs 2-3 inserts).
     """
-    digest = blake2b(str(row["content_hash"]).encode(), digest_size=12)
+    digest = blake2b(f"{row['content_hash']}\0{embedder_id}".encode(), digest_size=12)
     for name in sorted(metadata):
         digest.update(f"\0{name}={metadata[name]}".encode())
     return {**metadata, "content_hash": row["content_hash"], "row_hash": digest.hexdigest()}

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from memory_assets.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch
+from memory_assets.models import same_space
 from memory_assets.pipeline.indexes.collection_writes import CollectionWrites
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
@@ -162,13 +163,13 @@ def heal(components: Components, error: StoreError) -> str | None:
 
 
 def reset_collections(components: Components) -> list[str]:
-    """Drop the collections whose vectors another embedder made; return their names.
+    """Drop the collections with vectors of another family of embedders; return their names.
     What they held is indexed again from the lake."""
     dropped = []
     for name in components.vectors.names():
         collection = components.vectors.get(name)
         mine = components.catalog.collections.incarnation(catalog_name(components, name))
-        if mine and collection.embedder_id != components.embedder.embedder_id:
+        if mine and not same_space(collection.embedder_id, components.embedder.embedder_id):
             components.vectors.drop(name)
             dropped.append(name)
     return dropped

@@ -170,14 +170,15 @@ def session_rows(
     table = lake.read(index.table, project, session_id, skip=skip)
     texts = [text for _, _, text in texts_from_arrow(table)]
     vectors = lake.read_vectors(index.embeddings, project, session_id, skip=skip_vectors)
-    by_id = dict(zip(vectors.ids, vectors.vectors, strict=True))
+    made = zip(vectors.vectors, vectors.embedder_ids, strict=True)
+    by_id = dict(zip(vectors.ids, made, strict=True))
     values: list[dict[str, Any]] = table.to_pylist()
     return [
         collection_rows.CollectionRow(
             row["id"],
-            by_id[row["id"]],
+            by_id[row["id"]][0],
             text,
-            collection_rows.with_row_hash(index.metadata(row), row),
+            collection_rows.with_row_hash(index.metadata(row), row, by_id[row["id"]][1]),
         )
         for row, text in zip(values, texts, strict=True)
     ]

@@ -54,14 +54,15 @@ def lake_rows(
     """Return a session's rows, hashed, not yet split into terms."""
     rows = []
     for row, text in zip(values, texts, strict=True):
-        metadata = with_row_hash(index.metadata(dict(row)), row)
         vector = vectors.get(row["id"])
+        made_by = embedder_id if vector is not None else ""
+        metadata = with_row_hash(index.metadata(dict(row)), row, made_by)
         made_from = (
             TERMS_VERSION,
             row["id"],
             json.dumps(metadata, sort_keys=True),
             json.dumps([list(row.get(name, ())) for name in _FACTS]),
-            embedder_id if vector is not None else "",
+            made_by,
         )
         rows.append(LakeRow(row, text, metadata, vector, row_hash(*made_from)))
     return rows

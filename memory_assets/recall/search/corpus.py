@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import StoreMismatch
+from memory_assets.models import same_space
 from memory_assets.stores.keyword_index.blocks import COLUMNS, unpack_postings
 from memory_assets.stores.keyword_index.index import Block, IndexedRow, KeywordIndex
 
@@ -130,7 +131,7 @@ class Corpora:
         there are none at all.
 
         Raises:
-            StoreMismatch: another embedder made them.
+            StoreMismatch: an embedder of another family made them.
         """
         corpus = self.corpus(kind)
         before, known = self._vectors.get(kind, (None, None))
@@ -139,7 +140,8 @@ class Corpora:
         kept = {} if before is None else before.base_of
         new = [each.block for each in corpus.blocks if each.block not in kept]
         read = self.index.vectors(new)
-        other = next((made_by for made_by, _ in read.values() if made_by != embedder_id), None)
+        makers = {made_by for made_by, _ in read.values()}
+        other = next((each for each in makers if not same_space(each, embedder_id)), None)
         if other is not None:
             raise StoreMismatch(
                 f"the vectors in memory were made by {other}, the settings ask for {embedder_id}. "

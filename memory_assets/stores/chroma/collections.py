@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import NotFound, StoreMismatch
+from memory_assets.models import same_space
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.chroma.connection import ChromaConnection, chroma_errors
 from memory_assets.stores.chroma.foreign import OtherCollection
@@ -35,7 +36,6 @@ Where = dict[str, Any]
 UPSERT_BATCH = 1_000
 """Rows a request: 2,400 rows/s on two cores; larger requests gained nothing."""
 _READ_BATCH = 5_000
-
 _CONFIGURATION: CreateCollectionConfiguration = {"hnsw": {"space": "cosine"}}
 _REPLACEMENT, _REPLACED = ".replacement", ".replaced"
 _TRIES = 3
@@ -102,7 +102,7 @@ class VectorStore:
         """Return a collection for writing; it is created when it is not there.
 
         Raises:
-            StoreMismatch: its vectors were made by another embedder.
+            StoreMismatch: its vectors are of another family of embedders.
         """
         self._put_back(name)
         raw = self._connection.call(
@@ -125,7 +125,7 @@ class VectorStore:
 
         Raises:
             NotFound: there is none of that name.
-            StoreMismatch: its vectors were made by another embedder than `versions` says.
+            StoreMismatch: its vectors are of another family than `versions` says.
         """
         raw = _found(self._connection, name)
         if versions is not None:
@@ -392,9 +392,9 @@ def open_vectors(
 def _require_same_embedder(
     name: str, found: Mapping[str, Any], versions: CollectionVersions
 ) -> None:
-    if found.get("embedder_id") != versions.embedder_id:
+    made_by = str(found.get("embedder_id", "an unknown model"))
+    if not same_space(made_by, versions.embedder_id):
         raise StoreMismatch(
-            f"collection {name} holds vectors of {found.get('embedder_id', 'an unknown model')}, "
-            f"the settings ask for {versions.embedder_id}. Set MEMORY_EMBEDDER back, or run "
-            "`memory ingest --full` to embed everything again."
+            f"collection {name} holds vectors of {made_by}, the settings ask for "
+            f"{versions.embedder_id}. Set MEMORY_EMBEDDER back, or run `memory ingest --full`."
         )
