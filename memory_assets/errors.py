@@ -2,6 +2,8 @@
 
     MemoryAssetsError
     ├── ConfigurationError      a setting is wrong; says which and what to put there
+    │   ├── BadArgument         an argument of a request is not allowed by itself
+    │   └── UnknownName         a request names a project or session that is not in memory
     ├── TranscriptError         a source file cannot be read at all
     │   └── ResumeFailed        it is not what it was when reading stopped: read it whole
     ├── RedactionUnavailable    the redactor cannot load or fails its self-test
@@ -40,6 +42,14 @@ class MemoryAssetsError(Exception):
 
 class ConfigurationError(MemoryAssetsError):
     """A setting is wrong."""
+
+
+class BadArgument(ConfigurationError):
+    """An argument of a request is not known, missing, of another type or out of bounds."""
+
+
+class UnknownName(ConfigurationError):
+    """A request names a project or a session that is not in memory."""
 
 
 class TranscriptError(MemoryAssetsError):

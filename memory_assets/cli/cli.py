@@ -24,8 +24,11 @@ from memory_assets.cli import (
     timeline_commands,
 )
 from memory_assets.cli.failures import run_told
+from memory_assets.cli.request_options import takes
 from memory_assets.errors import ConfigurationError
 from memory_assets.private_files import create_private_files, take_from_others
+from memory_assets.requests.by_id import ShowRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.status import quick_where
 
 if TYPE_CHECKING:
@@ -119,64 +122,19 @@ def ingest(
     raise typer.Exit(outcome)
 
 
-def search(
-    query: Annotated[str, typer.Argument(help="A question or keywords.")],
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--in", help="What to search: sessions, prompts, summaries, observations or all."
-        ),
-    ] = "sessions",
-    mode: Annotated[
-        str,
-        typer.Option(
-            help="Match words and meaning (hybrid), meaning (semantic), or words (keyword)."
-        ),
-    ] = "hybrid",
-    project: Annotated[str | None, typer.Option(help="Only this project.")] = None,
-    agent: Annotated[str | None, typer.Option(help="Only this agent.")] = None,
-    since: Annotated[
-        str | None, typer.Option(help="Not older than this: 7d, 12h, 2w or a date.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(help="Older than this: 7d, 12h, 2w or a date.")
-    ] = None,
-    tool: Annotated[str | None, typer.Option(help="Only turns that called this tool.")] = None,
-    file: Annotated[
-        str | None, typer.Option(help="Only turns and observations that touched this path.")
-    ] = None,
-    session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
-    recent: Annotated[
-        bool,
-        typer.Option(
-            "--recent", help="Only recent hits (MEMORY_RECENT_DAYS); older ones are counted."
-        ),
-    ] = False,
-    n: Annotated[int, typer.Option("-n", help="Number of hits.")] = 10,
-    json: _Json = False,
-) -> None:
+@takes(SearchRequest)
+def search(asked: SearchRequest, as_json: bool) -> None:
     """Search by words and meaning.
 
     Prints the best hits, each with the id that `memory show` takes.
     """
-    from memory_assets.cli.search_command import SearchArguments, run_search
+    from memory_assets.cli.search_command import run_search
 
-    asked = SearchArguments(
-        query, kind, mode, project, agent, since, until, tool, file, session, recent, n, json
-    )
-    raise typer.Exit(run_search(asked))
+    raise typer.Exit(run_search(asked, as_json=as_json))
 
 
-def show(
-    id: Annotated[
-        str,
-        typer.Argument(help="The id of a turn, prompt, summary, observation, commit or session."),
-    ],
-    around: Annotated[
-        int, typer.Option(min=0, max=50, help="Also print this many turns before and after.")
-    ] = 0,
-    json: _Json = False,
-) -> None:
+@takes(ShowRequest)
+def show(asked: ShowRequest, as_json: bool) -> None:
     """Print one search hit in full.
 
     Accepts the id of a turn, prompt, summary, observation or commit; for a session, prints its
@@ -184,11 +142,11 @@ def show(
     """
     from memory_assets.recall import open_memory
 
-    rows = open_memory().show(id, around)
-    if json:
-        rendering.print_json({"id": id, "rows": rows})
+    rows = open_memory().show(asked)
+    if as_json:
+        rendering.print_json({"id": asked.id, "rows": rows})
     else:
-        rendering.print_rows(rows, id)
+        rendering.print_rows(rows, asked.id)
 
 
 def audit(

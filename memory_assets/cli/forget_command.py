@@ -14,7 +14,7 @@ from memory_assets.pipeline.removal import forget
 from memory_assets.pipeline.removal.selection import Selection, SessionOnRecord, select
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.ids import parse_id
-from memory_assets.recall.search.request import parse_time
+from memory_assets.requests.times import parse_time
 from memory_assets.settings import Settings
 from memory_assets.stores.erasure import Names
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS

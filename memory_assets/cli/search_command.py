@@ -3,91 +3,51 @@ search by words, when the arguments are plain."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from memory_assets.cli import exit_codes, rendering
-
-_VALUES = {
-    "--in": "kind",
-    "--mode": "mode",
-    "--project": "project",
-    "--agent": "agent",
-    "--since": "since",
-    "--until": "until",
-    "--tool": "tool",
-    "--file": "file",
-    "--session": "session",
-    "-n": "n",
-}
-_FLAGS = {"--recent": "recent", "--json": "json"}
+from memory_assets.requests.arguments import declared
+from memory_assets.requests.search import SearchRequest
 
 
-@dataclass(frozen=True)
-class SearchArguments:
-    """What `memory search` was given, with its defaults."""
-
-    query: str
-    kind: str = "sessions"
-    mode: str = "hybrid"
-    project: str | None = None
-    agent: str | None = None
-    since: str | None = None
-    until: str | None = None
-    tool: str | None = None
-    file: str | None = None
-    session: str | None = None
-    recent: bool = False
-    n: int = 10
-    json: bool = False
-
-
-def plain_arguments(given: Sequence[str]) -> SearchArguments | None:
-    """Return what these arguments mean, or None where it takes the command line's own parser
-    to know: a help text, a mistake, a short option with its value attached."""
-    values: dict[str, Any] = {}
+def plain_arguments(given: Sequence[str]) -> dict[str, str | bool] | None:
+    """Return the values of a search by option, or None where it takes the command line's own
+    parser to know: a help text, a mistake, a short option with its value attached."""
+    options = {name: each for each in declared(SearchRequest) if (name := each.name_at("cli"))}
+    booleans = {name: each.default is True for name, each in options.items() if each.type is bool}
+    flags = {("--no-" + name[2:] if on else name): (name, not on) for name, on in booleans.items()}
+    flags["--json"] = ("--json", True)
+    values: dict[str, str | bool] = {}
     queries = []
     left = list(given)
     while left:
         word = left.pop(0)
         name, equals, value = word.partition("=")
-        if word in _FLAGS:
-            values[_FLAGS[word]] = True
-        elif word in _VALUES and left:
-            values[_VALUES[word]] = left.pop(0)
-        elif equals and name.startswith("--") and name in _VALUES:
-            values[_VALUES[name]] = value
-        elif word.startswith("-"):
-            return None
-        else:
+        if word in flags:
+            name, values[name] = flags[word]
+        elif not word.startswith("-"):
             queries.append(word)
-    number = values.get("n", "10")
-    if len(queries) != 1 or not (number.isascii() and number.isdecimal() and len(number) < 9):
-        return None
-    return replace(SearchArguments(queries[0]), **{**values, "n": int(number)})
+        elif word in options.keys() - booleans and left:
+            values[word] = left.pop(0)
+        elif equals and name.startswith("--") and name in options.keys() - booleans:
+            values[name] = value
+        else:
+            return None
+    return {**values, "query": queries[0]} if len(queries) == 1 else None
 
 
-def run_search(asked: SearchArguments) -> int:
+def search_plainly(values: Mapping[str, str | bool]) -> int:
+    """Search with the values of plain arguments, and return the exit code."""
+    asked = {name: value for name, value in values.items() if name != "--json"}
+    return run_search(SearchRequest.given("cli", asked), as_json="--json" in values)
+
+
+def run_search(asked: SearchRequest, *, as_json: bool) -> int:
     """Search, print the answer, and return the exit code."""
     from memory_assets.recall import open_memory
-    from memory_assets.recall.search.request import parse_kinds, parse_time
 
-    answer = open_memory().search(
-        asked.query,
-        kinds=parse_kinds(asked.kind),
-        mode=asked.mode,
-        project=asked.project,
-        agent=asked.agent,
-        since=parse_time(asked.since) if asked.since else None,
-        until=parse_time(asked.until) if asked.until else None,
-        tool=asked.tool,
-        file=asked.file,
-        n=asked.n,
-        session=asked.session,
-        recent=asked.recent,
-    )
-    if asked.json:
+    answer = open_memory().search(asked)
+    if as_json:
         rendering.print_json(answer.to_dict())
     else:
         rendering.print_answer(answer)

@@ -46,14 +46,14 @@ def _quick_search(given: Sequence[str]) -> bool:
     """Search without loading the command line; False where nothing was done."""
     from memory_assets.cli import rendering
     from memory_assets.cli.failures import run_told
-    from memory_assets.cli.search_command import plain_arguments, run_search
+    from memory_assets.cli.search_command import plain_arguments, search_plainly
     from memory_assets.status import quick_where
 
     asked, where = plain_arguments(given), quick_where()
     if asked is None or where is None or _needs_completion(where.data_dir):
         return False
     rendering.show_notices()
-    run_told(lambda: sys.exit(run_search(asked)))
+    run_told(lambda: sys.exit(search_plainly(asked)))
     return True
 
 

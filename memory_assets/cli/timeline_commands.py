@@ -3,64 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from memory_assets.cli import exit_codes, rendering
-from memory_assets.errors import ConfigurationError
+from memory_assets.cli.request_options import takes
+from memory_assets.requests.by_id import SessionRequest
+from memory_assets.requests.cross_query import CrossQueryRequest
+from memory_assets.requests.timeline import TimelineRequest
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
-_Project = Annotated[str | None, typer.Option(help="Only this project.")]
 
-
-def timeline(
-    anchor: Annotated[
-        str, typer.Argument(help="An id, a session, a commit, a file path or a time.")
-    ],
-    before: Annotated[
-        str,
-        typer.Option(help="A number of items before the anchor (0-50), or a time: 30m, 2h, 3d."),
-    ] = "10",
-    after: Annotated[
-        str, typer.Option(help="A number of items after the anchor (0-50), or a time: 30m, 2h, 3d.")
-    ] = "10",
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(help="Only prompts, turns, observations, commits or summaries; repeatable."),
-    ] = None,
-    scope: Annotated[
-        str | None,
-        typer.Option(
-            help="Show the anchor's session, its project, or all projects: session, project, all."
-        ),
-    ] = None,
-    project: _Project = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Print whole texts instead of one line each.")
-    ] = False,
-    json: _Json = False,
-) -> None:
+@takes(TimelineRequest)
+def timeline(asked: TimelineRequest, as_json: bool) -> None:
     """Show what happened around an event.
 
     Lists prompts, turns, observations, commits and summaries before and after the anchor, grouped
     by session.
     """
     from memory_assets.recall import open_memory
-    from memory_assets.recall.timeline.items import ITEM_KINDS
     from memory_assets.recall.timeline.timeline import timeline as around
 
-    found = around(
-        open_memory(),
-        anchor,
-        before=before,
-        after=after,
-        kinds=kind or ITEM_KINDS,
-        scope=scope,
-        project=project,
-        detail="full" if full else "index",
-    ).to_dict()
-    if json:
+    found = around(open_memory(), asked).to_dict()
+    if as_json:
         rendering.print_json(found)
     else:
         _print_timeline(found)
@@ -68,18 +33,14 @@ def timeline(
         raise typer.Exit(exit_codes.NOTHING_FOUND)
 
 
-def summarize(
-    session: Annotated[
-        str, typer.Argument(help="A session id, its beginning, or the id of one of its rows.")
-    ],
-    json: _Json = False,
-) -> None:
+@takes(SessionRequest)
+def summarize(asked: SessionRequest, as_json: bool) -> None:
     """Show a session's summary and an index of it."""
     from memory_assets.recall import open_memory
     from memory_assets.recall.summarize import session_overview
 
-    found = session_overview(open_memory(), session).to_dict()
-    if json:
+    found = session_overview(open_memory(), asked.session).to_dict()
+    if as_json:
         rendering.print_json(found)
         return
     summary = found["summary"] or {"id": found["session_id"], "project": found["project"]}
@@ -88,30 +49,8 @@ def summarize(
     _print_missing(found["missing"])
 
 
-def cross_query(
-    query: Annotated[str, typer.Argument(help="A question, or the text of a document.")] = "",
-    collection: Annotated[
-        str | None, typer.Option(help="The other collection; required if there are several.")
-    ] = None,
-    document: Annotated[
-        str | None,
-        typer.Option(help="The id of a document in that collection, instead of a query."),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(help="Only documents with this metadata, as KEY=VALUE; repeatable."),
-    ] = None,
-    project: _Project = None,
-    n: Annotated[int, typer.Option("-n", help="Number of documents and of sessions.")] = 10,
-    assume_same_embedder: Annotated[
-        bool,
-        typer.Option(
-            "--assume-same-embedder",
-            help="Treat its vectors as made by all-MiniLM-L6-v2 although it does not say so.",
-        ),
-    ] = False,
-    json: _Json = False,
-) -> None:
+@takes(CrossQueryRequest)
+def cross_query(asked: CrossQueryRequest, as_json: bool) -> None:
     """Search sessions and another collection.
 
     The other collection is one of your own in the same Chroma. Prints its documents, the sessions
@@ -120,30 +59,13 @@ def cross_query(
     from memory_assets.recall import open_memory
     from memory_assets.recall.cross_query import cross_query as ask
 
-    found = ask(
-        open_memory(),
-        query,
-        document=document,
-        collection=collection,
-        where=_conditions(where or ()),
-        project=project,
-        n=n,
-        assume_same_embedder=assume_same_embedder,
-    ).to_dict()
-    if json:
+    found = ask(open_memory(), asked).to_dict()
+    if as_json:
         rendering.print_json(found)
     else:
         _print_cross(found)
     if not found["documents"] and not found["sessions"]:
         raise typer.Exit(exit_codes.NOTHING_FOUND)
-
-
-def _conditions(given: Sequence[str]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in given]
-    for key, sign, value in pairs:
-        if not (key and sign and value):
-            raise ConfigurationError("--where takes KEY=VALUE, as in --where bucket=docs")
-    return {key: value for key, _, value in pairs}
 
 
 def _print_timeline(found: dict[str, Any]) -> None:

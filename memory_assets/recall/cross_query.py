@@ -13,9 +13,10 @@ import numpy as np
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.recall.search.answer import Hit
-from memory_assets.recall.search.request import all_of
+from memory_assets.recall.search.chroma_search import all_of
 from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.recall.timeline.items import one_line
+from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.stores.chroma.collections import PROMPTS, SUMMARIES, sessions_collection
 from memory_assets.stores.chroma.foreign import OtherCollection, OtherDocument
 from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS
@@ -23,7 +24,6 @@ from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
 
-MAX_DOCUMENTS = 50
 _QUERY_CHARACTERS = 1_000
 _HITS_PER_DOCUMENT = 3
 _TOUCHED_FILES = 5
@@ -106,21 +106,10 @@ def other_collections(memory: Memory) -> list[str]:
 
 
 def cross_query(
-    memory: Memory,
-    query: str = "",
-    *,
-    document: str | None = None,
-    collection: str | None = None,
-    where: Mapping[str, str] | None = None,
-    project: str | None = None,
-    n: int = 10,
-    assume_same_embedder: bool = False,
+    memory: Memory, query: str | CrossQueryRequest = "", **arguments: Any
 ) -> CrossAnswer:
-    """Return the documents and the sessions that a query, or one document, is about.
-
-    `document` is an id in `collection`; else `query` is a question or a document's text.
-    `collection` may be left out where there is just one that is not ours. `where` keeps
-    documents whose metadata equals it (`{"source_repo_slug": "org/app"}`).
+    """Return the documents and the sessions that a request is about, or a query with the
+    other arguments of a `CrossQueryRequest`.
 
     Raises:
         ConfigurationError: the request makes no sense; says what would.
@@ -128,32 +117,34 @@ def cross_query(
         StoreMismatch: it was, or may have been, embedded with another model.
         StoreError: Chroma cannot be reached.
     """
-    if not query.strip() and not document:
-        raise ConfigurationError("give a query, or the id of a document in the collection")
-    if not 1 <= n <= MAX_DOCUMENTS:
-        raise ConfigurationError(f"ask for 1 to {MAX_DOCUMENTS} documents, not {n}")
-    other = _collection(memory, collection)
-    space = require_same_space(other, memory.embedder, assume=assume_same_embedder)
-    if document:
-        own = other.by_id(document)
+    asked = query if isinstance(query, CrossQueryRequest) else CrossQueryRequest(query, **arguments)
+    memory.require_project(asked.project)
+    other = _collection(memory, asked.collection)
+    space = require_same_space(other, memory.embedder, assume=asked.assume_same_embedder)
+    if asked.document:
+        own = other.by_id(asked.document)
         if own is None:
-            raise NotFound(f"no document {document!r} in {other.name}")
+            raise NotFound(f"no document {asked.document!r} in {other.name}")
         found = [(own, 1.0)]
-        text = query.strip() or own.text
+        text = asked.query.strip() or own.text
     else:
-        text = query
+        text = asked.query
         vector = memory.embedder.embed([text])[0]
-        conditions: list[dict[str, object]] = [{key: value} for key, value in (where or {}).items()]
-        found = other.nearest(vector, n, all_of(conditions))
+        conditions: list[dict[str, object]] = [
+            {key: value} for key, value in (asked.where or {}).items()
+        ]
+        found = other.nearest(vector, asked.n, all_of(conditions))
     answer = memory.search(
-        text[:_QUERY_CHARACTERS] or document or "", project=project, n=n * _HITS_PER_DOCUMENT
+        text[:_QUERY_CHARACTERS] or asked.document or "",
+        project=asked.project,
+        n=asked.n * _HITS_PER_DOCUMENT,
     )
-    touched = _touched(memory, [each for each, _ in found], text, project)
-    sessions = _sessions(answer.hits, touched, n)
+    touched = _touched(memory, [each for each, _ in found], text, asked.project)
+    sessions = _sessions(answer.hits, touched, asked.n)
     turns = {turn["id"] for each in sessions for turn in each.turns}
     told = answer.to_dict()
     return CrossAnswer(
-        query=query,
+        query=asked.query,
         collection=other.name,
         space=space,
         documents=tuple(_document(each, similarity) for each, similarity in found),

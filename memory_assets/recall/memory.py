@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memory_assets import status as overview
-from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.errors import NotFound, StoreError, UnknownName
 from memory_assets.recall.search.answer import Answer, Coverage
-from memory_assets.recall.search.request import SearchRequest
-from memory_assets.recall.search.search import Searcher
+from memory_assets.recall.search.filters import within_window
+from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
 from memory_assets.recall.status import coverage
+from memory_assets.requests.search import SearchRequest
 from memory_assets.status.reader_settings import ReaderSettings, quick_settings
 from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
+    from memory_assets.requests.by_id import ShowRequest
     from memory_assets.stores.chroma.collections import VectorStore
 
 
@@ -51,70 +52,52 @@ class Memory(Stores):
             )
         return super().vectors
 
-    def search(
-        self,
-        query: str,
-        *,
-        kinds: Sequence[str] = ("sessions",),
-        mode: str = "hybrid",
-        project: str | None = None,
-        agent: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        tool: str | None = None,
-        file: str | None = None,
-        n: int = 10,
-        session: str | None = None,
-        recent: bool = False,
-    ) -> Answer:
-        """Return the best `n` hits for a question, best first; with `recent`, those of the
-        last days alone (setting RECENT_DAYS), and how many older ones that leaves out.
+    def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
+        """Return the best hits for a request, or for a query with the other arguments of a
+        `SearchRequest`, best first.
 
         Raises:
             ConfigurationError: the request makes no sense; says what would.
             NotFound: nothing was ever ingested, or nothing is left to search in.
             StoreError: what the mode asks for cannot be used.
         """
-        request = SearchRequest(
-            query,
-            tuple(kinds),
-            mode,
-            project,
-            agent,
-            since,
-            until,
-            tool,
-            file,
-            n,
-            session,
-            self.settings.recent_days if recent else None,
+        request = self._named(
+            query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
         )
-        self._require_known(request)
-        if request.file and request.kinds == ("observations",):
-            from memory_assets.recall.observation_search import observations_of_file
+        if request.selects_observations:
+            from memory_assets.recall.observation_search import find_observations
 
-            return observations_of_file(self, request)
-        return self._searcher.search(request)
+            answer = find_observations(self, request)
+        else:
+            answer = self._searcher.search(request)
+        if answer.degraded == KEYWORD_ONLY and not request.fallback:
+            raise StoreError("Chroma is away, and keyword-only answers were not allowed")
+        return within_window(answer, self.settings.recent_days) if request.recent else answer
 
     @cached_property
     def _searcher(self) -> Searcher:
         return Searcher(self)
 
-    def _require_known(self, request: SearchRequest) -> None:
-        if request.agent is None and request.project is None and request.session is None:
-            return
-        known = {"agent": KNOWN_AGENTS, "project": sorted(self.catalog.projects())}
-        if (
-            request.session is not None
-            and self.catalog.products.project_of(request.session) is None
-        ):
-            raise ConfigurationError(f"no session {request.session!r} in memory")
-        for name, values in known.items():
-            asked = getattr(request, name)
-            if asked is not None and asked not in values:
-                raise ConfigurationError(
-                    f"no {name} {asked!r} in memory; known are: {', '.join(values)}"
-                )
+    def _named(self, request: SearchRequest) -> SearchRequest:
+        """Return the request with the whole id of its session; refuse names not in memory."""
+        self.require_project(request.project)
+        if request.session is None or self.catalog.products.project_of(request.session) is not None:
+            return request
+        from memory_assets.recall.timeline.anchor import find_session
+
+        try:
+            return replace(request, session=find_session(self, request.session)[1])
+        except NotFound as error:
+            raise UnknownName(str(error)) from None
+
+    def require_project(self, project: str | None) -> None:
+        """Refuse a project that is not in memory.
+
+        Raises:
+            UnknownName: names those that are.
+        """
+        if project is not None and project not in (known := sorted(self.catalog.projects())):
+            raise UnknownName(f"no project {project!r} in memory; known are: {', '.join(known)}")
 
     def coverage(self, kinds: Sequence[str] = ("sessions",)) -> Coverage:
         """Return how much of what is on record a search can see."""
@@ -125,7 +108,7 @@ class Memory(Stores):
         where = overview.Where(self.data_dir, self.settings.transcript_roots(), self.chroma_url)
         return overview.status(where)
 
-    def show(self, any_id: str, around: int = 0) -> list[dict[str, Any]]:
+    def show(self, any_id: str | ShowRequest, around: int = 0) -> list[dict[str, Any]]:
         """Return the whole turn, summary, observation or commit behind an id, as rows with
         their full text. Passages of a turn come in order; `around` adds that many turns
         before and after.
@@ -135,8 +118,10 @@ class Memory(Stores):
             NotFound: there is no such id.
         """
         from memory_assets.recall.get import show
+        from memory_assets.requests.by_id import ShowRequest
 
-        return show(self, any_id, around)
+        asked = ShowRequest(any_id, around) if isinstance(any_id, str) else any_id
+        return show(self, asked.id, asked.around)
 
 
 def open_memory(settings: ReaderSettings | None = None) -> Memory:

@@ -10,52 +10,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory_assets.chunking import file_matches
-from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.errors import NotFound
 from memory_assets.models import Observation
 from memory_assets.recall.search.answer import Answer, Hit
-from memory_assets.recall.search.filters import within_window
-from memory_assets.recall.search.request import SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
 
 
-def find_observations(
-    memory: Memory,
-    query: str = "",
-    *,
-    type: str | None = None,
-    concept: str | None = None,
-    file: str | None = None,
-    session: str | None = None,
-    project: str | None = None,
-    agent: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    n: int = 10,
-) -> Answer:
+def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     """Return the observations that pass every filter: those most like the query first (cosine
     to their stored vectors), without one the newest.
 
     Raises:
-        ConfigurationError: no such project.
         NotFound: this memory has no observations.
     """
     projects = memory.lake.projects(OBSERVATIONS)
     if not projects:
         raise NotFound("this memory has no observations yet; `memory ingest` makes them")
-    if project is not None and project not in memory.catalog.projects():
-        raise ConfigurationError(f"no project {project!r} in memory; see `memory status`")
+    query, concept = request.query, (request.concept or "").lower()
     found = [
         each
-        for name in ([project] if project else projects)
-        for each in _observations(memory, name, session)
-        if (type is None or each.type == type)
-        and (agent is None or each.agent == agent)
-        and (concept is None or concept.lower() in (one.lower() for one in each.concepts))
-        and (file is None or _touches(each, file))
-        and _within(each.timestamp, since, until)
+        for name in ([request.project] if request.project else projects)
+        for each in _observations(memory, name, request.session)
+        if (request.type is None or each.type == request.type)
+        and (request.agent is None or each.agent == request.agent)
+        and (not concept or concept in (one.lower() for one in each.concepts))
+        and (request.file is None or _touches(each, request.file))
+        and _within(each.timestamp, request.since, request.until)
     ]
     scores = _scores(memory, query, found) if query.strip() else {}
     found.sort(
@@ -67,32 +51,8 @@ def find_observations(
     )
     rows = int(memory.catalog.products.totals().get(OBSERVATIONS.name, {}).get("rows") or 0)
     covered = replace(memory.coverage(("observations",)), rows=rows, indexed=rows)
-    hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[:n])
+    hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[: request.n])
     return Answer(query, "semantic" if scores else "filter", covered, hits)
-
-
-def observations_of_file(memory: Memory, request: SearchRequest) -> Answer:
-    """Return the observations that touch the request's file, those most like its query first.
-
-    Raises:
-        ConfigurationError: by words alone; observations of a file are not in the index.
-        NotFound: this memory has no observations.
-    """
-    if request.mode == "keyword":
-        raise ConfigurationError("observations of a file are found by meaning, not by keywords")
-    answer = find_observations(
-        memory,
-        request.query,
-        file=request.file,
-        session=request.session,
-        project=request.project,
-        agent=request.agent,
-        since=request.since,
-        until=request.until,
-        n=request.n,
-    )
-    hits, older = within_window(request, answer.hits)
-    return replace(answer, hits=hits, older=older)
 
 
 def _observations(memory: Memory, project: str, session: str | None) -> Iterator[Observation]:

@@ -1,9 +1,12 @@
-"""The HTTP API: routes over `recall/`, read only. `openapi.py` says the same for programs."""
+"""The HTTP API: routes over `recall/`, read only. Each route is declared once, with its
+request; the handlers and the OpenAPI document follow from that."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import orjson
@@ -14,24 +17,34 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from memory_assets.errors import (
+    BadArgument,
     ConfigurationError,
     MemoryAssetsError,
     NotFound,
+    StoreError,
     StoreMismatch,
+    UnknownName,
     unexpected,
 )
+from memory_assets.requests.arguments import Arguments, declared
+from memory_assets.requests.by_id import SessionRequest, ShowRequest, StatusRequest
+from memory_assets.requests.cross_query import CrossQueryRequest
+from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.timeline import TimelineRequest
 from memory_assets.serving.http_guard import Guard
-from memory_assets.serving.http_parameters import BadParameter, Parameters
-from memory_assets.serving.openapi import SEARCHED, TYPES, openapi_document
+from memory_assets.serving.openapi import HIT, answer, document, operation
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.visible_text import visible
-from memory_assets.settings import KNOWN_AGENTS, Settings
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory, ReaderSettings
 
 MAX_BYTES = 8_000_000
 """Bytes of an answer."""
 _AT_ONCE = 4
 _CODES: dict[type[MemoryAssetsError], tuple[int, str]] = {
-    BadParameter: (400, "bad_parameter"),
+    BadArgument: (400, "bad_parameter"),
+    UnknownName: (404, "not_found"),
     ConfigurationError: (422, "not_answerable"),
     NotFound: (404, "not_found"),
     StoreMismatch: (409, "mismatch"),
@@ -39,167 +52,153 @@ _CODES: dict[type[MemoryAssetsError], tuple[int, str]] = {
 _NO_MEMORY = "no_memory"
 
 
-def build_app(settings: Settings, *, hosts: Sequence[str] = (), token: str | None = None) -> Guard:
+@dataclass(frozen=True)
+class _Question:
+    """A route that asks the memory: its request, what answers it, and the answer's schema."""
+
+    summary: str
+    request: type[Arguments]
+    answer: Callable[[Memory, Any], dict[str, Any]]
+    schema: dict[str, Any]
+
+
+def _search(memory: Memory, asked: SearchRequest) -> dict[str, Any]:
+    try:
+        return memory.search(asked).to_dict()
+    except NotFound as error:
+        if asked.selects_observations:
+            raise
+        raise StoreError(str(error)) from None  # nothing is left to search in
+
+
+def _turn(memory: Memory, asked: ShowRequest) -> dict[str, Any]:
+    return {"id": asked.id, "rows": memory.show(asked)}
+
+
+def _session(memory: Memory, asked: SessionRequest) -> dict[str, Any]:
+    from memory_assets.recall.summarize import session_overview
+
+    return session_overview(memory, asked.session).to_dict()
+
+
+def _timeline(memory: Memory, asked: TimelineRequest) -> dict[str, Any]:
+    from memory_assets.recall.timeline.timeline import timeline
+
+    return timeline(memory, asked).to_dict()
+
+
+def _cross_query(memory: Memory, asked: CrossQueryRequest) -> dict[str, Any]:
+    from memory_assets.recall.cross_query import cross_query
+
+    return cross_query(memory, asked).to_dict()
+
+
+def _status(memory: Memory, _: StatusRequest) -> dict[str, Any]:
+    return memory.status()
+
+
+_ANY: dict[str, Any] = {"type": "object"}
+_QUESTIONS = {
+    "/search": _Question(
+        "The turns, prompts or summaries that answer a question",
+        SearchRequest,
+        _search,
+        answer(texts=("query", "mode"), coverage=_ANY, hits={"type": "array", "items": HIT}),
+    ),
+    "/turns/{id}": _Question(
+        "A turn in full, with turns around it", ShowRequest, _turn, answer(["rows"], ["id"])
+    ),
+    "/sessions/{id}": _Question(
+        "A session's summary and index",
+        SessionRequest,
+        _session,
+        answer(["turns"], ["session_id", "project"], summary={"type": ["object", "null"]}),
+    ),
+    "/timeline": _Question(
+        "What happened around something",
+        TimelineRequest,
+        _timeline,
+        answer(["sessions"], anchor=_ANY),
+    ),
+    "/cross-query": _Question(
+        "A question across another collection and the sessions; `where.KEY=VALUE` keeps "
+        "documents by metadata",
+        CrossQueryRequest,
+        _cross_query,
+        answer(["documents", "sessions", "overlap"]),
+    ),
+    "/status": _Question("What is in memory", StatusRequest, _status, _ANY),
+}
+
+
+@cache
+def openapi_document() -> dict[str, Any]:
+    """Return the document that `/openapi.json` answers."""
+    asked = {
+        path: operation(each.summary, each.request, each.schema)
+        for path, each in _QUESTIONS.items()
+    }
+    health = operation("That the server answers", StatusRequest, answer(texts=["status"]))
+    return document({**asked, "/healthz": health})
+
+
+def build_app(
+    settings: ReaderSettings, *, hosts: Sequence[str] = (), token: str | None = None
+) -> Guard:
     """Return the ASGI application over the memory of these settings, guarded."""
     api = _Api(OpenedMemory(settings))
-    names: Mapping[str, Callable[[Request], Awaitable[Response]]] = {
-        "/search": api.search,
-        "/turns/{id:path}": api.turn,
-        "/sessions/{id:path}": api.session,
-        "/timeline": api.timeline,
-        "/cross-query": api.cross_query,
-        "/status": api.status,
-        "/healthz": api.healthz,
-        "/openapi.json": api.openapi,
+    fixed: Mapping[str, Callable[[], dict[str, Any]]] = {
+        "/healthz": lambda: {"status": "ok"},
+        "/openapi.json": openapi_document,
+    }
+    routes = {
+        **{path: api.handler(question) for path, question in _QUESTIONS.items()},
+        **{path: _constant(value) for path, value in fixed.items()},
     }
     app = Starlette(
-        routes=[Route(path, handler, methods=["GET"]) for path, handler in names.items()],
+        routes=[
+            Route(path.replace("{id}", "{id:path}"), handler, methods=["GET"])
+            for path, handler in routes.items()
+        ],
         exception_handlers={HTTPException: _http_error},
     )
     return Guard(app, hosts=hosts, token=token)
 
 
+_Handler = Callable[[Request], Awaitable[Response]]
+
+
 class _Api:
-    """The routes' handlers. What they ask of `recall` runs in threads, a few at a time."""
+    """Answers questions. What they ask of `recall` runs in threads, a few at a time."""
 
     def __init__(self, opened: OpenedMemory) -> None:
         self._opened = opened
         self._limiter: anyio.CapacityLimiter | None = None
 
-    async def search(self, request: Request) -> Response:
-        """GET /search."""
+    def handler(self, question: _Question) -> _Handler:
+        """Return the handler of a route."""
 
-        def answer(asked: Parameters) -> dict[str, Any]:
-            from memory_assets.serving import questions
+        async def answered(request: Request) -> Response:
+            if self._limiter is None:
+                self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+            given = [*request.path_params.items(), *request.query_params.multi_items()]
+            return await anyio.to_thread.run_sync(
+                self._response, question, given, limiter=self._limiter
+            )
 
-            given = {
-                **{name: asked.text(name, 500) for name in ("session", "concept")},
-                **{name: asked.text(name, 1_000) for name in ("project", "file", "tool")},
-                **{name: asked.text(name, 40) for name in ("since", "until")},
-                "agent": asked.choice("agent", KNOWN_AGENTS),
-                "type": asked.choice("type", TYPES),
-                "mode": asked.choice("mode", ("hybrid", "semantic", "keyword"), "hybrid"),
-                "n": asked.number("n", 10, 1, 200),
-            }
-            query = asked.text("q", questions.MAX_QUERY) or ""
-            kind = asked.choice("in", SEARCHED) or "sessions"
-            fallback = asked.flag("fallback", default=True)
-            asked.nothing_else()
-            self._require_project(given["project"])
-            found = questions.search(self._opened.get(), query=query, kind=kind, **given)
-            if found.degraded == "keyword-only" and not fallback:
-                raise _Unavailable("Chroma is away, and keyword-only answers were not allowed")
-            return found.to_dict()
+        return answered
 
-        return await self._answered(request, answer)
-
-    async def turn(self, request: Request) -> Response:
-        """GET /turns/{id}."""
-
-        def answer(asked: Parameters) -> dict[str, Any]:
-            around = asked.number("around", 0, 0, 50)
-            asked.nothing_else()
-            turn_id = request.path_params["id"]
-            return {"id": turn_id, "rows": self._opened.get().show(turn_id, around)}
-
-        return await self._answered(request, answer)
-
-    async def session(self, request: Request) -> Response:
-        """GET /sessions/{id}."""
-
-        def answer(asked: Parameters) -> dict[str, Any]:
-            from memory_assets.serving import questions
-
-            asked.nothing_else()
-            return questions.overview(self._opened.get(), request.path_params["id"])
-
-        return await self._answered(request, answer)
-
-    async def timeline(self, request: Request) -> Response:
-        """GET /timeline."""
-
-        def answer(asked: Parameters) -> dict[str, Any]:
-            from memory_assets.recall.timeline.items import ITEM_KINDS
-            from memory_assets.recall.timeline.timeline import DETAILS, SCOPES, timeline
-
-            kinds = asked.text("kinds", 200)
-            given: dict[str, Any] = {
-                "before": asked.text("before", 8) or "10",
-                "after": asked.text("after", 8) or "10",
-                "kinds": kinds.split(",") if kinds else ITEM_KINDS,
-                "scope": asked.choice("scope", SCOPES),
-                "project": asked.text("project", 1_000),
-                "detail": asked.choice("detail", DETAILS, "index"),
-            }
-            anchor = asked.needed("anchor", 1_000)
-            asked.nothing_else()
-            self._require_project(given["project"])
-            return timeline(self._opened.get(), anchor, **given).to_dict()
-
-        return await self._answered(request, answer)
-
-    async def cross_query(self, request: Request) -> Response:
-        """GET /cross-query."""
-
-        def answer(asked: Parameters) -> dict[str, Any]:
-            from memory_assets.recall.cross_query import MAX_DOCUMENTS, cross_query
-
-            given: dict[str, Any] = {
-                "document": asked.text("document", 1_000),
-                "collection": asked.text("collection", 512),
-                "project": asked.text("project", 1_000),
-                "n": asked.number("n", 10, 1, MAX_DOCUMENTS),
-                "assume_same_embedder": asked.flag("assume_same_embedder", default=False),
-            }
-            query = asked.text("q", 4_000) or ""
-            given["where"] = asked.rest("where.")
-            asked.nothing_else()
-            self._require_project(given["project"])
-            return cross_query(self._opened.get(), query, **given).to_dict()
-
-        return await self._answered(request, answer)
-
-    async def status(self, request: Request) -> Response:
-        """GET /status."""
-
-        def answer(asked: Parameters) -> dict[str, Any]:
-            asked.nothing_else()
-            return self._opened.get().status()
-
-        return await self._answered(request, answer)
-
-    async def healthz(self, _: Request) -> Response:
-        """GET /healthz: that the server answers, and nothing of the memory."""
-        return _json({"status": "ok"})
-
-    async def openapi(self, _: Request) -> Response:
-        """GET /openapi.json."""
-        return _json(openapi_document())
-
-    def _require_project(self, project: Any) -> None:
-        if project is not None and project not in self._opened.get().catalog.projects():
-            raise NotFound(f"no project {project!r} in memory; /status lists them")
-
-    async def _answered(
-        self, request: Request, answer: Callable[[Parameters], dict[str, Any]]
-    ) -> Response:
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(_AT_ONCE)
-        asked = request.query_params.multi_items()
-        return await anyio.to_thread.run_sync(self._response, answer, asked, limiter=self._limiter)
-
-    def _response(
-        self, answer: Callable[[Parameters], dict[str, Any]], asked: list[tuple[str, str]]
-    ) -> Response:
+    def _response(self, question: _Question, given: list[tuple[str, str]]) -> Response:
         """Return the answer, or the error as one; never a text of a transcript in it."""
         from memory_assets.serving.framing import Frame
 
         try:
             try:
-                self._opened.get()
+                memory = self._opened.get()
             except NotFound as error:
                 return _error(503, _NO_MEMORY, str(error))
-            response = _json(Frame().payload(answer(Parameters(asked))))
+            asked = _asked(question.request, given)
+            response = _json(Frame().payload(question.answer(memory, asked)))
         except MemoryAssetsError as error:
             status, code = next(
                 (each for kind, each in _CODES.items() if isinstance(error, kind)),
@@ -215,8 +214,19 @@ class _Api:
         return response
 
 
-class _Unavailable(MemoryAssetsError):
-    """It cannot be answered as asked, now."""
+def _asked(request: type[Arguments], given: list[tuple[str, str]]) -> Arguments:
+    """Return the request that a query string makes; `where.KEY` go into its `where`."""
+    values: dict[str, str] = {}
+    where: dict[str, Any] = {}
+    has_where = any(each.name == "where" for each in declared(request))
+    for name, value in given:
+        into, key = values, name
+        if has_where and name.startswith("where."):
+            into, key = where, name.removeprefix("where.")
+        if key in into:
+            raise BadArgument(f"{name}: is given twice; give it once")
+        into[key] = value
+    return request.given("http", values, **({"where": where} if where else {}))
 
 
 def _json(value: Mapping[str, Any], status: int = 200) -> Response:
@@ -225,6 +235,13 @@ def _json(value: Mapping[str, Any], status: int = 200) -> Response:
 
 def _error(status: int, code: str, message: str) -> Response:
     return _json({"error": {"code": code, "message": visible(message)}}, status)
+
+
+def _constant(value: Callable[[], dict[str, Any]]) -> _Handler:
+    async def answered(_: Request) -> Response:
+        return _json(value())
+
+    return answered
 
 
 async def _http_error(_: Request, error: Exception) -> Response:

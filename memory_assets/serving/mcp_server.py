@@ -1,8 +1,9 @@
 """The MCP server: the tools' definitions, and the way from a call to an answer or an error.
 
-Only the SDK and pydantic are imported here; `recall` comes with the first list of tools, in
-the background, so that a client's handshake does not wait for it. The SDK keeps standard
-output for the protocol: while it serves, anything printed goes to standard error.
+Only the SDK, pydantic and the declared requests are imported here; `recall` comes with the
+first list of tools, in the background, so that a client's handshake does not wait for it. The
+SDK keeps standard output for the protocol: while it serves, anything printed goes to standard
+error.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from pydantic import ValidationError
 
 from memory_assets import __version__
 from memory_assets.errors import MemoryAssetsError, unexpected
-from memory_assets.serving import tool_arguments as forms
+from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.by_id import GetRequest, LinkRequest, SessionRequest, StatusRequest
+from memory_assets.requests.cross_query import CrossQueryRequest
+from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.timeline import TimelineRequest
 from memory_assets.serving.http_guard import Guard
 from memory_assets.serving.opened import OpenedMemory
+from memory_assets.serving.schemas import tool_schema
 from memory_assets.serving.visible_text import visible
 
 if TYPE_CHECKING:
@@ -43,40 +48,47 @@ _WRITES = types.ToolAnnotations(
 _AT_ONCE = 4
 """Calls answered at a time."""
 
-_TOOLS: dict[str, tuple[type[forms.Arguments], str, tuple[str, ...]]] = {
+_FEWER: dict[str, dict[str, Any]] = {
+    "recall": {"n": 8},
+    "timeline": {"before": 5, "after": 5},
+    "cross_query": {"n": 5},
+}
+"""Defaults of the tools: an agent pays for what it reads, so it gets less unless it asks."""
+
+_TOOLS: dict[str, tuple[type[Arguments], str, tuple[str, ...]]] = {
     "recall": (
-        forms.RecallArguments,
+        SearchRequest,
         "Search earlier sessions: turns, user prompts, summaries or observations. Filters narrow "
         "it; with file, tool, concept or type, query may be empty. Compact hits; then get.",
         ("hits", "coverage", "next"),
     ),
     "timeline": (
-        forms.TimelineArguments,
+        TimelineRequest,
         "What happened around a turn, prompt, observation, session, commit, file or time.",
         ("anchor", "sessions", "next"),
     ),
     "get": (
-        forms.GetArguments,
+        GetRequest,
         "Full text by ids from other tools, in pages.",
         ("items", "page", "pages"),
     ),
     "cross_query": (
-        forms.CrossQueryArguments,
+        CrossQueryRequest,
         "Ask another Chroma collection and the sessions at once: documents, sessions that touched "
         "them, overlap. Give query or document.",
         ("documents", "sessions", "overlap"),
     ),
     "summarize_session": (
-        forms.SessionArguments,
+        SessionRequest,
         "A session's summary and index of its turns, observations and commits.",
         ("session_id", "summary"),
     ),
     "link_session_to_commit": (
-        forms.LinkArguments,
+        LinkRequest,
         "Record that a session is behind a commit, on the user's word.",
         (),
     ),
-    "status": (forms.NoArguments, "What is in memory, and how complete it is.", ("coverage",)),
+    "status": (StatusRequest, "What is in memory, and how complete it is.", ("coverage",)),
 }
 
 
@@ -86,13 +98,13 @@ def tools() -> list[types.Tool]:
         types.Tool(
             name=name,
             description=description,
-            input_schema=forms.input_schema(model),
+            input_schema=tool_schema(request, _FEWER.get(name, {})),
             output_schema={"type": "object", "required": list(told)}
             if told
             else {"type": "object"},
-            annotations=_WRITES if model is forms.LinkArguments else _READS,
+            annotations=_WRITES if request is LinkRequest else _READS,
         )
-        for name, (model, description, told) in _TOOLS.items()
+        for name, (request, description, told) in _TOOLS.items()
     ]
 
 
@@ -130,12 +142,10 @@ def call_tool(opened: OpenedMemory, name: str, arguments: dict[str, Any]) -> typ
     if name not in _TOOLS:
         return _failed(f"there is no tool {name}; there are: {', '.join(_TOOLS)}")
     try:
-        asked = _TOOLS[name][0].model_validate(arguments)
+        asked = _TOOLS[name][0].given("mcp", arguments, **_FEWER.get(name, {}))
         from memory_assets.serving.tool_answers import answer_tool
 
         answer = answer_tool(opened.get(), name, asked)
-    except ValidationError as error:
-        return _failed(_what_is_wrong(error))
     except MemoryAssetsError as error:
         return _failed(str(error))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
@@ -149,13 +159,6 @@ def call_tool(opened: OpenedMemory, name: str, arguments: dict[str, Any]) -> typ
 def _failed(message: str) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=visible(message))], is_error=True
-    )
-
-
-def _what_is_wrong(error: ValidationError) -> str:
-    wrong = error.errors(include_input=False, include_url=False, include_context=False)
-    return "; ".join(
-        f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in wrong[:5]
     )
 
 

@@ -11,21 +11,17 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.cross_query import cross_query
+from memory_assets.recall.get import whole
 from memory_assets.recall.search.excerpts import excerpt
+from memory_assets.recall.summarize import session_overview
 from memory_assets.recall.timeline.anchor import find_session
-from memory_assets.recall.timeline.items import ITEM_KINDS
 from memory_assets.recall.timeline.timeline import timeline
-from memory_assets.serving import questions
+from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.by_id import GetRequest, LinkRequest, SessionRequest
+from memory_assets.requests.cross_query import CrossQueryRequest
+from memory_assets.requests.search import MAX_HITS, SearchRequest
+from memory_assets.requests.timeline import TimelineRequest
 from memory_assets.serving.framing import Frame, snippet
-from memory_assets.serving.tool_arguments import (
-    Arguments,
-    CrossQueryArguments,
-    GetArguments,
-    LinkArguments,
-    RecallArguments,
-    SessionArguments,
-    TimelineArguments,
-)
 from memory_assets.serving.visible_text import visible, visible_payload
 from memory_assets.status import held_back, in_words
 
@@ -72,10 +68,8 @@ def answer_tool(memory: Memory, name: str, arguments: Arguments) -> ToolAnswer:
     return ToolAnswer(frame.payload(told.structured), f"{text}\n{after}".strip())
 
 
-def _recall(memory: Memory, asked: RecallArguments) -> _Told:
-    given = asked.model_dump(exclude={"query", "kind", "n"}, exclude_none=True)
-    answer = questions.search(memory, query=asked.query, kind=asked.kind, n=asked.n, **given)
-    told = answer.to_dict()
+def _recall(memory: Memory, asked: SearchRequest) -> _Told:
+    told = memory.search(asked).to_dict()
     hits = [
         {
             "id": hit["id"],
@@ -108,7 +102,7 @@ def _next_after(hits: Sequence[Mapping[str, Any]], n: int | None) -> str:
         return "Try other words, another kind, or fewer filters; status says what is in memory."
     first = hits[0]
     calls = f'get(ids=["{first["id"]}"]) for the full text; timeline(anchor="{first["turn_id"]}")'
-    more = f"; recall(..., n={min(50, 2 * n)}) for more hits" if n is not None and n < 50 else ""
+    more = f"; recall(..., n={min(MAX_HITS, 2 * n)}) for more hits" if n and n < MAX_HITS else ""
     return f"Next: {calls} for what was around it{more}."
 
 
@@ -123,17 +117,8 @@ def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
     return notes
 
 
-def _timeline(memory: Memory, asked: TimelineArguments) -> _Told:
-    told = timeline(
-        memory,
-        asked.anchor,
-        before=asked.before,
-        after=asked.after,
-        kinds=asked.kinds or ITEM_KINDS,
-        scope=asked.scope,
-        project=asked.project,
-        detail="full" if asked.full else "index",
-    ).to_dict()
+def _timeline(memory: Memory, asked: TimelineRequest) -> _Told:
+    told = timeline(memory, asked).to_dict()
     lines = []
     ends = []
     for part in told["sessions"]:
@@ -164,12 +149,12 @@ def _cut(text: str, most: int) -> tuple[str, bool]:
     return (text, False) if len(text) <= most else (f"{text[:most].rstrip()}…", True)
 
 
-def _get(memory: Memory, asked: GetArguments) -> _Told:
+def _get(memory: Memory, asked: GetRequest) -> _Told:
     """Pages are cut from all texts in a row, so that each has about the same size."""
     found, missing = [], {}
     for any_id in dict.fromkeys(asked.ids):
         try:
-            item = questions.whole(memory, any_id)
+            item = whole(memory, any_id)
             found.append({**item, "text": visible(item["text"])})
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
@@ -201,8 +186,8 @@ def _get(memory: Memory, asked: GetArguments) -> _Told:
     return _Told(structured, lines, after=[*notes, next_call])
 
 
-def _cross_query(memory: Memory, asked: CrossQueryArguments) -> _Told:
-    told = cross_query(memory, **asked.model_dump()).to_dict()
+def _cross_query(memory: Memory, asked: CrossQueryRequest) -> _Told:
+    told = cross_query(memory, asked).to_dict()
     documents = [
         f"document {each['id']}  {each['score']:.2f}\n   {snippet(each['text'], SNIPPET)}"
         for each in told["documents"]
@@ -230,8 +215,8 @@ def _turns(told: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [turn for each in told["sessions"] for turn in each["turns"]]
 
 
-def _summarize(memory: Memory, asked: SessionArguments) -> _Told:
-    told = questions.overview(memory, asked.session)
+def _summarize(memory: Memory, asked: SessionRequest) -> _Told:
+    told = session_overview(memory, asked.session).to_dict()
     summary = told["summary"] or {}
     lines = [f"# {told['session_id']} {told['agent']} {told['project']}"]
     for name, value in summary.items():
@@ -257,7 +242,7 @@ def _words(value: object) -> str:
     return str(value)
 
 
-def _link(memory: Memory, asked: LinkArguments) -> _Told:
+def _link(memory: Memory, asked: LinkRequest) -> _Told:
     """The commit is looked up in the repository that the server was started in."""
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.pipeline.tables.session_commits import link_commit

@@ -14,7 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
-from memory_assets.cli.search_command import SearchArguments, plain_arguments
+from memory_assets.cli.search_command import plain_arguments, search_plainly
+from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status.reader_settings import QuickSettings, quick_settings
 
@@ -71,24 +72,36 @@ def test_a_value_that_has_to_be_checked_is_left_to_the_full_settings(
     [
         ["words"],
         ["words", "--json", "--in", "all", "--mode=keyword", "-n", "3"],
-        ["--project", "-home-me", "words", "--recent", "--since", "7d", "--until=1d"],
+        [
+            "--project",
+            "-home-me",
+            "words",
+            "--recent",
+            "--since",
+            "2026-01-02",
+            "--until=2026-03-04T05:06",
+        ],
         ["--tool=Bash", "--file", "a=b.py", "--session", "x", "--agent", "codex", ""],
+        ["", "--type", "bugfix", "--concept=oauth", "--no-fallback"],
     ],
 )
 def test_plain_arguments_mean_what_the_command_line_makes_of_them(
     given: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The full parser calls the same search with the same arguments."""
-    called: list[SearchArguments] = []
+    called: list[tuple[SearchRequest, bool]] = []
 
-    def note(asked: SearchArguments) -> int:
-        called.append(asked)
+    def note(asked: SearchRequest, *, as_json: bool) -> int:
+        called.append((asked, as_json))
         return 0
 
     monkeypatch.setattr("memory_assets.cli.search_command.run_search", note)
     result = CliRunner().invoke(app, ["search", *given])
     assert result.exit_code == 0, result.output
-    assert called == [plain_arguments(given)]
+    plain = plain_arguments(given)
+    assert plain is not None
+    search_plainly(plain)
+    assert called[0] == called[1]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +111,6 @@ def test_plain_arguments_mean_what_the_command_line_makes_of_them(
         ["--help"],
         ["one", "two"],
         ["words", "-n"],
-        ["words", "-n", "many"],
-        ["words", "-n", "-1"],
         ["words", "-n5"],
         ["words", "--unknown"],
         ["words", "--recent=true"],
@@ -130,6 +141,14 @@ def test_errors_are_told_the_same_way(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     wrong = _started("search", "words", MEMORY_RECENT_DAYS="soon")
     assert wrong.returncode == 2 and "MEMORY_RECENT_DAYS" in wrong.stderr
+
+
+@pytest.mark.parametrize("given", [["-n", "many"], ["-n", "-1"], ["--in", "dreams"]])
+def test_a_wrong_value_is_told_as_the_full_command_line_tells_it(given: list[str]) -> None:
+    """The request checks it, whoever read it; `--` is left to the full command line."""
+    plain, full = _started("search", "x", *given), _started("search", *given, "--", "x")
+    assert plain.returncode == full.returncode == 2
+    assert plain.stderr == full.stderr != ""
 
 
 def test_a_search_loads_nothing_that_is_slow_to_load() -> None:

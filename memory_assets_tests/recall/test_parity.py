@@ -14,29 +14,62 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
-from memory_assets.recall.search.request import parse_kinds, parse_time
+from memory_assets.errors import ConfigurationError
 from memory_assets.recall.summarize import session_overview
 from memory_assets.recall.timeline.timeline import timeline
+from memory_assets.requests.arguments import Door, declared
+from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.http_api import build_app
-from memory_assets.serving.mcp_server import build_server
+from memory_assets.serving.mcp_server import build_server, call_tool
+from memory_assets.serving.opened import OpenedMemory
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
 SEARCHES: list[dict[str, Any]] = [
     {"query": "why did the daily report test fail"},
     {"query": "what blocked the migration", "n": 3},
-    {"query": "login loop", "kind": "prompts", "n": 5},
-    {"query": "what did we change", "kind": "summaries", "n": 4},
-    {"query": "email worker killed", "kind": "all", "n": 12},
-    {"query": "redirect loop", "kind": "observations", "n": 5},
-    {"query": "what was decided", "kind": "observations", "file": "reports.py"},
+    {"query": "login loop", "kinds": "prompts", "n": 5},
+    {"query": "what did we change", "kinds": "summaries", "n": 4},
+    {"query": "email worker killed", "kinds": "all", "n": 12},
+    {"query": "redirect loop", "kinds": "observations", "n": 5},
+    {"query": "what was decided", "kinds": "observations", "file": "reports.py"},
     {"query": "lighthouse", "project": "-home-mara-code-harbor-api", "n": 6},
     {"query": "lighthouse", "since": "2026-02-02", "until": "2026-02-03"},
     {"query": "git push", "tool": "Bash", "n": 7},
     {"query": "report days", "file": "reports.py"},
     {"query": "stale lock file", "agent": "codex", "n": 2},
     {"query": "nothing is as old as this", "until": "2000-01-01"},
+    {"query": "lighthouse", "session": "aaaaaaaa", "mode": "semantic"},
+    {"query": "lighthouse", "recent": True, "n": 200},
+    {"query": "redirect loop", "type": "bugfix", "concept": "git"},
+    {"concept": "git", "since": "2026-01-01", "n": 3},
+    {"kinds": "observations", "n": 4},
+    {"file": "reports.py", "mode": "keyword", "fallback": False},
     {"query": "naïve Größe — ünïcode «quotes» & <tags> 你好"},
+]
+NONSENSE: list[dict[str, Any]] = [
+    {"query": ""},
+    {"query": "a" * 2_001},
+    {"query": "x", "kinds": "dreams"},
+    {"query": "x", "mode": "psychic"},
+    {"query": "x", "project": "nowhere"},
+    {"query": "x", "project": "a" * 1_001},
+    {"query": "x", "agent": "nobody"},
+    {"query": "x", "session": "no-such-session"},
+    {"query": "x", "session": "a" * 501},
+    {"query": "x", "since": "whenever"},
+    {"query": "x", "until": "2026-13-01"},
+    {"query": "x", "tool": "a" * 1_001},
+    {"query": "x", "tool": "Bash", "kinds": "prompts"},
+    {"query": "x", "file": "a" * 1_001},
+    {"query": "x", "file": "a.py", "kinds": "all"},
+    {"query": "x", "concept": "a" * 501},
+    {"query": "x", "concept": "git", "tool": "Bash"},
+    {"query": "x", "type": "poem"},
+    {"query": "x", "type": "bugfix", "mode": "keyword"},
+    {"query": "x", "n": 0},
+    {"query": "x", "n": 201},
+    {"query": "x", "n": "many"},
 ]
 _AROUND = ("frame", "frame_end", "next")
 TIMELINES: list[dict[str, Any]] = [
@@ -59,10 +92,13 @@ class _Everywhere:
 
     def cli(self, *arguments: str) -> Any:
         """What `memory ... --json` prints."""
-        environment = {"MEMORY_DATA_DIR": str(self.settings.data_dir)}
-        result = CliRunner().invoke(app, [*arguments, "--json"], env=environment)
+        result = self._run(*arguments)
         assert result.exit_code in (0, 3), result.output
         return json.loads(result.stdout)
+
+    def _run(self, *arguments: str) -> Any:
+        environment = {"MEMORY_DATA_DIR": str(self.settings.data_dir), "COLUMNS": "10000"}
+        return CliRunner().invoke(app, [*arguments, "--json"], env=environment)
 
     def http(self, path: str, **parameters: Any) -> Any:
         """What a GET gives, its frame left out."""
@@ -84,6 +120,22 @@ class _Everywhere:
         told = json.loads(json.dumps(result.structured_content))
         return {name: value for name, value in told.items() if name not in _AROUND}
 
+    def refusals(self, asked: dict[str, Any]) -> dict[str, str]:
+        """The messages that a search is refused with, by the way it was asked."""
+        told = {}
+        with pytest.raises(ConfigurationError) as error:
+            self.memory.search(**asked)
+        told["library"] = str(error.value)
+        refused = self._run("search", *_options(asked)).exception
+        assert isinstance(refused, ConfigurationError)
+        told["cli"] = str(refused)
+        response = self._http.get("/search", params=_named(asked, "http"))
+        assert 400 <= response.status_code < 500
+        told["http"] = response.json()["error"]["message"]
+        given = _named(asked, "mcp")
+        told["mcp"] = call_tool(OpenedMemory(self.settings), "recall", given).content[0].text  # type: ignore[union-attr]
+        return told
+
 
 @pytest.fixture(scope="module")
 def everywhere(asked: Any) -> Iterator[_Everywhere]:
@@ -93,34 +145,42 @@ def everywhere(asked: Any) -> Iterator[_Everywhere]:
         yield _Everywhere(asked, http)
 
 
+def _named(asked: dict[str, Any], door: Door) -> dict[str, Any]:
+    """Return the values by what they are called at a door, those left out that it lacks."""
+    names = {each.name: each.name_at(door) for each in declared(SearchRequest)}
+    return {name: value for key, value in asked.items() if (name := names[key]) is not None}
+
+
 def _options(asked: dict[str, Any]) -> list[str]:
-    names = {"kind": "--in", "n": "-n"}
-    return [
-        part
-        for name, value in asked.items()
-        if name != "query"
-        for part in (names.get(name, f"--{name}"), str(value))
-    ]
+    words = []
+    for name, value in _named(asked, "cli").items():
+        if isinstance(value, bool):
+            words.append(name if value else name.replace("--", "--no-"))
+        else:
+            words += [name, str(value)] if name.startswith("-") else [str(value)]
+    return words
 
 
-@pytest.mark.parametrize("asked_for", SEARCHES, ids=lambda case: case["query"][:20])
+def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
+    """An argument that is added must be added to the cases."""
+    names = {each.name for each in declared(SearchRequest)}
+    assert {name for case in SEARCHES for name in case} == names
+    assert {name for case in NONSENSE for name in case} == names - {"recent", "fallback"}
+
+
+@pytest.mark.parametrize("asked_for", SEARCHES, ids=lambda case: str(case)[:40])
 def test_a_search_finds_the_same_everywhere(
     everywhere: _Everywhere, asked_for: dict[str, Any]
 ) -> None:
     """Whole answers of library, command line and HTTP; ids, scores, coverage and what was not
     used of MCP, whose texts are the same, cut."""
     given = {"n": 10, **asked_for}
-    filters = {name: given[name] for name in given if name not in ("query", "kind")}
-    for name in ("since", "until"):
-        if name in filters:
-            filters[name] = parse_time(filters[name])
-    kinds = parse_kinds(given.get("kind", "sessions"))
-    library = everywhere.memory.search(given["query"], kinds=kinds, **filters).to_dict()
-    library = json.loads(json.dumps(library))
-    assert everywhere.cli("search", given["query"], *_options(given)) == library
-    renamed = {{"query": "q", "kind": "in"}.get(name, name): given[name] for name in given}
-    assert everywhere.http("/search", **renamed) == library
-    told = everywhere.mcp("recall", **given)
+    library = json.loads(json.dumps(everywhere.memory.search(**given).to_dict()))
+    assert everywhere.cli("search", *_options(given)) == library
+    plain = {name: str(value).lower() if isinstance(value, bool) else value
+             for name, value in _named(given, "http").items()}  # fmt: skip
+    assert everywhere.http("/search", **plain) == library
+    told = everywhere.mcp("recall", **_named(given, "mcp"))
     hits, wanted = told.pop("hits"), library.pop("hits")
     assert told == library
     assert [(hit["id"], hit["turn_id"], hit["score"]) for hit in hits] == [
@@ -128,6 +188,14 @@ def test_a_search_finds_the_same_everywhere(
     ]
     for hit, whole in zip(hits, wanted, strict=True):
         assert hit["text"].strip("…") in " ".join(whole["text"].split())
+
+
+@pytest.mark.parametrize("asked_for", NONSENSE, ids=lambda case: str(case)[-50:])
+def test_nonsense_is_refused_with_the_same_words_everywhere(
+    everywhere: _Everywhere, asked_for: dict[str, Any]
+) -> None:
+    """Library, command line, MCP and HTTP."""
+    assert len(set(everywhere.refusals(asked_for).values())) == 1
 
 
 @pytest.mark.parametrize("asked_for", TIMELINES, ids=lambda case: str(case["anchor"])[-20:])

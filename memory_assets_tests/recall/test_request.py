@@ -10,7 +10,9 @@ import pytest
 from memory_assets.errors import ConfigurationError
 from memory_assets.recall import KINDS, SearchRequest
 from memory_assets.recall.ids import MemoryId, parse_id
-from memory_assets.recall.search.request import all_of, parse_kinds, parse_time
+from memory_assets.recall.search.chroma_search import all_of
+from memory_assets.requests.search import parse_kinds
+from memory_assets.requests.times import parse_time
 
 NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
 
@@ -22,10 +24,17 @@ NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
         ({"query": " \n\t"}, "query is empty"),
         ({"kinds": ()}, "cannot search in nothing; choose from sessions, prompts, summaries"),
         ({"kinds": ("sessions", "dreams")}, "cannot search in dreams"),
-        ({"mode": "psychic"}, "unknown mode psychic; choose from hybrid, semantic, keyword"),
-        ({"recent_days": 0}, "window of 0 days"),
-        ({"n": 0}, "1 to 200 hits, not 0"),
-        ({"n": 201}, "1 to 200 hits, not 201"),
+        ({"mode": "psychic"}, "mode: there is no 'psychic'; choose from hybrid, sem"),
+        ({"recent": "perhaps"}, "recent: give true or false, not 'perhaps'"),
+        ({"n": 0}, "n: give a whole number from 1 to 200, not 0"),
+        ({"n": 201}, "n: give a whole number from 1 to 200, not 201"),
+        ({"n": True}, "not True"),
+        ({"query": "a" * 2_001}, "query: 2001 characters are more than 2000"),
+        ({"query": 7}, "query: give a text, not 7"),
+        ({"project": "a\0b"}, "project: holds a NUL character"),
+        ({"type": "poem"}, "type: there is no 'poem'; choose from bugfix, feature"),
+        ({"type": "bugfix", "tool": "Bash"}, "observations cannot be filtered by tool"),
+        ({"concept": "x", "mode": "keyword"}, "not by keywords"),
         ({"n": -1}, "not -1"),
         ({"tool": "Bash", "kinds": ("prompts",)}, "filters sessions only"),
         ({"tool": "Bash", "kinds": ("observations",)}, "filters sessions only"),
@@ -44,6 +53,15 @@ def test_a_request_that_makes_no_sense_is_refused(given: dict[str, Any], message
 def test_a_request_at_the_limits_is_accepted(given: dict[str, Any]) -> None:
     """The bounds themselves are allowed."""
     assert SearchRequest(**{"query": "why", **given}).query == "why"
+
+
+def test_a_request_without_words_is_about_its_filters() -> None:
+    """A file or a tool is what is sought; observations need no words at all."""
+    assert SearchRequest(file="a.py").words == "a.py"
+    assert SearchRequest(tool="Bash").words == "Bash"
+    assert SearchRequest(kinds=("observations",)).selects_observations
+    assert SearchRequest(concept="oauth").selects_observations
+    assert not SearchRequest("x", kinds=("observations",)).selects_observations
 
 
 def test_all_stands_for_every_kind() -> None:

@@ -190,7 +190,7 @@ def test_a_filter_by_an_unknown_name_is_refused_with_the_known_ones(
     asked: Any, filters: Any
 ) -> None:
     """A misspelt project or agent is not taken for one without memories."""
-    with pytest.raises(ConfigurationError, match=r"known are: .*(claude-code|harbor)"):
+    with pytest.raises(ConfigurationError, match=r"choose from claude-code|known are: .*harbor"):
         asked.memory.search(ANYTHING, **filters)
 
 

@@ -13,10 +13,10 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables.session_commits import link_commit
 from memory_assets.recall import Memory, open_memory
+from memory_assets.recall.get import whole
 from memory_assets.recall.summarize import session_overview
 from memory_assets.recall.timeline.items import ITEM_KINDS, session_items
 from memory_assets.recall.timeline.timeline import Timeline, timeline
-from memory_assets.serving.questions import search, whole
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
@@ -309,13 +309,13 @@ def test_observations_are_found_by_type_concept_and_file(observed: Memory) -> No
     ):
         column = {"type": "type", "concept": "concepts", "file": "files_modified"}[name]
         for value in values:
-            found = search(memory, kind="observations", n=100, **{name: value})
+            found = memory.search(kinds="observations", n=100, **{name: value})
             wanted = {row["id"] for row in rows if value == row[column] or value in row[column]}
             assert wanted <= {hit.id for hit in found.hits}
             assert name == "file" or wanted == {hit.id for hit in found.hits}
-    found = search(memory, query="redirect loop", type="bugfix", n=50)
+    found = memory.search("redirect loop", type="bugfix", n=50)
     scores = [hit.score for hit in found.hits]
     assert scores == sorted(scores, reverse=True) and scores[0] > 0
     assert "redirect" in found.hits[0].text
     with pytest.raises(ConfigurationError, match="tool"):
-        search(memory, type="bugfix", tool="Bash")
+        memory.search(type="bugfix", tool="Bash")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from memory_assets.chunking import file_matches
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.recall.search.answer import Hit
-from memory_assets.recall.search.request import SearchRequest, all_of
+from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.chroma.collections import (
     OBSERVATIONS,
     PROMPTS,
@@ -82,12 +82,21 @@ def _nearest(
         rows *= 4
 
 
+def all_of(conditions: Sequence[dict[str, object]]) -> dict[str, object] | None:
+    """Return the Chroma filter that holds when all conditions do; None for none."""
+    if not conditions:
+        return None
+    return conditions[0] if len(conditions) == 1 else {"$and": list(conditions)}
+
+
 def _where(request: SearchRequest) -> Where | None:
     conditions: list[dict[str, object]] = []
     if request.project is not None:
         conditions.append({"project": request.project})
     if request.agent is not None:
         conditions.append({"agent": request.agent})
+    if request.session is not None:
+        conditions.append({"session_id": request.session})
     if request.since is not None:
         conditions.append({"ts_epoch": {"$gte": request.since.timestamp()}})
     if request.until is not None:
@@ -98,7 +107,7 @@ def _where(request: SearchRequest) -> Where | None:
 
 def _selected_ids(request: SearchRequest, lake: Lake) -> dict[str, list[str]]:
     """Return the ids of the chunks that pass every filter, by collection."""
-    columns = ["id", "agent", "timestamp", "tools_used", "files"]
+    columns = ["id", "agent", "session_id", "timestamp", "tools_used", "files"]
     projects = [request.project] if request.project else lake.projects(TURN_CHUNKS)
     selected: dict[str, list[str]] = {}
     for project in projects:
@@ -111,6 +120,8 @@ def _selected_ids(request: SearchRequest, lake: Lake) -> dict[str, list[str]]:
 def _passes(request: SearchRequest, row: dict[str, Any]) -> bool:
     moment = row["timestamp"]
     if request.agent is not None and row["agent"] != request.agent:
+        return False
+    if request.session is not None and row["session_id"] != request.session:
         return False
     if request.since is not None and (moment is None or moment < request.since):
         return False

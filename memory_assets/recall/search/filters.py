@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from memory_assets.recall.search.answer import Hit
+from memory_assets.recall.search.answer import Answer
 from memory_assets.recall.search.corpus import Corpus, Mask
-from memory_assets.recall.search.request import SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.keyword_index.blocks import file_name_mark, mark_term, tool_mark
 from memory_assets.stores.keyword_index.index import KeywordIndex
 
@@ -52,13 +52,13 @@ def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -
     return np.logical_and.reduce(masks) if masks else None
 
 
-def within_window(request: SearchRequest, hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], int]:
-    """Return the hits of the recent days asked for, and how many older ones there were."""
-    if request.recent_days is None:
-        return tuple(hits), 0
-    since = time.time() - request.recent_days * 86_400
-    recent = tuple(hit for hit in hits if float(hit.metadata.get("ts_epoch") or 0.0) >= since)
-    return recent, len(hits) - len(recent)
+def within_window(answer: Answer, days: int) -> Answer:
+    """Return the answer with the hits of the last days alone, and the number of older ones."""
+    since = time.time() - days * 86_400
+    recent = tuple(
+        hit for hit in answer.hits if float(hit.metadata.get("ts_epoch") or 0.0) >= since
+    )
+    return replace(answer, hits=recent, older=len(answer.hits) - len(recent))
 
 
 def _marked(corpus: Corpus, index: KeywordIndex, terms: list[str]) -> Mask:

@@ -24,7 +24,7 @@ from memory_assets.recall.search.ranking import (
     meaning_weight,
     worded_for_meaning,
 )
-from memory_assets.recall.search.request import SearchRequest
+from memory_assets.requests.search import SearchRequest
 
 QueryVector = Callable[[str], Floats]
 _GATHER_BELOW = 0.3
@@ -67,11 +67,11 @@ def _find_kind(
     allowed = allowed_turns(corpus, corpora.index, request)
     vectors = corpora.vectors(kind, meaning.embedder_id) if meaning is not None else None
     scope = corpus.scope(request.project)
-    words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
+    words = keyword_scores(corpus, corpora.index, query_terms(request.words), scope)
     if meaning is None or vectors is None:
         ranking = _by_words(words)
     else:
-        asked = request.query
+        asked = request.words
         if request.mode == "hybrid":
             asked = worded_for_meaning(asked, corpus, corpora.index, scope)
         cosines = _cosines(corpus, vectors, meaning.vector(asked), allowed)

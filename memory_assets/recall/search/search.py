@@ -19,10 +19,9 @@ from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, Sto
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.search.answer import Answer, Coverage
 from memory_assets.recall.search.corpus import Corpora
-from memory_assets.recall.search.filters import within_window
 from memory_assets.recall.search.hybrid import Meaning, find
-from memory_assets.recall.search.request import SearchRequest
 from memory_assets.recall.status import coverage
+from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.rebuilding import rebuilding
 from memory_assets.stores.keyword_index import files as keyword_files
@@ -82,15 +81,13 @@ class Searcher:
         found, compared = find(request, corpora, meaning)
         if request.mode == "hybrid" and not compared:
             away = away or "there are no vectors in memory; run `memory ingest`"
-        hits, older = within_window(request, found)
         return Answer(
-            request.query,
+            request.words,
             request.mode,
             self._coverage(request.kinds)[0],
-            hits,
+            tuple(found),
             KEYWORD_ONLY if away else None,
             away or self._chroma_behind(request),
-            older,
         )
 
     def _start_model(self) -> None:
@@ -194,18 +191,16 @@ class Searcher:
         memory = self._memory
         embedder = self._embedder()
         versions = CollectionVersions(embedder.embedder_id, embedder.dimension, CHUNKER_VERSION, "")
-        vector = embedder.embed([request.query])[0]
+        vector = embedder.embed([request.words])[0]
         found = nearest_hits(request, vector, memory.vectors, versions, memory.lake)
-        hits, older = within_window(request, found)
         degraded = request.mode == "hybrid"
         return Answer(
-            request.query,
+            request.words,
             request.mode,
             coverage(memory.catalog, request.kinds),
-            hits,
+            tuple(found),
             SEMANTIC_ONLY if degraded else None,
             str(lost) if degraded and lost is not None else None,
-            older,
         )
 
     def _coverage(self, kinds: Sequence[str]) -> tuple[Coverage, Coverage]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.ids import parse_id
-from memory_assets.recall.search.request import parse_time
+from memory_assets.requests.times import parse_time
 from memory_assets.stores.catalog.view import CatalogView
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory_assets.errors import NotFound
+from memory_assets.requests.timeline import ITEM_KINDS
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
@@ -21,11 +22,10 @@ from memory_assets.stores.lake.schemas import (
     Table,
 )
 
-ITEM_KINDS = ("prompts", "turns", "observations", "commits", "summaries")
 LINE_CHARACTERS = 160
 _AFTER_ALL = 1 << 30
 _SAID = ("prompts", "turns")
-_RANK = {kind: rank for rank, kind in enumerate(ITEM_KINDS)}
+_RANK: dict[str, int] = {kind: rank for rank, kind in enumerate(ITEM_KINDS)}
 _TURN_COLUMNS = [
     *("id", "turn_id", "part", "project", "agent", "session_id", "turn_index"),
     *("role", "timestamp", "text", "tools_used", "files"),

@@ -7,8 +7,7 @@ are read from the lake, nearest first, until there are enough items on either si
 from __future__ import annotations
 
 import heapq
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -16,28 +15,22 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.timeline.anchor import Anchor, resolve_anchor
 from memory_assets.recall.timeline.items import (
-    ITEM_KINDS,
     Item,
     missing_kinds,
     session_items,
     session_title,
 )
+from memory_assets.requests.timeline import ITEM_KINDS, TimelineRequest
+from memory_assets.requests.times import Reach
 from memory_assets.stores.catalog.view import CatalogView
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
 
-SCOPES = ("project", "session", "all")
-DETAILS = ("index", "full")
-MAX_COUNT = 50
 MAX_ITEMS = 200
 """Items a side when a length of time is asked for."""
-_SPAN = re.compile(r"(\d{1,5})([mhdw])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
-
-Reach = int | timedelta
 
 
 @dataclass(frozen=True)
@@ -101,66 +94,25 @@ class Timeline:
         }
 
 
-def parse_reach(text: str | int) -> Reach:
-    """Return how far a timeline goes to one side: a count of items, or a length of time.
-
-    Raises:
-        ConfigurationError: it is neither, or the count is not 0 to 50.
-    """
-    span = _SPAN.fullmatch(str(text).strip())
-    if span:
-        return timedelta(**{_UNITS[span[2]]: int(span[1])})
-    try:
-        count = int(text)
-    except ValueError:
-        raise ConfigurationError(
-            f"{text!r} is neither a count nor a length of time; write 10, 30m, 2h, 3d or 1w"
-        ) from None
-    if not 0 <= count <= MAX_COUNT:
-        raise ConfigurationError(f"ask for 0 to {MAX_COUNT} items on a side, not {count}")
-    return count
-
-
-def timeline(
-    memory: Memory,
-    anchor: str,
-    *,
-    before: str | int = 10,
-    after: str | int = 10,
-    kinds: Iterable[str] = ITEM_KINDS,
-    scope: str | None = None,
-    project: str | None = None,
-    detail: str = "index",
-) -> Timeline:
-    """Return what happened before and after `anchor`, itself in the middle.
-
-    `before` and `after` are counts of items (0-50) or lengths of time (`2h`, `3d`).
-    `scope` is the anchor's project (the default), its session, or all projects (the
-    default for a time without a project).
+def timeline(memory: Memory, anchor: str | TimelineRequest, **arguments: Any) -> Timeline:
+    """Return what happened before and after something, itself in the middle: a request, or
+    an anchor with the other arguments of a `TimelineRequest`.
 
     Raises:
         ConfigurationError: a value makes no sense; says what would.
         NotFound: nothing in memory is called so.
     """
-    reach = (parse_reach(before), parse_reach(after))
-    wanted = tuple(kind for kind in ITEM_KINDS if kind in set(kinds))
-    unknown = sorted(set(kinds) - set(ITEM_KINDS))
-    if unknown or not wanted:
-        raise ConfigurationError(
-            f"no kind {', '.join(unknown) or 'at all'}; choose from {', '.join(ITEM_KINDS)}"
-        )
-    if detail not in DETAILS or scope not in (None, *SCOPES):
-        raise ConfigurationError(
-            f"detail is one of {', '.join(DETAILS)}; scope one of {', '.join(SCOPES)}"
-        )
-    if project is not None and project not in memory.catalog.projects():
-        raise ConfigurationError(f"no project {project!r} in memory; see `memory status`")
-    found = resolve_anchor(memory, anchor, project)
-    scope = scope or ("project" if found.project else "all")
+    asked = anchor if isinstance(anchor, TimelineRequest) else TimelineRequest(anchor, **arguments)
+    memory.require_project(asked.project)
+    found = resolve_anchor(memory, asked.anchor, asked.project)
+    scope = asked.scope or ("project" if found.project else "all")
     needed = {"session": found.session_id, "project": found.project, "all": ""}[scope]
     if needed is None:
         raise ConfigurationError(f"a time is in no {scope}; say which project, or scope all")
-    return _Window(memory, found, wanted, scope, full=detail == "full").around(*reach)
+    kinds = asked.kinds or ITEM_KINDS
+    wanted = tuple(kind for kind in ITEM_KINDS if kind in kinds)
+    full = asked.detail == "full"
+    return _Window(memory, found, wanted, scope, full=full).around(asked.before, asked.after)
 
 
 @dataclass(frozen=True)

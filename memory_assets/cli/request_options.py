@@ -1,0 +1,66 @@
+"""A command's options, made from the arguments that its request declares."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from memory_assets.requests.arguments import Argument, Arguments, declared
+
+R = TypeVar("R", bound=Arguments)
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON, a stable contract.")]
+
+
+def takes(
+    request: type[R],
+) -> Callable[[Callable[[R, bool], None]], Callable[..., None]]:
+    """Return a decorator that gives a command the arguments of a request, and `--json`.
+
+    The values are checked by the request, so that errors are those of every other way in.
+    """
+
+    def decorate(command: Callable[[R, bool], None]) -> Callable[..., None]:
+        names = {each.name: name for each in declared(request) if (name := each.name_at("cli"))}
+
+        @wraps(command)
+        def run(json: bool, **given: Any) -> None:
+            values = {names[name]: value for name, value in given.items() if value != []}
+            command(request.given("cli", values), json)
+
+        options = [_option(each, names[each.name]) for each in declared(request)]
+        options.append(_parameter("json", _Json, default=False))
+        run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in options}
+        return run
+
+    return decorate
+
+
+def _option(argument: Argument, name: str) -> inspect.Parameter:
+    """Return the parameter that typer makes an option, or an argument without dashes, of."""
+    text = f"{argument.description[:1].upper()}{argument.description[1:].rstrip('.')}."
+    if argument.choices and argument.flag is None:
+        text += f" One of {', '.join(argument.choices)}."
+    if not name.startswith("-"):
+        default = inspect.Parameter.empty if argument.required else argument.default
+        return _parameter(argument.name, Annotated[str, typer.Argument(help=text)], default)
+    if argument.flag is not None or argument.type is bool:
+        on = argument.default is True
+        decl = f"{name}/--no-{name.removeprefix('--')}" if on else name
+        return _parameter(argument.name, Annotated[bool, typer.Option(decl, help=text)], on)
+    if argument.repeatable:
+        many = Annotated[list[str] | None, typer.Option(name, help=f"{text} Repeatable.")]
+        return _parameter(argument.name, many, None)
+    default = argument.default[0] if isinstance(argument.default, tuple) else argument.default
+    metavar = "INTEGER" if argument.type is int else "TEXT"
+    one = Annotated[str | None, typer.Option(name, help=text, metavar=metavar)]
+    return _parameter(argument.name, one, None if default is None else str(default))
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, annotation=annotation, default=default)

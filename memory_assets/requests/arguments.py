@@ -1,0 +1,232 @@
+"""Arguments as fields of a dataclass, with their limits in the fields' metadata.
+
+The metadata use pydantic's words (`ge`, `max_length`, ...), and pydantic derives the JSON
+schemas of MCP and HTTP from them (`serving/schemas.py`). The values are checked here, without
+pydantic, which would make a cold search by words half as long again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+
+from memory_assets.errors import BadArgument
+
+Door = Literal["http", "mcp", "cli"]
+"""A way in where arguments have names of their own."""
+_SHOWN = 60
+_DIGITS = re.compile(r"-?[0-9]{1,9}")
+
+
+def about(
+    description: str = "",
+    *,
+    hint: bool = False,
+    wire: Any = None,
+    reads: Callable[[Any], Any] | None = None,
+    flag: tuple[str, object] | None = None,
+    names: Mapping[Door, str | None] | None = None,
+    **limits: Any,
+) -> dict[str, Any]:
+    """Return the metadata of a field that is an argument.
+
+    `hint` has the schema of an MCP tool show the description, for whose words every client
+    pays; without it the name has to say enough. `reads` turns what a client may write (of
+    the type `wire`) into the field's value, and raises `ConfigurationError` for nonsense.
+    `names` are those of the field where they differ, None where it is not offered. `flag` is
+    a name and a value: MCP and the command line offer a flag that stands for the value.
+    """
+    ours = {"description": description, "wire": wire, "reads": reads, "flag": flag}
+    return {**ours, "hint": hint, "names": names or {}, "limits": limits}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One declared argument: the field's name, its type as clients write it, and its limits."""
+
+    name: str
+    type: Any
+    default: Any
+    description: str
+    hint: bool
+    limits: Mapping[str, Any]
+    reads: Callable[[Any], Any] | None
+    flag: tuple[str, object] | None
+    names: Mapping[Door, str | None]
+
+    @property
+    def required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is MISSING
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that are allowed, where they are listed."""
+        kind = _not_none(self.type)
+        inner = get_args(kind)[0] if get_origin(kind) is tuple else kind
+        return get_args(inner) if get_origin(inner) is Literal else ()
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the command line takes the argument several times."""
+        return get_origin(_not_none(self.type)) in (tuple, dict)
+
+    def name_at(self, door: Door) -> str | None:
+        """Return what the argument is called at a door, None where it is not offered; on the
+        command line with its dashes, without any for a positional one."""
+        name = self.flag[0] if self.flag is not None and door != "http" else self.name
+        usual = f"--{name.replace('_', '-')}" if door == "cli" else name
+        return self.names.get(door, usual)
+
+    def checked(self, value: Any) -> Any:
+        """Return the field's value for what was given.
+
+        Raises:
+            ConfigurationError: it is not allowed; says what is.
+        """
+        if self.reads is None:
+            return self._checked(value, self.type)
+        if isinstance(value, str):
+            self._text(value)
+        return None if value is None else self.reads(value)
+
+    def _checked(self, value: Any, kind: Any) -> Any:
+        if get_origin(kind) in (Union, UnionType):
+            kind = _not_none(kind)
+            if value is None or (value == "" and kind is str):
+                return None
+        origin = get_origin(kind)
+        if origin is Literal:
+            return self._choice(value, get_args(kind))
+        if origin is tuple:
+            given = value.split(",") if isinstance(value, str) else value
+            if not isinstance(given, Sequence) or not given:
+                raise self._wrong("give one or more", value)
+            if len(given) > self.limits.get("max_length", len(given)):
+                raise self._wrong(f"give at most {self.limits['max_length']}", len(given))
+            return tuple(self._checked(each, get_args(kind)[0]) for each in given)
+        read = {int: self._number, bool: self._truth, str: self._text}[kind]
+        return read(value)
+
+    def _choice(self, value: Any, choices: Sequence[str]) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise BadArgument(
+                f"{self.name}: there is no {_shown(value)}; choose from {', '.join(choices)}"
+            )
+        return value
+
+    def _number(self, value: Any) -> int:
+        if isinstance(value, str) and _DIGITS.fullmatch(value):
+            value = int(value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        least, most = self.limits["ge"], self.limits["le"]
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise self._wrong(f"give a whole number from {least} to {most}", value)
+        return value
+
+    def _truth(self, value: Any) -> bool:
+        if value in ("true", "false"):
+            return bool(value == "true")
+        if not isinstance(value, bool):
+            raise self._wrong("give true or false", value)
+        return value
+
+    def _text(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise self._wrong("give a text", value)
+        most = self.limits.get("max_length", 1_000)
+        if get_origin(_not_none(self.type)) is not tuple and len(value) > most:
+            raise BadArgument(f"{self.name}: {len(value)} characters are more than {most}")
+        if "\0" in value:
+            raise BadArgument(f"{self.name}: holds a NUL character; leave it out")
+        if len(value) < self.limits.get("min_length", 0):
+            raise BadArgument(f"{self.name}: is empty; give {self.description or 'a text'}")
+        pattern = None if self.reads else self.limits.get("pattern")
+        if pattern and not re.search(pattern, value):
+            raise self._wrong(f"give {self.description}", value)
+        return value
+
+    def _wrong(self, remedy: str, value: Any) -> BadArgument:
+        return BadArgument(f"{self.name}: {remedy}, not {_shown(value)}")
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Arguments of one question, checked when they are made: texts as clients write them
+    become values.
+
+    Raises:
+        ConfigurationError: a value is not allowed; says what is.
+    """
+
+    def __post_init__(self) -> None:
+        for argument in declared(type(self)):
+            value = argument.checked(getattr(self, argument.name))
+            object.__setattr__(self, argument.name, value)
+        self.check_together()
+
+    def check_together(self) -> None:
+        """Refuse values that are allowed one by one, but not together."""
+
+    @classmethod
+    def given(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
+        """Return the arguments that came in at a door, by their names there; `defaults` are
+        the door's own, by field. None counts as not given.
+
+        Raises:
+            ConfigurationError: an argument is not known, missing or not allowed.
+        """
+        named = {name: each for each in declared(cls) if (name := each.name_at(door)) is not None}
+        for name in values:
+            if name not in named:
+                raise BadArgument(
+                    f"{name}: there is no such argument; known are: {', '.join(named) or 'none'}"
+                )
+        read = dict(defaults)
+        for name, argument in named.items():
+            value = values.get(name)
+            if value is None and argument.required:
+                what = f"; give {argument.description}" if argument.description else ""
+                raise BadArgument(f"{name}: is missing{what}")
+            if value is not None and argument.flag is not None and door != "http":
+                value = argument.flag[1] if argument._truth(value) else argument.default
+            if value is not None:
+                read[argument.name] = value
+        return cls(**read)
+
+
+def declared(request: type[Arguments]) -> tuple[Argument, ...]:
+    """Return the arguments that a request declares, in order."""
+    return _declared(request)  # type: ignore[arg-type]  # mypy takes a dataclass's own hash
+
+
+@cache
+def _declared(request: type[Arguments]) -> tuple[Argument, ...]:
+    hints = get_type_hints(request)
+    ours = ("description", "hint", "limits", "reads", "flag", "names")
+    return tuple(
+        Argument(
+            each.name,
+            each.metadata["wire"] or hints[each.name],
+            each.default,
+            *(each.metadata[name] for name in ours),
+        )
+        for each in fields(request)
+    )
+
+
+def _not_none(kind: Any) -> Any:
+    """Return the type that a value has when it is given."""
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    return next(each for each in get_args(kind) if each is not NoneType)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

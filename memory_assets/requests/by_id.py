@@ -1,0 +1,61 @@
+"""Arguments of what is asked by id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from memory_assets.requests.arguments import Arguments, about
+
+MAX_IDS = 20
+_SESSION = "a session id, its beginning, or any id of it"
+
+
+@dataclass(frozen=True)
+class ShowRequest(Arguments):
+    """A turn, observation, commit or summary in full, with `around` turns before and after."""
+
+    id: str = field(
+        metadata=about(
+            "a turn, prompt, summary, observation, commit or session id",
+            names={"cli": "id"},
+            min_length=1,
+            max_length=500,
+        )
+    )
+    around: int = field(default=0, metadata=about("Turns before and after.", ge=0, le=50))
+
+
+@dataclass(frozen=True)
+class SessionRequest(Arguments):
+    """A session at a glance."""
+
+    session: str = field(
+        metadata=about(
+            _SESSION, names={"http": "id", "cli": "session"}, min_length=1, max_length=500
+        )
+    )
+
+
+@dataclass(frozen=True)
+class GetRequest(Arguments):
+    """Full texts by ids, in pages."""
+
+    ids: tuple[str, ...] = field(
+        metadata=about("ids from other tools", min_length=1, max_length=MAX_IDS)
+    )
+    page: int = field(default=1, metadata=about("", ge=1, le=1_000))
+
+
+@dataclass(frozen=True)
+class LinkRequest(Arguments):
+    """That a session is behind a commit."""
+
+    session: str = field(metadata=about(_SESSION, min_length=1, max_length=500))
+    commit: str = field(
+        metadata=about("a SHA of 7 to 40 hex digits", pattern=r"^[0-9a-fA-F]{7,40}$")
+    )
+
+
+@dataclass(frozen=True)
+class StatusRequest(Arguments):
+    """What is in memory; there is nothing to say about it."""

@@ -1,0 +1,78 @@
+"""A cross-query's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memory_assets.errors import BadArgument, ConfigurationError
+from memory_assets.requests.arguments import Arguments, about
+
+MAX_DOCUMENTS = 50
+
+
+def parse_conditions(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
+    """Return conditions on metadata by key, from a mapping or from `KEY=VALUE` texts.
+
+    Raises:
+        ConfigurationError: one is not of this form.
+    """
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    else:
+        pairs = [(key, value) for key, _, value in (str(each).partition("=") for each in given)]
+    if not all(key and value and isinstance(value, str) for key, value in pairs):
+        raise BadArgument("where: give KEY=VALUE, as in --where bucket=docs")
+    return dict(pairs)
+
+
+@dataclass(frozen=True)
+class CrossQueryRequest(Arguments):
+    """A question, or a document's text, to another collection and the sessions. `document` is
+    an id in `collection`, which may be left out where there is just one that is not ours.
+    `where` keeps documents whose metadata equal it."""
+
+    query: str = field(
+        default="",
+        metadata=about(
+            "question or text", hint=True, names={"http": "q", "cli": "query"}, max_length=20_000
+        ),
+    )
+    document: str | None = field(
+        default=None, metadata=about("id in the collection", hint=True, max_length=1_000)
+    )
+    collection: str | None = field(
+        default=None, metadata=about("Needed where there are several.", max_length=512)
+    )
+    where: Mapping[str, str] | None = field(
+        default=None,
+        metadata=about(
+            "metadata to match",
+            hint=True,
+            wire=dict[str, str],
+            reads=parse_conditions,
+            names={"http": None},
+        ),
+    )
+    project: str | None = field(
+        default=None, metadata=about("Only this project.", max_length=1_000)
+    )
+    n: int = field(
+        default=10,
+        metadata=about(
+            "How many documents and sessions.", names={"cli": "-n"}, ge=1, le=MAX_DOCUMENTS
+        ),
+    )
+    assume_same_embedder: bool = field(
+        default=False,
+        metadata=about("It was embedded with all-MiniLM-L6-v2, though nothing says so."),
+    )
+
+    def check_together(self) -> None:
+        """Refuse a question about nothing.
+
+        Raises:
+            ConfigurationError: neither query nor document is given.
+        """
+        if not self.query.strip() and not self.document:
+            raise ConfigurationError("give a query, or the id of a document in the collection")

@@ -1,0 +1,141 @@
+"""A search, in all its arguments and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, get_args
+
+from memory_assets.errors import BadArgument, ConfigurationError
+from memory_assets.requests.arguments import Arguments, about
+from memory_assets.requests.times import AGO, parse_time
+
+Kind = Literal["sessions", "prompts", "summaries", "observations"]
+KindName = Literal["sessions", "prompts", "summaries", "observations", "all"]
+Mode = Literal["hybrid", "semantic", "keyword"]
+Agent = Literal["claude-code", "codex", "pi"]
+ObservationType = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
+KINDS: tuple[str, ...] = get_args(Kind)
+MODES: tuple[str, ...] = get_args(Mode)
+MAX_HITS = 200
+
+
+def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds that a name (`all` for every one) or several names stand for.
+
+    Raises:
+        ConfigurationError: there is none, or one is not known.
+    """
+    names = tuple([name] if isinstance(name, str) else name)
+    unknown = [each for each in names if each not in get_args(KindName)]
+    if unknown or not names:
+        raise BadArgument(
+            f"cannot search in {', '.join(map(str, unknown)) or 'nothing'}; "
+            f"choose from {', '.join(get_args(KindName))}"
+        )
+    return KINDS if "all" in names else names
+
+
+@dataclass(frozen=True)
+class SearchRequest(Arguments):
+    """One search. `since` and `until` bound the time of the turn (UTC, since inclusive).
+    `concept` and `type` mean observations. With `recent`, what is older than the setting
+    RECENT_DAYS is left out of the hits, but counted."""
+
+    query: str = field(
+        default="",
+        metadata=about(
+            "What you are looking for, in your own words.",
+            names={"http": "q", "cli": "query"},
+            max_length=2_000,
+        ),
+    )
+    kinds: tuple[str, ...] = field(
+        default=("sessions",),
+        metadata=about(
+            "Where to look.",
+            wire=KindName,
+            reads=parse_kinds,
+            names={"http": "in", "mcp": "kind", "cli": "--in"},
+        ),
+    )
+    mode: Mode = field(default="hybrid", metadata=about("By words and meaning, or one alone."))
+    project: str | None = field(
+        default=None, metadata=about("Only this project.", max_length=1_000)
+    )
+    agent: Agent | None = field(default=None, metadata=about("Only this agent."))
+    session: str | None = field(
+        default=None,
+        metadata=about("Only this session: its id, or the beginning of it.", max_length=500),
+    )
+    since: datetime | None = field(
+        default=None,
+        metadata=about(
+            "7d, 12h, 2w ago or ISO date",
+            hint=True,
+            wire=str,
+            reads=parse_time,
+            max_length=40,
+            pattern=AGO,
+        ),
+    )
+    until: datetime | None = field(
+        default=None,
+        metadata=about("Before that time.", wire=str, reads=parse_time, max_length=40, pattern=AGO),
+    )
+    tool: str | None = field(
+        default=None, metadata=about("tool called", hint=True, max_length=1_000)
+    )
+    file: str | None = field(
+        default=None, metadata=about("path touched, or its end", hint=True, max_length=1_000)
+    )
+    concept: str | None = field(
+        default=None, metadata=about("Observations with this concept.", max_length=500)
+    )
+    type: ObservationType | None = field(default=None, metadata=about("Observations of this type."))
+    n: int = field(
+        default=10, metadata=about("How many hits.", names={"cli": "-n"}, ge=1, le=MAX_HITS)
+    )
+    recent: bool = field(
+        default=False, metadata=about("Only the last days; older hits are counted.")
+    )
+    fallback: bool = field(
+        default=True,
+        metadata=about(
+            "Whether keywords alone may answer when Chroma is away.", names={"mcp": None}
+        ),
+    )
+
+    @property
+    def selects_observations(self) -> bool:
+        """Whether the request is for observations that pass filters, which are read from the
+        lake; the best fit of a query comes from the indexes."""
+        if self.type or self.concept:
+            return True
+        return self.kinds == ("observations",) and bool(self.file or not self.query.strip())
+
+    @property
+    def words(self) -> str:
+        """The query, or what it is about where there are filters alone."""
+        return self.query if self.query.strip() else self.file or self.tool or ""
+
+    def check_together(self) -> None:
+        """Refuse filters that the kind does not have, and a search for nothing.
+
+        Raises:
+            ConfigurationError: says what would make sense.
+        """
+        if self.selects_observations:
+            if self.tool:
+                raise ConfigurationError("observations cannot be filtered by tool")
+            if self.mode == "keyword":
+                raise ConfigurationError(
+                    "observations are found by filters and by meaning, not by keywords"
+                )
+        elif self.tool and self.kinds != ("sessions",):
+            raise ConfigurationError("--tool filters sessions only")
+        elif self.file and self.kinds != ("sessions",):
+            raise ConfigurationError("--file filters sessions only, or observations only")
+        elif not self.words.strip():
+            raise ConfigurationError("the query is empty; say what you are looking for")

@@ -1,0 +1,62 @@
+"""Times and lengths of time as people write them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from memory_assets.errors import ConfigurationError
+
+MAX_COUNT = 50
+"""Items on one side of a timeline."""
+AGO = r"^(\d{1,4}[hdw]|20\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])(T([01]\d|2[0-3]):[0-5]\d)?)$"
+"""Times that are surely understood, for descriptions; `parse_time` understands more."""
+REACH = r"^([1-4]?\d|50|\d{1,4}[mhdw])$"
+"""Reaches that are surely understood."""
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_AGO = re.compile(r"(\d{1,5})([hdw])")
+_SPAN = re.compile(r"(\d{1,5})([mhdw])")
+
+Reach = int | timedelta
+"""How far a timeline goes to one side: a count of items, or a length of time."""
+
+
+def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
+    """Return the moment that `7d`, `12h`, `2w` (ago), or an ISO date or time, means, in UTC.
+
+    Raises:
+        ConfigurationError: it is none of these.
+    """
+    if isinstance(text, datetime):
+        moment = text
+    elif ago := _AGO.fullmatch(str(text).strip()):
+        return (now or datetime.now(UTC)) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    else:
+        try:
+            moment = datetime.fromisoformat(str(text).strip())
+        except ValueError:
+            raise ConfigurationError(
+                f"{text!r} is not a time; write 7d, 12h, 2w, 2026-11-01 or 2026-11-01T09:30"
+            ) from None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def parse_reach(text: str | Reach) -> Reach:
+    """Return a count of items, or a length of time such as `30m`, `2h`, `3d`, `1w`.
+
+    Raises:
+        ConfigurationError: it is neither, or the count is not 0 to 50.
+    """
+    if isinstance(text, timedelta):
+        return text
+    if span := _SPAN.fullmatch(str(text).strip()):
+        return timedelta(**{_UNITS[span[2]]: int(span[1])})
+    try:
+        count = int(text)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f"{text!r} is neither a count nor a length of time; write 10, 30m, 2h, 3d or 1w"
+        ) from None
+    if not 0 <= count <= MAX_COUNT:
+        raise ConfigurationError(f"ask for 0 to {MAX_COUNT} items on a side, not {count}")
+    return count
