@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
@@ -22,7 +22,8 @@ _SHOWN = 60
 _DIGITS = re.compile(r"-?[0-9]{1,9}")
 
 
-def about(
+def argument(
+    default: Any = MISSING,
     description: str = "",
     *,
     hint: bool = False,
@@ -31,8 +32,8 @@ def about(
     flag: tuple[str, object] | None = None,
     names: Mapping[Door, str | None] | None = None,
     **limits: Any,
-) -> dict[str, Any]:
-    """Return the metadata of a field that is an argument.
+) -> Any:
+    """Return a dataclass's field that is an argument.
 
     `hint` has the schema of an MCP tool show the description, for whose words every client
     pays; without it the name has to say enough. `reads` turns what a client may write (of
@@ -40,8 +41,9 @@ def about(
     `names` are those of the field where they differ, None where it is not offered. `flag` is
     a name and a value: MCP and the command line offer a flag that stands for the value.
     """
-    ours = {"description": description, "wire": wire, "reads": reads, "flag": flag}
-    return {**ours, "hint": hint, "names": names or {}, "limits": limits}
+    ours = {"description": description, "hint": hint, "limits": limits, "reads": reads}
+    more = {"flag": flag, "names": names or {}, "wire": wire}
+    return field(default=default, metadata={**ours, **more})
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 
-from memory_assets.requests.arguments import Arguments, about
+from memory_assets.requests.arguments import Arguments, argument
 
 MAX_IDS = 20
 _SESSION = "a session id, its beginning, or any id of it"
@@ -14,25 +14,22 @@ _SESSION = "a session id, its beginning, or any id of it"
 class ShowRequest(Arguments):
     """A turn, observation, commit or summary in full, with `around` turns before and after."""
 
-    id: str = field(
-        metadata=about(
-            "a turn, prompt, summary, observation, commit or session id",
-            names={"cli": "id"},
-            min_length=1,
-            max_length=500,
-        )
+    id: str = argument(
+        MISSING,
+        "a turn, prompt, summary, observation, commit or session id",
+        names={"cli": "id"},
+        min_length=1,
+        max_length=500,
     )
-    around: int = field(default=0, metadata=about("Turns before and after.", ge=0, le=50))
+    around: int = argument(0, "Turns before and after.", ge=0, le=50)
 
 
 @dataclass(frozen=True)
 class SessionRequest(Arguments):
     """A session at a glance."""
 
-    session: str = field(
-        metadata=about(
-            _SESSION, names={"http": "id", "cli": "session"}, min_length=1, max_length=500
-        )
+    session: str = argument(
+        MISSING, _SESSION, names={"http": "id", "cli": "session"}, min_length=1, max_length=500
     )
 
 
@@ -40,20 +37,18 @@ class SessionRequest(Arguments):
 class GetRequest(Arguments):
     """Full texts by ids, in pages."""
 
-    ids: tuple[str, ...] = field(
-        metadata=about("ids from other tools", min_length=1, max_length=MAX_IDS)
+    ids: tuple[str, ...] = argument(
+        MISSING, "ids from other tools", min_length=1, max_length=MAX_IDS
     )
-    page: int = field(default=1, metadata=about("", ge=1, le=1_000))
+    page: int = argument(1, "", ge=1, le=1_000)
 
 
 @dataclass(frozen=True)
 class LinkRequest(Arguments):
     """That a session is behind a commit."""
 
-    session: str = field(metadata=about(_SESSION, min_length=1, max_length=500))
-    commit: str = field(
-        metadata=about("a SHA of 7 to 40 hex digits", pattern=r"^[0-9a-fA-F]{7,40}$")
-    )
+    session: str = argument(MISSING, _SESSION, min_length=1, max_length=500)
+    commit: str = argument(MISSING, "a SHA of 7 to 40 hex digits", pattern=r"^[0-9a-fA-F]{7,40}$")
 
 
 @dataclass(frozen=True)

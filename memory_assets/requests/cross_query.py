@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from memory_assets.errors import BadArgument, ConfigurationError
-from memory_assets.requests.arguments import Arguments, about
+from memory_assets.requests.arguments import Arguments, argument
 
 MAX_DOCUMENTS = 50
 
@@ -32,40 +32,25 @@ class CrossQueryRequest(Arguments):
     an id in `collection`, which may be left out where there is just one that is not ours.
     `where` keeps documents whose metadata equal it."""
 
-    query: str = field(
-        default="",
-        metadata=about(
-            "question or text", hint=True, names={"http": "q", "cli": "query"}, max_length=20_000
-        ),
+    query: str = argument(
+        "", "question or text", hint=True, names={"http": "q", "cli": "query"}, max_length=20_000
     )
-    document: str | None = field(
-        default=None, metadata=about("id in the collection", hint=True, max_length=1_000)
+    document: str | None = argument(None, "id in the collection", hint=True, max_length=1_000)
+    collection: str | None = argument(None, "Needed where there are several.", max_length=512)
+    where: Mapping[str, str] | None = argument(
+        None,
+        "metadata to match",
+        hint=True,
+        wire=dict[str, str],
+        reads=parse_conditions,
+        names={"http": None},
     )
-    collection: str | None = field(
-        default=None, metadata=about("Needed where there are several.", max_length=512)
+    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    n: int = argument(
+        10, "How many documents and sessions.", names={"cli": "-n"}, ge=1, le=MAX_DOCUMENTS
     )
-    where: Mapping[str, str] | None = field(
-        default=None,
-        metadata=about(
-            "metadata to match",
-            hint=True,
-            wire=dict[str, str],
-            reads=parse_conditions,
-            names={"http": None},
-        ),
-    )
-    project: str | None = field(
-        default=None, metadata=about("Only this project.", max_length=1_000)
-    )
-    n: int = field(
-        default=10,
-        metadata=about(
-            "How many documents and sessions.", names={"cli": "-n"}, ge=1, le=MAX_DOCUMENTS
-        ),
-    )
-    assume_same_embedder: bool = field(
-        default=False,
-        metadata=about("It was embedded with all-MiniLM-L6-v2, though nothing says so."),
+    assume_same_embedder: bool = argument(
+        False, "It was embedded with all-MiniLM-L6-v2, though nothing says so."
     )
 
     def check_together(self) -> None:

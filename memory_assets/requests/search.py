@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
 from memory_assets.errors import BadArgument, ConfigurationError
-from memory_assets.requests.arguments import Arguments, about
+from memory_assets.requests.arguments import Arguments, argument
 from memory_assets.requests.times import AGO, parse_time
 
 Kind = Literal["sessions", "prompts", "summaries", "observations"]
@@ -43,68 +43,45 @@ class SearchRequest(Arguments):
     `concept` and `type` mean observations. With `recent`, what is older than the setting
     RECENT_DAYS is left out of the hits, but counted."""
 
-    query: str = field(
-        default="",
-        metadata=about(
-            "What you are looking for, in your own words.",
-            names={"http": "q", "cli": "query"},
-            max_length=2_000,
-        ),
+    query: str = argument(
+        "",
+        "What you are looking for, in your own words.",
+        names={"http": "q", "cli": "query"},
+        max_length=2_000,
     )
-    kinds: tuple[str, ...] = field(
-        default=("sessions",),
-        metadata=about(
-            "Where to look.",
-            wire=KindName,
-            reads=parse_kinds,
-            names={"http": "in", "mcp": "kind", "cli": "--in"},
-        ),
+    kinds: tuple[str, ...] = argument(
+        ("sessions",),
+        "Where to look.",
+        wire=KindName,
+        reads=parse_kinds,
+        names={"http": "in", "mcp": "kind", "cli": "--in"},
     )
-    mode: Mode = field(default="hybrid", metadata=about("By words and meaning, or one alone."))
-    project: str | None = field(
-        default=None, metadata=about("Only this project.", max_length=1_000)
+    mode: Mode = argument("hybrid", "By words and meaning, or one alone.")
+    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    agent: Agent | None = argument(None, "Only this agent.")
+    session: str | None = argument(
+        None, "Only this session: its id, or the beginning of it.", max_length=500
     )
-    agent: Agent | None = field(default=None, metadata=about("Only this agent."))
-    session: str | None = field(
-        default=None,
-        metadata=about("Only this session: its id, or the beginning of it.", max_length=500),
+    since: datetime | None = argument(
+        None,
+        "7d, 12h, 2w ago or ISO date",
+        hint=True,
+        wire=str,
+        reads=parse_time,
+        max_length=40,
+        pattern=AGO,
     )
-    since: datetime | None = field(
-        default=None,
-        metadata=about(
-            "7d, 12h, 2w ago or ISO date",
-            hint=True,
-            wire=str,
-            reads=parse_time,
-            max_length=40,
-            pattern=AGO,
-        ),
+    until: datetime | None = argument(
+        None, "Before that time.", wire=str, reads=parse_time, max_length=40, pattern=AGO
     )
-    until: datetime | None = field(
-        default=None,
-        metadata=about("Before that time.", wire=str, reads=parse_time, max_length=40, pattern=AGO),
-    )
-    tool: str | None = field(
-        default=None, metadata=about("tool called", hint=True, max_length=1_000)
-    )
-    file: str | None = field(
-        default=None, metadata=about("path touched, or its end", hint=True, max_length=1_000)
-    )
-    concept: str | None = field(
-        default=None, metadata=about("Observations with this concept.", max_length=500)
-    )
-    type: ObservationType | None = field(default=None, metadata=about("Observations of this type."))
-    n: int = field(
-        default=10, metadata=about("How many hits.", names={"cli": "-n"}, ge=1, le=MAX_HITS)
-    )
-    recent: bool = field(
-        default=False, metadata=about("Only the last days; older hits are counted.")
-    )
-    fallback: bool = field(
-        default=True,
-        metadata=about(
-            "Whether keywords alone may answer when Chroma is away.", names={"mcp": None}
-        ),
+    tool: str | None = argument(None, "tool called", hint=True, max_length=1_000)
+    file: str | None = argument(None, "path touched, or its end", hint=True, max_length=1_000)
+    concept: str | None = argument(None, "Observations with this concept.", max_length=500)
+    type: ObservationType | None = argument(None, "Observations of this type.")
+    n: int = argument(10, "How many hits.", names={"cli": "-n"}, ge=1, le=MAX_HITS)
+    recent: bool = argument(False, "Only the last days; older hits are counted.")
+    fallback: bool = argument(
+        True, "Whether keywords alone may answer when Chroma is away.", names={"mcp": None}
     )
 
     @property

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Literal, get_args
 
-from memory_assets.requests.arguments import Arguments, about
+from memory_assets.requests.arguments import Arguments, argument
 from memory_assets.requests.times import REACH, Reach, parse_reach
 
 ItemKind = Literal["prompts", "turns", "observations", "commits", "summaries"]
@@ -18,42 +18,31 @@ class TimelineRequest(Arguments):
     lengths of time. `scope` is the anchor's project (the default), its session, or all
     projects (the default for a time without a project)."""
 
-    anchor: str = field(
-        metadata=about(
-            "id, session, commit, file path or time",
-            hint=True,
-            names={"cli": "anchor"},
-            min_length=1,
-            max_length=1_000,
-        )
+    anchor: str = argument(
+        MISSING,
+        "id, session, commit, file path or time",
+        hint=True,
+        names={"cli": "anchor"},
+        min_length=1,
+        max_length=1_000,
     )
-    before: Reach = field(
-        default=10,
-        metadata=about(
-            "count (0-50) or 2h, 3d",
-            hint=True,
-            wire=int | str,
-            reads=parse_reach,
-            max_length=8,
-            pattern=REACH,
-        ),
+    before: Reach = argument(
+        10,
+        "count (0-50) or 2h, 3d",
+        hint=True,
+        wire=int | str,
+        reads=parse_reach,
+        max_length=8,
+        pattern=REACH,
     )
-    after: Reach = field(
-        default=10,
-        metadata=about(
-            "As before.", wire=int | str, reads=parse_reach, max_length=8, pattern=REACH
-        ),
+    after: Reach = argument(
+        10, "As before.", wire=int | str, reads=parse_reach, max_length=8, pattern=REACH
     )
-    kinds: tuple[ItemKind, ...] | None = field(
-        default=None, metadata=about("Only these kinds.", names={"cli": "--kind"}, min_length=1)
+    kinds: tuple[ItemKind, ...] | None = argument(
+        None, "Only these kinds.", names={"cli": "--kind"}, min_length=1
     )
-    scope: Literal["project", "session", "all"] | None = field(
-        default=None, metadata=about("How far around.")
-    )
-    project: str | None = field(
-        default=None, metadata=about("Only this project.", max_length=1_000)
-    )
-    detail: Literal["index", "full"] = field(
-        default="index",
-        metadata=about("Whole texts, not a line each.", flag=("full", "full")),
+    scope: Literal["project", "session", "all"] | None = argument(None, "How far around.")
+    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    detail: Literal["index", "full"] = argument(
+        "index", "Whole texts, not a line each.", flag=("full", "full")
     )
