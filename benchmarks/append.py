@@ -23,7 +23,6 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +32,13 @@ from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables import embeddings as embed
+from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import (
-    PROMPT_EMBEDDINGS,
     SESSION_SUMMARIES,
-    SUMMARY_EMBEDDINGS,
     TURN_CHUNKS,
-    TURN_EMBEDDINGS,
     USER_PROMPTS,
 )
 
@@ -127,13 +123,12 @@ def stages(embeds: bool) -> dict[str, Stage]:
         "prompts": chunk.extract_prompts,
         "summarise": summarise.summarise_project,
     }
-    pairs = (
-        (TURN_CHUNKS, TURN_EMBEDDINGS),
-        (USER_PROMPTS, PROMPT_EMBEDDINGS),
-        (SESSION_SUMMARIES, SUMMARY_EMBEDDINGS),
-    )
-    for source, table in pairs if embeds else ():
-        made[table.name] = partial(embed.embed_project, source_table=source, table=table)
+    sources = (TURN_CHUNKS, USER_PROMPTS, SESSION_SUMMARIES)
+    made |= {
+        stage.table.name: stage.run
+        for stage in STAGES
+        if embeds and stage.embeds and stage.derived.upstream in sources
+    }
     return made
 
 

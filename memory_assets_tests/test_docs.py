@@ -73,7 +73,8 @@ def test_the_architecture_says_where_each_asset_is() -> None:
     assert {name for name, _, _ in rows} == {spec.key.to_user_string() for spec in SPECS}
     for name, module, stage in rows:
         defined = vars(importlib.import_module(f"memory_assets.dagster.assets.{module}")).values()
-        keys = {key for each in defined if isinstance(each, AssetsDefinition) for key in each.keys}
+        assets = [one for each in defined for one in (each if isinstance(each, list) else [each])]
+        keys = {key for each in assets if isinstance(each, AssetsDefinition) for key in each.keys}
         assert AssetKey(name) in keys
         assert (PACKAGE / "pipeline" / stage).exists()
 

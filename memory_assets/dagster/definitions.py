@@ -6,29 +6,14 @@ from collections.abc import Mapping
 
 import dagster as dg
 
-from memory_assets.dagster.assets.collections import (
-    observation_collection,
-    prompt_collection,
-    session_collection,
-    summary_collection,
-)
-from memory_assets.dagster.assets.embeddings import (
-    observation_embeddings,
-    prompt_embeddings,
-    summary_embeddings,
-    turn_embeddings,
-)
+from memory_assets.dagster.assets.collections import COLLECTIONS
 from memory_assets.dagster.assets.keyword_index import keyword_index
 from memory_assets.dagster.assets.known_secrets import known_secrets
 from memory_assets.dagster.assets.memory_status import memory_status
-from memory_assets.dagster.assets.observations import observations
 from memory_assets.dagster.assets.raw_sessions import raw_sessions
 from memory_assets.dagster.assets.redacted_records import redacted_records
 from memory_assets.dagster.assets.retained_sessions import retained_sessions
-from memory_assets.dagster.assets.session_commits import session_commits
-from memory_assets.dagster.assets.session_summaries import session_summaries
-from memory_assets.dagster.assets.turn_chunks import turn_chunks
-from memory_assets.dagster.assets.user_prompts import user_prompts
+from memory_assets.dagster.assets.tables import TABLES
 from memory_assets.dagster.jobs import JOBS, retention_schedule, status_schedule
 from memory_assets.dagster.resources import memory_resource
 from memory_assets.dagster.sensors import projects_directory_sensor
@@ -39,24 +24,7 @@ from memory_assets.dagster.superseded_runs import (
 from memory_assets.private_files import create_private_files
 from memory_assets.settings import Settings
 
-ASSETS = (
-    raw_sessions,
-    redacted_records,
-    turn_chunks,
-    turn_embeddings,
-    session_collection,
-    user_prompts,
-    prompt_embeddings,
-    prompt_collection,
-    session_summaries,
-    summary_embeddings,
-    summary_collection,
-    observations,
-    observation_embeddings,
-    observation_collection,
-    session_commits,
-    keyword_index,
-)
+ASSETS = (raw_sessions, redacted_records, *TABLES, *COLLECTIONS, keyword_index)
 """The assets of one project."""
 
 

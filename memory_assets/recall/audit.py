@@ -20,21 +20,15 @@ from memory_assets.errors import NotFound, StoreError
 from memory_assets.models import RedactedRecord
 from memory_assets.recall.ids import MemoryId, parse_id
 from memory_assets.recall.source_files import SourceState, source_states
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
-    OBSERVATION_EMBEDDINGS,
-    OBSERVATIONS,
-    PROMPT_EMBEDDINGS,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     SESSION_COMMITS,
-    SESSION_SUMMARIES,
-    SUMMARY_EMBEDDINGS,
-    TURN_CHUNKS,
-    TURN_EMBEDDINGS,
-    USER_PROMPTS,
+    TABLES,
     Table,
 )
 from memory_assets.stores.stores import Stores
@@ -51,13 +45,16 @@ class _Kind:
     version: str
 
 
+def _found(name: str, version: str) -> _Kind:
+    kind = SEARCH_KINDS[name]
+    return _Kind(TABLES[kind.table], TABLES[kind.embeddings], kind.asset, version)
+
+
 _KINDS = {
-    "turn": _Kind(TURN_CHUNKS, TURN_EMBEDDINGS, "session_collection", "chunker_version"),
-    "prompt": _Kind(USER_PROMPTS, PROMPT_EMBEDDINGS, "prompt_collection", ""),
-    "summary": _Kind(SESSION_SUMMARIES, SUMMARY_EMBEDDINGS, "summary_collection", "summarizer_id"),
-    "observation": _Kind(
-        OBSERVATIONS, OBSERVATION_EMBEDDINGS, "observation_collection", "observer_id"
-    ),
+    "turn": _found("sessions", "chunker_version"),
+    "prompt": _found("prompts", ""),
+    "summary": _found("summaries", "summarizer_id"),
+    "observation": _found("observations", "observer_id"),
     "commit": _Kind(SESSION_COMMITS, None, "", "attribution_version"),
     "link": _Kind(COMMIT_LINKS, None, "", ""),
 }

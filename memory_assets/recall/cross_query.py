@@ -17,7 +17,7 @@ from memory_assets.recall.search.chroma_search import all_of
 from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.recall.timeline.items import one_line
 from memory_assets.requests.cross_query import CrossQueryRequest
-from memory_assets.stores.chroma.collections import PROMPTS, SUMMARIES, sessions_collection
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.chroma.foreign import OtherCollection, OtherDocument
 from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS
 
@@ -43,7 +43,9 @@ _COMMON = re.compile(
     r"used|user|uses|using|very|want|well|were|what|when|where|"
     r"which|while|will|with|would|your"
 )
-OURS = frozenset({PROMPTS, SUMMARIES, "observations", *map(sessions_collection, KNOWN_AGENTS)})
+OURS = frozenset(
+    kind.collection_of(agent) for kind in SEARCH_KINDS.values() for agent in KNOWN_AGENTS
+)
 
 
 @dataclass(frozen=True)

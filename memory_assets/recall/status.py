@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory_assets.recall.search.answer import Coverage
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.catalog.catalog import Catalog
-
-_TABLE_AND_COLLECTION = {
-    "sessions": ("turn_chunks", "session_collection"),
-    "prompts": ("user_prompts", "prompt_collection"),
-    "summaries": ("session_summaries", "summary_collection"),
-    "observations": ("observations", "observation_collection"),
-}
 
 
 def coverage(catalog: Catalog, kinds: Sequence[str]) -> Coverage:
     """Return how much of the lake is in the collections of these kinds."""
     totals = catalog.products.totals()
-    stages = [_TABLE_AND_COLLECTION[kind] for kind in kinds]
+    stages = [(SEARCH_KINDS[kind].table, SEARCH_KINDS[kind].asset) for kind in kinds]
     chunks = totals.get("turn_chunks", {})
     made = [
         str(totals[name]["made_at"]) for _, name in stages if totals.get(name, {}).get("made_at")

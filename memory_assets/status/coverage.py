@@ -6,12 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-SETS = {
-    "sessions": ("turn_chunks", "session_collection", "sessions_keywords"),
-    "prompts": ("user_prompts", "prompt_collection", "prompts_keywords"),
-    "summaries": ("session_summaries", "summary_collection", "summaries_keywords"),
-    "observations": ("observations", "observation_collection", "observations_keywords"),
-}
+from memory_assets.search_kinds import SEARCH_KINDS
+
+SETS = {name: (kind.table, kind.asset, kind.keywords) for name, kind in SEARCH_KINDS.items()}
 """Table, its collection in Chroma and its keyword rows, by what a search may ask for."""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.paths import NO_EMBEDDER
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.status.coverage import SETS, coverage
 from memory_assets.status.disk import Disk, look
 from memory_assets.status.run_history import last_runs
@@ -34,10 +35,7 @@ _STAGES = (
     "redacted_records",
     "redaction_audit",
     *(stage for stages in SETS.values() for stage in stages),
-    "turn_embeddings",
-    "prompt_embeddings",
-    "summary_embeddings",
-    "observation_embeddings",
+    *(kind.embeddings for kind in SEARCH_KINDS.values()),
     "session_commits",
 )
 

@@ -21,11 +21,7 @@ from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables import embeddings as embed
-from memory_assets.pipeline.tables import observations as observe
-from memory_assets.pipeline.tables import session_commits as commits
-from memory_assets.pipeline.tables import session_summaries as summarise
-from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.pipeline.stages import STAGES as STAGES_OF_TABLES
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
@@ -35,12 +31,6 @@ Stage = Callable[[Components, str], StageReport]
 INDEXES = index.INDEXES
 
 
-def _embedding(of: index.IndexedTable) -> Stage:
-    return lambda components, project: embed.embed_project(
-        components, project, source_table=of.table, table=of.embeddings
-    )
-
-
 def _indexing(of: index.IndexedTable) -> Stage:
     return lambda components, project: index.index_project(components, project, of)
 
@@ -48,12 +38,7 @@ def _indexing(of: index.IndexedTable) -> Stage:
 STAGES: Mapping[str, Stage] = {
     "raw_sessions": scan.scan_project,
     "redacted_records": redact.redact_project,
-    "turn_chunks": chunk.chunk_project,
-    "user_prompts": chunk.extract_prompts,
-    "session_summaries": summarise.summarise_project,
-    "observations": observe.observe_project,
-    "session_commits": commits.attribute_project,
-    **{of.embeddings.name: _embedding(of) for of in INDEXES},
+    **{stage.table.name: stage.run for stage in STAGES_OF_TABLES},
     **{of.stage: _indexing(of) for of in INDEXES},
     keywords.STAGE: keywords.index_keywords,
 }

@@ -12,14 +12,17 @@ import pytest
 
 from memory_assets.dagster.checks import expectations as by_great_expectations
 from memory_assets.pipeline.checks import expectations as by_arrow
-from memory_assets.pipeline.checks.expectations import EXPECTATIONS, TableExpectations, facts
+from memory_assets.pipeline.checks.expectations import facts
+from memory_assets.pipeline.stages import EXPECTATIONS
+from memory_assets.stores.lake.expectations import Expectations
+from memory_assets.stores.lake.schemas import TABLES, TURN_CHUNKS, Table
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 ROWS = 20
 
 
-def _frame(memory: SampleMemory, expected: TableExpectations) -> pa.Table:
-    lake, table = memory.components.lake, expected.table
+def _frame(memory: SampleMemory, table: Table) -> pa.Table:
+    lake = memory.components.lake
     parts = [facts(table, lake.read_partition(table, name)) for name in lake.projects(table)]
     return pa.concat_tables(parts).slice(0, ROWS)
 
@@ -32,7 +35,7 @@ def _with_first(frame: pa.Table, values: dict[str, Any]) -> pa.Table:
     return frame
 
 
-def _broken(frame: pa.Table, expected: TableExpectations) -> Iterator[tuple[str, int, pa.Table]]:
+def _broken(frame: pa.Table, expected: Expectations) -> Iterator[tuple[str, int, pa.Table]]:
     """Frames that break one expectation each, with its column and the number of rows."""
     yield "table", 0, frame.select([*frame.column_names[1:], frame.column_names[0]])
     key = expected.unique[0] if len(expected.unique) == 1 else "table"
@@ -47,34 +50,39 @@ def _broken(frame: pa.Table, expected: TableExpectations) -> Iterator[tuple[str,
         yield later, 1, _with_first(frame, {earlier: 7.0, later: 6.0})
 
 
-@pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: expected.table.name)
-def test_both_engines_agree(finished: SampleMemory, expected: TableExpectations) -> None:
+@pytest.mark.parametrize("name", EXPECTATIONS)
+def test_both_engines_agree(finished: SampleMemory, name: str) -> None:
     """On the sample's rows, and on each way of breaking what is declared: the name of the
     expectation and the number of rows that break it."""
-    frame = _frame(finished, expected)
+    table, expected = TABLES[name], EXPECTATIONS[name]
+    frame = _frame(finished, table)
     assert len(frame) > 0
-    assert by_arrow.unmet(frame, expected) == by_great_expectations.unmet(frame, expected) == {}
+    assert (
+        by_arrow.unmet(frame, table, expected)
+        == by_great_expectations.unmet(frame, table, expected)
+        == {}
+    )
     for column, count, broken in _broken(frame, expected):
-        failed = by_arrow.unmet(broken, expected)
-        assert by_great_expectations.unmet(broken, expected) == failed
-        assert [(name.split(":")[0], number) for name, number in failed.items()] == [
+        failed = by_arrow.unmet(broken, table, expected)
+        assert by_great_expectations.unmet(broken, table, expected) == failed
+        assert [(said.split(":")[0], number) for said, number in failed.items()] == [
             (column, count)
         ]
 
 
 def test_verify_refuses_rows_out_of_bounds(memory: SampleMemory) -> None:
     """`memory verify` counts the rows that break an expectation, without Great Expectations."""
-    (expected,) = (each for each in EXPECTATIONS if each.table.name == "turn_chunks")
+    expected = EXPECTATIONS[TURN_CHUNKS.name]
     lake, components = memory.components.lake, memory.components
-    session = lake.sessions(expected.table, memory.harbor)[0]
-    assert by_arrow.matches_schema(components, memory.harbor, expected).passed
-    rows = lake.read(expected.table, memory.harbor, session)
+    session = lake.sessions(TURN_CHUNKS, memory.harbor)[0]
+    assert by_arrow.matches_schema(components, memory.harbor, TURN_CHUNKS, expected).passed
+    rows = lake.read(TURN_CHUNKS, memory.harbor, session)
     wrong = pa.array([-1] * len(rows), type=pa.int32())
     place = rows.schema.get_field_index("turn_index")
     spoilt = rows.set_column(place, rows.schema.field(place), wrong)
-    path = lake.path(expected.table, memory.harbor, session)
+    path = lake.path(TURN_CHUNKS, memory.harbor, session)
     pq.write_table(spoilt, path)
-    verdict = by_arrow.matches_schema(components, memory.harbor, expected)
+    verdict = by_arrow.matches_schema(components, memory.harbor, TURN_CHUNKS, expected)
     assert not verdict.passed
     assert verdict.counts["turn_index: column_values_to_be_between"] == len(rows)
     assert verdict.counts["files_that_differ"] == 1

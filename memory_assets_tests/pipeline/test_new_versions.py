@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.plan.plan import project_fingerprint
+from memory_assets.pipeline.tables.turn_chunks import CHUNKED, PROMPTED
 from memory_assets_tests.pipeline.conftest import INDEXES, SampleMemory
 
 LANTERN = "-home-mara-code-lantern"
@@ -20,12 +20,9 @@ OF_CHUNKER |= {"session_collection", "prompt_collection", "keyword_index"}
 @pytest.fixture
 def new_chunker(monkeypatch: pytest.MonkeyPatch) -> None:
     """The chunker under another version, as a release would bring it."""
-    for module in (
-        "pipeline.plan.plan",
-        "pipeline.tables.turn_chunks",
-        "pipeline.stage.components",
-        "chunking.chunks",
-    ):
+    for derived in (CHUNKED, PROMPTED):
+        monkeypatch.setitem(vars(derived), "code_version", "next")
+    for module in ("pipeline.stage.components", "chunking.chunks"):
         monkeypatch.setattr(f"memory_assets.{module}.CHUNKER_VERSION", "next")
 
 
@@ -81,7 +78,7 @@ def test_the_name_of_the_work_changes_with_the_version(
 ) -> None:
     """Or the sensor would ask for a run under a key that Dagster has seen."""
     before = project_fingerprint(memory.components, LANTERN, [])
-    monkeypatch.setattr(plan, "CHUNKER_VERSION", "next")
+    monkeypatch.setitem(vars(CHUNKED), "code_version", "next")
     assert project_fingerprint(memory.components, LANTERN, []) != before
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.plan import plan as planning
 from memory_assets.pipeline.plan.plan import plan_each, project_fingerprint
 from memory_assets.pipeline.scan.on_disk import find_sources
+from memory_assets.pipeline.tables.turn_chunks import CHUNKED
 
 UNTIL_EMBEDDED = (
     "raw_sessions",
@@ -115,7 +115,7 @@ def test_a_new_chunker_is_work_for_every_project(
 ) -> None:
     """Its version counts like an engine's."""
     before = _fingerprint(memory)
-    monkeypatch.setattr(planning, "CHUNKER_VERSION", "another")
+    monkeypatch.setitem(vars(CHUNKED), "code_version", "another")
     assert {work.reason for work in memory.behind()} == {"turn_chunks behind redacted_records"}
     assert _fingerprint(memory) != before
 

@@ -1,4 +1,5 @@
-"""The Chroma collections: disposable mirrors of the lake's tables.
+"""The Chroma collections: disposable mirrors of the lake's tables, an asset for each kind of
+rows that is searched (`search_kinds.py`).
 
 They need no concurrency pool: Chroma's server takes several writers, and a project has one
 at a time by its lock. (A pool would harm: a step that waits for a slot spins at full CPU,
@@ -9,90 +10,55 @@ from functools import partial
 
 import dagster as dg
 
-from memory_assets.dagster.assets.embeddings import (
-    observation_embeddings,
-    prompt_embeddings,
-    summary_embeddings,
-    turn_embeddings,
-)
 from memory_assets.dagster.assets.step import StepResults, if_embedding, stage_and_checks
 from memory_assets.dagster.checks.asset_checks import specs_of
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, lineage_of, plain_schema
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.embedding import DEFAULT_EMBEDDER
-from memory_assets.pipeline.indexes.collection_rows import CHUNK_COLUMNS
+from memory_assets.pipeline.indexes.collection_rows import columns_of
 from memory_assets.pipeline.indexes.collections import (
-    OBSERVATIONS_INDEX,
-    PROMPTS_INDEX,
+    INDEXES,
     SESSIONS_INDEX,
-    SUMMARIES_INDEX,
     IndexedTable,
     index_project,
 )
 
-_LINEAGE = {
-    name: ("turn_embeddings" if name == "embedding" else "turn_chunks", column)
-    for name, column in CHUNK_COLUMNS.items()
-}
 _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
 
 
-@dg.asset(
-    deps=[turn_embeddings],
-    partitions_def=projects,
-    group_name="collections",
-    kinds={"chroma"},
-    owners=OWNERS,
-    op_tags=SEARCHED_FIRST,
-    code_version=DEFAULT_EMBEDDER,
-    retry_policy=_RETRY,
-    check_specs=specs_of(SESSIONS_INDEX.stage),
-    metadata={
-        "dagster/column_schema": plain_schema(
-            {name: f"From `{column}`." for name, column in CHUNK_COLUMNS.items()}
-        ),
-        "dagster/column_lineage": lineage_of(_LINEAGE),
-    },
-)
-def session_collection(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
-    """The chunks of each agent's sessions in Chroma, in `<agent>-sessions`."""
-    stage = partial(index_project, index=SESSIONS_INDEX)
-    yield from stage_and_checks(context, memory, if_embedding(SESSIONS_INDEX.stage, stage))
-
-
-def _collection(
-    embeddings: dg.AssetsDefinition, index: IndexedTable, description: str
-) -> dg.AssetsDefinition:
+def _collection(index: IndexedTable) -> dg.AssetsDefinition:
     """Return the asset that mirrors the rows of `index` in Chroma."""
+    stage = if_embedding(index.stage, partial(index_project, index=index))
+    name, columns = index.collection("<agent>"), columns_of(index.kind)
+    sources = {
+        each: (index.embeddings.name if each == "embedding" else index.table.name, column)
+        for each, column in columns.items()
+    }
 
     @dg.asset(
         name=index.stage,
-        deps=[embeddings],
+        deps=[index.embeddings.name],
         partitions_def=projects,
         group_name="collections",
         kinds={"chroma"},
         owners=OWNERS,
+        op_tags=SEARCHED_FIRST if index == SESSIONS_INDEX else None,
         code_version=DEFAULT_EMBEDDER,
         retry_policy=_RETRY,
-        description=description,
+        description=f"The rows of {index.table.name} in Chroma, in `{name}`.",
         check_specs=specs_of(index.stage),
+        metadata={
+            "dagster/column_schema": plain_schema(
+                {each: f"From `{column}`." for each, column in columns.items()}
+            ),
+            "dagster/column_lineage": lineage_of(sources),
+        },
     )
     def collection(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
-        stage = partial(index_project, index=index)
-        yield from stage_and_checks(context, memory, if_embedding(index.stage, stage))
+        yield from stage_and_checks(context, memory, stage)
 
     return collection
 
 
-prompt_collection = _collection(
-    prompt_embeddings, PROMPTS_INDEX, "What humans typed in Chroma, in `user-prompts`."
-)
-summary_collection = _collection(
-    summary_embeddings,
-    SUMMARIES_INDEX,
-    "The session summaries in Chroma, in `session-summaries`.",
-)
-observation_collection = _collection(
-    observation_embeddings, OBSERVATIONS_INDEX, "The observations in Chroma, in `observations`."
-)
+COLLECTIONS = [_collection(index) for index in INDEXES]

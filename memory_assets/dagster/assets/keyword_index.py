@@ -5,23 +5,18 @@ It needs no Chroma, so that a search has something to answer from while Chroma i
 
 import dagster as dg
 
-from memory_assets.dagster.assets.embeddings import (
-    observation_embeddings,
-    prompt_embeddings,
-    summary_embeddings,
-    turn_embeddings,
-)
 from memory_assets.dagster.assets.step import StepResults, stage_and_checks
 from memory_assets.dagster.checks.asset_checks import specs_of
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.keywords import TERMS_VERSION
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import STAGE, index_keywords
 
 
 @dg.asset(
-    deps=[turn_embeddings, prompt_embeddings, summary_embeddings, observation_embeddings],
+    deps=[index.embeddings.name for index in INDEXES],
     partitions_def=projects,
     group_name="collections",
     kinds={"sqlite"},

@@ -2,12 +2,7 @@
 
 import dagster as dg
 
-from memory_assets.dagster.assets.collections import (
-    observation_collection,
-    prompt_collection,
-    session_collection,
-    summary_collection,
-)
+from memory_assets.dagster.assets.collections import COLLECTIONS
 from memory_assets.dagster.assets.keyword_index import keyword_index
 from memory_assets.dagster.assets.step import StepResults
 from memory_assets.dagster.metadata import OWNERS, checked
@@ -25,13 +20,7 @@ CHECKS = {
 
 
 @dg.asset(
-    deps=[
-        session_collection,
-        prompt_collection,
-        summary_collection,
-        observation_collection,
-        keyword_index,
-    ],
+    deps=[*COLLECTIONS, keyword_index],
     group_name="maintenance",
     kinds={"sqlite"},
     owners=OWNERS,

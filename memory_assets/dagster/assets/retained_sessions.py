@@ -2,16 +2,15 @@
 
 import dagster as dg
 
-from memory_assets.dagster.assets.session_summaries import session_summaries
-from memory_assets.dagster.assets.user_prompts import user_prompts
 from memory_assets.dagster.metadata import OWNERS
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.removal.retention import retain
+from memory_assets.pipeline.stages import STAGES
 
 
 @dg.asset(
-    deps=[user_prompts, session_summaries],
+    deps=[stage.table.name for stage in STAGES if stage.retained and not stage.embeds],
     group_name="maintenance",
     kinds={"parquet"},
     owners=OWNERS,

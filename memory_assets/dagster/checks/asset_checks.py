@@ -16,6 +16,7 @@ from memory_assets.dagster.metadata import checked
 from memory_assets.dagster.partitions import projects
 from memory_assets.pipeline.checks.checks import checks_of
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.lake.schemas import TABLES
 
 
 def specs_of(asset: str) -> list[dg.AssetCheckSpec]:
@@ -45,7 +46,7 @@ def check_results(
         if dg.AssetCheckKey(dg.AssetKey(asset), check.name) not in selected:
             continue
         if check.expectations is not None:
-            verdict = validate(components, project, check.expectations)
+            verdict = validate(components, project, TABLES[asset], check.expectations)
         else:
             verdict = check.verdict(components, project)
         passed = passed and (verdict.passed or verdict.warning or not check.blocking)

@@ -8,12 +8,13 @@ of CPU), and not at all for a table that passed before and has not changed since
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
-from memory_assets.pipeline.checks.expectations import TableExpectations, facts
+from memory_assets.pipeline.checks.expectations import facts
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import (
@@ -21,24 +22,30 @@ from memory_assets.pipeline.stage.pending_checks import (
     note_passed,
     pending_sessions,
 )
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.stores.lake.expectations import Expectations
 from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import Table
 
 
-def validate(components: Components, project: str, expected: TableExpectations) -> Verdict:
+def validate(components: Components, project: str, table: Table, expected: Expectations) -> Verdict:
     """Validate a project's rows of a table; counts of unexpected rows, by expectation.
 
     Rows that passed before, in files that have not changed since, are left out; keys are
     compared with theirs within a session, and across sessions by `memory verify`.
     """
-    table, catalog, lake = expected.table, components.catalog, components.lake
-    sessions = pending_sessions(catalog, lake, project, table, "expected", expected.version)
+    catalog, lake = components.catalog, components.lake
+    version = input_hash(expected.version, table.schema.to_string())
+    sessions = pending_sessions(catalog, lake, project, table, "expected", version)
     batches = components.rows_to_check.batches(project, table, sessions)
     parts = [facts(table, batch.rows) for batch in batches]
     failures: dict[str, int | str] = {}
     rows = sum(map(len, parts))
     if rows:
-        failures.update(unmet(pa.concat_tables(parts, promote_options="permissive"), expected))
-    repeated = sum(_repeated(lake, project, expected, each) for each in sessions if each.skip)
+        frame = pa.concat_tables(parts, promote_options="permissive")
+        failures.update(unmet(frame, table, expected))
+    grown = [session for session in sessions if session.skip]
+    repeated = sum(_repeated(lake, project, table, expected.unique, each) for each in grown)
     if repeated:
         failures["key: repeated in the session"] = repeated
     if not failures:
@@ -51,16 +58,16 @@ def validate(components: Components, project: str, expected: TableExpectations) 
 
 
 def _repeated(
-    lake: Lake, project: str, expected: TableExpectations, session: PendingSessions
+    lake: Lake, project: str, table: Table, key: Sequence[str], session: PendingSessions
 ) -> int:
     """Return how many rows of a session have the key of another one."""
-    keys = lake.read(expected.table, project, session.session_id, list(expected.unique))
-    return len(keys) - len(keys.group_by(list(expected.unique)).aggregate([]))
+    keys = lake.read(table, project, session.session_id, list(key))
+    return len(keys) - len(keys.group_by(list(key)).aggregate([]))
 
 
-def unmet(frame: pa.Table, expected: TableExpectations) -> dict[str, int]:
+def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, int]:
     """Return the number of rows in a frame of facts that break each expectation, by name."""
-    definition, suite = _gx(expected)
+    definition, suite = _gx(table, expected)
     result = definition.get_batch(batch_parameters={"dataframe": frame.to_pandas()}).validate(
         suite, result_format={"result_format": "BASIC", "partial_unexpected_count": 0}
     )
@@ -85,22 +92,22 @@ def _gx_source() -> Any:
 _GX: dict[str, tuple[Any, Any]] = {}
 
 
-def _gx(expected: TableExpectations) -> tuple[Any, Any]:
+def _gx(table: Table, expected: Expectations) -> tuple[Any, Any]:
     """Return the batch definition and the suite of a table, made once a process."""
-    name = expected.table.name
+    name = table.name
     if name not in _GX:
         asset = _gx_source().add_dataframe_asset(name)
         definition = asset.add_batch_definition_whole_dataframe("partition")
-        _GX[name] = definition, _suite(expected)
+        _GX[name] = definition, _suite(table, expected)
     return _GX[name]
 
 
-def _suite(expected: TableExpectations) -> Any:
+def _suite(table: Table, expected: Expectations) -> Any:
     import great_expectations as gx
     import great_expectations.expectations as gxe
 
     expectations: list[Any] = [
-        gxe.ExpectTableColumnsToMatchOrderedList(column_list=expected.table.schema.names)
+        gxe.ExpectTableColumnsToMatchOrderedList(column_list=table.schema.names)
     ]
     if len(expected.unique) == 1:
         expectations.append(gxe.ExpectColumnValuesToBeUnique(column=expected.unique[0]))
@@ -121,7 +128,7 @@ def _suite(expected: TableExpectations) -> Any:
         )
         for earlier, later in expected.ordered
     ]
-    return gx.ExpectationSuite(name=expected.table.name, expectations=expectations)
+    return gx.ExpectationSuite(name=table.name, expectations=expectations)
 
 
 def _name(outcome: Any) -> str:

@@ -9,11 +9,7 @@ from functools import partial
 
 from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.checks import verify
-from memory_assets.pipeline.checks.expectations import (
-    EXPECTATIONS,
-    TableExpectations,
-    matches_schema,
-)
+from memory_assets.pipeline.checks.expectations import matches_schema
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
 from memory_assets.pipeline.checks.keywords_match import keywords_match
 from memory_assets.pipeline.checks.verify import Verdict
@@ -21,6 +17,8 @@ from memory_assets.pipeline.indexes.collections import INDEXES, SESSIONS_INDEX
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import COMPARISONS, NOTED_CHECKS, note_stage
+from memory_assets.pipeline.stages import EXPECTATIONS
+from memory_assets.stores.lake.expectations import Expectations
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import TABLES
 
@@ -40,7 +38,7 @@ class Check:
     description: str
     blocking: bool = False
     warning: bool = False
-    expectations: TableExpectations | None = None
+    expectations: Expectations | None = None
 
     def verdict(self, components: Components, project: str) -> Verdict:
         """Return what the check comes to in a project whose lock the caller holds."""
@@ -83,11 +81,11 @@ def _of_tables() -> Iterator[Check]:
             "that have no such scanner.",
             blocking=True,
         )
-    for expected in EXPECTATIONS:
+        expected = EXPECTATIONS[table.name]
         yield Check(
-            expected.table.name,
+            table.name,
             "matches_schema",
-            partial(matches_schema, expected=expected),
+            partial(matches_schema, table=table, expected=expected),
             "Great Expectations: columns, keys, ranges and closed sets, over the lengths of texts "
             "and never the texts.",
             expectations=expected,

@@ -1,112 +1,33 @@
-"""matches_schema: the columns, keys, ranges and closed sets of each table, as data.
+"""matches_schema: what is expected of the rows of each table (`pipeline/stages.py`).
 
-Evaluated here with Arrow, for `memory verify`; the asset checks have Great Expectations
-evaluate the same declarations (`dagster/checks/expectations.py`). Both look at a frame of
-facts, in which a length stands for each text.
+Evaluated here with Arrow, for `memory verify`; in the asset checks Great Expectations
+evaluates it (`dagster/checks/expectations.py`). Both look at a frame of facts, in which a
+length stands for each text.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from memory_assets.commits import Evidence
-from memory_assets.models import Kind, Role
-from memory_assets.observations import OBSERVATION_TYPES
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.settings import KNOWN_AGENTS
-from memory_assets.stores.lake import schemas
+from memory_assets.stores.lake.expectations import Expectations
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import Table
 
-Bounds = tuple[float | None, float | None]
-AT_LEAST_0: Bounds = (0.0, None)
-NOT_EMPTY: Bounds = (1.0, None)
 _LISTED = 10
 
 
-@dataclass(frozen=True)
-class TableExpectations:
-    """What must hold of each row: key columns together unique, columns within bounds
-    (text and lists: of their length), columns from a closed set, columns in order."""
-
-    table: Table
-    unique: tuple[str, ...] = ("id",)
-    bounds: Mapping[str, Bounds] = field(default_factory=dict)
-    one_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    ordered: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def version(self) -> str:
-        """Changes with what is expected: what passed before is then looked at again."""
-        said = (self.unique, self.bounds, self.one_of, self.ordered, self.table.schema.to_string())
-        return input_hash(*map(repr, said))
-
-
-_PASSAGE = {"part": AT_LEAST_0, "turn_index": AT_LEAST_0, "text": NOT_EMPTY}
-_AGENT = {"agent": KNOWN_AGENTS}
-EXPECTATIONS = (
-    TableExpectations(
-        schemas.REDACTED_RECORDS,
-        unique=("session_id", "agent_id", "seq"),
-        bounds={"seq": AT_LEAST_0, "byte_start": AT_LEAST_0, "redactions": AT_LEAST_0},
-        one_of={**_AGENT, "role": get_args(Role), "kind": get_args(Kind)},
-        ordered=(("byte_start", "byte_end"),),
-    ),
-    TableExpectations(
-        schemas.REDACTION_AUDIT,
-        unique=("session_id", "agent_id", "seq", "field", "start", "tag"),
-        bounds={"seq": AT_LEAST_0, "start": AT_LEAST_0, "length": AT_LEAST_0},
-        one_of=_AGENT,
-        ordered=(("start", "end"),),
-    ),
-    TableExpectations(
-        schemas.TURN_CHUNKS,
-        bounds=_PASSAGE,
-        one_of={**_AGENT, "role": ("user", "assistant", "turn")},
-        ordered=(("timestamp", "ended_at"),),
-    ),
-    TableExpectations(schemas.USER_PROMPTS, bounds=_PASSAGE, one_of=_AGENT),
-    TableExpectations(
-        schemas.SESSION_SUMMARIES,
-        bounds={"duration_seconds": AT_LEAST_0, "turns": NOT_EMPTY, "text": NOT_EMPTY},
-        one_of=_AGENT,
-        ordered=(("started_at", "ended_at"),),
-    ),
-    TableExpectations(
-        schemas.OBSERVATIONS,
-        bounds={"turn_index": AT_LEAST_0, "title": NOT_EMPTY, "text": NOT_EMPTY},
-        one_of={**_AGENT, "type": OBSERVATION_TYPES},
-    ),
-    TableExpectations(
-        schemas.SESSION_COMMITS,
-        bounds={"turn_index": AT_LEAST_0, "score": (0.0, 1.0)},
-        one_of={**_AGENT, "evidence": tuple(map(str, Evidence))},
-    ),
-    *(
-        TableExpectations(table, bounds={"vector": (0.999, 1.001)})
-        for table in (
-            schemas.TURN_EMBEDDINGS,
-            schemas.PROMPT_EMBEDDINGS,
-            schemas.SUMMARY_EMBEDDINGS,
-            schemas.OBSERVATION_EMBEDDINGS,
-        )
-    ),
-)
-
-
-def matches_schema(components: Components, project: str, expected: TableExpectations) -> Verdict:
+def matches_schema(
+    components: Components, project: str, table: Table, expected: Expectations
+) -> Verdict:
     """Whether every file of a table can be read, has exactly the table's columns and meets
     its expectations, and no id stands in two of them."""
-    table = expected.table
     differing: list[str] = []
     failures: Counter[str] = Counter()
     ids: set[str] = set()
@@ -117,7 +38,7 @@ def matches_schema(components: Components, project: str, expected: TableExpectat
         rows += len(read)
         if not read.schema.equals(table.schema):
             differing.append(session_id)
-        elif failed := unmet(facts(table, read), expected):
+        elif failed := unmet(facts(table, read), table, expected):
             differing.append(session_id)
             failures.update(failed)
         elif expected.unique == ("id",):
@@ -157,11 +78,11 @@ def facts(table: Table, rows: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def unmet(frame: pa.Table, expected: TableExpectations) -> dict[str, int]:
+def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, int]:
     """Return the number of rows in a frame of facts that break each expectation, by the
     name that Great Expectations gives it; nothing of what holds. Null breaks none: Parquet
     refuses it in a column whose schema has none."""
-    if frame.column_names != expected.table.schema.names:
+    if frame.column_names != table.schema.names:
         return {"table: table_columns_to_match_ordered_list": 0}
     found = {_key_name(expected): _repeated(frame, expected.unique)}
     for name, (low, high) in expected.bounds.items():
@@ -179,7 +100,7 @@ def unmet(frame: pa.Table, expected: TableExpectations) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
-def _key_name(expected: TableExpectations) -> str:
+def _key_name(expected: Expectations) -> str:
     if len(expected.unique) == 1:
         return f"{expected.unique[0]}: column_values_to_be_unique"
     return "table: compound_columns_to_be_unique"

@@ -12,38 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.redacted_text import RedactedText
+from memory_assets.search_kinds import SearchKind
 from memory_assets.stores.chroma.collections import Metadata
 
 LIST_SEPARATOR = ","
-
-
-CHUNK_COLUMNS = {
-    "id": "id",
-    "embedding": "vector",
-    "document": "text",
-    **{
-        name: name
-        for name in (
-            "session_id",
-            "project",
-            "project_root",
-            "agent",
-            "timestamp",
-            "turn_id",
-            "turn_index",
-            "part",
-            "role",
-            "tools_used",
-            "files",
-            "git_branch",
-            "ingested_at",
-            "content_hash",
-        )
-    },
-    "ts_epoch": "timestamp",
-}
-"""What a row of `<agent>-sessions` holds, and the column of turn_chunks (`embedding`: of
-turn_embeddings) that each comes from."""
 
 
 @dataclass(frozen=True)
@@ -56,55 +28,27 @@ class CollectionRow:
     metadata: Metadata
 
 
-def chunk_metadata(row: Mapping[str, Any]) -> Metadata:
-    """Return the metadata of a row of turn_chunks (docs/contracts.md)."""
+def metadata(kind: SearchKind, row: Mapping[str, Any]) -> Metadata:
+    """Return the metadata of a row of a kind's table (docs/contracts.md)."""
+    made = _where_and_when(row, kind.time)
+    for name, columns in kind.metadata.items():
+        values = [row[column] for column in columns]
+        made[name] = len(values[0]) if name in kind.counted else _scalar(values)
+    return made
+
+
+def columns_of(kind: SearchKind) -> dict[str, str]:
+    """Return what a row of a kind's collection holds, and the first column that each comes
+    from; `embedding` from the table of vectors, the others from the kind's table."""
     return {
-        **_where_and_when(row),
-        "turn_id": row["turn_id"],
-        "turn_index": row["turn_index"],
-        "part": row["part"],
-        "role": row["role"],
-        "tools_used": LIST_SEPARATOR.join(row["tools_used"]),
-        "files": LIST_SEPARATOR.join(row["files"]),
-        "git_branch": row["git_branch"],
-        "ingested_at": _iso(row["ingested_at"]),
-    }
-
-
-def prompt_metadata(row: Mapping[str, Any]) -> Metadata:
-    """Return the metadata of a row of user_prompts."""
-    return {
-        **_where_and_when(row),
-        "turn_id": row["turn_id"],
-        "turn_index": row["turn_index"],
-        "part": row["part"],
-        "git_branch": row["git_branch"],
-    }
-
-
-def summary_metadata(row: Mapping[str, Any]) -> Metadata:
-    """Return the metadata of a row of session_summaries."""
-    return {
-        **_where_and_when({**row, "timestamp": row["started_at"]}),
-        "title": row["title"],
-        "ended_at": _iso(row["ended_at"]),
-        "turns": row["turns"],
-        "commits": len(row["commits"]),
-        "git_branch": row["git_branch"],
-    }
-
-
-def observation_metadata(row: Mapping[str, Any]) -> Metadata:
-    """Return the metadata of a row of observations."""
-    return {
-        **_where_and_when(row),
-        "turn_id": row["turn_id"],
-        "turn_index": row["turn_index"],
-        "type": row["type"],
-        "title": row["title"],
-        "concepts": LIST_SEPARATOR.join(row["concepts"]),
-        "files": LIST_SEPARATOR.join([*row["files_modified"], *row["files_read"]]),
-        "git_branch": row["git_branch"],
+        "id": "id",
+        "embedding": "vector",
+        "document": "text",
+        **{name: name for name in ("session_id", "project", "project_root", "agent")},
+        "timestamp": kind.time,
+        "ts_epoch": kind.time,
+        **{name: columns[0] for name, columns in kind.metadata.items()},
+        "content_hash": "content_hash",
     }
 
 
@@ -118,8 +62,8 @@ def with_row_hash(metadata: Metadata, row: Mapping[str, Any], embedder_id: str) 
     return {**metadata, "content_hash": row["content_hash"], "row_hash": digest.hexdigest()}
 
 
-def _where_and_when(row: Mapping[str, Any]) -> Metadata:
-    timestamp: datetime | None = row["timestamp"]
+def _where_and_when(row: Mapping[str, Any], time: str) -> Metadata:
+    timestamp: datetime | None = row[time]
     return {
         "session_id": row["session_id"],
         "project": row["project"],
@@ -128,6 +72,14 @@ def _where_and_when(row: Mapping[str, Any]) -> Metadata:
         "timestamp": _iso(timestamp),
         "ts_epoch": timestamp.timestamp() if timestamp else 0.0,
     }
+
+
+def _scalar(values: list[Any]) -> str | int | float | bool:
+    """Return a column's value as Chroma takes it; lists, of several columns too, are joined."""
+    if isinstance(values[0], list | tuple):
+        return LIST_SEPARATOR.join(item for items in values for item in items)
+    value: str | int | float | bool | datetime | None = values[0]
+    return _iso(value) if value is None or isinstance(value, datetime) else value
 
 
 def _iso(timestamp: datetime | None) -> str:

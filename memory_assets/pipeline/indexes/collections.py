@@ -14,7 +14,6 @@ from memory_assets.models import same_space
 from memory_assets.pipeline.indexes.collection_writes import CollectionWrites
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
-    OBSERVATIONS_INDEX,
     PROMPTS_INDEX,
     SESSIONS_INDEX,
     SUMMARIES_INDEX,
@@ -33,7 +32,6 @@ from memory_assets.stores.chroma import server as chroma_server
 
 __all__ = [
     "INDEXES",
-    "OBSERVATIONS_INDEX",
     "PROMPTS_INDEX",
     "SESSIONS_INDEX",
     "SUMMARIES_INDEX",

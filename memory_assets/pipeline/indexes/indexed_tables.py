@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,71 +12,44 @@ from filelock import FileLock
 from memory_assets.pipeline.indexes import collection_rows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.stores.chroma.collections import OBSERVATIONS as OBSERVATION_COLLECTION
-from memory_assets.stores.chroma.collections import (
-    PROMPTS,
-    SUMMARIES,
-    Collection,
-    Metadata,
-    Where,
-    sessions_collection,
-)
+from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
+from memory_assets.stores.chroma.collections import Collection, Metadata, Where
 from memory_assets.stores.chroma.rebuilding import LOCK_NAME
 from memory_assets.stores.lake.rows import texts_from_arrow
-from memory_assets.stores.lake.schemas import (
-    OBSERVATION_EMBEDDINGS,
-    OBSERVATIONS,
-    PROMPT_EMBEDDINGS,
-    REDACTED_RECORDS,
-    SESSION_SUMMARIES,
-    SUMMARY_EMBEDDINGS,
-    TURN_CHUNKS,
-    TURN_EMBEDDINGS,
-    USER_PROMPTS,
-    Table,
-)
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
 
 
 @dataclass(frozen=True)
 class IndexedTable:
-    """A table of the lake that a collection mirrors."""
+    """A table of the lake that collections and the keyword index mirror."""
 
-    stage: str
+    kind: SearchKind
     table: Table
     embeddings: Table
-    collection: Callable[[str], str]
-    metadata: Callable[[dict[str, Any]], Metadata]
+
+    @property
+    def stage(self) -> str:
+        """The asset of the collections, and the stage that the catalogue notes."""
+        return self.kind.asset
+
+    def collection(self, agent: str) -> str:
+        """Return the name of the collection that holds an agent's rows."""
+        return self.kind.collection_of(agent)
+
+    def metadata(self, row: Mapping[str, Any]) -> Metadata:
+        """Return the metadata of a row of the table."""
+        return collection_rows.metadata(self.kind, row)
 
 
-SESSIONS_INDEX = IndexedTable(
-    "session_collection",
-    TURN_CHUNKS,
-    TURN_EMBEDDINGS,
-    sessions_collection,
-    collection_rows.chunk_metadata,
-)
-PROMPTS_INDEX = IndexedTable(
-    "prompt_collection",
-    USER_PROMPTS,
-    PROMPT_EMBEDDINGS,
-    lambda agent: PROMPTS,
-    collection_rows.prompt_metadata,
-)
-SUMMARIES_INDEX = IndexedTable(
-    "summary_collection",
-    SESSION_SUMMARIES,
-    SUMMARY_EMBEDDINGS,
-    lambda agent: SUMMARIES,
-    collection_rows.summary_metadata,
-)
-OBSERVATIONS_INDEX = IndexedTable(
-    "observation_collection",
-    OBSERVATIONS,
-    OBSERVATION_EMBEDDINGS,
-    lambda agent: OBSERVATION_COLLECTION,
-    collection_rows.observation_metadata,
-)
-INDEXES = (SESSIONS_INDEX, PROMPTS_INDEX, SUMMARIES_INDEX, OBSERVATIONS_INDEX)
+INDEX_OF = {
+    name: IndexedTable(kind, TABLES[kind.table], TABLES[kind.embeddings])
+    for name, kind in SEARCH_KINDS.items()
+}
+"""The tables that are searched, by the kind that a search asks for."""
+INDEXES = tuple(INDEX_OF.values())
+SESSIONS_INDEX = INDEX_OF["sessions"]
+PROMPTS_INDEX = INDEX_OF["prompts"]
+SUMMARIES_INDEX = INDEX_OF["summaries"]
 
 
 @dataclass(frozen=True)

@@ -68,13 +68,14 @@ def lake_rows(
     return rows
 
 
-def keyword_row(row: LakeRow, unit: int) -> KeywordRow:
-    """Return a row as the index holds it; `unit` numbers the turn that it is a passage of.
+def keyword_row(row: LakeRow, unit: int, time: str) -> KeywordRow:
+    """Return a row as the index holds it; `unit` numbers the turn that it is a passage of,
+    `time` is the column that says when it was.
     A turn's date and facts stand with its first passage."""
     said = Counter(text_terms(row.text))
     terms = {term: count * TERM_UNIT for term, count in said.items()}
     part = int(row.values.get("part", 0))
-    moment: datetime | None = row.values.get("timestamp", row.values.get("started_at"))
+    moment: datetime | None = row.values[time]
     marks: list[str] = []
     if part == 0:
         for term in date_terms(moment):

@@ -16,13 +16,7 @@ from typing import Any
 
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.keywords import TERMS_VERSION
-from memory_assets.pipeline.indexes.collections import (
-    OBSERVATIONS_INDEX,
-    PROMPTS_INDEX,
-    SESSIONS_INDEX,
-    SUMMARIES_INDEX,
-    IndexedTable,
-)
+from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF, IndexedTable
 from memory_assets.pipeline.indexes.keyword_rows import Vector, keyword_row, lake_rows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
@@ -34,15 +28,8 @@ from memory_assets.stores.lake.rows import texts_from_arrow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 STAGE = "keyword_index"
-KINDS: Mapping[str, IndexedTable] = {
-    "sessions": SESSIONS_INDEX,
-    "prompts": PROMPTS_INDEX,
-    "summaries": SUMMARIES_INDEX,
-    "observations": OBSERVATIONS_INDEX,
-}
+KINDS: Mapping[str, IndexedTable] = INDEX_OF
 """The kinds of rows in the index, and the tables that they are from."""
-_IN_PASSAGES = ("sessions", "prompts")
-"""Kinds whose rows are passages of turns; of others, each row stands for itself."""
 _ROWS_A_TRANSACTION = 2_000
 """So many rows are written at once, of whatever kind: in a large index the postings of few
 rows are on as many pages as those of many. It keeps other writers waiting for half a second."""
@@ -50,7 +37,7 @@ rows are on as many pages as those of many. It keeps other writers waiting for h
 
 def stage_of(kind: str) -> str:
     """Return the stage under which the products of a kind are noted."""
-    return f"{kind}_keywords"
+    return KINDS[kind].kind.keywords
 
 
 def keywords_path(components: Components) -> Path:
@@ -245,11 +232,12 @@ def _session(
     texts = [text for *_, text in texts_from_arrow(arrow)]
     vectors, embedder_id = _vectors(components, table, project, session_id)
     rows = lake_rows(table, values, texts, vectors, embedder_id)
-    units = [
-        int(row["turn_index"]) if kind in _IN_PASSAGES else at for at, row in enumerate(values)
-    ]
+    units = [int(row["turn_index"]) if table.kind.passages else at for at, row in enumerate(values)]
     kept, first = index.kept_rows(kind, project, session_id, [row.hash for row in rows])
-    new = [keyword_row(row, unit) for row, unit in zip(rows[first:], units[first:], strict=True)]
+    new = [
+        keyword_row(row, unit, table.kind.time)
+        for row, unit in zip(rows[first:], units[first:], strict=True)
+    ]
     return _Session(kind, project, session_id, agent, len(rows), kept, new, embedder_id)
 
 

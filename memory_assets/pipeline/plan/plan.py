@@ -14,9 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 
-from memory_assets.chunking import CHUNKER_VERSION
-from memory_assets.commits import ATTRIBUTION_VERSION
-from memory_assets.observations import OBSERVER_ID
 from memory_assets.pipeline.indexes.collections import (
     INDEXES,
     forget_lost_store,
@@ -31,23 +28,11 @@ from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.pipeline.tables.deferral import DEFERRABLE, Deferral
-from memory_assets.pipeline.tables.derive import expected_input
-from memory_assets.settings import NO_EMBEDDER
+from memory_assets.pipeline.stages import STAGES
+from memory_assets.pipeline.tables.deferral import Deferral
+from memory_assets.pipeline.tables.derive import DerivedTable, expected_input
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
-from memory_assets.stores.lake.schemas import (
-    OBSERVATION_EMBEDDINGS,
-    OBSERVATIONS,
-    PROMPT_EMBEDDINGS,
-    REDACTED_RECORDS,
-    SESSION_COMMITS,
-    SESSION_SUMMARIES,
-    SUMMARY_EMBEDDINGS,
-    TURN_CHUNKS,
-    TURN_EMBEDDINGS,
-    USER_PROMPTS,
-    Table,
-)
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import Source
 
 
@@ -115,12 +100,8 @@ def project_fingerprint(components: Components, project: str, sources: list[Sour
 
 
 def _versions(components: Components) -> tuple[str, ...]:
-    return (
-        components.ruleset_version,
-        CHUNKER_VERSION,
-        components.embedder.embedder_id if components.embeds else NO_EMBEDDER,
-        components.summarizer.summarizer_id,
-    )
+    made = [stage for stage in STAGES if components.embeds or not stage.embeds]
+    return components.ruleset_version, *(stage.derived.version(components) for stage in made)
 
 
 def _behind(
@@ -178,21 +159,23 @@ def _holding(count: int) -> str:
 
 
 def _left_for_now(
-    components: Components, project: str, table: Table, version: str, wanted: Mapping[str, str]
+    components: Components, project: str, derived: DerivedTable, wanted: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the input of the sessions whose product is behind and stays so: it is held back,
     or waits for the session to rest."""
     catalog, resting = components.catalog, Deferral(components, project)
+    version = derived.version(components)
     left = {
         entry.session_id: entry.input_hash
         for entry in catalog.quarantine.entries(project)
-        if entry.stage == table.name and wanted.get(entry.session_id) == entry.input_hash
+        if entry.stage == derived.table.name and wanted.get(entry.session_id) == entry.input_hash
     }
-    if table in DEFERRABLE:
-        sources = catalog.products.of_project(REDACTED_RECORDS.name, project)
+    if derived.waits:
+        products = catalog.products
+        sources = products.of_project(derived.upstream.name, project)
         left |= {
             session_id: wanted[session_id]
-            for session_id, made in catalog.products.of_project(table.name, project).items()
+            for session_id, made in products.of_project(derived.table.name, project).items()
             if session_id in wanted
             and made.input_hash != wanted[session_id]
             and resting.waits(sources[session_id], made, version)
@@ -202,29 +185,18 @@ def _left_for_now(
 
 def _derived_behind(components: Components, project: str) -> str:
     hashes = cache(partial(components.catalog.products.hashes, project=project))
-    stages = [
-        (TURN_CHUNKS, REDACTED_RECORDS, CHUNKER_VERSION),
-        (USER_PROMPTS, REDACTED_RECORDS, CHUNKER_VERSION),
-        (SESSION_SUMMARIES, REDACTED_RECORDS, components.summarizer.summarizer_id),
-        (OBSERVATIONS, REDACTED_RECORDS, OBSERVER_ID),
-        (SESSION_COMMITS, REDACTED_RECORDS, ATTRIBUTION_VERSION),
-    ]
-    if components.embeds:
-        embedder_id = components.embedder.embedder_id
-        stages += [
-            (TURN_EMBEDDINGS, TURN_CHUNKS, embedder_id),
-            (PROMPT_EMBEDDINGS, USER_PROMPTS, embedder_id),
-            (SUMMARY_EMBEDDINGS, SESSION_SUMMARIES, embedder_id),
-            (OBSERVATION_EMBEDDINGS, OBSERVATIONS, embedder_id),
-        ]
-    for table, upstream, version in stages:
+    for stage in STAGES:
+        if stage.embeds and not components.embeds:
+            continue
+        table, upstream = stage.table, stage.derived.upstream
+        version = stage.derived.version(components)
         wanted = {
             session_id: expected_input(made, version)
             for session_id, (_, made) in hashes(upstream.name).items()
         }
         made_from = {session_id: made for session_id, (made, _) in hashes(table.name).items()}
         if wanted != made_from:
-            made_from |= _left_for_now(components, project, table, version, wanted)
+            made_from |= _left_for_now(components, project, stage.derived, wanted)
         if wanted != made_from:
             return f"{table.name} behind {upstream.name}"
     for index in INDEXES if components.embeds else ():

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memory_assets.pipeline.indexes.indexed_tables import OBSERVATIONS_INDEX, SESSIONS_INDEX
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import forget_keywords, stage_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.session_files import RETAINED
@@ -31,21 +31,14 @@ from memory_assets.pipeline.redact.redacted_records import (
 from memory_assets.pipeline.removal.forget import all_writers_out
 from memory_assets.pipeline.removal.vectors import forget_vectors
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import expected_input
 from memory_assets.status.status import RETENTION_FILE
-from memory_assets.stores.lake.schemas import (
-    OBSERVATION_EMBEDDINGS,
-    OBSERVATIONS,
-    REDACTED_RECORDS,
-    SESSION_COMMITS,
-    SESSION_SUMMARIES,
-    TURN_CHUNKS,
-    TURN_EMBEDDINGS,
-)
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
 
-_TABLES = (TURN_CHUNKS, TURN_EMBEDDINGS, OBSERVATIONS, OBSERVATION_EMBEDDINGS, SESSION_COMMITS)
-_INDEXES = (SESSIONS_INDEX, OBSERVATIONS_INDEX)
-_KINDS = ("sessions", "observations")
+_TABLES = tuple(stage.table for stage in STAGES if not stage.retained)
+_INDEXES = tuple(index for index in INDEXES if index.table in _TABLES)
+_KINDS = tuple(index.kind.name for index in _INDEXES)
 
 Progress = Callable[[str], None]
 

@@ -10,54 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, TypeVar
 
 from memory_assets.chunking import content_hash
-from memory_assets.models import (
-    AppliedRedaction,
-    Chunk,
-    Observation,
-    Prompt,
-    Record,
-    RedactedRecord,
-    SessionCommit,
-    Summary,
-)
+from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction import Redactor, SessionRedactor
+from memory_assets.stores.lake.lake import redacted_columns
 
-Row = TypeVar("Row", Chunk, Prompt, Summary, Observation, SessionCommit)
+Row = TypeVar("Row", bound=Any)
 
-_TEXTS: dict[type, tuple[str, ...]] = {
-    Chunk: ("text", "tools_used", "files", "commands", "errors"),
-    Prompt: ("text",),
-    Summary: (
-        "title",
-        "request",
-        "investigated",
-        "learned",
-        "completed",
-        "next_steps",
-        "notes",
-        "files_read",
-        "files_modified",
-        "commands",
-        "errors",
-        "commits",
-        "text",
-    ),
-    Observation: (
-        "title",
-        "narrative",
-        "facts",
-        "concepts",
-        "files_read",
-        "files_modified",
-        "text",
-    ),
-    SessionCommit: ("subject", "branch", "pull_request", "files"),
-}
-"""The fields that are composed or cut, not copied from a record."""
+_COPIED = frozenset({"project_root", "git_branch"})
+"""Texts of a row that are copied from a record as they are; the others are composed or cut."""
 
 _TEXTS_OF_A_RECORD = frozenset({"text", "tool_name", "paths", "command", "cwd", "git_branch"})
 _ANY_TAG = re.compile(
@@ -68,9 +33,11 @@ FILE_CONTENTS = "file-contents"
 
 
 def redact_composed(redactor: Redactor | SessionRedactor, row: Row) -> Row:
-    """Return the row with every composed field at rest under the redactor."""
+    """Return a row of a table with every composed field at rest under the redactor: all free
+    text but what is copied."""
     changed: dict[str, Any] = {}
-    for name in _TEXTS[type(row)]:
+    model: type = type(row)
+    for name in _composed(model):
         before = getattr(row, name)
         after = _redact_value(redactor, before, row.session_id)
         if after != before:
@@ -78,6 +45,11 @@ def redact_composed(redactor: Redactor | SessionRedactor, row: Row) -> Row:
     if "text" in changed:
         changed["content_hash"] = content_hash(changed["text"])
     return replace(row, **changed) if changed else row
+
+
+@cache
+def _composed(model: type) -> tuple[str, ...]:
+    return tuple(name for name in redacted_columns(model) if name not in _COPIED)
 
 
 def as_read(record: RedactedRecord) -> Record:

@@ -13,13 +13,7 @@ from typing import Any
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import LINEAGE
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.schemas import (
-    OBSERVATIONS,
-    SESSION_COMMITS,
-    SESSION_SUMMARIES,
-)
 
-DEFERRABLE = (SESSION_SUMMARIES, OBSERVATIONS, SESSION_COMMITS)
 FACT = "made_of"
 _SHORT_ROWS = 2_000
 """Rows of redacted_records up to which a session is not worth waiting for."""

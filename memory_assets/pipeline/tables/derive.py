@@ -14,7 +14,7 @@ from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.pipeline.tables.deferral import Deferral, made_of
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.schemas import Table
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
 
 Made = tuple[Iterable[Any], Mapping[str, Any]]
 """The rows of a session's file, and the facts to keep beside them."""
@@ -47,31 +47,46 @@ def expected_input(upstream_hash: str, version: str) -> str:
     return input_hash(upstream_hash, version)
 
 
+@dataclass(frozen=True)
+class DerivedTable:
+    """A table whose rows of a session are made of the session's rows of `upstream`, by code
+    of a version: `code_version`, or what the settings choose (`chosen`). One that `waits` may
+    be left as it is until a long session rests (`deferral.py`)."""
+
+    table: Table
+    code_version: str
+    chosen: Callable[[Components], str] | None = None
+    upstream: Table = REDACTED_RECORDS
+    waits: bool = False
+
+    def version(self, components: Components) -> str:
+        """Return the version of the code that makes it in this memory."""
+        return self.code_version if self.chosen is None else self.chosen(components)
+
+
 def derive_table(
     components: Components,
     project: str,
+    derived: DerivedTable,
     *,
-    table: Table,
-    upstream: str,
-    version: str,
     make: Callable[[Product], Made],
     extend: Extend | None = None,
     written_columns: WrittenColumns | None = None,
     outdated: Callable[[Product], bool] = lambda made: False,
-    amortised: bool = False,
 ) -> StageReport:
     """Remake the sessions of a table whose upstream product or version changed.
 
     `make` gets the upstream product of one session and returns its rows; `extend` is asked
     first where upstream only grew since. Sessions that upstream no longer has are removed;
     one that fails is quarantined at this stage. `outdated(product)` forces a product to be
-    made again. An `amortised` table may wait until the session rests (`deferral.py`).
+    made again.
     """
+    table, version = derived.table, derived.version(components)
     report = StageReport(table.name, project)
     catalog = components.catalog
     resting, waiting = Deferral(components, project), 0
     with components.project_lock(project), timed(report):
-        sources = catalog.products.of_project(upstream, project)
+        sources = catalog.products.of_project(derived.upstream.name, project)
         products = catalog.products.of_project(table.name, project)
         held = _held_back(components, project, table)
         for session_id, source in sorted(sources.items()):
@@ -81,7 +96,7 @@ def derive_table(
                 if session_id in held:
                     catalog.quarantine.release(project, session_id, table.name)
                 continue
-            may_wait = amortised and session_id not in held
+            may_wait = derived.waits and session_id not in held
             if held.get(session_id) == wanted:
                 continue
             if may_wait and made is not None and resting.waits(source, made, version):
@@ -94,7 +109,7 @@ def derive_table(
             except Exception as error:  # noqa: BLE001 - one session does not stop the others
                 hold_back(catalog, project, session_id, table.name, wanted, error)
                 continue
-            if amortised:
+            if derived.waits:
                 product = replace(product, facts={**product.facts, **made_of(source, version)})
             catalog.products.put(product)
             products[session_id] = product

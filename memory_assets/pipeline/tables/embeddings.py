@@ -8,13 +8,13 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from memory_assets.embedding import embed_redacted
+from memory_assets.embedding import DEFAULT_EMBEDDER, embed_redacted
 from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.models import Embedding
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import Extension, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.catalog.vectors import VectorPlace
@@ -22,6 +22,16 @@ from memory_assets.stores.lake.schemas import TABLES, Table
 
 Vector = npt.NDArray[np.float32]
 _Texts = list[tuple[str, str, RedactedText]]
+
+
+def embedded(source_table: Table, table: Table) -> DerivedTable:
+    """Return the table of the vectors of `source_table`."""
+    return DerivedTable(
+        table,
+        DEFAULT_EMBEDDER,
+        chosen=lambda components: components.embedder.embedder_id,
+        upstream=source_table,
+    )
 
 
 def embed_project(
@@ -36,9 +46,7 @@ def embed_project(
     report = derive_table(
         components,
         project,
-        table=table,
-        upstream=source_table.name,
-        version=components.embedder.embedder_id,
+        embedded(source_table, table),
         make=work.make,
         extend=work.extend,
     )

@@ -6,9 +6,11 @@ from memory_assets.observations import OBSERVER_ID, observe
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.schemas import OBSERVATIONS, REDACTED_RECORDS
+from memory_assets.stores.lake.schemas import OBSERVATIONS
+
+OBSERVED = DerivedTable(OBSERVATIONS, OBSERVER_ID, waits=True)
 
 
 def observe_project(components: Components, project: str) -> StageReport:
@@ -26,9 +28,6 @@ def observe_project(components: Components, project: str) -> StageReport:
     return derive_table(
         components,
         project,
-        table=OBSERVATIONS,
-        upstream=REDACTED_RECORDS.name,
-        version=OBSERVER_ID,
+        OBSERVED,
         make=make,
-        amortised=True,
     )

@@ -27,16 +27,19 @@ from memory_assets.paths import on_this_machine
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.schemas import COMMIT_LINKS, REDACTED_RECORDS, SESSION_COMMITS
+from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
 _MOST_FILES = 60
 _MOST_DIRECTORIES = 8
 _LOOKED_AT_AGAIN = timedelta(days=14)
 _SHA = re.compile(r"[0-9a-f]{7,40}")
+
+
+ATTRIBUTED = DerivedTable(SESSION_COMMITS, ATTRIBUTION_VERSION, waits=True)
 
 
 def attribute_project(components: Components, project: str) -> StageReport:
@@ -67,11 +70,8 @@ def attribute_project(components: Components, project: str) -> StageReport:
     return derive_table(
         components,
         project,
-        table=SESSION_COMMITS,
-        upstream=REDACTED_RECORDS.name,
-        version=ATTRIBUTION_VERSION,
+        ATTRIBUTED,
         make=make,
-        amortised=True,
         outdated=outdated,
     )
 

@@ -8,9 +8,17 @@ from memory_assets.pipeline.ownership.session_files import RETAINED
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
-from memory_assets.pipeline.tables.derive import Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+from memory_assets.summaries import load_summarizer
+
+SUMMARISED = DerivedTable(
+    SESSION_SUMMARIES,
+    load_summarizer().summarizer_id,
+    chosen=lambda components: components.summarizer.summarizer_id,
+    waits=True,
+)
 
 
 def summarise_project(components: Components, project: str) -> StageReport:
@@ -33,11 +41,8 @@ def summarise_project(components: Components, project: str) -> StageReport:
     return derive_table(
         components,
         project,
-        table=SESSION_SUMMARIES,
-        upstream=REDACTED_RECORDS.name,
-        version=components.summarizer.summarizer_id,
+        SUMMARISED,
         make=make,
-        amortised=True,
     )
 
 

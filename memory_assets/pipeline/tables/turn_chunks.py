@@ -16,10 +16,13 @@ from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stage.session_cache import by_source_file, turns_of
-from memory_assets.pipeline.tables.derive import Extension, Made, derive_table
+from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
 from memory_assets.pipeline.tables.turn_places import TurnPlaces
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, Table
+from memory_assets.stores.lake.schemas import TURN_CHUNKS, USER_PROMPTS, Table
+
+CHUNKED = DerivedTable(TURN_CHUNKS, CHUNKER_VERSION)
+PROMPTED = DerivedTable(USER_PROMPTS, CHUNKER_VERSION)
 
 
 def chunk_project(components: Components, project: str) -> StageReport:
@@ -40,9 +43,7 @@ def chunk_project(components: Components, project: str) -> StageReport:
     report = derive_table(
         components,
         project,
-        table=TURN_CHUNKS,
-        upstream=REDACTED_RECORDS.name,
-        version=CHUNKER_VERSION,
+        CHUNKED,
         make=table.make,
         extend=table.extend,
         written_columns=ingested_at,
@@ -63,9 +64,7 @@ def extract_prompts(components: Components, project: str) -> StageReport:
     return derive_table(
         components,
         project,
-        table=USER_PROMPTS,
-        upstream=REDACTED_RECORDS.name,
-        version=CHUNKER_VERSION,
+        PROMPTED,
         make=table.make,
         extend=table.extend,
     )

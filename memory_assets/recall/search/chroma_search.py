@@ -17,10 +17,8 @@ from memory_assets.chunking import file_matches
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.recall.search.answer import Hit
 from memory_assets.requests.search import SearchRequest
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.chroma.collections import (
-    OBSERVATIONS,
-    PROMPTS,
-    SUMMARIES,
     Collection,
     CollectionVersions,
     Neighbour,
@@ -37,13 +35,8 @@ _PASSAGES_PER_HIT = 5
 
 def collections_to_search(request: SearchRequest, names: Sequence[str]) -> list[str]:
     """Return which of the existing collections hold what the request asks for."""
-    fixed = {"prompts": PROMPTS, "summaries": SUMMARIES, "observations": OBSERVATIONS}
-    wanted: list[str] = [fixed[kind] for kind in request.kinds if kind in fixed]
-    if "sessions" in request.kinds:
-        if request.agent is not None:
-            wanted.append(sessions_collection(request.agent))
-        else:
-            wanted += [sessions_collection(agent) for agent in KNOWN_AGENTS]
+    agents = KNOWN_AGENTS if request.agent is None else (request.agent,)
+    wanted = {SEARCH_KINDS[kind].collection_of(agent) for kind in request.kinds for agent in agents}
     return [name for name in names if name in wanted]
 
 

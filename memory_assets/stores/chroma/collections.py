@@ -20,6 +20,7 @@ import numpy.typing as npt
 from memory_assets.errors import NotFound, StoreMismatch
 from memory_assets.models import same_space
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.chroma.connection import ChromaConnection, chroma_errors
 from memory_assets.stores.chroma.foreign import OtherCollection
 
@@ -41,14 +42,10 @@ _REPLACEMENT, _REPLACED = ".replacement", ".replaced"
 _TRIES = 3
 """A call may meet a swap and a restart; more than both at once is an error."""
 
-SUMMARIES = "session-summaries"
-PROMPTS = "user-prompts"
-OBSERVATIONS = "observations"
-
 
 def sessions_collection(agent: str) -> str:
     """Return the name of the collection of an agent's session chunks."""
-    return f"{agent}-sessions"
+    return SEARCH_KINDS["sessions"].collection_of(agent)
 
 
 @dataclass(frozen=True)

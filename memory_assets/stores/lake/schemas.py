@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from memory_assets import models
+from memory_assets.search_kinds import SEARCH_KINDS
 
 _UTC = pa.timestamp("us", tz="UTC")
 _STRINGS = pa.list_(pa.string())
@@ -162,9 +163,8 @@ def _embeddings_table(name: str) -> Table:
     )
 
 
-TURN_EMBEDDINGS = _embeddings_table("turn_embeddings")
-PROMPT_EMBEDDINGS = _embeddings_table("prompt_embeddings")
-SUMMARY_EMBEDDINGS = _embeddings_table("summary_embeddings")
+_EMBEDDINGS = {name: _embeddings_table(kind.embeddings) for name, kind in SEARCH_KINDS.items()}
+TURN_EMBEDDINGS = _EMBEDDINGS["sessions"]
 
 USER_PROMPTS = Table(
     "user_prompts",
@@ -260,7 +260,7 @@ OBSERVATIONS = Table(
     models.Observation,
     key="id",
 )
-OBSERVATION_EMBEDDINGS = _embeddings_table("observation_embeddings")
+OBSERVATION_EMBEDDINGS = _EMBEDDINGS["observations"]
 
 SESSION_COMMITS = Table(
     "session_commits",
@@ -309,14 +309,11 @@ TABLES = {
         REDACTED_RECORDS,
         REDACTION_AUDIT,
         TURN_CHUNKS,
-        TURN_EMBEDDINGS,
         USER_PROMPTS,
-        PROMPT_EMBEDDINGS,
         SESSION_SUMMARIES,
-        SUMMARY_EMBEDDINGS,
         OBSERVATIONS,
-        OBSERVATION_EMBEDDINGS,
         SESSION_COMMITS,
+        *_EMBEDDINGS.values(),
     )
 }
 """The tables that assets make. `COMMIT_LINKS` is none of them: no ingest may rewrite it."""

@@ -1,0 +1,238 @@
+"""The tables that are made of redacted_records, in one list: how each is made, and of what,
+what is expected of its rows, and whether a retained session keeps it.
+
+The plan, the checks, retention, Dagster's assets and the tests go by this list. What is
+searched of a table is in `search_kinds.py`, its columns in `stores/lake/schemas.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import get_args
+
+from memory_assets.commits import Evidence
+from memory_assets.models import Kind, Role
+from memory_assets.observations import OBSERVATION_TYPES
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.pipeline.tables.derive import DerivedTable
+from memory_assets.pipeline.tables.embeddings import embed_project, embedded
+from memory_assets.pipeline.tables.observations import OBSERVED, observe_project
+from memory_assets.pipeline.tables.session_commits import ATTRIBUTED, attribute_project
+from memory_assets.pipeline.tables.session_summaries import SUMMARISED, summarise_project
+from memory_assets.pipeline.tables.turn_chunks import (
+    CHUNKED,
+    PROMPTED,
+    chunk_project,
+    extract_prompts,
+)
+from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.settings import KNOWN_AGENTS
+from memory_assets.stores.lake.expectations import AT_LEAST_0, NOT_EMPTY, Expectations
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How one table is made.
+
+    `run` brings a project's rows up to date. `made_from` says which columns of the upstream
+    table each column comes from; those left out come from the column of their name. `retained`
+    rows are kept when retention cuts a session down. `group` and `reads` (stores beside the
+    lake) are for Dagster's page.
+    """
+
+    derived: DerivedTable
+    run: Callable[[Components, str], StageReport]
+    description: str
+    group: str
+    expected: Expectations
+    made_from: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    retained: bool = False
+    embeds: bool = False
+    reads: frozenset[str] = frozenset()
+
+    @property
+    def table(self) -> Table:
+        """The table that is made."""
+        return self.derived.table
+
+    @property
+    def searched(self) -> bool:
+        """Whether a search finds the table's rows, or needs them."""
+        return self.embeds or any(kind.table == self.table.name for kind in SEARCH_KINDS.values())
+
+
+_AGENT = {"agent": KNOWN_AGENTS}
+_PASSAGE = {"part": AT_LEAST_0, "turn_index": AT_LEAST_0, "text": NOT_EMPTY}
+_TEXT = ("text", "kind", "subtype")
+_TOLD = ("text", "kind", "command", "is_error", "paths")
+_PRINTED = ("text", "command")
+_FILES = ("paths", "tool_name", "is_error")
+_MADE = (
+    Stage(
+        CHUNKED,
+        chunk_project,
+        "Passages of each turn: the prompt, the assistant's prose, a digest of tool calls.\n\n"
+        "No passage is longer than the embedding model reads, and no human or assistant word "
+        "is lost. Raw tool output is not in here.",
+        "turns",
+        Expectations(
+            bounds=_PASSAGE,
+            one_of={**_AGENT, "role": ("user", "assistant", "turn")},
+            ordered=(("timestamp", "ended_at"),),
+        ),
+        {
+            "id": ("session_id", "kind"),
+            "turn_id": ("session_id", "kind"),
+            "part": ("text",),
+            "turn_index": ("kind", "seq"),
+            "role": ("kind",),
+            "ended_at": ("timestamp",),
+            "text": ("text", "kind", "tool_name", "command", "paths", "is_error", "message_id"),
+            "tools_used": ("tool_name",),
+            "files": ("paths",),
+            "commands": ("command",),
+            "errors": ("text", "is_error"),
+            "prompt_uuid": ("record_uuid", "kind"),
+            "first_seq": ("seq",),
+            "last_seq": ("seq",),
+            "content_hash": ("text",),
+            "chunker_version": (),
+            "ingested_at": (),
+        },
+    ),
+    Stage(
+        PROMPTED,
+        extract_prompts,
+        "Every prompt that a human typed, redacted; long ones in passages.\n\n"
+        "Prompts of subagents, injected text and compaction summaries are not among them.",
+        "turns",
+        Expectations(bounds=_PASSAGE, one_of=_AGENT),
+        {
+            "id": ("session_id", "kind"),
+            "turn_id": ("session_id", "kind"),
+            "part": ("text",),
+            "turn_index": ("kind", "seq"),
+            "content_hash": ("text",),
+        },
+        retained=True,
+    ),
+    Stage(
+        SUMMARISED,
+        summarise_project,
+        "What each session was asked, looked into, learned, completed and left open.\n\n"
+        "With its title, files, commands, errors and how each ended, and commits. Extracted, "
+        "deterministic, no model involved.",
+        "sessions",
+        Expectations(
+            bounds={"duration_seconds": AT_LEAST_0, "turns": NOT_EMPTY, "text": NOT_EMPTY},
+            one_of=_AGENT,
+            ordered=(("started_at", "ended_at"),),
+        ),
+        {
+            "id": ("session_id",),
+            **dict.fromkeys(("title", "request", "learned", "completed"), _TEXT),
+            **dict.fromkeys(("next_steps", "notes", "text"), _TEXT),
+            "investigated": ("text", "tool_name", "paths", "command"),
+            **dict.fromkeys(("files_read", "files_modified"), _FILES),
+            "commands": ("command", "is_error"),
+            "errors": ("text", "is_error", "command", "paths"),
+            "commits": _PRINTED,
+            **dict.fromkeys(("started_at", "ended_at", "duration_seconds"), ("timestamp",)),
+            **dict.fromkeys(("turns", "prompts", "tool_calls"), ("kind",)),
+            "content_hash": ("text",),
+            "summarizer_id": (),
+        },
+        retained=True,
+    ),
+    Stage(
+        OBSERVED,
+        observe_project,
+        "Errors met and what ended them, commits, changes and why, decisions, discoveries.\n\n"
+        "Typed as bugfix, feature, refactor, change, decision or discovery, each with the turns "
+        "it comes from. Extracted, deterministic, no model involved.",
+        "sessions",
+        Expectations(
+            bounds={"turn_index": AT_LEAST_0, "title": NOT_EMPTY, "text": NOT_EMPTY},
+            one_of={**_AGENT, "type": OBSERVATION_TYPES},
+        ),
+        {
+            "id": ("session_id", "agent_id", "seq"),
+            "anchor_seq": ("seq",),
+            **dict.fromkeys(("turn_id", "turn_index"), ("session_id", "kind")),
+            **dict.fromkeys(("turn_ids", "prompt_ids"), ("session_id", "kind")),
+            **dict.fromkeys(("type", "title", "narrative", "facts", "concepts", "text"), _TOLD),
+            **dict.fromkeys(("files_read", "files_modified"), _FILES),
+            "ended_at": ("timestamp",),
+            "content_hash": ("text",),
+            "observer_id": (),
+        },
+    ),
+    Stage(
+        ATTRIBUTED,
+        attribute_project,
+        "The commits and pull requests of each session, with graded evidence.\n\n"
+        "From what git printed, trailers, `gh` and pr-link records; where the repository is on "
+        "disk git is asked too, read only. What isn't proven is not claimed.",
+        "sessions",
+        Expectations(
+            bounds={"turn_index": AT_LEAST_0, "score": (0.0, 1.0)},
+            one_of={**_AGENT, "evidence": tuple(map(str, Evidence))},
+        ),
+        {
+            "id": ("session_id", "text"),
+            "turn_id": ("session_id", "kind"),
+            "turn_index": ("kind", "seq"),
+            **dict.fromkeys(("commit", "subject", "branch", "from_commit"), _PRINTED),
+            "pull_request": _PRINTED,
+            **dict.fromkeys(
+                ("evidence", "score", "verified", "files"), (*_PRINTED, "paths", "timestamp")
+            ),
+            "committed_at": ("timestamp",),
+            "attribution_version": (),
+        },
+        reads=frozenset({"git"}),
+    ),
+)
+
+
+def _vectors(index: IndexedTable) -> Stage:
+    """Return how the vectors of a table that is searched are made."""
+    (source,) = (stage for stage in _MADE if stage.table == index.table)
+    return Stage(
+        embedded(index.table, index.embeddings),
+        partial(embed_project, source_table=index.table, table=index.embeddings),
+        f"One vector of 384 float32 for each row of {index.table.name}; equal text is embedded "
+        "once.",
+        source.group,
+        Expectations(bounds={"vector": (0.999, 1.001)}),
+        {"embedder_id": (), "vector": ("text",)},
+        retained=source.retained,
+        embeds=True,
+        reads=frozenset({"onnx"}),
+    )
+
+
+STAGES = (*_MADE, *map(_vectors, INDEXES))
+"""Every table that is made of redacted_records, in an order in which they can be made."""
+
+EXPECTATIONS = {
+    REDACTED_RECORDS.name: Expectations(
+        unique=("session_id", "agent_id", "seq"),
+        bounds={"seq": AT_LEAST_0, "byte_start": AT_LEAST_0, "redactions": AT_LEAST_0},
+        one_of={**_AGENT, "role": get_args(Role), "kind": get_args(Kind)},
+        ordered=(("byte_start", "byte_end"),),
+    ),
+    REDACTION_AUDIT.name: Expectations(
+        unique=("session_id", "agent_id", "seq", "field", "start", "tag"),
+        bounds={"seq": AT_LEAST_0, "start": AT_LEAST_0, "length": AT_LEAST_0},
+        one_of=_AGENT,
+        ordered=(("start", "end"),),
+    ),
+    **{stage.table.name: stage.expected for stage in STAGES},
+}
+"""What is expected of the rows of every table."""

@@ -1,0 +1,94 @@
+"""The kinds of rows that a search can ask for: each one's table, vectors and collection.
+
+Names only, so that a search, a server and `memory status` know them without loading a store.
+Whatever mirrors, embeds, counts or searches tables goes by this list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SearchKind:
+    """A table whose rows are embedded and found.
+
+    `collection` is the name in Chroma; `{agent}` in it stands for the agent. `metadata` says
+    which columns a collection's row has beside the text, its session and its time: by name,
+    the columns that it comes from (lists are joined by commas, of `counted` ones only the
+    length is kept); `time` is the column of the time. `passages` of one turn count as one hit.
+    """
+
+    name: str
+    table: str
+    embeddings: str
+    asset: str
+    collection: str
+    metadata: Mapping[str, tuple[str, ...]]
+    counted: tuple[str, ...] = ()
+    time: str = "timestamp"
+    passages: bool = False
+
+    @property
+    def keywords(self) -> str:
+        """The stage under which the catalogue notes what is in the keyword index."""
+        return f"{self.name}_keywords"
+
+    def collection_of(self, agent: str) -> str:
+        """Return the name of the collection that holds an agent's rows."""
+        return self.collection.format(agent=agent)
+
+
+def _same(*names: str) -> dict[str, tuple[str, ...]]:
+    return {name: (name,) for name in names}
+
+
+SEARCH_KINDS = {
+    kind.name: kind
+    for kind in (
+        SearchKind(
+            "sessions",
+            table="turn_chunks",
+            embeddings="turn_embeddings",
+            asset="session_collection",
+            collection="{agent}-sessions",
+            metadata={
+                **_same("turn_id", "turn_index", "part", "role", "tools_used", "files"),
+                **_same("git_branch", "ingested_at"),
+            },
+            passages=True,
+        ),
+        SearchKind(
+            "prompts",
+            table="user_prompts",
+            embeddings="prompt_embeddings",
+            asset="prompt_collection",
+            collection="user-prompts",
+            metadata=_same("turn_id", "turn_index", "part", "git_branch"),
+            passages=True,
+        ),
+        SearchKind(
+            "summaries",
+            table="session_summaries",
+            embeddings="summary_embeddings",
+            asset="summary_collection",
+            collection="session-summaries",
+            metadata=_same("title", "ended_at", "turns", "commits", "git_branch"),
+            counted=("commits",),
+            time="started_at",
+        ),
+        SearchKind(
+            "observations",
+            table="observations",
+            embeddings="observation_embeddings",
+            asset="observation_collection",
+            collection="observations",
+            metadata={
+                **_same("turn_id", "turn_index", "type", "title", "concepts", "git_branch"),
+                "files": ("files_modified", "files_read"),
+            },
+        ),
+    )
+}
+"""All kinds, by the name that a search asks for."""
