@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import memory_assets
 from memory_assets.redaction.rules.formats import sample_characters
@@ -21,6 +25,49 @@ import sys
 from memory_assets.redaction import RedactionSettings, load_redactor
 redactor = load_redactor(RedactionSettings(engine="re"), bytes(32))
 sys.stdout.write(redactor.redact(sys.argv[1]).text)
+"""
+
+PROJECT = "-home-ada-engine"
+STEP = re.compile(
+    r"[Ii]n (?:the new file )?`(?P<file>memory_assets/\S+\.py)`"
+    r"(?:, (?P<where>at the end|before the line `(?P<before>[^`]+)`"
+    r"|after the line `(?P<after>[^`]+)`))?:\n\n```(?:python|text)\n(?P<code>.*?)```\n",
+    re.DOTALL,
+)
+TRY = f"""
+import json
+import dagster as dg
+from memory_assets.cli.dagster_home import open_instance
+from memory_assets.dagster.definitions import build_defs
+from memory_assets.dagster.jobs import INGEST_JOB
+from memory_assets.dagster.partitions import add_keys
+from memory_assets.pipeline.checks.checks import verify_project
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.recall import open_memory
+from memory_assets.settings import load_settings
+from memory_assets.stores.chroma import server
+from memory_assets.stores.lake.schemas import TABLES
+
+settings = load_settings()
+with open_instance(settings) as instance:
+    add_keys(instance, ["{PROJECT}"])
+    run = build_defs(settings).resolve_job_def(INGEST_JOB).execute_in_process(
+        instance=instance, partition_key="{PROJECT}", raise_on_error=False
+    )
+checks = run.get_asset_check_evaluations()
+verified = verify_project(Components(settings), "{PROJECT}")
+hits = open_memory().search("how does the lantern work", kinds=("questions",)).hits
+rows = Components(settings).lake.read_partition(TABLES["questions"], "{PROJECT}")
+server.stop(settings.data_dir)
+print(json.dumps({{
+    "success": run.success,
+    "made": [event.asset_key.to_user_string() for event in run.get_asset_materialization_events()],
+    "checks": {{f"{{check.asset_key.to_user_string()}}.{{check.check_name}}": check.passed
+               for check in checks}},
+    "verified": {{f"{{each.subject}}.{{each.name}}": each.verdict.passed for each in verified}},
+    "rows": rows["text"].to_pylist(),
+    "hits": [hit.id for hit in hits],
+}}))
 """
 
 
@@ -68,3 +115,101 @@ def test_the_recipe_for_a_redaction_rule_is_one_row(tmp_path: Path) -> None:
         check=True,
     ).stdout
     assert re.fullmatch(r"deployed with <redacted:acme-token:\w+> yesterday", redacted)
+
+
+def _follow(recipe: str, root: Path) -> list[str]:
+    """Do what a recipe says in a copy of the package; return the files touched."""
+    touched = []
+    for step in STEP.finditer(recipe):
+        path = root / step["file"]
+        touched.append(step["file"])
+        if step["where"] is None:
+            assert not path.exists()
+            path.write_text(step["code"])
+        elif step["where"] == "at the end":
+            path.write_text(f"{path.read_text()}\n\n{step['code']}")
+        else:
+            line = f"\n{step['before'] or step['after']}\n"
+            found = path.read_text()
+            assert found.count(line) == 1, (step["file"], line)
+            new = f"\n{step['code']}{line[1:]}" if step["before"] else f"{line}{step['code']}"
+            path.write_text(found.replace(line, new))
+    return touched
+
+
+def _session(path: Path) -> None:
+    """Write a session of two turns, one of which begins with a question."""
+    said = ["how does the lantern burn?", "with oil", "then trim the wick", "done"]
+    path.parent.mkdir(parents=True)
+    with path.open("w") as file:
+        for number, text in enumerate(said):
+            role = "assistant" if number % 2 else "user"
+            content = [{"type": "text", "text": text}] if number % 2 else text
+            record = {
+                "type": role,
+                "uuid": f"{number:032x}",
+                "parentUuid": None,
+                "isSidechain": False,
+                "sessionId": path.stem,
+                "timestamp": f"2026-03-01T10:00:0{number}.000Z",
+                "cwd": "/home/ada/engine",
+                "version": "2.1.129",
+                "message": {"role": role, "content": content, "id": f"msg_{number}"},
+            }
+            file.write(json.dumps(record) + "\n")
+
+
+@pytest.mark.usefixtures("compiled_rules")
+def test_adding_an_asset_takes_five_files(tmp_path: Path) -> None:
+    """Followed in a copy of the package, the recipe makes a table that is ingested, checked by
+    Dagster and by `memory verify`, embedded, put in a collection, and found."""
+    copy = tmp_path / "scratch"
+    shutil.copytree(PACKAGE, copy / "memory_assets", ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "memory_assets" / "shipped").mkdir()  # as a wheel has them
+    for name in ("dagster.yaml", "workspace.yaml"):
+        shutil.copy(ROOT / name, copy / "memory_assets" / "shipped")
+    touched = _follow(_recipe("Add an asset"), copy)
+    assert len(set(touched)) == 5
+    _session(tmp_path / "projects" / PROJECT / "5f0c7a1e-3b52-4d7a-9d8b-1c2e3f405162.jsonl")
+    tried = subprocess.run(
+        [sys.executable, "-c", TRY],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(copy),
+            "MEMORY_DATA_DIR": str(tmp_path / "data"),
+            "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),
+            "MEMORY_CHROMA_IDLE_SECONDS": "60",
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert tried.returncode == 0, tried.stderr[-2000:]
+    told = json.loads(tried.stdout.splitlines()[-1])
+    assert told["success"]
+    assert {"questions", "question_embeddings", "question_collection"} <= set(told["made"])
+    for checks in (told["checks"], told["verified"]):
+        assert all(checks.values())
+        assert {"questions.matches_schema", "questions.no_secrets_remain"} <= checks.keys()
+        assert "question_collection.ids_match_table" in checks
+    assert told["rows"] == ["how does the lantern burn?"]
+    assert told["hits"] == ["question::5f0c7a1e-3b52-4d7a-9d8b-1c2e3f405162::0"]
+
+
+def test_the_code_of_a_recipe_is_as_ours(tmp_path: Path) -> None:
+    """What it adds passes the linter and keeps the imports sorted."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copytree(
+        PACKAGE, tmp_path / "memory_assets", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    _follow(_recipe("Add an asset"), tmp_path)
+    for command in (["check"], ["format", "--check"]):
+        linted = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "memory_assets"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert linted.returncode == 0, linted.stdout[-2000:]

@@ -111,9 +111,11 @@ def test_every_column_of_every_table_is_in_the_contracts() -> None:
 
 
 def test_files_that_the_documents_name_exist() -> None:
-    """Paths of this repository that the documents name lead somewhere."""
+    """Paths of this repository that the documents name lead somewhere, but for the new files
+    of the recipes."""
     named = (
-        r"(?<![\w/.~])(?:docs|benchmarks|memory_assets|memory_assets_tests|data/sample)/[\w/.-]*\w"
+        r"(?<![\w/.~])(?<!new file `)"
+        r"(?:docs|benchmarks|memory_assets|memory_assets_tests|data/sample)/[\w/.-]*\w"
     )
     missing = [
         f"{document.name}: {path}"
