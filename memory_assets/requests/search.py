@@ -10,13 +10,13 @@ from typing import Literal, get_args
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.requests.arguments import Arguments, argument
 from memory_assets.requests.times import AGO, parse_time
+from memory_assets.search_kinds import SEARCH_KINDS
 
-Kind = Literal["sessions", "prompts", "summaries", "observations"]
-KindName = Literal["sessions", "prompts", "summaries", "observations", "all"]
 Mode = Literal["hybrid", "semantic", "keyword"]
 Agent = Literal["claude-code", "codex", "pi"]
 ObservationType = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
-KINDS: tuple[str, ...] = get_args(Kind)
+KINDS = tuple(SEARCH_KINDS)
+_KIND_NAMES = (*KINDS, "all")
 MODES: tuple[str, ...] = get_args(Mode)
 MAX_HITS = 200
 
@@ -28,11 +28,11 @@ def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
         ConfigurationError: there is none, or one is not known.
     """
     names = tuple([name] if isinstance(name, str) else name)
-    unknown = [each for each in names if each not in get_args(KindName)]
+    unknown = [each for each in names if each not in _KIND_NAMES]
     if unknown or not names:
         raise BadArgument(
             f"cannot search in {', '.join(map(str, unknown)) or 'nothing'}; "
-            f"choose from {', '.join(get_args(KindName))}"
+            f"choose from {', '.join(_KIND_NAMES)}"
         )
     return KINDS if "all" in names else names
 
@@ -52,7 +52,7 @@ class SearchRequest(Arguments):
     kinds: tuple[str, ...] = argument(
         ("sessions",),
         "Where to look.",
-        wire=KindName,
+        wire=Literal.__getitem__(_KIND_NAMES),
         reads=parse_kinds,
         names={"http": "in", "mcp": "kind", "cli": "--in"},
     )
