@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import sqlite3
+import string
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator
@@ -28,6 +29,10 @@ from memory_assets.transcripts.fields import safe_id
 _HEAD = 8
 _ENOUGH = 16
 """Characters that must agree: 64 bits of a hash in hex, more in other spellings."""
+_BASE64 = string.ascii_uppercase + string.ascii_lowercase + string.digits
+_BASE85 = (
+    string.digits + string.ascii_uppercase + string.ascii_lowercase + "!#$%&()*+-;<=>?@^_`{|}~"
+)
 _NAMESPACES = (uuid.NAMESPACE_DNS, uuid.NAMESPACE_URL, uuid.NAMESPACE_OID, uuid.NAMESPACE_X500)
 
 
@@ -93,32 +98,54 @@ def spellings(digest: bytes) -> Iterator[bytes]:
 
 
 class Needles:
-    """All spellings of all hashes of the guesses, sought in bytes at every place."""
+    """All spellings of all hashes of the guesses, sought in bytes at every place.
+
+    Kept of each spelling are its first eight bytes, as a number among sorted ones; where such
+    a number stands in what is searched, the whole spelling is made and compared.
+    """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._by_head: dict[bytes, dict[bytes, str]] = {}
+        known = sorted(texts)
         self._short: dict[str, str] = {}
-        for text in texts:
-            for digest in digests(text):
-                for needle in spellings(digest):
-                    self._by_head.setdefault(needle[:_HEAD], {})[needle] = text
+        self._digests = [(digest, text) for text in known for digest in digests(text)]
+        for text in known:
             for checksum in (zlib.crc32(text.encode()), zlib.adler32(text.encode())):
                 self._short |= {str(checksum): text, f"{checksum:08x}": text}
-        heads = b"".join(head for head in self._by_head if len(head) == _HEAD)
-        self._heads = np.sort(np.frombuffer(heads, dtype="<u8"))
+        beginnings = _beginnings([digest for digest, _ in self._digests])
+        order = np.argsort(beginnings, axis=None)
+        self._heads = beginnings.ravel()[order]
+        self._owners = order % max(len(self._digests), 1)
 
     def found_in(self, content: bytes) -> set[str]:
         """The texts that something in these bytes is a hash of."""
         found = set()
         for shift in range(_HEAD):
             usable = (len(content) - shift) // _HEAD * _HEAD
-            windows = np.frombuffer(content[shift : shift + usable], dtype="<u8")
-            for place in np.flatnonzero(_among(windows, self._heads)):
-                start = shift + int(place) * _HEAD
-                for needle, text in self._by_head[content[start : start + _HEAD]].items():
-                    if content.startswith(needle, start):
-                        found.add(text)
+            windows = np.frombuffer(content[shift : shift + max(usable, 0)], dtype="<u8")
+            for head in self._known_among(np.unique(windows)):
+                spelled = self._spelled(head)
+                for place in np.flatnonzero(windows == head):
+                    start = shift + int(place) * _HEAD
+                    found |= {text for each, text in spelled if content.startswith(each, start)}
         return found
+
+    def _known_among(self, values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        places = np.searchsorted(self._heads, values)
+        places[places == len(self._heads)] = 0
+        among: npt.NDArray[np.uint64] = values[self._heads[places] == values]
+        return among
+
+    def _spelled(self, head: np.uint64) -> list[tuple[bytes, str]]:
+        """The whole spellings that begin with a head, each with its text."""
+        first, last = (np.searchsorted(self._heads, head, side) for side in ("left", "right"))
+        owners = (self._digests[place] for place in set(self._owners[first:last].tolist()))
+        begin = head.tobytes()
+        return [
+            (each, text)
+            for digest, text in owners
+            for each in spellings(digest)
+            if each.startswith(begin)
+        ]
 
     def is_checksum(self, value: str) -> str | None:
         """The text that a whole value is a checksum of: 32 bits would be met by chance
@@ -126,11 +153,41 @@ class Needles:
         return self._short.get(value)
 
 
-def _among(values: npt.NDArray[np.uint64], known: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
-    places = np.searchsorted(known, values)
-    places[places == len(known)] = 0
-    among: npt.NDArray[Any] = known[places] == values
-    return among
+def _beginnings(known: list[bytes]) -> npt.NDArray[np.uint64]:
+    """The first eight bytes of each of `spellings`, as numbers: a row a spelling, a column a
+    digest. What `spellings` does for one digest is done here for all at once."""
+    heads = b"".join(digest[:_HEAD] for digest in known)
+    octets = np.frombuffer(heads, dtype=np.uint8).reshape(-1, _HEAD)
+    bits = np.unpackbits(octets, axis=1)
+    words = np.frombuffer(heads, dtype=">u4").reshape(-1, 2).astype(np.int64)
+    base85 = [words[:, place // 5] // 85 ** (4 - place % 5) % 85 for place in range(_HEAD)]
+    digits = [
+        [f"{number:<{_HEAD}}"[:_HEAD] for number in np.frombuffer(heads, dtype=kind).tolist()]
+        for kind in ("<u8", "<i8", ">u8", ">i8")
+    ]
+    rows = [
+        octets,
+        octets[:, ::-1],
+        _letters("0123456789abcdef", _groups(bits, 4)),
+        _letters("0123456789ABCDEF", _groups(bits, 4)),
+        _letters(_BASE64 + "+/", _groups(bits, 6)),
+        _letters(_BASE64 + "-_", _groups(bits, 6)),
+        _letters(string.ascii_uppercase + "234567", _groups(bits, 5)),
+        _letters(_BASE85, np.stack(base85, axis=1)),
+        *(np.frombuffer("".join(each).encode(), dtype=np.uint8).reshape(-1, 8) for each in digits),
+    ]
+    return np.stack([np.ascontiguousarray(row).view("<u8")[:, 0] for row in rows])
+
+
+def _groups(bits: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.int64]:
+    """The first eight numbers of `size` bits each."""
+    weights = 1 << np.arange(size)[::-1]
+    grouped: npt.NDArray[np.int64] = bits[:, : _HEAD * size].reshape(-1, _HEAD, size) @ weights
+    return grouped
+
+
+def _letters(alphabet: str, places: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(alphabet.encode(), dtype=np.uint8)[places]
 
 
 def confirmed(root: Path, needles: Needles) -> dict[str, set[str]]:
@@ -139,12 +196,14 @@ def confirmed(root: Path, needles: Needles) -> dict[str, set[str]]:
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         where = str(path.relative_to(root))
         texts = needles.found_in(where.encode() + b"\0" + path.read_bytes())
-        for value in _values(path):
-            content = value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
-            if len(content) >= _HEAD:
-                texts |= needles.found_in(content)
-            if text := needles.is_checksum(str(value)):
-                texts.add(text)
+        values = list(_values(path))
+        texts |= needles.found_in(
+            b"\0".join(
+                value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+                for value in values
+            )
+        )
+        texts |= {text for value in values if (text := needles.is_checksum(str(value)))}
         if texts:
             found[where] = texts
     return found
