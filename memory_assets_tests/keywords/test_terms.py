@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from memory_assets.keywords import (
     date_terms,
     query_terms,
@@ -13,10 +11,11 @@ from memory_assets.keywords import (
     text_terms,
 )
 from memory_assets.keywords.terms import WEAK
+from memory_assets_tests.sweep import sweep
 
 
-@pytest.mark.parametrize(
-    ("said", "asked"),
+@sweep(
+    "said, asked",
     [
         ("readFooter returned None", "readfooter"),
         ("readFooter returned None", "read footer"),

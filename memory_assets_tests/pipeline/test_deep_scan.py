@@ -23,6 +23,7 @@ from memory_assets.pipeline.checks.deep_scan import DeepScan, deep_scan, files_u
 from memory_assets.pipeline.checks.deep_scan_files import BLOCK_BYTES
 from memory_assets.pipeline.checks.deep_scan_forms import OVERLAP_BYTES, ValueSearch
 from memory_assets.redaction.known_secrets import KnownValues, value_hash
+from memory_assets_tests.sweep import sweep
 
 KEY = b"k" * 32
 NOTHING_KNOWN = KnownValues(KEY)
@@ -64,8 +65,8 @@ FORMS: dict[str, Callable[[str], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("canary", [True, False], ids=["canary", "known value"])
+@sweep("form", FORMS)
+@sweep("canary", [True, False])
 def test_every_form_of_a_value_is_found(form: str, canary: bool) -> None:
     """Canaries and values known by hash alone, in all forms that software writes."""
     search = ValueSearch([("it", CANARY)] if canary else [], known_values())

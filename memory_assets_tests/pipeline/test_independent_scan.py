@@ -26,6 +26,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
 from memory_assets.transcripts import read_session
 from memory_assets_tests.pipeline.conftest import SampleMemory
+from memory_assets_tests.sweep import sweep
 
 TOKEN = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
 """In GitHub's form with a checksum-like tail; nobody's."""
@@ -86,7 +87,7 @@ def _store(components: Components, table: Table, rows: pa.Table) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("name", "column"), _columns_of_text())
+@sweep("name, column", _columns_of_text())
 def test_a_secret_in_any_string_column_of_any_table_is_found(
     components: Components, name: str, column: str
 ) -> None:

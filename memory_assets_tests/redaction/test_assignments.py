@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_assets.redaction import Redactor
+from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]
 
@@ -41,8 +42,8 @@ SYNTAXES = (
 )
 
 
-@pytest.mark.parametrize("syntax", SYNTAXES)
-@pytest.mark.parametrize("name", ["DB_PASSWORD", "client_secret", "apiKey", "auth-token"])
+@sweep("syntax", SYNTAXES)
+@sweep("name", ["DB_PASSWORD", "client_secret", "apiKey", "auth-token"])
 def test_only_the_value_goes(syntax: str, name: str, redactor: Redactor, fake: Fake) -> None:
     """Name, syntax and neighbours stay; the value is replaced."""
     value = fake("Qz7{a:24}")
@@ -55,8 +56,8 @@ def test_only_the_value_goes(syntax: str, name: str, redactor: Redactor, fake: F
     assert kept.count("<redacted:") == 1
 
 
-@pytest.mark.parametrize("value", ["hunter2", "Quartz#Violet124", "p@ss-w0rd", "s3cr3t!"])
-@pytest.mark.parametrize("text", ["DB_PASSWORD={s}\n", 'password: "{s}"', "--password {s}"])
+@sweep("value", ["hunter2", "Quartz#Violet124", "p@ss-w0rd", "s3cr3t!"])
+@sweep("text", ["DB_PASSWORD={s}\n", 'password: "{s}"', "--password {s}"])
 def test_passwords_need_not_look_random(value: str, text: str, redactor: Redactor) -> None:
     """What a person chose as a password goes as well."""
     assert value not in redactor.redact(text.replace("{s}", value)).text
@@ -105,7 +106,7 @@ BENIGN = (
 )
 
 
-@pytest.mark.parametrize("text", BENIGN)
+@sweep("text", BENIGN)
 def test_code_placeholders_and_references_stay(text: str, redactor: Redactor) -> None:
     """Types, calls, references, stand-ins and prose are not secrets."""
     assert redactor.redact(text).text == text

@@ -22,6 +22,7 @@ from memory_assets.redaction import (
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES
 from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
+from memory_assets_tests.sweep import sweep
 
 PACKAGE = Path(memory_assets.redaction.__file__).parent
 TESTS = Path(__file__).parent
@@ -143,9 +144,7 @@ def test_no_rule_name_stands_twice() -> None:
     assert len(anchored) == len(set(anchored))
 
 
-@pytest.mark.parametrize(
-    "path", [*PACKAGE.glob("*.py"), *TESTS.glob("*.py")], ids=lambda path: path.name
-)
+@sweep("path", [*PACKAGE.glob("*.py"), *TESTS.glob("*.py")])
 def test_no_token_is_written_out_in_the_source(path: Path, redactor: Redactor) -> None:
     """Samples and fakes are made at run time: no tracked file holds what looks like a token."""
     vendors = {row[0] for row in TOKEN_FORMATS}

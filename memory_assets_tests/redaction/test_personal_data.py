@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
+from memory_assets_tests.sweep import sweep
 
 KEY = bytes(32)
 ALICE = "alice.smith@" + "corp-mail.io"
 
 
-@pytest.mark.parametrize(
-    ("text", "kept"),
+@sweep(
+    "text, kept",
     [
         ("/home/alice/x", "~/x"),
         ("cd /Users/alice.smith && ls", "cd ~ && ls"),
@@ -39,7 +40,7 @@ def test_home_directories_become_a_tilde(text: str, kept: str, redactor: Redacto
     assert redactor.redact(kept).text == kept
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         "/root/x",
@@ -73,7 +74,7 @@ def test_addresses_of_people_go(text: str, redactor: Redactor) -> None:
     assert result.findings == ()
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         "git@github.com:acme/app.git",

@@ -10,6 +10,7 @@ import pytest
 from memory_assets.models import Record
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
 from memory_assets.redaction.policy.contents import files_read, is_sensitive
+from memory_assets_tests.sweep import sweep
 
 LIMIT = 200
 LARGE = "x = 1  # nothing secret\n" * 20
@@ -178,8 +179,8 @@ def test_harmless_neighbours_are_not_sensitive(path: str) -> None:
     assert not is_sensitive(path)
 
 
-@pytest.mark.parametrize(
-    ("command", "files"),
+@sweep(
+    "command, files",
     [
         ("cat a.py b.py", ("a.py", "b.py")),
         ("head -n 20 a.py", ("a.py",)),

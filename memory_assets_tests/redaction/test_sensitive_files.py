@@ -15,6 +15,7 @@ from memory_assets.redaction.policy.contents import ContentPolicy, contents_tag
 from memory_assets.redaction.policy.sensitive_paths import (
     is_sensitive,
 )
+from memory_assets_tests.sweep import sweep
 
 BODY = "COLOUR=mauve"
 """No rule would find it: only the path says that it must go."""
@@ -46,7 +47,7 @@ def after(record: Record, policy: ContentPolicy = POLICY) -> str:
     return text
 
 
-@pytest.mark.parametrize(
+@sweep(
     "command",
     [
         "cat .env",
@@ -84,7 +85,7 @@ def test_commands_that_show_a_file_of_secrets(command: str) -> None:
     assert after(replace(RESULT, text=BODY, command=command)) == contents_tag(BODY)
 
 
-@pytest.mark.parametrize(
+@sweep(
     "command",
     [
         "cp .env.example .env && make",
@@ -181,7 +182,7 @@ def _left_of_command(command: str) -> str:
     return command
 
 
-@pytest.mark.parametrize(
+@sweep(
     "command",
     [
         f"cat > .env <<'EOF'\n{BODY}\nEOF\nmake",
@@ -306,7 +307,7 @@ def test_the_allowlist_and_files_of_secrets() -> None:
     assert named.cut_contents(BODY, ("app/.env",))
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         "\0.env",
@@ -328,7 +329,6 @@ def test_the_allowlist_and_files_of_secrets() -> None:
         "x:" * 25_000,
         "*** Update File: .env\n" * 5_000,
     ],
-    ids=lambda text: repr(text[:12]),
 )
 def test_odd_paths_and_commands(text: str) -> None:
     """Nothing raises and nothing takes long, whatever stands in a path, command or output."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from memory_assets.redaction.policy.sensitive_paths import (
     HINTS,
     SENSITIVE_NAMES,
     SENSITIVE_PLACES,
     is_sensitive,
 )
+from memory_assets_tests.sweep import sweep
 
 
-@pytest.mark.parametrize(
+@sweep(
     "path",
     [
         ".env",
@@ -63,7 +62,7 @@ def test_files_that_exist_to_hold_secrets(path: str) -> None:
     assert is_sensitive(path)
 
 
-@pytest.mark.parametrize(
+@sweep(
     "path",
     [
         ".env.example",
@@ -99,7 +98,7 @@ def test_ordinary_files(path: str) -> None:
     assert not is_sensitive(path)
 
 
-@pytest.mark.parametrize("pattern", [*SENSITIVE_NAMES, *SENSITIVE_PLACES])
+@sweep("pattern", [*SENSITIVE_NAMES, *SENSITIVE_PLACES])
 def test_every_pattern_has_a_hint(pattern: str) -> None:
     """The quick look never hides a path that a pattern would match, and the pattern works."""
     path = pattern.replace("[0-9]", "0").replace("*", "x")

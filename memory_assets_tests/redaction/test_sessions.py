@@ -24,6 +24,7 @@ from memory_assets.redaction import (
 )
 from memory_assets.redaction.propagation import SessionValues, core, may_propagate
 from memory_assets.redaction.rules.wordlist import words
+from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]
 KEY = bytes(32)
@@ -78,8 +79,8 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("earlier", [True, False], ids=["earlier", "later"])
-@pytest.mark.parametrize("spelling", SPELLINGS)
+@sweep("earlier", [True, False])
+@sweep("spelling", SPELLINGS)
 def test_a_value_goes_everywhere_in_its_session(
     spelling: str, earlier: bool, redactor: Redactor
 ) -> None:
@@ -167,7 +168,7 @@ def test_values_in_withheld_contents_count(redactor: Redactor) -> None:
     assert PASSWORD not in done[1].record.text
 
 
-@pytest.mark.parametrize(
+@sweep(
     "value",
     words(
         "postgres admin password secret1 12345678 2026-11 hunter my-secret-name Production"

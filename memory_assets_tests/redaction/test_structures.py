@@ -8,13 +8,14 @@ from collections.abc import Callable
 import pytest
 
 from memory_assets.redaction import Redactor
+from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]
 Named = Callable[[str], str]
 
 
-@pytest.mark.parametrize(
-    ("text", "rule"),
+@sweep(
+    "text, rule",
     [
         ("postgres://app:{s}@db.internal:5432/prod", "url-password"),
         ("origin\thttps://oauth2:{s}@github.com/acme/app.git (fetch)", "url-password"),
@@ -66,7 +67,7 @@ def test_only_the_password_of_a_url_goes(redactor: Redactor, named: Named) -> No
     )
 
 
-@pytest.mark.parametrize(
+@sweep(
     "text",
     [
         "postgres://localhost:5432/app",
@@ -95,10 +96,8 @@ def test_basic_credentials_are_told_by_decoding(redactor: Redactor) -> None:
     assert redactor.redact("Authorization: Basic realm").text == "Authorization: Basic realm"
 
 
-@pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
-@pytest.mark.parametrize(
-    ("newline", "indent"), [("\n", ""), ("\r\n", ""), ("\\n", ""), ("\n", "   7→"), ("\n", "+")]
-)
+@sweep("kind", ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "])
+@sweep("newline, indent", [("\n", ""), ("\r\n", ""), ("\\n", ""), ("\n", "   7→"), ("\n", "+")])
 def test_private_keys_go_whole(
     kind: str, newline: str, indent: str, redactor: Redactor, fake: Fake, named: Named
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from memory_assets.redaction import Redactor
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
+from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]
 
@@ -69,8 +70,8 @@ PASSWORDS = (
 )
 
 
-@pytest.mark.parametrize("text", PASSWORDS)
-@pytest.mark.parametrize("value", ["Tr0ub4dor5", "hunter2x29", "LnECmBHGqopvgX"])
+@sweep("text", PASSWORDS)
+@sweep("value", ["Tr0ub4dor5", "hunter2x29", "LnECmBHGqopvgX"])
 def test_the_password_goes_and_its_surroundings_stay(
     text: str, value: str, redactor: Redactor
 ) -> None:
@@ -89,7 +90,7 @@ def test_a_password_in_a_url_may_have_a_slash(redactor: Redactor) -> None:
     assert kept.endswith("@db:5432/x")
 
 
-@pytest.mark.parametrize("rule", ANCHORED_RULES, ids=lambda rule: f"{rule.name}-{rule.anchor!r}")
+@sweep("rule", ANCHORED_RULES)
 def test_every_rule_finds_its_canary_among_other_text(
     rule: AnchoredRule, redactor: Redactor
 ) -> None:
@@ -201,7 +202,7 @@ BENIGN = (
 )
 
 
-@pytest.mark.parametrize("text", BENIGN)
+@sweep("text", BENIGN)
 def test_references_stand_ins_and_settings_stay(text: str, redactor: Redactor) -> None:
     """Prompts, variables, types, names in code and plain settings are no secrets."""
     assert redactor.redact(text).text == text

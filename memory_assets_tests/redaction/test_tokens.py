@@ -9,6 +9,7 @@ import pytest
 from memory_assets.redaction import Redactor
 from memory_assets.redaction.rules import checksums
 from memory_assets.redaction.rules.tokens import CONTEXT_FORMATS, TOKEN_FORMATS
+from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]
 
@@ -24,7 +25,7 @@ CONTEXTS = (
 )
 
 
-@pytest.mark.parametrize("row", TOKEN_FORMATS, ids=lambda row: row[0])
+@sweep("row", TOKEN_FORMATS)
 def test_every_format_is_found_in_every_context(
     row: tuple[str, ...], redactor: Redactor, fake: Fake
 ) -> None:
@@ -60,7 +61,7 @@ def test_the_tag_names_the_rule(
         assert (finding.rule, named(finding.tag)) == (rule, f"<redacted:{rule}>")
 
 
-@pytest.mark.parametrize("row", CONTEXT_FORMATS, ids=lambda row: row[0])
+@sweep("row", CONTEXT_FORMATS)
 def test_keys_without_a_shape_are_found_beside_their_vendor(
     row: tuple[str, ...], redactor: Redactor, fake: Fake
 ) -> None:
@@ -161,7 +162,7 @@ BENIGN = (
 )
 
 
-@pytest.mark.parametrize("template", BENIGN)
+@sweep("template", BENIGN)
 def test_what_is_no_secret_stays(template: str, redactor: Redactor, fake: Fake) -> None:
     """Hashes, ids, paths, images and stand-ins are not touched."""
     for seed in range(5):

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from memory_assets.redaction import RedactionSettings
 from memory_assets.redaction.policy.contents import ContentPolicy, contents_tag
 from memory_assets_tests.redaction import vault_commands_chosen as chosen
 from memory_assets_tests.redaction import vault_commands_held_out as held_out
 from memory_assets_tests.redaction.test_sensitive_files import BODY, RESULT, after
+from memory_assets_tests.sweep import sweep
 
 POLICY = ContentPolicy(RedactionSettings())
 PRINTS_SECRETS = (*chosen.PRINTS_SECRETS, *held_out.PRINTS_SECRETS)
@@ -24,13 +23,13 @@ def test_the_tables_are_large_enough() -> None:
     assert len(set(HARMLESS)) == len(HARMLESS) >= 80
 
 
-@pytest.mark.parametrize("command", PRINTS_SECRETS)
+@sweep("command", PRINTS_SECRETS)
 def test_the_output_goes(command: str) -> None:
     """The output of a command that prints secrets becomes a tag with its size."""
     assert after(replace(RESULT, text=BODY, command=command)) == contents_tag(BODY)
 
 
-@pytest.mark.parametrize("command", HARMLESS)
+@sweep("command", HARMLESS)
 def test_the_output_of_a_neighbour_stays(command: str) -> None:
     """A command that prints no secret keeps its output, though its words are alike."""
     assert after(replace(RESULT, text=BODY, command=command)) == BODY

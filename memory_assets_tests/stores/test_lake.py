@@ -29,6 +29,7 @@ from memory_assets.stores.lake.schemas import (
     USER_PROMPTS,
     Table,
 )
+from memory_assets_tests.sweep import sweep
 
 TEXT_TABLES = [table for table in TABLES.values() if "vector" not in table.schema.names]
 HOSTILE_NAMES = ["../../evil", "..", ".", ".hidden", "a/b", "/etc/passwd", "%2e%2e%2fevil", "ü ::0"]
@@ -105,7 +106,7 @@ def test_free_text_comes_back_redacted(lake: Lake, rows: Any, table: Table) -> N
     lake.write(table, "p", "again", read, extra=rows.extra(table, read))
 
 
-@pytest.mark.parametrize(("table", "column"), _text_columns(), ids=str)
+@sweep("table, column", _text_columns())
 def test_a_plain_string_is_refused_and_nothing_is_written(
     lake: Lake, rows: Any, table: Table, column: str
 ) -> None:
