@@ -2,7 +2,7 @@
 declares what must hold of it.
 
 GX never gets text: a text column is replaced by its length before GX sees it, so no
-result, log or data doc of its can quote a secret. It is imported when a check runs (2.5 s
+result, log or data doc of its can quote a secret. It is imported when a check runs (2 s
 of CPU), and not at all for a table that passed before and has not changed since.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from memory_assets.dagster.checks.lean_import import lean_import
 from memory_assets.pipeline.checks.expectations import facts
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
@@ -81,8 +82,9 @@ def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, in
 @cache
 def _gx_source() -> Any:
     """Return the one data source of this process; each context makes a directory."""
-    import great_expectations as gx
-    from great_expectations.data_context.types.base import ProgressBarsConfig
+    with lean_import():
+        import great_expectations as gx
+        from great_expectations.data_context.types.base import ProgressBarsConfig
 
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
