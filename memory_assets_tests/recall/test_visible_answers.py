@@ -4,10 +4,10 @@ asked about a transcript that tries to in its prompts, answers, outputs and name
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
-import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from starlette.testclient import TestClient
 
 from memory_assets.chunking.recalled import without_recalled
+from memory_assets.cli import cli
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redacted_text import seal
 from memory_assets.serving.http_api import build_app
@@ -245,11 +246,20 @@ def test_no_route_answers_with_what_cannot_be_seen(hostile: Settings, path: str)
     ],
     ids=" ".join,
 )
-def test_no_command_prints_what_cannot_be_seen(hostile: Settings, arguments: list[str]) -> None:
+def test_no_command_prints_what_cannot_be_seen(
+    hostile: Settings,
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
     """On standard output or standard error, in words or in JSON."""
-    command = [sys.executable, "-c", _MAIN, *arguments]
-    made = subprocess.run(command, capture_output=True, env=_environment(hostile), check=False)
-    told = (made.stdout + made.stderr).decode()
+    environment = {**_environment(hostile), "DAGSTER_HOME": "", "DAGSTER_DISABLE_TELEMETRY": "1"}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["memory", *arguments])
+    with contextlib.suppress(SystemExit):
+        cli.main()
+    told = b"".join(capfdbinary.readouterr()).decode()
     assert told and not unseen(told)
     if arguments[0] == "ingest":
         assert "Try: " in told and "lanterns" in told.split("Try: ")[1]
