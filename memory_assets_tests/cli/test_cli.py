@@ -15,14 +15,13 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from memory_assets.cli import start
 from memory_assets.dagster.jobs import INGEST_JOB
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests import command_line
 
 MEMORY = Path(sys.executable).with_name("memory")
 
 
-SET_BY_INGEST = ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY")
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 
@@ -57,7 +56,7 @@ class Cli:
 def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cli, str]]:
     """A memory of the sample, made by `memory ingest` in a home without any agent."""
     cli = Cli(tmp_path_factory.mktemp("cli"))
-    done = cli.run("ingest")
+    done = command_line.run_here(cli.own, "ingest")
     assert done.returncode == 0, done.stdout + done.stderr
     yield cli, done.stdout
     chroma_server.stop(cli.data_dir)
@@ -70,25 +69,9 @@ def empty(tmp_path: Path) -> Cli:
 
 
 @pytest.fixture
-def run_here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Runs `memory` in the tests' own process; the environment that it sets is put back."""
-    for name in SET_BY_INGEST:
-        monkeypatch.setenv(name, "to be put back")
-
-    def run(cli: Cli, *arguments: str) -> Done:
-        for name, value in cli.own.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(sys, "argv", ["memory", *arguments])
-        capfd.readouterr()
-        code = 0
-        try:
-            start.main()
-        except SystemExit as ended:
-            code = int(str(ended.code or 0))
-        printed = capfd.readouterr()
-        return Done(arguments, code, printed.out, printed.err)
-
-    return run
+def run_here() -> Run:
+    """Runs `memory` in the tests' own process."""
+    return lambda cli, *arguments: command_line.run_here(cli.own, *arguments)
 
 
 def test_ingest_takes_the_sample_where_no_agent_lives(ingested: tuple[Cli, str]) -> None:

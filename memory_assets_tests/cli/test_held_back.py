@@ -6,8 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +18,9 @@ from memory_assets.dagster.partitions import PARTITION_TAG
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.unprivileged import WITHOUT_PRIVILEGES
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.unprivileged import without_privileges
 
-MEMORY = Path(sys.executable).parent / "memory"
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 HARBOR = "-home-mara-code-harbor-api"
 SESSIONS = 9
@@ -39,21 +37,15 @@ class Shell:
     def run(self, *arguments: str) -> tuple[int, str]:
         """Run a command; return its exit code and all that it printed."""
         environment = {
-            **os.environ,
             "MEMORY_DATA_DIR": str(self.settings.data_dir),
             "MEMORY_PROJECTS_DIR": str(self.roots["claude"]),
             "MEMORY_CODEX_DIR": str(self.roots["codex"]),
             "MEMORY_PI_DIR": str(self.roots["pi"]),
             "MEMORY_EMBEDDER": "none",
-            "PYTHONUTF8": "1",
         }
-        done = subprocess.run(
-            [*WITHOUT_PRIVILEGES, str(MEMORY), *arguments],
-            env=environment,
-            capture_output=True,
-            check=False,
-        )
-        said = (done.stdout + done.stderr).decode()  # whatever the names, it is UTF-8
+        with without_privileges():
+            done = run_here(environment, *arguments)
+        said = done.stdout + done.stderr
         assert "Traceback" not in said, said
         return done.returncode, said
 
@@ -70,9 +62,7 @@ class Shell:
 
 
 @pytest.fixture
-def shell(
-    sample_settings: Settings, sample_roots: dict[str, Path], compiled_rules: Path
-) -> Iterator[Shell]:
+def shell(sample_settings: Settings, sample_roots: dict[str, Path]) -> Iterator[Shell]:
     """A memory of which nothing is made yet."""
     yield Shell(sample_settings, sample_roots)
     chroma_server.stop(sample_settings.data_dir)
