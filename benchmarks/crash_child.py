@@ -48,10 +48,10 @@ REMOVAL_STAGES = {
     "lake": ("memory_assets.stores.lake.lake", ("Lake.delete", "Lake.remove_session")),
     "forks": ("memory_assets.pipeline.removal.references", ("forget_references",)),
     "vectors": ("memory_assets.pipeline.removal.vectors", ("forget_vectors",)),
-    "rebuild": ("memory_assets.pipeline.indexes.rebuild", ("rebuild_collection",)),
-    "sweep": ("memory_assets.stores.chroma.files", ("sweep",)),
+    "copy": ("memory_assets.stores.chroma.rewrite", ("_copy_collection",)),
+    "swap": ("memory_assets.stores.chroma.files", ("swap",)),
     "keywords": ("memory_assets.pipeline.indexes.keywords", ("forget_keywords",)),
-    "catalogue": ("memory_assets.stores.erasure", ("delete_sessions", "compact")),
+    "catalogue": ("memory_assets.stores.catalog.removal", ("remove_sessions",)),
     "runs": ("memory_assets.cli.dagster_traces", ("erase_traces",)),
 }
 """Of `memory retain` and `memory forget`. That `retain` cuts a session's records down is

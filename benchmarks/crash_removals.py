@@ -31,10 +31,10 @@ from benchmarks.crash_safety import (
 )
 
 AIMS = {
-    "retain": ("retain", "redact", "audit", "vectors", "rebuild", "upsert", "hnsw", "sweep",
-               "keywords", "lake", "chunk", "embed", "checks"),
-    "forget": ("tombstones", "lake", "forks", "vectors", "rebuild", "upsert", "hnsw", "sweep",
-               "keywords", "runs", "catalogue"),
+    "retain": ("retain", "redact", "audit", "vectors", "copy", "swap", "hnsw", "keywords",
+               "lake", "chunk", "embed", "checks"),
+    "forget": ("tombstones", "lake", "forks", "vectors", "copy", "swap", "hnsw", "keywords",
+               "runs", "catalogue"),
 }  # fmt: skip
 _OLD_UNTIL = date(2025, 9, 1)
 """Between the old sessions (March 2025) and the others (March 2026)."""

@@ -196,18 +196,17 @@ def _kill_in_save(command: Command, draw: random.Random, data_dir: Path) -> str:
     name = draw.choice(("index_metadata.pickle", "link_lists.bin", "data_level0.bin"))
     skip = draw.randint(0, 4)
     seen: dict[Path, tuple[int, int]] = {}
-    endpoint = None
     while command.listen(0.0) and command.process.poll() is None:
-        if not command.entered["upsert"]:
+        if not (command.entered["upsert"] or command.entered["copy"]):
             command.listen(0.05)
             continue
-        endpoint = endpoint or chroma_server.running(data_dir)
-        for path in (data_dir / "chroma").glob(f"*/{name}"):
+        for path in (*data_dir.glob(f"chroma/*/{name}"), *data_dir.glob(f"*/chroma/*/{name}")):
             with contextlib.suppress(FileNotFoundError):
                 now = (path.stat().st_mtime_ns, path.stat().st_size)
                 changed = seen.get(path) not in (None, now)
                 seen[path] = now
-                if not changed or endpoint is None:
+                endpoint = chroma_server.running(path.parents[2]) if changed else None
+                if endpoint is None:
                     continue
                 skip -= 1
                 if skip < 0:
@@ -217,6 +216,20 @@ def _kill_in_save(command: Command, draw: random.Random, data_dir: Path) -> str:
                     command.kill()
                     return "hnsw"
     return command.kill()
+
+
+class _Vector:
+    """A vector that equals what Chroma makes of it when it normalises it once more."""
+
+    def __init__(self, values: Any) -> None:
+        self._values = values
+
+    def __eq__(self, other: object) -> bool:
+        import numpy as np
+
+        return isinstance(other, _Vector) and np.allclose(self._values, other._values, atol=1e-6)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def state_of(data_dir: Path, transcripts: Path) -> dict[str, Any]:
@@ -245,7 +258,7 @@ def state_of(data_dir: Path, transcripts: Path) -> dict[str, Any]:
             page["ids"], page["embeddings"], page["documents"], page["metadatas"], strict=True
         ):
             kept = {key: value for key, value in metadata.items() if key not in _TIMES}
-            state[f"chroma/{name}/{row_id}"] = (vector.tobytes(), text, sorted(kept.items()))
+            state[f"chroma/{name}/{row_id}"] = (_Vector(vector), text, sorted(kept.items()))
             if f"chroma/{name}/{row_id}/again" in state:
                 raise AssertionError("twice")
     memory = open_memory(settings)

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from memory_assets.errors import StoreBusy
 
 _LOCK = "instance.lock"
-_DATABASES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
+DATABASES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
 """Paths below DAGSTER_HOME, as dagster.yaml lays them out."""
 _DIRECTORIES = ("history", "schedules")
 _BROKEN = "broken-"
@@ -57,7 +57,7 @@ def _set_aside_if_broken(home: Path) -> None:
     """Move run history, sensor cursors and schedules away if a database cannot be opened,
     and say so. Only Dagster's record of what happened is lost to the page: the memory is in
     the lake."""
-    reasons = ((name, _wrong_with(home / name)) for name in _DATABASES)
+    reasons = ((name, _wrong_with(home / name)) for name in DATABASES)
     broken = next(((name, reason) for name, reason in reasons if reason), None)
     if broken is None:
         return

@@ -1,28 +1,32 @@
 """What Dagster's instance holds of forgotten sessions and projects, and its removal.
 
-Names stand in partition keys, run tags, events (why a session was held back), check
-results, logs, the sensor's cursor and ticks. Runs that name one are deleted; so are the
-rows that still do, in every table of every SQLite file of the instance; then the files
-are rewritten. Where the instance keeps its storage on a server, runs are deleted there
-and the server's own files are out of reach.
+Names stand in partition keys, run tags, events (why a session was held back), check results,
+the sensor's cursor and ticks. Runs that name one and partitions are deleted through Dagster;
+rows of its three SQLite files that still do (ticks, backfills) are deleted there, and the
+files rewritten; any other file that names one is removed. Where the instance keeps its
+storage on a server, that server's own files are out of reach.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import dagster as dg
 
 from memory_assets.cli.dagster_home import fail_dead_runs, open_instance
+from memory_assets.cli.dagster_storage import DATABASES
 from memory_assets.dagster.partitions import PARTITION_TAG
 from memory_assets.dagster.partitions import projects as project_partitions
 from memory_assets.errors import StoreBusy
+from memory_assets.pipeline.removal.forget import Names
 from memory_assets.settings import Settings
-from memory_assets.stores import erasure
-from memory_assets.stores.erasure import Names
+from memory_assets.stores.catalog.connection import transaction
+from memory_assets.stores.sqlite_files import compact, opened, tables
 
 _UNDER_WAY = (
     dg.DagsterRunStatus.QUEUED,
@@ -32,9 +36,9 @@ _UNDER_WAY = (
     dg.DagsterRunStatus.CANCELING,
 )
 _CONFIGURATION = "dagster.yaml"
-_INDEX = "index"
-_BLANKED = ("last_materialization", "cached_status_data", "asset_details", "tags")
+_REPEATED = ("last_materialization", "cached_status_data", "asset_details", "tags")
 """Columns of `asset_keys` that repeat an event; the asset itself stays."""
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def require_idle(settings: Settings, projects: Iterable[str]) -> None:
@@ -58,31 +62,87 @@ def erase_traces(settings: Settings, names: Names) -> int:
         StoreBusy: one of the runs is under way, or a file is in use.
     """
     home = settings.dagster_dir
+    history = home / "history" / "runs"
+    mentions = Mentions(names)
     with open_instance(settings) as instance:
-        run_ids = sorted(_runs_naming(home, names))
-        for run in instance.get_runs(dg.RunsFilter(run_ids=run_ids)) if run_ids else ():
+        runs = [
+            run
+            for run in instance.get_runs()
+            if run.tags.get(PARTITION_TAG) in names.projects
+            or any(map(mentions.are_in_file, history.glob(f"{run.run_id}.db*")))
+        ]
+        for run in runs:
             if run.status in _UNDER_WAY:
                 _refuse(run)
-        for run_id in run_ids:
-            instance.delete_run(run_id)
-            instance.compute_log_manager.delete_logs(prefix=[run_id])
-            for path in (home / "history" / "runs").glob(f"{run_id}.db*"):
-                path.unlink(missing_ok=True)  # Dagster's own event log would leave it
+        for run in runs:
+            instance.delete_run(run.run_id)
         for project in names.projects:
             if instance.has_dynamic_partition(str(project_partitions.name), project):
                 instance.delete_dynamic_partition(str(project_partitions.name), project)
-        _forget_in_cursors(instance, names)
-    for path in sorted(home.rglob("*")):
-        if not path.is_file() or path.name == _CONFIGURATION:
-            continue
-        if erasure.is_sqlite(path):
-            erasure.blank_naming(path, "asset_keys", _BLANKED, names)
-            erasure.delete_naming(path, names, run_ids=run_ids)
-            if not _is_of_one_run(path):
-                erasure.compact(path)
-        elif not path.name.endswith(("-wal", "-shm")) and names.are_in_file(path):
-            path.unlink()
-    return len(run_ids)
+        _forget_in_cursors(instance, mentions)
+    for name in DATABASES:
+        if (home / name).exists():
+            _delete_rows(home / name, mentions)
+            compact(home / name)
+    kept = {home / f"{name}{suffix}" for name in DATABASES for suffix in ("", "-wal", "-shm")}
+    for path in set(home.rglob("*")) - kept - {home / _CONFIGURATION}:
+        if path.is_file() and mentions.are_in_file(path):
+            path.unlink(missing_ok=True)
+    return len(runs)
+
+
+class Mentions:
+    """Whether a value or a file mentions one of the names.
+
+    Session ids count wherever they stand (by their UUID, if they hold one); projects, which
+    may be short and begin alike, only as whole words.
+    """
+
+    def __init__(self, names: Names) -> None:
+        # Thousands of ids would make one slow expression: UUIDs are looked up in a set.
+        found = {name: _UUID.search(name) for name in names.session_ids}
+        self._uuids = {uuid.group().lower() for uuid in found.values() if uuid}
+        plain = [name for name, uuid in found.items() if not uuid]
+        forms = [re.escape(form) for name in sorted(plain) for form in _spellings(name)]
+        forms += [
+            rf"(?<![\w-]){re.escape(form)}(?![\w-])"
+            for name in sorted(names.projects)
+            for form in _spellings(name)
+        ]
+        self._pattern = re.compile("|".join(forms) or r"(?!)", re.ASCII)
+
+    def are_in(self, value: object) -> bool:
+        """Whether a string, or bytes, mentions one."""
+        text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        return isinstance(text, str) and (
+            self._pattern.search(text) is not None
+            or any(uuid.lower() in self._uuids for uuid in _UUID.findall(text))
+        )
+
+    def are_in_file(self, path: Path) -> bool:
+        """Whether a file mentions one; a file that is gone does not."""
+        try:
+            return self.are_in(path.read_bytes())
+        except FileNotFoundError:
+            return False
+
+
+def _spellings(name: str) -> set[str]:
+    """A name as it is, in JSON, in JSON within JSON, and percent-encoded."""
+    once = json.dumps(name)[1:-1]
+    return {name, once, json.dumps(once)[1:-1], quote(name, safe="")}
+
+
+def _delete_rows(path: Path, mentions: Mentions) -> None:
+    """Delete from every table the rows that mention a name in any column."""
+    with opened(path) as connection, transaction(connection):
+        connection.create_function("is_named", 1, mentions.are_in)
+        for table, columns in tables(connection).items():
+            for column in columns:
+                change = f'DELETE FROM "{table}"'
+                if table == "asset_keys" and column in _REPEATED:
+                    change = f'UPDATE "{table}" SET "{column}" = NULL'
+                connection.execute(f'{change} WHERE is_named("{column}")')
 
 
 def _refuse(run: dg.DagsterRun) -> None:
@@ -93,39 +153,17 @@ def _refuse(run: dg.DagsterRun) -> None:
     )
 
 
-def _runs_naming(home: Path, names: Names) -> set[str]:
-    found: set[str] = set()
-    for path in home.rglob("*.db"):
-        if not erasure.is_sqlite(path):
-            continue
-        if _is_of_one_run(path):
-            if names.are_in_file(path) or names.are_in_file(Path(f"{path}-wal")):
-                found.add(path.stem)
-        else:
-            found |= erasure.runs_naming(path, names)
-    return found
-
-
-def _is_of_one_run(path: Path) -> bool:
-    return path.parent.name == "runs" and path.stem != _INDEX
-
-
-def _forget_in_cursors(instance: dg.DagsterInstance, names: Names) -> None:
-    """Take the projects out of the sensors' cursors: {"requested": {project: ...}}."""
+def _forget_in_cursors(instance: dg.DagsterInstance, mentions: Mentions) -> None:
+    """Take the projects out of the sensors' cursors, JSON whose top values may be by project."""
     for state in instance.all_instigator_state():
         data = state.sensor_instigator_data
-        if data is None or not names.are_in(json.dumps([data.cursor, data.last_run_key])):
-            continue
-        last_run_key = None if names.are_in(data.last_run_key) else data.last_run_key
-        changed = data._replace(cursor=_without(data.cursor, names), last_run_key=last_run_key)
-        instance.update_instigator_state(state.with_data(changed))
-
-
-def _without(cursor: str | None, names: Names) -> str | None:
-    if not names.are_in(cursor):
-        return cursor
-    values: dict[str, Any] = json.loads(cursor or "{}")
-    requested = values.get("requested", {})
-    kept = {project: last for project, last in requested.items() if not names.are_in(project)}
-    after = values.get("after", "")
-    return json.dumps({"requested": kept, "after": "" if names.are_in(after) else after})
+        if data is not None and mentions.are_in(f"{data.cursor} {data.last_run_key}"):
+            cursor: dict[str, Any] = json.loads(data.cursor or "{}")
+            for name, value in cursor.items():
+                if isinstance(value, dict):
+                    kept = {key: each for key, each in value.items() if not mentions.are_in(key)}
+                    cursor[name] = kept
+                elif mentions.are_in(value):
+                    cursor[name] = ""
+            changed = data._replace(cursor=json.dumps(cursor), last_run_key=None)
+            instance.update_instigator_state(state.with_data(changed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -16,7 +16,6 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.ids import parse_id
 from memory_assets.requests.times import parse_time
 from memory_assets.settings import Settings
-from memory_assets.stores.erasure import Names
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 
 _LISTED = 20
@@ -80,8 +79,8 @@ def complete_forgetting(settings: Settings) -> None:
         forget.complete(components, erase_traces=_traces(settings), progress=status.update)
 
 
-def _traces(settings: Settings) -> Callable[[Names], int]:
-    def erase(names: Names) -> int:
+def _traces(settings: Settings) -> forget.EraseTraces:
+    def erase(names: forget.Names) -> int:
         if not _has_instance(settings):
             return 0
         from memory_assets.cli.dagster_traces import erase_traces

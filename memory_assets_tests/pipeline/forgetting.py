@@ -6,10 +6,9 @@ from typing import Any
 
 from memory_assets.pipeline.removal import forget
 from memory_assets.pipeline.removal.selection import Selection, select
-from memory_assets.stores.erasure import Names
 
 
-def no_dagster(names: Names) -> int:
+def no_dagster(names: forget.Names) -> int:
     """Where Dagster has kept nothing."""
     return 0
 

@@ -69,11 +69,17 @@ from memory_assets.pipeline.removal import forget
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.settings import Settings
-from memory_assets.stores.chroma.collections import VectorStore
+from memory_assets.stores.chroma import files
 components = Components(Settings.model_validate_json(sys.argv[1]))
 kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-if sys.argv[3] == "between the collections":
-    VectorStore._delete = kill
+if sys.argv[3] == "between the files":
+    files.Path.rename = lambda path, to, rename=files.Path.rename: (
+        kill() if path.parent.name == "chroma.anew" else rename(path, to)
+    )
+if sys.argv[3] == "beside the old files":
+    files.finish_swap = lambda directory, real=files.finish_swap: (
+        kill() if files._replaced(directory).exists() else real(directory)
+    )
 def progress(step):
     if step.startswith(sys.argv[3]):
         kill()
@@ -82,10 +88,12 @@ forget.forget(components, found, erase_traces=lambda names: 0, progress=progress
 """
 
 
-@pytest.mark.parametrize("moment", ["making session-summaries", "between the collections"])
+@pytest.mark.parametrize(
+    "moment", ["copying session-summaries", "between the files", "beside the old files"]
+)
 def test_a_killed_forgetting_is_completed_by_the_next_command(memory: Any, moment: str) -> None:
-    """`kill -9` while collections are made again, or with the new one in place and the old
-    one still there; whatever command comes next completes it."""
+    """`kill -9` while collections are copied, with the old files moved away and the new ones
+    not yet in their place, or with both there; whatever command comes next completes it."""
     key = Path.home() / ".config" / "memory_assets" / "install.key"
     key.parent.mkdir(parents=True, exist_ok=True)
     key.write_bytes(memory.components.install_key)

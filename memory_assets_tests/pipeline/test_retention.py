@@ -213,7 +213,7 @@ def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) 
 STEPS: tuple[tuple[Any, str, int], ...] = (
     (retention, "redact_project", 1),
     (retention, "forget_vectors", 0),
-    (vectors, "rebuild_collection", 1),
+    (vectors, "rewrite_files", 0),
     (retention, "forget_keywords", 0),
     (Lake, "delete", 7),
 )

@@ -1,13 +1,13 @@
 """Making collections anew from the lake: beside the old ones, then swapped.
 
 Searches go on in the old collection until the new one takes its name. Nothing is embedded:
-rows and vectors are in the lake. Shared by `memory rebuild` and `memory forget`.
+rows and vectors are in the lake.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
@@ -29,12 +29,11 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import UPSERT_BATCH, Collection
-from memory_assets.stores.chroma.files import sweep
+from memory_assets.stores.chroma.files import remove_deleted_collections
 from memory_assets.stores.chroma.rebuilding import marked_as_rebuilding
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 Progress = Callable[[str], None]
-SessionKey = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -89,13 +88,12 @@ def rebuild(
             components.catalog.collections.forget_all()
             progress(str(error))
         made = [
-            rebuild_collection(components, name, known[name], progress=progress)
+            rebuild_collection(components, name, known[name], progress)
             for name in (names or sorted(known))
         ]
         if components.chroma_url is None:
-            progress("clearing Chroma's files")
             with chroma_server.closed_files(components.data_dir) as directory:
-                sweep(directory)
+                remove_deleted_collections(directory)
     return made
 
 
@@ -115,8 +113,6 @@ def rebuild_collection(
     components: Components,
     name: str,
     indexes: Sequence[IndexedTable],
-    *,
-    without: Set[SessionKey] = frozenset(),
     progress: Progress = lambda step: None,
 ) -> Rebuilt:
     """Make one collection anew from the lake, and put it in the old one's place. The caller
@@ -127,14 +123,13 @@ def rebuild_collection(
     next ingest.
     """
     with rebuild_lock(components), marked_as_rebuilding(components.data_dir, name):
-        return _rebuild(components, name, indexes, without, progress)
+        return _rebuild(components, name, indexes, progress)
 
 
 def _rebuild(
     components: Components,
     name: str,
     indexes: Sequence[IndexedTable],
-    without: Set[SessionKey],
     progress: Progress,
 ) -> Rebuilt:
     started = time.perf_counter()
@@ -143,8 +138,6 @@ def _rebuild(
     rows, products, left_out = 0, [], 0
     batch: list[CollectionRow] = []
     for index, project, session in _sessions_in(components, name, indexes):
-        if (project, session.session_id) in without:
-            continue
         found = _rows_of(components, index, project, session.session_id, collection.embedder_id)
         if found is None:
             left_out += 1

@@ -1,9 +1,9 @@
 """Forgetting: sessions leave the memory, byte for byte, and do not come back.
 
 In this order, each step harmless to repeat: tombstones (keyed ids, from then on the
-sessions are never read again), the lake, what forks say of them, Chroma, traces in
-Dagster, and last the catalogue, whose names are what an interrupted forgetting is
-completed by. Then the catalogue's own file is rewritten.
+sessions are never read again), the lake, what forks say of them, Chroma, the keyword index,
+traces in Dagster, and last the catalogue, whose names are what an interrupted forgetting is
+completed by. Files other than the lake's are made anew of what is left, not edited.
 
 The agents' transcript files are not ours and stay.
 """
@@ -32,12 +32,21 @@ from memory_assets.pipeline.removal.selection import (
 )
 from memory_assets.pipeline.removal.vectors import forget_vectors
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores import erasure
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
-from memory_assets.stores.erasure import Names
+from memory_assets.stores.catalog.removal import remove_sessions
+from memory_assets.stores.sqlite_files import compact
 from memory_assets.stores.tombstones import FILE_NAME, Tombstones
 
 _LOCK = "forgotten.lock"
+
+
+@dataclass(frozen=True)
+class Names:
+    """What no run history may name any more: sessions, and projects without a session left."""
+
+    session_ids: frozenset[str] = field(default=frozenset(), repr=False)
+    projects: frozenset[str] = field(default=frozenset(), repr=False)
+
 
 EraseTraces = Callable[[Names], int]
 """Removes what a run history holds of these names; returns how many runs it removed.
@@ -136,8 +145,7 @@ def _complete(
             project for project, session_id in known.keys() - selected
         }
         report.sessions, report.projects_gone = len(selected), len(gone)
-        names = Names((session_id for _, session_id in selected), gone)
-        catalog_path = components.catalog.path
+        names = Names(frozenset(session_id for _, session_id in selected), frozenset(gone))
 
         def lake_files() -> int:
             progress("removing files of the lake")
@@ -148,16 +156,14 @@ def _complete(
 
         def catalog_rows() -> int:
             progress("removing rows of the catalogue")
-            # what is known of a secret stays, by keyed hash; not who gave it away
-            erasure.blank_naming(catalog_path, "known_values", ["first_session"], names)
-            return erasure.delete_sessions(catalog_path, sorted(selected), sorted(gone))
+            return remove_sessions(components.catalog.path, selected, gone)
 
         steps: dict[str, Callable[[], int]] = {
             "lake_files": lake_files,
-            "forks_amended": lambda: forget_references(components, selected, names),
+            "forks_amended": lambda: forget_references(components, selected),
             "collection_rows": lambda: forget_vectors(components, selected, progress=progress),
             "keyword_rows": lambda: forget_keywords(components, selected),
-            "runs": lambda: erase_traces(names) if names else 0,
+            "runs": lambda: erase_traces(names) if selected else 0,
             "catalog_rows": catalog_rows,
         }
         for name, step in steps.items():
@@ -167,7 +173,7 @@ def _complete(
         tombstone_store.advance("begun", "erased")
     if tombstone_store.unfinished():
         progress("rewriting the catalogue")
-        erasure.compact(components.catalog.path)
+        compact(components.catalog.path)
         tombstone_store.advance("erased", "done")
     return report
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
 from memory_assets.paths import is_gone
+from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
 from memory_assets.pipeline.indexes.collections import INDEXES
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES, Table
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
 from memory_assets.stores.tombstones import is_unique
 
 SessionKey = tuple[str, str]
@@ -174,39 +175,15 @@ def _tag_pattern(tag: str) -> str:
     return f"{rule}:{parts['digest']}>"
 
 
-def _holds(components: Components, key: SessionKey, pattern: str) -> bool:
+def _holds(components: Components, key: SessionKey, literal: str) -> bool:
     """Whether any string of any table of a session holds the literal."""
-    return any(
-        pc.any(pc.match_substring(column, pattern)).as_py()
-        for table in TABLES.values()
-        for column in _strings(components, table, key)
-    )
-
-
-def _strings(components: Components, table: Table, key: SessionKey) -> Iterator[Any]:
-    names = [field.name for field in table.schema if _is_text(field.type)]
-    try:
-        rows = components.lake.read(table, *key, names)
-    except NotFound:
-        return
-    for name in names:
-        yield from _flat(rows[name])
-
-
-def _flat(column: Any) -> Iterator[Any]:
-    while pa.types.is_list(column.type):
-        column = pc.list_flatten(column)
-    if pa.types.is_struct(column.type):
-        for position in range(column.type.num_fields):
-            yield from _flat(pc.struct_field(column, [position]))
-    elif pa.types.is_string(column.type):
-        yield column
-
-
-def _is_text(type_: pa.DataType) -> bool:
-    while pa.types.is_list(type_):
-        type_ = type_.value_type
-    return bool(pa.types.is_string(type_) or pa.types.is_struct(type_))
+    for table in TABLES.values():
+        names = [field.name for field in table.schema if holds_text(field.type)]
+        with suppress(NotFound):
+            for column in text_columns(components.lake.read(table, *key, names)):
+                if any(literal in str(value) for value in column.values):
+                    return True
+    return False
 
 
 def _describe(components: Components, session: SessionOnRecord) -> None:

@@ -1,8 +1,6 @@
-"""Forgetting in Chroma: rows at once, then every byte of them.
+"""Forgetting in Chroma: the rows at once, then every byte of them.
 
-A deleted row's vector stays in the HNSW files of its collection. So each collection that
-held one is made again from the vectors in the lake (nothing is embedded), put in the old
-one's place, and the files are rewritten without what belongs to no collection.
+A deleted row stays in Chroma's files, so the local ones are made anew of what is left.
 """
 
 from __future__ import annotations
@@ -12,10 +10,12 @@ from collections.abc import Sequence, Set
 
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
-from memory_assets.pipeline.indexes.rebuild import Progress, SessionKey, rebuild_collection
+from memory_assets.pipeline.indexes.rebuild import Progress, collections_of
+from memory_assets.pipeline.removal.selection import SessionKey
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.files import sweep, were_set_aside
+from memory_assets.stores.chroma.files import were_set_aside
+from memory_assets.stores.chroma.rewrite import rewrite_files
 
 _IDS_A_QUERY = 200
 
@@ -33,26 +33,17 @@ def forget_vectors(
     if components.chroma_url is None:
         for path in were_set_aside(components.data_dir):
             shutil.rmtree(path, ignore_errors=True)
-    if components.chroma_url is None and not chroma_server.has_files(components.data_dir):
-        return 0
+        if not chroma_server.has_files(components.data_dir):
+            return 0
     progress("removing rows from Chroma")
-    removed = 0
-    affected: dict[str, list[IndexedTable]] = {}
-    for index in indexes:
-        made = components.catalog.products.of_stage(index.stage)
-        held = {key: str(product.facts["collection"]) for key, product in made.items()}
-        for name in sorted(set(held.values())):
-            rows = _delete_rows(components, name, selected)
-            removed += rows
-            if rows or any(held[key] == name for key in held.keys() & selected):
-                affected.setdefault(name, []).append(index)
+    removed = sum(
+        _delete_rows(components, name, selected)
+        for name, tables in sorted(collections_of(components).items())
+        if not set(tables).isdisjoint(indexes)
+    )
     if components.chroma_url is None:
-        for name, tables in affected.items():
-            progress(f"making {name} again from the lake")
-            rebuild_collection(components, name, tables, without=selected, progress=progress)
-        progress("rewriting Chroma's files")
-        with chroma_server.closed_files(components.data_dir) as directory:
-            sweep(directory)
+        progress("making Chroma's files anew")
+        rewrite_files(components.data_dir, progress)
     return removed
 
 

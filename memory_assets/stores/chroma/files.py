@@ -1,17 +1,10 @@
-"""The local Chroma's files, examined and rewritten while no process has them open.
+"""The local Chroma's files, examined and moved while no process has them open.
 
-A row that was deleted through Chroma stays in its files: in the HNSW files of its
-collection (which is why a collection is replaced, see `VectorStore.replace`), in the
-directories of deleted collections, in the queue, in free pages and in full-text pages.
-
-Seen with chromadb 1.5.9: a deleted collection's HNSW directory is never removed; and the
-HNSW files of any collection, made for more elements than there are, end in whatever the
-server's memory held when they were written: documents of other collections, for one.
+Seen with chromadb 1.5.9: a deleted collection's HNSW directory is never removed.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sqlite3
@@ -21,10 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_assets.errors import StoreError
-from memory_assets.stores.erasure import compact
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_UUID_LENGTH = 36
 _HEADER_FILE, _ELEMENTS_FILE, _LENGTHS_FILE = "header.bin", "data_level0.bin", "length.bin"
 _HEADER = struct.Struct("<iQQQQ")
 _HEADER_BYTES = 100
@@ -32,7 +23,6 @@ _HEADER_BYTES = 100
 elements, bytes an element."""
 _LENGTH_BYTES = 4
 _LINK_LENGTH = struct.Struct("<I")
-_ZEROS = 1 << 20
 _LINKS_FILE, _LABELS_FILE = "link_lists.bin", "index_metadata.pickle"
 _PICKLE_BEGINS, _PICKLE_ENDS = b"\x80", b"."
 _SQLITE_MAGIC = b"SQLite format 3\0"
@@ -143,64 +133,47 @@ def were_set_aside(data_dir: Path) -> list[Path]:
     return sorted(path for path in data_dir.glob(f"{_BROKEN}*") if path.is_dir())
 
 
-def sweep(directory: Path) -> int:
-    """Remove what belongs to no collection any more; return how many directories there
-    were. Collections that are there, ours or not, keep all they have.
+def are_there(directory: Path) -> bool:
+    """Whether Chroma ever stored anything that is still there."""
+    return (directory / DATABASE).exists() or _replaced(directory).exists()
+
+
+def swap(directory: Path, fresh: Path) -> None:
+    """Put a fresh directory in the place of another, which is deleted."""
+    directory.rename(_replaced(directory))
+    fresh.rename(directory)
+    finish_swap(directory)
+
+
+def finish_swap(directory: Path) -> None:
+    """Undo, or complete, a swap that was interrupted."""
+    replaced = _replaced(directory)
+    if replaced.exists() and directory.exists():
+        shutil.rmtree(replaced)
+    elif replaced.exists():
+        replaced.rename(directory)
+
+
+def _replaced(directory: Path) -> Path:
+    return directory.with_name(f"{directory.name}.replaced")
+
+
+def remove_deleted_collections(directory: Path) -> int:
+    """Remove the directories of deleted collections, which Chroma leaves; return how many
+    there were.
 
     Raises:
-        StoreError: the files cannot be rewritten, or are not as we know them.
+        StoreError: the database cannot be read.
     """
     database = directory / DATABASE
     if not database.exists():
         return 0
     try:
-        with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.execute(
-                f"DELETE FROM embeddings_queue WHERE substr(topic, -{_UUID_LENGTH}) NOT IN"
-                " (SELECT id FROM collections)"
-            )
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
             kept = {row[0] for row in connection.execute("SELECT id FROM segments")}
     except sqlite3.Error as error:
-        raise StoreError(
-            f"cannot clean {database} ({type(error).__name__}: {error}). Remove {directory}: "
-            "`memory ingest` makes it again from the lake. Collections of others in it are lost "
-            "with it."
-        ) from None
-    compact(database)
-    for segment in sorted(kept):
-        if (directory / segment / _HEADER_FILE).exists():
-            _clear_unused(directory / segment)
-    removed = 0
-    for path in directory.iterdir():
-        if path.is_dir() and _UUID.fullmatch(path.name) and path.name not in kept:
-            shutil.rmtree(path)
-            removed += 1
-    return removed
-
-
-def _clear_unused(segment: Path) -> None:
-    """Overwrite with zeros the room that the HNSW files hold for elements to come."""
-    header = (segment / _HEADER_FILE).read_bytes()
-    files = {_ELEMENTS_FILE: 0, _LENGTHS_FILE: _LENGTH_BYTES}
-    if len(header) == _HEADER_BYTES:
-        _, _, room, used, files[_ELEMENTS_FILE] = _HEADER.unpack_from(header)
-        sizes = {name: (segment / name).stat().st_size for name in files}
-        if all(used * each <= sizes[name] <= room * each for name, each in files.items()):
-            for name, each in files.items():
-                _zero_from(segment / name, used * each)
-            return
-    raise StoreError(
-        f"{segment} is not as chromadb 1.5.9 writes it, so nobody can tell whether deleted text "
-        f"is left in it. Remove {segment.parent}: `memory ingest` makes our collections again."
-    )
-
-
-def _zero_from(path: Path, start: int) -> None:
-    with path.open("r+b") as file:
-        end = file.seek(0, 2)
-        file.seek(start)
-        while start < end:
-            start += file.write(bytes(min(_ZEROS, end - start)))
-        file.flush()
-        os.fsync(file.fileno())
+        raise StoreError(f"cannot read {database} ({type(error).__name__})") from None
+    deleted = [path for path in _segments(directory) if path.name not in kept]
+    for path in deleted:
+        shutil.rmtree(path)
+    return len(deleted)

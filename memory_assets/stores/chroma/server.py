@@ -145,6 +145,7 @@ def closed_files(data_dir: Path) -> Iterator[Path]:
             raise StoreBusy(f"a process that does not answer owns {data_dir / 'chroma'}") from None
         try:
             (data_dir / _LOG).unlink(missing_ok=True)
+            chroma_files.finish_swap(data_dir / "chroma")
             yield data_dir / "chroma"
         finally:
             lock.release()
@@ -170,7 +171,7 @@ def touch(data_dir: Path) -> None:
 
 def has_files(data_dir: Path) -> bool:
     """Whether this directory's server has ever stored anything that is still there."""
-    return (data_dir / DATABASE).exists()
+    return chroma_files.are_there(data_dir / "chroma")
 
 
 def stop(data_dir: Path, timeout: float = 10.0) -> bool:
@@ -276,10 +277,14 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
 
 
 def _require_whole_files(data_dir: Path) -> None:
-    """Move damaged files away, whoever comes first; the caller keeps other starters out."""
+    """Move damaged files away, whoever comes first, and put right what an interrupted swap
+    left; the caller keeps other starters out."""
+    if _lock_is_held(data_dir):
+        return
     directory = data_dir / "chroma"
+    chroma_files.finish_swap(directory)
     wrong = chroma_files.damage(directory)
-    if wrong is None or _lock_is_held(data_dir):
+    if wrong is None:
         return
     aside = chroma_files.set_aside(directory, wrong)
     (data_dir / ENDPOINT).unlink(missing_ok=True)

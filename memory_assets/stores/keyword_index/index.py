@@ -27,6 +27,7 @@ from memory_assets.stores.keyword_index.blocks import (
     pack_postings,
     pack_vectors,
 )
+from memory_assets.stores.sqlite_files import compact
 
 
 @dataclass(frozen=True)
@@ -163,9 +164,7 @@ class KeywordIndex:
         """Remove the rows of sessions, of these kinds, so that no byte of them stays in the
         file; return how many there were."""
         removed = sum(self.remove(sessions, kind) for kind in kinds)
-        with self._lock, told(self.path):
-            self._connection.execute("VACUUM")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        compact(self.path)
         return removed
 
     def ids(self, kind: str, project: str, session_id: str | None = None) -> set[str]:

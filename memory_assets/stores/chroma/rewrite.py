@@ -1,0 +1,143 @@
+"""Chroma's files made anew: what its server still serves, copied into a fresh directory.
+
+A row that was deleted through Chroma stays in its files: in the HNSW files of its collection,
+in the queue, in free pages and in full-text pages. Seen with chromadb 1.5.9: HNSW files even
+end in whatever the server's memory held when they were written. So all that is left, ours and
+others', is given to a second server, which never saw the row, and its directory takes the
+place of the first one's. Vectors are copied, not embedded.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from memory_assets.errors import StoreBusy, StoreError
+from memory_assets.stores.chroma import files, server
+from memory_assets.stores.chroma.connection import chroma_errors
+
+if TYPE_CHECKING:
+    import httpx
+
+BESIDE = "chroma.anew"
+"""Where in the data directory the second server works, with lock, token and log of its own."""
+_TRIES = 3
+_IDLE_SECONDS = 60.0
+_REQUEST_SECONDS = 120.0
+_ROWS_A_REQUEST = 1_000
+_EVERYTHING = ["embeddings", "documents", "metadatas", "uris"]
+_ALREADY_THERE = 409
+_JSON = {"Content-Type": "application/json"}
+
+
+def rewrite_files(data_dir: Path, progress: Callable[[str], None]) -> None:
+    """Put a copy of all collections, in files that hold nothing else, in the place of the
+    local Chroma's files. Searches go on meanwhile. Killed at any moment, the old files or the
+    new ones are there, and the next call begins again.
+
+    Raises:
+        StoreBusy: another program keeps writing to this Chroma.
+        StoreError: a server cannot be used, or its copy is not complete.
+    """
+    for _ in range(_TRIES):
+        _discard(data_dir)
+        server.ensure_running(data_dir, _IDLE_SECONDS)  # which writes to the database
+        with closing(_database(data_dir)) as database:
+            before = _committed(database)
+            _copy(data_dir, database, progress)
+            server.stop(data_dir / BESIDE)
+            with server.closed_files(data_dir) as directory:
+                if _committed(database) == before:
+                    files.swap(directory, data_dir / BESIDE / directory.name)
+                    _discard(data_dir)
+                    return
+    _discard(data_dir)
+    raise StoreBusy(
+        f"another program keeps writing to the Chroma of {data_dir}; stop it, then run "
+        "`memory status`, which completes the forgetting"
+    )
+
+
+def _discard(data_dir: Path) -> None:
+    beside = data_dir / BESIDE
+    if beside.exists():
+        server.stop(beside)
+        shutil.rmtree(beside)
+
+
+def _database(data_dir: Path) -> sqlite3.Connection:
+    path = data_dir / server.DATABASE
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=30.0)
+
+
+def _committed(database: sqlite3.Connection) -> int:
+    """Return a number that is another one once anybody has written to the database."""
+    return int(database.execute("PRAGMA data_version").fetchone()[0])
+
+
+def _copy(data_dir: Path, database: sqlite3.Connection, progress: Callable[[str], None]) -> None:
+    databases = database.execute("SELECT tenant_id, name FROM databases").fetchall()
+    with (
+        closing(_client(data_dir)) as old,
+        closing(_client(data_dir / BESIDE)) as new,
+        chroma_errors(str(old.base_url)),
+    ):
+        for tenant, name in databases:
+            below = f"tenants/{quote(tenant, safe='')}/databases"
+            _create(new, "tenants", tenant)
+            _create(new, below, name)
+            where = f"{below}/{quote(name, safe='')}/collections"
+            for collection in _answer(old.get(where)):
+                progress(f"copying {collection['name']}")
+                _copy_collection(old, new, where, collection)
+
+
+def _copy_collection(
+    old: httpx.Client, new: httpx.Client, where: str, collection: dict[str, Any]
+) -> None:
+    settings = {"schema": collection.get("schema")}
+    if settings["schema"] is None:
+        settings = {"configuration": collection["configuration_json"]}
+    about = {"name": collection["name"], "metadata": collection["metadata"], **settings}
+    source = f"{where}/{collection['id']}"
+    target = f"{where}/{_answer(new.post(where, json=about))['id']}"
+    rows = int(_answer(old.get(f"{source}/count")))
+    for offset in range(0, rows, _ROWS_A_REQUEST):
+        asked = {"limit": _ROWS_A_REQUEST, "offset": offset, "include": _EVERYTHING}
+        page = old.post(f"{source}/get", json=asked).raise_for_status()
+        new.post(f"{target}/add", content=page.content, headers=_JSON).raise_for_status()
+    if _answer(new.get(f"{target}/count")) != rows:
+        raise StoreError(
+            f"the copy of {collection['name']} lacks rows, so the old files stay; run "
+            "`memory status`, which tries again"
+        )
+
+
+def _create(client: httpx.Client, path: str, name: str) -> None:
+    """Create a tenant or a database; the default ones are there."""
+    answer = client.post(path, json={"name": name})
+    if answer.status_code != _ALREADY_THERE:
+        answer.raise_for_status()
+
+
+def _client(data_dir: Path) -> httpx.Client:
+    """Return an HTTP client of a directory's server. It names its collections by paths, and
+    passes rows on as they come, for which chromadb's own client has no call."""
+    import httpx
+
+    endpoint = server.ensure_running(data_dir, _IDLE_SECONDS)
+    return httpx.Client(
+        base_url=f"{endpoint.url}/api/v2",
+        headers={"Authorization": f"Bearer {server.token(data_dir)}"},
+        timeout=_REQUEST_SECONDS,
+        trust_env=False,
+    )
+
+
+def _answer(response: httpx.Response) -> Any:
+    return response.raise_for_status().json()
