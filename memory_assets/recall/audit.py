@@ -164,7 +164,7 @@ def _records(
         uuids = {row["record_uuid"] for row in rows}
         return [record for record in everything if record.record_uuid in uuids]
     facts = products["redacted_records"].facts if "redacted_records" in products else {}
-    turns = build_turns(everything, first_index=int(facts.get("copied_prompts", 0)))
+    turns = build_turns(everything, first_index=facts.get("copied_prompts", 0))
     told = {of for row in rows for of in row.get("turn_ids") or [row.get("turn_id")]}
     return [record for turn in turns if turn.id in told for record in turn.records]
 
@@ -194,7 +194,7 @@ def _with_documents(
     if of.vectors is None:
         return [_without_document(stores, project, session_id, row, of) for row in rows]
     indexed = products.get(of.stage)
-    collection = str(indexed.facts["collection"]) if indexed is not None else ""
+    collection = indexed.facts["collection"] if indexed is not None else ""
     vectors = _vectors(stores.lake, of.vectors, project, session_id)
     documents, reason = _documents(stores, collection, [row["id"] for row in rows], vectors)
     return [

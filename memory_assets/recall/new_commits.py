@@ -76,6 +76,6 @@ def _session(memory: Memory, project: str, session_id: str) -> SessionTurns | No
     except NotFound:
         return None
     made = memory.catalog.products.of_project(REDACTED_RECORDS.name, project).get(session_id)
-    copied = int(made.facts.get("copied_prompts", 0)) if made is not None else 0
+    copied = made.facts.get("copied_prompts", 0) if made is not None else 0
     records = rows_from_arrow(REDACTED_RECORDS, rows)
     return session_turns(records, build_turns(records, first_index=copied)) if records else None

@@ -68,7 +68,7 @@ def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
         size = None
     if size is None:
         return "gone", None
-    complete = row.size - int(row.facts.get("pending_bytes", 0))
+    complete = row.size - row.facts.get("pending_bytes", 0)
     if size < complete:
         return "rewritten", size
     try:

@@ -283,7 +283,7 @@ class _Findable:
                 return keywords.ids(name, project)
         made = components.catalog.products.of_project(index.stage, project).values()
         ids: set[str] = set()
-        for collection in sorted({str(product.facts["collection"]) for product in made}):
+        for collection in sorted({product.facts["collection"] for product in made}):
             try:
                 ids |= components.vectors.get(collection).ids({"project": project})
             except NotFound:

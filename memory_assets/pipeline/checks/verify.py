@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.indexes.collections import IndexedTable
-from memory_assets.pipeline.ownership.session_files import RETAINED
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import Batch, note_passed, pending_sessions
+from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.chroma.collections import Collection
 from memory_assets.stores.lake.lake import Lake, redacted_values
 from memory_assets.stores.lake.schemas import (
@@ -196,7 +196,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     if not components.embeds:
         return _NO_EMBEDDER
     products = components.catalog.products.of_project(index.stage, project).values()
-    wanted: dict[str, set[str]] = {str(made.facts["collection"]): set() for made in products}
+    wanted: dict[str, set[str]] = {made.facts["collection"]: set() for made in products}
     for row in components.lake.read_partition(index.table, project, ["id", "agent"]).to_pylist():
         wanted.setdefault(index.collection(row["agent"]), set()).add(row["id"])
     missing = extra = rows = 0
@@ -223,7 +223,7 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
     rows = components.lake.read_partition(index.embeddings, project, ["embedder_id"])
     others.update(row["embedder_id"] for row in rows.to_pylist())
     products = components.catalog.products.of_project(index.stage, project).values()
-    for name in sorted({str(product.facts["collection"]) for product in products}):
+    for name in sorted({product.facts["collection"] for product in products}):
         collection = _collection(components, name)
         if collection is not None and collection.embedder_id != wanted:
             others[collection.embedder_id] += 1

@@ -92,7 +92,7 @@ def _make_equal(
     written.flush()
     for session_id in sorted(products.keys() - {session.session_id for session in sessions}):
         gone = products[session_id]
-        collection = written.collection(str(gone.facts["collection"]))
+        collection = written.collection(gone.facts["collection"])
         collection.delete(sorted(collection.ids(rows_of_session(project, session_id))))
         catalog.products.drop(index.stage, project, session_id)
         report.removed += 1
@@ -109,7 +109,7 @@ def _incomplete_collections(
     """
     mine: Counter[str] = Counter()
     for product in products.values():
-        mine[str(product.facts["collection"])] += product.rows
+        mine[product.facts["collection"]] += product.rows
     everybody = written.components.catalog.products.rows_by_collection(written.index_of.stage)
     incomplete = set()
     for name in sorted({session.collection for session in sessions}):

@@ -73,7 +73,7 @@ def indexed_sessions(
     return [
         IndexedSession(
             session_id,
-            index.collection(str(archive[session_id].facts["agent"])),
+            index.collection(archive[session_id].facts["agent"]),
             rows[session_id].output_hash,
             vectors[session_id].output_hash,
         )

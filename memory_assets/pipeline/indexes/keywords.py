@@ -191,7 +191,7 @@ class _Batch:
             if session_id in made and made[session_id].input_hash == hashed:
                 self.products.append(made[session_id])
                 continue
-            agent = str(archive[session_id].facts["agent"])
+            agent = archive[session_id].facts["agent"]
             session = _session(
                 self._components, self._project, session_id, kind, agent, self._index
             )

@@ -51,7 +51,7 @@ class Rebuilt:
 def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
     """Return the collections that the lake has rows for, with the tables they mirror."""
     agents = {
-        str(product.facts["agent"])
+        product.facts["agent"]
         for product in components.catalog.products.of_stage(REDACTED_RECORDS.name).values()
     }
     found: dict[str, list[IndexedTable]] = {}

@@ -12,13 +12,10 @@ from typing import Any
 
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.stores.catalog.facts import ProductFacts, RecordFacts
 from memory_assets.stores.catalog.records import RecordIds
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.transcripts import ReadReport, Source
-
-RETAINED = "retained_blocks"
-"""Fact of the records of a session that keeps its prompts and its summary only: how many
-blocks were let go of."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +27,9 @@ class Retained:
     copied_prompts: int
 
     @classmethod
-    def of_facts(cls, facts: Mapping[str, Any]) -> Retained:
+    def of_facts(cls, facts: RecordFacts) -> Retained:
         """Return it from the facts of the session's records."""
-        return cls(int(facts["copied_blocks"]), int(facts.get("copied_prompts", 0)))
+        return cls(facts["copied_blocks"], facts.get("copied_prompts", 0))
 
 
 @dataclass(frozen=True)
@@ -141,6 +138,21 @@ class Counts:
             copied_prompts=row.facts["prompts"] - prompts if copies else 0,
             dropped=dropped,
         )
+
+    def facts(self) -> ProductFacts:
+        """Return it as it stands in the facts of the session's records."""
+        return {
+            "records": self.records,
+            "kept": self.kept,
+            "bad_lines": self.bad_lines,
+            "blocks": self.blocks,
+            "copied_blocks": self.copied_blocks,
+            "copied_prompts": self.copied_prompts,
+            "prompts": self.prompts,
+            "redactions": self.redactions,
+            "personal": self.personal,
+            "dropped": self.dropped,
+        }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Counts:

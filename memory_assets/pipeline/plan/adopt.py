@@ -17,11 +17,11 @@ import numpy as np
 
 from memory_assets.errors import DamagedFile
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, read_removed_records
-from memory_assets.pipeline.ownership.session_files import RETAINED
 from memory_assets.pipeline.redact.redacted_records import STAGE
 from memory_assets.pipeline.redact.session_redaction import product_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.record_identity import RecordIdentity
+from memory_assets.stores.catalog.facts import RETAINED, ProductFacts, product_facts
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, SESSION_SUMMARIES
@@ -45,7 +45,7 @@ def adopt_archive(components: Components) -> int:
         for session_id in lake.sessions(REDACTED_RECORDS, project):
             written, footer = lake.read_footer(REDACTED_RECORDS, project, session_id)
             if {"facts", "input_hash", "output_hash"} <= footer.keys():
-                facts = json.loads(footer["facts"])
+                facts = product_facts(footer["facts"])
                 product = product_of(REDACTED_RECORDS, project, session_id, written, footer, facts)
                 audit, found = _audit_of(components, product)
                 products.append(audit)
@@ -74,7 +74,9 @@ def _of_which_summaries_are_left(components: Components) -> tuple[list[Product],
                 agents = lake.read(SESSION_SUMMARIES, project, session_id, ["agent"])
             except DamagedFile:
                 continue
-            facts = {"agent": agents["agent"][0].as_py(), "copied_blocks": 0, RETAINED: 0}
+            facts = ProductFacts(
+                agent=agents["agent"][0].as_py(), copied_blocks=0, retained_blocks=0
+            )
             products.append(Product(STAGE, project, session_id, "", "", facts=facts))
             sources += _files(components.identity, products[-1], [])
     return products, sources
@@ -100,7 +102,7 @@ def _audit_of(components: Components, records: Product) -> tuple[Product, dict[b
     }
     if footer.get("records_hash") != records.output_hash:
         return unusable, found
-    facts = json.loads(footer["facts"])
+    facts = product_facts(footer["facts"])
     return product_of(REDACTION_AUDIT, project, session_id, written, footer, facts), found
 
 
@@ -117,7 +119,7 @@ def _files(
     for row in rows:
         by_file.setdefault(row["agent_id"] or "", []).append(row)
     for agent_id, own in by_file.items():
-        counted = product.facts if not agent_id else {}
+        counted: ProductFacts = product.facts if not agent_id else {}
         ids = [
             (identity.id_of(row["record_uuid"]), _milliseconds(row["timestamp"]), 0) for row in own
         ]
@@ -126,7 +128,7 @@ def _files(
             records = np.append(records, gone[~np.isin(gone["id"], records["id"])])
         first = identity.family_of(own[0]["record_uuid"]) if own else None
         yield SourceRow(
-            agent=str(product.facts["agent"]),
+            agent=product.facts["agent"],
             project=product.project,
             session_id=product.session_id,
             agent_id=agent_id,

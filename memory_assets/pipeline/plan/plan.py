@@ -22,7 +22,6 @@ from memory_assets.pipeline.indexes.collections import (
 )
 from memory_assets.pipeline.indexes.keywords import keywords_behind
 from memory_assets.pipeline.ownership.keyed_lake import key_lake
-from memory_assets.pipeline.ownership.session_files import RETAINED
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import raw_sessions as scan
@@ -31,6 +30,7 @@ from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.deferral import Deferral
 from memory_assets.pipeline.tables.derive import DerivedTable, expected_input
+from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import Source

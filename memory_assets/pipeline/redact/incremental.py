@@ -19,7 +19,6 @@ from memory_assets.pipeline.redact.session_redaction import (
 from memory_assets.pipeline.redact.state import FileEntry, SessionState
 from memory_assets.pipeline.scan.reading import FileState, resume_at
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import LINEAGE
 from memory_assets.redaction import SessionRedactor
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import source_key
@@ -70,7 +69,7 @@ def addition_to(
         size += row.size - (resume.start.offset if resume.start else 0)
     if size > HELD_BYTES:
         return None
-    return Addition(before, str(records.facts.get(LINEAGE, "")), tuple(parts))
+    return Addition(before, records.facts.get("lineage") or "", tuple(parts))
 
 
 def _holds(

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memory_assets.errors import DamagedFile, NotFound
-from memory_assets.pipeline.ownership.session_files import RETAINED
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction import KnownValues
+from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.known_secrets import KnownValue, UncheckedSession
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
 

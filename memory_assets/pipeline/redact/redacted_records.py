@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from memory_assets.pipeline.ownership.attribution import (
     owners,
 )
 from memory_assets.pipeline.ownership.forgotten_records import tombstones, with_forgotten
-from memory_assets.pipeline.ownership.session_files import RETAINED, Retained, SessionFiles
+from memory_assets.pipeline.ownership.session_files import Retained, SessionFiles
 from memory_assets.pipeline.redact.full_redaction import redact_whole
 from memory_assets.pipeline.redact.incremental import addition_to, redact_added
 from memory_assets.pipeline.redact.known_values import KnownSoFar
@@ -28,6 +27,7 @@ from memory_assets.pipeline.redact.state import state_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, timed
+from memory_assets.stores.catalog.facts import RETAINED, RecordFacts, count
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
@@ -141,7 +141,7 @@ def _with_retained(
     days = components.settings.retention
     result = []
     for session in sessions:
-        facts: Mapping[str, Any] | None = before.get((project, session.session_id))
+        facts: RecordFacts | None = before.get((project, session.session_id))
         if session.session_id in retain:
             facts = made[session.session_id].facts
         elif facts is not None and not (session.main_gone or is_over(session, days)):
@@ -292,9 +292,9 @@ def _gave_way_to(product: Product | None) -> frozenset[SessionKey]:
 
 def _add_details(report: StageReport, products: Mapping[str, Product]) -> None:
     for name in ("records", "kept", "bad_lines", "copied_blocks", "prompts", "redactions"):
-        report.details[name] = sum(int(made.facts.get(name, 0)) for made in products.values())
+        report.details[name] = sum(count(made.facts, name) for made in products.values())
     dropped: Counter[str] = Counter()
     for made in products.values():
         dropped.update(made.facts.get("dropped", {}))
-    for reason, count in sorted(dropped.items()):
-        report.details[f"dropped_{reason}"] = count
+    for reason, number in sorted(dropped.items()):
+        report.details[f"dropped_{reason}"] = number

@@ -7,15 +7,15 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from memory_assets.models import AppliedRedaction, Record, RedactedRecord
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, removed_records_of
-from memory_assets.pipeline.ownership.session_files import RETAINED, Counts, SessionFiles, source_of
+from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles, source_of
 from memory_assets.pipeline.redact.state import FileEntry, SessionState
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import LINEAGE, Growth
+from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.redaction import ENGINE_VERSION, RecordRedaction, SessionRedactor
+from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import source_key
 from memory_assets.stores.lake.lake import FileFacts
@@ -127,15 +127,19 @@ class SessionRedaction:
             self._provisional_rules.update(trace.rule for trace in traces)
             yield record
 
-    def _facts(self) -> dict[str, Any]:
-        about = {"agent": self.session.rows[0].agent, "copied_from": self.session.copied_from}
+    def _facts(self) -> ProductFacts:
         parts = [self._firm, self._provisional, *(entry.counts for entry in self._files.values())]
-        counted = vars(Counts.total(parts))
-        if self.session.retained is not None:
-            copied = vars(self.session.retained)
-            gone = counted["copied_blocks"] - copied["copied_blocks"]
-            counted = {**counted, **copied, RETAINED: gone}
-        return {**about, **counted}
+        facts: ProductFacts = {
+            **Counts.total(parts).facts(),
+            "agent": self.session.rows[0].agent,
+            "copied_from": self.session.copied_from,
+        }
+        copied = self.session.retained
+        if copied is not None:
+            facts["retained_blocks"] = facts["copied_blocks"] - copied.copied_blocks
+            facts["copied_blocks"] = copied.copied_blocks
+            facts["copied_prompts"] = copied.copied_prompts
+        return facts
 
     def write(self, firm: Iterable[FirstPass], wanted: str, lineage: str = "") -> WrittenSession:
         """Put the records through the second pass, write them behind the rows kept from
@@ -164,7 +168,7 @@ class SessionRedaction:
         )
         found = self.redactor.known_values
         self._values.update((value.hex(), rule) for value, rule in found.items())
-        audit_facts = {"rules": self._rules + self._provisional_rules}
+        audit_facts: ProductFacts = {"rules": self._rules + self._provisional_rules}
         audit_footer = {
             **about,
             "records_hash": written.output_hash,
@@ -178,10 +182,10 @@ class SessionRedaction:
             footer=lambda: audit_footer,
             keep=before.audit_kept if before else 0,
         )
-        facts = {**self._facts(), LINEAGE: lineage or written.output_hash}
+        facts: ProductFacts = {**self._facts(), "lineage": lineage or written.output_hash}
         if before is not None:
-            facts |= Growth(before.records_hash, before.kept).fact()
-            audit_facts |= Growth(before.audit_hash, before.audit_kept).fact()
+            facts["appended"] = Growth(before.records_hash, before.kept).fact()
+            audit_facts["appended"] = Growth(before.audit_hash, before.audit_kept).fact()
         return WrittenSession(
             product_of(REDACTED_RECORDS, *key, written, about, facts),
             product_of(REDACTION_AUDIT, *key, traced, about, audit_facts),
@@ -250,7 +254,7 @@ def product_of(
     session_id: str,
     written: FileFacts,
     footer: Mapping[str, str],
-    facts: Mapping[str, Any],
+    facts: ProductFacts,
 ) -> Product:
     """Return the product that a session's file in a table and its footer describe."""
     return Product(

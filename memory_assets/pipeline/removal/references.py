@@ -19,7 +19,7 @@ def forget_references(components: Components, selected: Set[SessionKey]) -> int:
         for key, facts in components.catalog.products.facts_with(
             REDACTED_RECORDS.name, _COPIED_FROM
         ).items()
-        if key not in selected and any(tuple(each) in selected for each in facts[_COPIED_FROM])
+        if key not in selected and any(tuple(each) in selected for each in facts["copied_from"])
     }
     lake = components.lake
     for key in sorted(forks):

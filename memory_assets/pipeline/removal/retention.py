@@ -20,7 +20,6 @@ from pathlib import Path
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import forget_keywords, stage_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
-from memory_assets.pipeline.ownership.session_files import RETAINED
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.redact.redacted_records import (
     RedactionState,
@@ -34,6 +33,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import expected_input
 from memory_assets.status.status import RETENTION_FILE
+from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
 
 _TABLES = tuple(stage.table for stage in STAGES if not stage.retained)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 
@@ -20,6 +19,7 @@ from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.catalog.facts import SourceFacts
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
 from memory_assets.stores.tombstones import is_unique
 
@@ -133,7 +133,7 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
     return known
 
 
-def _later(so_far: datetime | None, facts: Mapping[str, Any]) -> datetime | None:
+def _later(so_far: datetime | None, facts: SourceFacts) -> datetime | None:
     text = facts.get("last_timestamp")
     moment = datetime.fromisoformat(text) if text else None
     return max((each for each in (so_far, moment) if each is not None), default=None)

@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from memory_assets.pipeline.scan.reading import FileState, read_file
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.catalog.sources import ReadNote, SourceKey, source_key
@@ -153,10 +153,10 @@ def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:
     report.rows = len(rows)
     report.bytes = sum(row.size for row in rows)
     for name in ("lines", "records", "prompts", "bad_lines", "unknown_records", "pending_bytes"):
-        report.details[name] = sum(int(row.facts.get(name, 0)) for row in rows)
+        report.details[name] = sum(count(row.facts, name) for row in rows)
     report.details["gone"] = sum(row.gone_at is not None for row in rows)
-    for agent, count in sorted(Counter(row.agent for row in rows).items()):
-        report.details[f"files_{agent}"] = count
+    for agent, number in sorted(Counter(row.agent for row in rows).items()):
+        report.details[f"files_{agent}"] = number
     last = max((str(row.facts.get("last_timestamp") or "") for row in rows), default="")
     report.details["last_record_at"] = last
     report.data_version = input_hash(*(f"{row.path}:{row.fingerprint}" for row in rows))
@@ -211,7 +211,7 @@ def _key(source: Source) -> SourceKey:
     return (source.agent, source.project, source.session_id, source.agent_id or "")
 
 
-def _facts(components: Components, project: str, report: ReadReport) -> dict[str, Any]:
+def _facts(components: Components, project: str, report: ReadReport) -> SourceFacts:
     forgotten = tombstones(components).forgotten()
 
     def redacted(value: str) -> str:

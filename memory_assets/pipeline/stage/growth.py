@@ -6,16 +6,11 @@ A later stage whose own product was made from that state may do just the rows be
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from memory_assets.stores.catalog.facts import GrowthFacts
 from memory_assets.stores.catalog.schema import Product
-
-_GREW = "appended"
-LINEAGE = "lineage"
-"""Fact of a product: the hash of the state that was last written whole. Of two states with
-the same one the later grew from the earlier by appends alone."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +22,14 @@ class Growth:
     kept: int
     removed_ids: Sequence[str] = ()
 
-    def fact(self) -> dict[str, Any]:
+    def fact(self) -> GrowthFacts:
         """Return it as it stands in a product's facts."""
-        return {_GREW: {"to": self.to, "kept": self.kept, "removed_ids": list(self.removed_ids)}}
+        return GrowthFacts(to=self.to, kept=self.kept, removed_ids=list(self.removed_ids))
 
 
 def growth_of(product: Product) -> Growth | None:
     """Return how a product grew; None if it was made whole."""
-    fact: Mapping[str, Any] | None = product.facts.get(_GREW)
+    fact = product.facts.get("appended")
     if fact is None:
         return None
-    return Growth(str(fact["to"]), int(fact["kept"]), tuple(fact["removed_ids"]))
+    return Growth(fact["to"], fact["kept"], tuple(fact["removed_ids"]))

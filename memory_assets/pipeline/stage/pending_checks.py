@@ -18,6 +18,7 @@ import pyarrow as pa
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.facts import CheckFacts, ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import Table
@@ -95,11 +96,11 @@ def pending_sessions(
         if beside is None and len(stamps) > 1:
             with lake.opened(table, project, session_id) as opened:
                 rows = opened.of_base
-            passed = note.facts if note is not None else {}
+            passed: CheckFacts = note.facts if note is not None else {}
             whole = passed.get("rows", 0) < 0
             if passed.get("base") == base and (whole or passed["rows"] >= rows):
                 skip = rows
-        facts = {"base": base, "rows": rows}
+        facts: ProductFacts = {"base": base, "rows": rows}
         noted = Product(stage, project, session_id, state, "", facts=facts)
         found.append(PendingSessions(session_id, skip, " ".join(stamps), noted))
     return found

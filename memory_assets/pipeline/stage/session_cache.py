@@ -102,7 +102,7 @@ def turns_of(source: Product, records: Sequence[RedactedRecord]) -> Iterator[Tur
     """Yield the turns of the session that `source` holds, from its records."""
     if source.facts.get("copied_blocks") and all(record.agent_id for record in records):
         return iter(())  # a mere copy: what its subagents said belongs to another's turns
-    return build_turns(records, first_index=int(source.facts.get("copied_prompts", 0)))
+    return build_turns(records, first_index=source.facts.get("copied_prompts", 0))
 
 
 def by_source_file(record: RedactedRecord) -> tuple[str, int]:

@@ -8,21 +8,20 @@ a tenth, or has rested for some minutes; until then it waits.
 from __future__ import annotations
 
 import time
-from typing import Any
+from dataclasses import replace
 
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.growth import LINEAGE
 from memory_assets.stores.catalog.schema import Product
 
-FACT = "made_of"
 _SHORT_ROWS = 2_000
 """Rows of redacted_records up to which a session is not worth waiting for."""
 _GROWTH = 1.1
 
 
-def made_of(source: Product, version: str) -> dict[str, Any]:
-    """Return the fact by which a product tells what it was made of."""
-    return {FACT: [source.facts.get(LINEAGE), source.rows, version]}
+def with_made_of(product: Product, source: Product, version: str) -> Product:
+    """Return a product with the fact that tells which records it was made of."""
+    made_of = (source.facts.get("lineage"), source.rows, version)
+    return replace(product, facts={**product.facts, "made_of": made_of})
 
 
 class Deferral:
@@ -36,11 +35,11 @@ class Deferral:
     def waits(self, source: Product, made: Product, version: str) -> bool:
         """Whether `made` may stay as it is for now, though the session (a product of
         redacted_records) has grown since."""
-        lineage, rows, made_by = made.facts.get(FACT) or (None, 0, "")
+        lineage, rows, made_by = made.facts.get("made_of") or (None, 0, "")
         return (
             made_by == version
             and lineage is not None
-            and lineage == source.facts.get(LINEAGE)
+            and lineage == source.facts.get("lineage")
             and source.rows > _SHORT_ROWS
             and source.rows < rows * _GROWTH
             and not self._has_rested(source.session_id)

@@ -4,7 +4,7 @@ the product of the stage before."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from memory_assets.errors import NotFound
@@ -12,11 +12,12 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth, growth_of
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
-from memory_assets.pipeline.tables.deferral import Deferral, made_of
+from memory_assets.pipeline.tables.deferral import Deferral, with_made_of
+from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
 
-Made = tuple[Iterable[Any], Mapping[str, Any]]
+Made = tuple[Iterable[Any], ProductFacts]
 """The rows of a session's file, and the facts to keep beside them."""
 
 
@@ -32,7 +33,7 @@ class Extension:
 
     keep: int
     rows: Iterable[Any]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: ProductFacts = field(default_factory=ProductFacts)
     removed_ids: Iterable[str] = ()
 
 
@@ -110,7 +111,7 @@ def derive_table(
                 hold_back(catalog, project, session_id, table.name, wanted, error)
                 continue
             if derived.waits:
-                product = replace(product, facts={**product.facts, **made_of(source, version)})
+                product = with_made_of(product, source, version)
             catalog.products.put(product)
             products[session_id] = product
             report.changed += 1
@@ -181,10 +182,10 @@ class _Remaking:
 
     def _extended(self, made: Product, extension: Extension) -> Product:
         grown = Growth(made.output_hash, extension.keep, tuple(extension.removed_ids))
-        facts = {**extension.facts, **grown.fact()}
+        facts: ProductFacts = {**extension.facts, "appended": grown.fact()}
         return self._written(list(extension.rows), facts, keep=extension.keep)
 
-    def _written(self, rows: list[Any], facts: Mapping[str, Any], *, keep: int) -> Product:
+    def _written(self, rows: list[Any], facts: ProductFacts, *, keep: int) -> Product:
         project, session_id = self.source.project, self.source.session_id
         extra: Mapping[str, list[object]] = {}
         if self.written_columns is not None:

@@ -30,6 +30,7 @@ from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis import SessionTurns
+from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
@@ -55,7 +56,7 @@ def attribute_project(components: Components, project: str) -> StageReport:
         work = session_work(session)
         claims = _claims(work, repository)
         rows = [_row(components, work, claim) for claim in claims]
-        facts = {"ended": _ended(session)}
+        facts: ProductFacts = {"ended": _ended(session)}
         if repository is not None:
             facts |= {"repository": str(named), "state": repository.state}
         return rows, facts

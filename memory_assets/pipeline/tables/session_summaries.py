@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from memory_assets.errors import NotFound
 from memory_assets.models import Summary
-from memory_assets.pipeline.ownership.session_files import RETAINED
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
+from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 from memory_assets.summaries import load_summarizer

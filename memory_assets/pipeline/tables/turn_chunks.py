@@ -18,6 +18,7 @@ from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stage.session_cache import by_source_file, turns_of
 from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
 from memory_assets.pipeline.tables.turn_places import TurnPlaces
+from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, USER_PROMPTS, Table
 
@@ -49,7 +50,7 @@ def chunk_project(components: Components, project: str) -> StageReport:
         written_columns=ingested_at,
     )
     products = components.catalog.products.of_project(TURN_CHUNKS.name, project).values()
-    report.details["turns"] = sum(int(product.facts["turns"]) for product in products)
+    report.details["turns"] = sum(product.facts["turns"] for product in products)
     return report
 
 
@@ -87,7 +88,7 @@ class _TableOfTurns:
         made = [self._rows_of(turn) for turn in turns]
         row_of = {id(record): row for row, record in enumerate(records)}
         places = TurnPlaces.of(turns, [len(rows) for rows in made], row_of, TurnPlaces(), 0)
-        return _flat(made), {"turns": len(turns), **places.fact()}
+        return _flat(made), {"turns": len(turns), "places": places.fact()}
 
     def extend(self, source: Product, before: Product, grown: Growth) -> Extension | None:
         """Return the rows from the first turn on that what was added belongs to."""
@@ -110,7 +111,7 @@ class _TableOfTurns:
         old = self._components.lake.read(self._table, *key, ["id"], skip=place.first_made)
         removed = {str(row_id) for row_id in old["id"].to_pylist()}
         removed.difference_update(row.id for row in rows)
-        first = int(source.facts.get("copied_prompts", 0))
+        first = source.facts.get("copied_prompts", 0)
         now = TurnPlaces.of(
             turns,
             [len(rows) for rows in made],
@@ -118,7 +119,7 @@ class _TableOfTurns:
             places.before(place.turn),
             place.first_made,
         )
-        facts = {"turns": place.turn - first + len(turns), **now.fact()}
+        facts: ProductFacts = {"turns": place.turn - first + len(turns), "places": now.fact()}
         return Extension(place.first_made, rows, facts, sorted(removed))
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memory_assets.models import RedactedRecord, Turn
+from memory_assets.stores.catalog.facts import Places, ProductFacts
 
-FACT = "places"
 _REMEMBERED = 50
 """Turns that can be gone back to; what belongs to an earlier one redoes the session."""
 
@@ -67,14 +67,14 @@ class TurnPlaces:
         return cls((*before.recent, *starts)[-_REMEMBERED:], agents)
 
     @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> TurnPlaces:
+    def from_facts(cls, facts: ProductFacts) -> TurnPlaces:
         """Return what `fact` gave."""
-        recent, agents = facts.get(FACT) or ([], {})
+        recent, agents = facts.get("places") or ([], {})
         return cls(tuple(TurnPlace(*place) for place in recent), agents)
 
-    def fact(self) -> dict[str, Any]:
+    def fact(self) -> Places:
         """Return it as it stands in a product's facts."""
-        return {FACT: [self.recent, dict(self.agents or {})]}
+        return self.recent, dict(self.agents or {})
 
     def before(self, turn: int) -> TurnPlaces:
         """Return the places of the turns before one."""

@@ -1,13 +1,130 @@
-"""What is known of a file or a product, as JSON, parsed when it is first asked for."""
+"""Facts: what the catalogue keeps of a source file or a product besides its columns.
+
+They are JSON in SQLite. Each stage writes its own `TypedDict`, and any key may be missing:
+products of earlier versions have fewer.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypedDict, cast
+
+RETAINED: Final = "retained_blocks"
+"""Fact of a session whose records were cut to its prompts: how many blocks were removed."""
 
 
-class Facts(Mapping[str, Any]):
+class SourceFacts(TypedDict, total=False):
+    """What reading a file counted and found."""
+
+    lines: int
+    records: int
+    blocks: int
+    prompts: int
+    bad_lines: int
+    bad_line_list: Sequence[Sequence[int | str]]
+    """Number and reason of the first bad lines."""
+    dropped: Mapping[str, int]
+    unknown_records: int
+    unknown_types: Mapping[str, int]
+    pending_bytes: int
+    first_timestamp: str | None
+    last_timestamp: str | None
+    project_root: str
+    named_session: str | None
+    """The session that most records name as their own: another one in a fork."""
+    parent_session: str | None
+    agent_versions: Sequence[str]
+
+
+Places = tuple[Sequence[Sequence[int]], Mapping[str, int]]
+"""The last turns, and the turn of each subagent (`pipeline/tables/turn_places.py`)."""
+
+
+class GrowthFacts(TypedDict):
+    """The product whose first `kept` rows this one has still (`to`: its output hash)."""
+
+    to: str
+    kept: int
+    removed_ids: Sequence[str]
+
+
+class GrownFacts(TypedDict, total=False):
+    """How a product grew, where it was not made whole (`pipeline/stage/growth.py`)."""
+
+    appended: GrowthFacts
+    lineage: str | None
+    """The hash of the state that was last written whole. Of two states with the same one the
+    later grew from the earlier by appends alone."""
+
+
+class RecordFacts(GrownFacts, total=False):
+    """Redacted records: the conservation counts of a session."""
+
+    agent: str
+    copied_from: Sequence[Sequence[str]]
+    """Project and session of each owner of records that this session only copied."""
+    records: int
+    kept: int
+    bad_lines: int
+    blocks: int
+    copied_blocks: int
+    copied_prompts: int
+    prompts: int
+    redactions: int
+    personal: int
+    dropped: Mapping[str, int]
+    retained_blocks: int
+
+
+class AuditFacts(GrownFacts, total=False):
+    """Redaction audit: findings by rule."""
+
+    rules: Mapping[str, int]
+
+
+class TurnFacts(GrownFacts, total=False):
+    """Chunks and prompts: turns, and where the last ones begin."""
+
+    turns: int
+    places: Places
+
+
+class DeferredFacts(TypedDict, total=False):
+    """Tables made of whole sessions."""
+
+    made_of: tuple[str | None, int, str]
+    """Lineage and number of the records, and the version that made a table of them."""
+
+
+class CommitFacts(DeferredFacts, total=False):
+    """Session commits: the end of the session, and the repository as it was."""
+
+    ended: str | None
+    repository: str
+    state: str
+
+
+class CollectionFacts(TypedDict, total=False):
+    """A session's rows in Chroma."""
+
+    collection: str
+
+
+class CheckFacts(TypedDict, total=False):
+    """A passed check: the base file, and how many of its rows passed; below 0, all."""
+
+    base: str
+    rows: int
+
+
+class ProductFacts(
+    RecordFacts, AuditFacts, TurnFacts, CommitFacts, CollectionFacts, CheckFacts, total=False
+):
+    """The facts of a product of any stage."""
+
+
+class _ParsedLater(Mapping[str, Any]):
     """A JSON object that is parsed at the first look: most rows of the catalogue are read for
     their hashes alone."""
 
@@ -35,6 +152,21 @@ class Facts(Mapping[str, Any]):
         return self._values
 
 
-def to_json(facts: Mapping[str, Any]) -> str:
+def source_facts(text: str) -> SourceFacts:
+    """Return the facts of a source file from what the catalogue keeps."""
+    return cast("SourceFacts", _ParsedLater(text))
+
+
+def product_facts(text: str) -> ProductFacts:
+    """Return the facts of a product from what the catalogue, or a footer, keeps."""
+    return cast("ProductFacts", _ParsedLater(text))
+
+
+def count(facts: SourceFacts | ProductFacts, name: str) -> int:
+    """Return one of the counts among facts; 0 where it is missing."""
+    return cast("Mapping[str, int]", facts).get(name, 0)
+
+
+def to_json(facts: SourceFacts | ProductFacts) -> str:
     """Return facts as the catalogue keeps them."""
     return json.dumps(dict(facts), sort_keys=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import replace
 from typing import Any
 
 from memory_assets.stores.catalog.connection import CatalogConnection, now, row_without
-from memory_assets.stores.catalog.facts import Facts, to_json
+from memory_assets.stores.catalog.facts import ProductFacts, product_facts, to_json
 from memory_assets.stores.catalog.quarantine import Quarantine
 from memory_assets.stores.catalog.schema import Product
 
@@ -49,7 +48,7 @@ class Products:
 
     def facts_with(
         self, stage: str, fact: str, project: str | None = None
-    ) -> dict[tuple[str, str], dict[str, Any]]:
+    ) -> dict[tuple[str, str], ProductFacts]:
         """Return the facts of the products of a stage that have a certain one, by (project,
         session), of one project or of all."""
         sql = (
@@ -61,7 +60,7 @@ class Products:
             if project is None
             else self._connection.rows(f"{sql} AND project = ?", stage, f"$.{fact}", project)
         )
-        return {(row["project"], row["session_id"]): json.loads(row["facts"]) for row in rows}
+        return {(row["project"], row["session_id"]): product_facts(row["facts"]) for row in rows}
 
     def of_session(self, project: str, session_id: str) -> dict[str, Product]:
         """Return what each stage made of one session, by stage."""
@@ -172,5 +171,5 @@ def _insert(connection: sqlite3.Connection, product: Product) -> None:
 
 def _product(row: sqlite3.Row) -> Product:
     values = dict(row)
-    values["facts"] = Facts(values["facts"])
+    values["facts"] = product_facts(values["facts"])
     return Product(**values)

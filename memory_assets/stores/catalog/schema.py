@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from memory_assets.stores.catalog.facts import ProductFacts, SourceFacts
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS sources (
@@ -110,7 +110,7 @@ class SourceRow:
     fingerprint: str
     reader_version: str
     family: int | None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: SourceFacts = field(default_factory=SourceFacts)
     records: bytes = b""
     gone_at: str | None = None
 
@@ -149,7 +149,7 @@ class Product:
     output_hash: str
     rows: int = 0
     bytes: int = 0
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: ProductFacts = field(default_factory=ProductFacts)
     made_at: str = ""
     run_id: str = ""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from memory_assets.stores.catalog.connection import CatalogConnection, now, row_without
-from memory_assets.stores.catalog.facts import Facts, to_json
+from memory_assets.stores.catalog.facts import source_facts, to_json
 from memory_assets.stores.catalog.schema import SOURCE_FACTS, SourceRow
 
 SourceKey = tuple[str, str, str, str]
@@ -188,5 +188,5 @@ def _insert_records(
 def _source_row(row: sqlite3.Row) -> SourceRow:
     """Return a row of `sources`."""
     values: dict[str, Any] = dict(row)
-    values["facts"] = Facts(values["facts"])
+    values["facts"] = source_facts(values["facts"])
     return SourceRow(**values)
