@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from memory_assets.errors import RedactionFailed
 from memory_assets.models import Record, RedactedRecord
@@ -21,9 +20,7 @@ from memory_assets.redaction.record_fields import (
     texts_of,
 )
 from memory_assets.redaction.tags import Inert, Tagger
-
-if TYPE_CHECKING:
-    from memory_assets.redaction.redactor import Redactor
+from memory_assets.redaction.text_redactor import TextRedactor
 
 _SHORT = 256
 _REMEMBERED = 8_192
@@ -45,24 +42,24 @@ _ID_FIELDS = (
 class SessionRedactor:
     """Redacts the records of one session and remembers, in memory only, what it found."""
 
-    def __init__(self, redactor: Redactor, session_id: str, known: frozenset[bytes]) -> None:
-        self._redactor = redactor
-        self._tagger = Tagger(redactor.key, session_id)
-        self._stored_id = RecordIdentity(redactor.key).stored
-        self._known = KnownValues(redactor.key, known)
+    def __init__(self, texts: TextRedactor, session_id: str, known: frozenset[bytes]) -> None:
+        self._texts = texts
+        self._tagger = Tagger(texts.key, session_id)
+        self._stored_id = RecordIdentity(texts.key).stored
+        self._known = KnownValues(texts.key, known)
         self._values = SessionValues()
         self._cache: dict[str, Redaction] = {}
         self._second: dict[str, Redaction] = {}
         self._values_at_second = 0
 
     def __repr__(self) -> str:
-        return f"SessionRedactor({self._redactor.ruleset_version!r})"
+        return f"SessionRedactor({self._texts.ruleset_version!r})"
 
     @property
     def known_values(self) -> dict[bytes, str]:
         """The rule of every value found that nobody can guess, by the value's keyed hash."""
         hashed = (
-            (value_hash(value, self._redactor.key), rule)
+            (value_hash(value, self._texts.key), rule)
             for value, rule in self._values.items()
             if not is_guessable(rule, value)
         )
@@ -95,9 +92,8 @@ class SessionRedactor:
     def redact(self, text: str, *, session_id: str = "") -> Redaction:
         """Return a composed text without secrets, the known values among them; what it shows
         is not remembered."""
-        return self._redactor.apply(
-            text, self._tagger, also=self._known_values if self._known else None
-        )
+        redaction, _ = self._texts.apply(text, self._tagger, also=self._sought)
+        return redaction
 
     def propagate(self, redaction: RecordRedaction) -> RecordRedaction:
         """Return the record without the values that any record of the session showed.
@@ -137,7 +133,7 @@ class SessionRedactor:
         if known is None:
             known = Redaction(seal(text), ())
             if self._own_values(text):
-                known = self._redactor.apply(text, self._tagger, also=self._own_values)
+                known, _ = self._texts.apply(text, self._tagger, also=self._own_values)
             if len(text) <= _SHORT:
                 if len(self._second) >= _REMEMBERED:
                     self._second.clear()
@@ -152,6 +148,10 @@ class SessionRedactor:
             if list(inert.without(edit.start, edit.end)) == [(edit.start, edit.end)]
         ]
 
+    @property
+    def _sought(self) -> Callable[[str], list[Edit]] | None:
+        return self._known_values if self._known else None
+
     def _known_values(self, text: str) -> list[Edit]:
         return [
             Edit(start, end, KNOWN_SECRET, text[start:end])
@@ -165,7 +165,7 @@ class SessionRedactor:
                 raise RedactionFailed(f"its {name} looks like a secret")
         if self._short(project).findings:
             raise RedactionFailed("its project's name looks like a secret")
-        policy = self._redactor.policy
+        policy = self._texts.policy
         parts = {
             "text": self._apply(record.text, policy.cuts(record, project_root)),
             "command": self._apply(
@@ -216,7 +216,7 @@ class SessionRedactor:
             message_id=stored(record.message_id),
             spawned_agent_id=stored(record.spawned_agent_id),
             redactions=count,
-            ruleset_version=self._redactor.ruleset_version,
+            ruleset_version=self._texts.ruleset_version,
         )
 
     def _short(self, text: str) -> Redaction:
@@ -233,11 +233,8 @@ class SessionRedactor:
     def _apply(self, text: str, contents: Iterable[tuple[int, int]] = ()) -> Redaction:
         given = [Edit(start, end, FILE_CONTENTS, "") for start, end in contents]
         for cut in given:
-            self._remember(self._redactor.secrets(text[cut.start : cut.end]))
-        seen: list[Edit] = []
-        redaction = self._redactor.apply(
-            text, self._tagger, given, seen, self._known_values if self._known else None
-        )
+            self._remember(self._texts.secrets(text[cut.start : cut.end]))
+        redaction, seen = self._texts.apply(text, self._tagger, given, self._sought)
         self._remember(seen)
         return redaction
 

@@ -18,6 +18,7 @@ from memory_assets.redaction import (
     Redactor,
     load_redactor,
     ruleset_version,
+    version,
 )
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES
@@ -150,3 +151,12 @@ def test_no_token_is_written_out_in_the_source(path: Path, redactor: Redactor) -
     vendors = {row[0] for row in TOKEN_FORMATS}
     found = [f.rule for f in redactor.find(path.read_text(encoding="utf-8")) if f.rule in vendors]
     assert not found
+
+
+def test_the_version_stays_when_a_constant_moves_to_another_module(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else everybody's sessions would be redacted again for it."""
+    before, modules = ruleset_version(), list(version._modules())
+    monkeypatch.setattr(version, "_modules", lambda: reversed(modules))
+    assert ruleset_version() == before
