@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from memory_assets.errors import StoreError
-from memory_assets.pipeline.redact.redacted_records import session_files
+from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.lake import Lake

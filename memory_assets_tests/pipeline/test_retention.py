@@ -47,7 +47,7 @@ KEPT = {"user_prompts", "prompt_embeddings", "session_summaries", "summary_embed
 @pytest.fixture(autouse=True)
 def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(time=NOW.timestamp)
-    monkeypatch.setattr("memory_assets.pipeline.redact.redacted_records.time", clock)
+    monkeypatch.setattr("memory_assets.pipeline.ownership.project_sessions.time", clock)
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ MUTE = "0d9e4b52-6a1c-4f07-9b38-c5e17a2d8f64"
 @pytest.fixture(autouse=True)
 def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(time=NOW.timestamp)
-    monkeypatch.setattr("memory_assets.pipeline.redact.redacted_records.time", clock)
+    monkeypatch.setattr("memory_assets.pipeline.ownership.project_sessions.time", clock)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from memory_assets.pipeline.indexes.collections import (
 )
 from memory_assets.pipeline.indexes.keywords import keywords_behind
 from memory_assets.pipeline.ownership.keyed_lake import key_lake
+from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import raw_sessions as scan
@@ -141,7 +142,7 @@ def _redaction_behind(components: Components, project: str, ledger: list[SourceR
     state = redact.RedactionState.of(components, project, facts=False)
     due = [
         session.session_id
-        for session in redact.session_files(components, project, ledger=ledger)
+        for session in session_files(components, project, ledger=ledger)
         if state.is_due(session, session.input_hash(version))
     ]
     affected_sessions = len(state.affected.intersection(due))

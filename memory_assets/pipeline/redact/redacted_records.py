@@ -3,22 +3,12 @@ once, and what was taken out of it."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
 
-import numpy as np
-
-from memory_assets.pipeline.ownership.attribution import (
-    SessionKey,
-    SessionRecords,
-    copied_records,
-    owners,
-)
-from memory_assets.pipeline.ownership.forgotten_records import tombstones, with_forgotten
-from memory_assets.pipeline.ownership.session_files import Retained, SessionFiles
+from memory_assets.pipeline.ownership.project_sessions import session_files
+from memory_assets.pipeline.ownership.session_files import SessionFiles
 from memory_assets.pipeline.redact.full_redaction import redact_whole
 from memory_assets.pipeline.redact.incremental import addition_to, redact_added
 from memory_assets.pipeline.redact.known_values import KnownSoFar
@@ -27,15 +17,12 @@ from memory_assets.pipeline.redact.state import state_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, timed
-from memory_assets.stores.catalog.facts import RETAINED, RecordFacts, count
-from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
-from memory_assets.stores.catalog.schema import Product, SourceRow
+from memory_assets.stores.catalog.facts import RETAINED, count
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 STAGE = REDACTED_RECORDS.name
 AUDIT_STAGE = REDACTION_AUDIT.name
-_DAY_SECONDS = 86_400.0
-_NOTHING_COPIED: RecordIds = np.empty(0, dtype=np.uint64)
 
 
 @dataclass
@@ -97,64 +84,6 @@ class RedactionState:
             or self.is_done(session.session_id, wanted)
             or self.held.get(session.session_id) == wanted
         )
-
-
-def session_files(
-    components: Components,
-    project: str,
-    retain: Container[str] = (),
-    ledger: Sequence[SourceRow] | None = None,
-) -> list[SessionFiles]:
-    """Return the sessions of a project, as the ledger (read anew unless given) knows them,
-    sorted by id.
-
-    Retained are those that were so before and are still old enough, or have lost the file to
-    come back whole from; and those that are to be from now on (`retain`).
-    """
-    sharing = _sharing_sessions(components, project)
-    copied = copied_records(sharing)
-    owned_by = owners(sharing, copied)
-    copied = with_forgotten(components, project, sharing, copied)
-    rows = sorted(
-        components.catalog.sources.rows(project) if ledger is None else ledger,
-        key=lambda row: (row.session_id, row.agent_id),
-    )
-    sessions = [
-        SessionFiles(
-            session_id,
-            tuple(files),
-            copied.get((project, session_id), _NOTHING_COPIED),
-            tuple(owned_by.get((project, session_id), ())),
-        )
-        for session_id, files in groupby(rows, key=lambda row: row.session_id)
-    ]
-    return _with_retained(components, project, sessions, retain)
-
-
-def _with_retained(
-    components: Components, project: str, sessions: list[SessionFiles], retain: Container[str]
-) -> list[SessionFiles]:
-    before = components.catalog.products.facts_with(STAGE, RETAINED, project)
-    if not (before or retain):
-        return sessions
-    made = components.catalog.products.of_project(STAGE, project) if retain else {}
-    days = components.settings.retention
-    result = []
-    for session in sessions:
-        facts: RecordFacts | None = before.get((project, session.session_id))
-        if session.session_id in retain:
-            facts = made[session.session_id].facts
-        elif facts is not None and not (session.main_gone or is_over(session, days)):
-            facts = None
-        if facts is not None:
-            session = replace(session, retained=Retained.of_facts(facts))
-        result.append(session)
-    return result
-
-
-def is_over(session: SessionFiles, days: int | None) -> bool:
-    """Whether a session ended so many days ago; never, if there is no number."""
-    return days is not None and session.ended_at < time.time() - days * _DAY_SECONDS
 
 
 def redact_project(
@@ -240,54 +169,6 @@ def audit_project(components: Components, project: str) -> StageReport:
         report.details["sessions_with_redactions"] = sum(made.rows > 0 for made in products)
         report.details.update({f"rule_{rule}": count for rule, count in sorted(rules.items())})
     return report
-
-
-def _sharing_sessions(components: Components, project: str) -> list[SessionRecords]:
-    """Return the sessions of a project, and those elsewhere that may share its records."""
-    catalog = components.catalog
-    rows = _may_share(components, project)
-    made = {
-        (name, session_id): product
-        for name in {row.project for row in rows}
-        for session_id, product in catalog.products.of_project(STAGE, name).items()
-    }
-    return [
-        SessionRecords(
-            row.project,
-            row.session_id,
-            np.frombuffer(row.records, dtype=RECORD_DTYPE),
-            family=row.family,
-            named=row.facts.get("named_session"),
-            on_record=(row.project, row.session_id) in made,
-            gave_way_to=_gave_way_to(made.get((row.project, row.session_id))),
-        )
-        for row in rows
-        if row.gone_at is None or (row.project, row.session_id) in made
-    ]
-
-
-def _may_share(components: Components, project: str) -> list[SourceRow]:
-    """Return the main files that share records with others, or begin like one that was
-    forgotten, or of which neither is known."""
-    catalog = components.catalog
-    rows = catalog.sources.families_of(project, sharing=True)
-    tombstone_store = tombstones(components)
-    if families := tombstone_store.families():
-        listed = {(row.project, row.session_id) for row in rows}
-        rows += [
-            catalog.sources.with_records(row)
-            for row in catalog.sources.rows(project)
-            if not row.agent_id
-            and (row.project, row.session_id) not in listed
-            and row.family is not None
-            and tombstone_store.family_key(row.family) in families
-        ]
-    return rows
-
-
-def _gave_way_to(product: Product | None) -> frozenset[SessionKey]:
-    owned_by = product.facts.get("copied_from", []) if product is not None else []
-    return frozenset((project, session_id) for project, session_id in owned_by)
 
 
 def _add_details(report: StageReport, products: Mapping[str, Product]) -> None:

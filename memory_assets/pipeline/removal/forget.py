@@ -22,8 +22,8 @@ from filelock import FileLock, Timeout
 from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.indexes.keywords import forget_keywords
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.redact.redacted_records import session_files
 from memory_assets.pipeline.removal.references import forget_references
 from memory_assets.pipeline.removal.selection import (
     SessionKey,

@@ -20,12 +20,11 @@ from pathlib import Path
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import forget_keywords, stage_of
 from memory_assets.pipeline.ownership.attribution import SessionKey
+from memory_assets.pipeline.ownership.project_sessions import is_over, session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.redact.redacted_records import (
     RedactionState,
-    is_over,
     redact_project,
-    session_files,
 )
 from memory_assets.pipeline.removal.forget import all_writers_out
 from memory_assets.pipeline.removal.vectors import forget_vectors
