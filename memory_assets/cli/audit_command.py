@@ -1,5 +1,5 @@
-"""`memory audit`: the way back from an id to the bytes it came from, or from a tag to the
-sessions that hold it, printed for people."""
+"""`memory audit`: print the source bytes, run and redactions of an id, or the sessions that
+contain a tag."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _GOOD = frozenset({"present", "none", "unchanged", "grown"})
 
 
 def print_audit(any_id: str, *, as_json: bool) -> bool:
-    """Print what stands behind an id or a tag; return whether every document of it is in
-    Chroma as the lake has it.
+    """Print the origin of an id, or the sessions of a tag; return True if every document of
+    the id is in Chroma and equals the lake's.
 
     Raises:
         ConfigurationError: it is neither an id nor a tag.
@@ -44,7 +44,7 @@ def _print_holders(found: TagAudit) -> None:
     console = open_console()
     count = sum(holder.count for holder in found.holders)
     sessions = len(found.holders)
-    console.print(f"{escaped(found.tag)} stands {count} times in {sessions} sessions")
+    console.print(f"{escaped(found.tag)} occurs {count} times in {sessions} sessions")
     for holder in found.holders:
         console.print(
             f"[cyan]{escaped(holder.session_id)}[/cyan]  {holder.count} times  "

@@ -69,15 +69,15 @@ def _print_blame(answer: dict[str, Any]) -> None:
         head = f"{commit['commit'][:12]}  {when}  {commit['subject']}{lines}"
         console.print(rendering.escaped(head.rstrip()), style="bold", highlight=False)
         for one in commit["sessions"]:
-            told = f"{one['evidence']}, {one['score']:.2f}"
+            evidence = f"{one['evidence']}, {one['score']:.2f}"
             where = one["turn_id"] or f"session {one['session_id']}"
-            console.print(rendering.escaped(f"  {where}  ({told})"), highlight=False)
+            console.print(rendering.escaped(f"  {where}  ({evidence})"), highlight=False)
             if one["title"]:
                 console.print(rendering.escaped(f"    {one['title']}"), style="dim")
     for turn in answer["turns"]:
         where = "" if turn["here"] else "  (another project)"
-        told = f"{turn['turn_id']}  {(turn['timestamp'] or '')[:10]}  changed {turn['path']}{where}"
-        console.print(rendering.escaped(told), highlight=False)
+        line = f"{turn['turn_id']}  {(turn['timestamp'] or '')[:10]}  changed {turn['path']}{where}"
+        console.print(rendering.escaped(line), highlight=False)
         if turn["title"]:
             console.print(rendering.escaped(f"    {turn['title']}"), style="dim")
     for note in answer["notes"]:

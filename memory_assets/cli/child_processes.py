@@ -1,7 +1,7 @@
-"""Processes that must not outlive the one that starts them.
+"""Child processes that end with their parent.
 
-Each is the leader of a process group of its own, which is ended as a whole: also what it
-started itself, such as Dagster's run workers.
+Each child leads a process group, which is ended as a whole, so that processes started by
+the child, such as Dagster's run workers, end too.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass
 class ChildProcesses:
-    """A context in which processes run; when it ends, so do they: by SIGTERM, and by SIGKILL
-    after `grace_seconds`."""
+    """A context that ends its processes on exit: by SIGTERM, and by SIGKILL after
+    `grace_seconds`."""
 
     grace_seconds: float
     ended: str = ""
@@ -101,7 +101,7 @@ class ChildProcesses:
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Signal a process and all of its group, which may outlive it."""
+    """Signal a process and its group, whose members may outlive it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 

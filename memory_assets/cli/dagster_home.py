@@ -96,8 +96,8 @@ def fail_dead_runs(instance: dg.DagsterInstance) -> int:
 
 
 def this_process() -> str:
-    """Return the tag value that says which process a run is in: host, process id, and when it
-    was started, because ids are used again."""
+    """Return the tag value that identifies this process: host, process id and start time,
+    because process ids are reused."""
     return f"{socket.gethostname()}:{os.getpid()}:{_started_at(os.getpid())}"
 
 
@@ -115,8 +115,8 @@ def _is_alive(process: str) -> bool:
 
 
 def _started_at(pid: int) -> str:
-    """Return when a process was started, in ticks since boot; "" where the system tells not.
-    Field 22 of proc_pid_stat(5), the 20th behind the name in parentheses."""
+    """Return the start time of a process in ticks since boot, or "" if the system has no /proc.
+    Field 22 of proc_pid_stat(5), the 20th after the name in parentheses."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

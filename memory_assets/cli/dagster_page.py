@@ -1,9 +1,9 @@
-"""Dagster's web page behind a guard: the ASGI application of `memory dev`.
+"""The ASGI application of `memory dev`: Dagster's webserver behind an access check.
 
-Dagster's webserver has no access control, answers under any Host and Origin, and runs
-GraphQL mutations that come by GET; nothing in its options or in dagster.yaml changes that.
-So its application is built here and wrapped. What it is built from is not public: checked
-against dagster-webserver 1.13.27.
+Dagster's webserver has no access control, accepts any Host and Origin, and runs GraphQL
+mutations sent by GET; no option of it or of dagster.yaml changes that. Its application is
+built here from classes that are not public (checked against dagster-webserver 1.13.27) and
+wrapped.
 """
 
 from __future__ import annotations

@@ -54,9 +54,8 @@ def note_complete(home: Path) -> None:
 
 
 def _set_aside_if_broken(home: Path) -> None:
-    """Move run history, sensor cursors and schedules away if a database cannot be opened,
-    and say so. Only Dagster's record of what happened is lost to the page: the memory is in
-    the lake."""
+    """Move run history, sensor cursors and schedules aside if a database cannot be opened,
+    and log it. The UI loses its history; the data is in the lake."""
     reasons = ((name, _wrong_with(home / name)) for name in DATABASES)
     broken = next(((name, reason) for name, reason in reasons if reason), None)
     if broken is None:

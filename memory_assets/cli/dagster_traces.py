@@ -1,6 +1,6 @@
-"""What Dagster's instance holds of forgotten sessions and projects, and its removal.
+"""Remove the names of forgotten sessions and projects from Dagster's instance.
 
-Names stand in partition keys, run tags, events (why a session was held back), check results,
+Names occur in partition keys, run tags, events (why a session was held back), check results,
 the sensor's cursor and ticks. Runs that name one and partitions are deleted through Dagster;
 rows of its three SQLite files that still do (ticks, backfills) are deleted there, and the
 files rewritten; any other file that names one is removed. Where the instance keeps its

@@ -1,7 +1,7 @@
-"""`memory dev`: Dagster's page, daemon and code server on this memory, as one command.
+"""`memory dev`: Dagster's web UI, daemon and code server in one command.
 
-This process serves the page; the daemon and the code server are its children and end with
-it: by Ctrl-C, SIGTERM, a closed terminal and, on Linux, SIGKILL.
+This process serves the UI; the daemon and the code server are its children and end with
+it: on Ctrl-C, SIGTERM, a closed terminal and, on Linux, SIGKILL.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def run_dev(
     *,
     allowed_hosts: Sequence[str] = (),
 ) -> None:
-    """Serve Dagster's page until told to stop, with daemon and sensors at work; `started`
-    gets its address, `allowed_hosts` are other names that clients use for this machine.
+    """Serve Dagster's UI until a signal stops it, with the daemon running; `started` is called
+    with its address, `allowed_hosts` are further host names to accept.
 
     Raises:
         ConfigurationError: the address is taken, or others can reach it and no token is set.
@@ -68,8 +68,8 @@ def run_dev(
 
 
 def _start(children: ChildProcesses, directory: Path) -> Path:
-    """Start code server and daemon; return the socket on which the former listens. Only this
-    user can enter the directory."""
+    """Start code server and daemon; return the code server's socket, in a directory that only
+    this user can enter."""
     socket, workspace = directory / "code-server", directory / "workspace.yaml"
     location = {"grpc_server": {"socket": str(socket), "location_name": LOCATION}}
     workspace.write_text(yaml.safe_dump({"load_from": [location]}))
@@ -84,7 +84,7 @@ def _start(children: ChildProcesses, directory: Path) -> Path:
 
 
 def _exit(number: int, frame: FrameType | None) -> None:
-    """Leave as an exception does, so that everything that was started ends."""
+    """Raise `SystemExit`, so that all contexts end their processes."""
     raise SystemExit(128 + number)
 
 
@@ -94,6 +94,6 @@ def _stop_serving() -> None:
 
 def _ended(name: str) -> UnexpectedFailure:
     return UnexpectedFailure(
-        f"Dagster's {name} did not start, or ended by itself; its lines above say why. "
-        "Correct that, then run `memory dev` again."
+        f"Dagster's {name} did not start, or ended by itself; its output above has the reason. "
+        "Correct it, then run `memory dev` again."
     )

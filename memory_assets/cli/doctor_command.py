@@ -1,4 +1,4 @@
-"""`memory doctor`: what an installation needs, what of it was found, and what to do."""
+"""`memory doctor`: check each part of the installation, and print what is missing."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ _GIT_SECONDS = 10
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at: whether it is as it should be, what was found, and, if
-    it is not, what to do."""
+    """The result of one check: `ok`, the state that was found, and a remedy if it is wrong."""
 
     name: str
     ok: bool
@@ -35,8 +34,8 @@ class Finding:
 
 
 def diagnose(settings: Settings) -> Iterator[Finding]:
-    """Yield a finding for each part of the installation; changes nothing but the cache of
-    compiled rules and the installation's key, which are made if missing."""
+    """Yield a finding for each part of the installation. Creates the cache of compiled rules
+    and the install key if they are missing, and changes nothing else."""
     for name, look in _LOOKS.items():
         try:
             yield look(name, settings)
@@ -46,7 +45,7 @@ def diagnose(settings: Settings) -> Iterator[Finding]:
 
 
 def show_diagnosis(settings: Settings, *, as_json: bool) -> int:
-    """Print the findings, and return the exit code: 1 when one of them is wrong."""
+    """Print the findings and return the exit code: 1 if one of them is wrong."""
     findings = list(diagnose(settings))
     wrong = [finding for finding in findings if not finding.ok]
     if as_json:
@@ -59,7 +58,8 @@ def show_diagnosis(settings: Settings, *, as_json: bool) -> int:
         if finding.remedy:
             console.print(f"      {rendering.escaped(finding.remedy)}")
     count = len(wrong)
-    console.print(f"{count} thing{'s' * (count != 1)} to mend." if wrong else "All is well.")
+    problems = f"{count} problem{'s' * (count != 1)} found."
+    console.print(problems if wrong else "No problems found.")
     return exit_codes.ERROR if wrong else exit_codes.FINE
 
 
@@ -100,8 +100,8 @@ def _transcripts(name: str, settings: Settings) -> Finding:
         remedy = "Correct MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR."
         return Finding(name, False, f"no directory {', '.join(missing)}", remedy)
     if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
-        remedy = "If your agents keep theirs elsewhere, set MEMORY_PROJECTS_DIR and the like."
-        return Finding(name, True, "no agent's here; the sample sessions would be used", remedy)
+        remedy = "Set MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR or MEMORY_PI_DIR if they are elsewhere."
+        return Finding(name, True, "none found; the sample sessions would be used", remedy)
     return Finding(name, True, ", ".join(f"{agent}: {path}" for agent, path in roots.items()))
 
 
@@ -125,7 +125,7 @@ def _embedding(name: str, settings: Settings) -> Finding:
     from memory_assets.settings import NO_EMBEDDER
 
     if settings.embedder == NO_EMBEDDER:
-        return Finding(name, True, "none (MEMORY_EMBEDDER=none): searches go by words alone")
+        return Finding(name, True, "none (MEMORY_EMBEDDER=none): searches match words only")
     return Finding(name, True, load_embedder(settings.embedder).embedder_id)
 
 
@@ -138,7 +138,7 @@ def _chroma(name: str, settings: Settings) -> Finding:
     if chroma_server.running(settings.data_dir) is not None:
         return Finding(name, True, "our own server, running")
     wrong = chroma_files.damage(settings.data_dir / "chroma")
-    remedy = "Run `memory ingest`: the collections are made again, without embedding."
+    remedy = "Run `memory ingest`: it rebuilds the collections without embedding."
     return Finding(name, wrong is None, wrong or "our own server, stopped", remedy if wrong else "")
 
 
@@ -162,7 +162,7 @@ def _memory(name: str, settings: Settings) -> Finding:
     current = status(where_of(settings))
     sessions = current["stages"].get("redacted_records", {}).get("sessions", 0)
     held = len(current["quarantined"])
-    remedy = "See `memory status` for which, why and what to do." if held else ""
+    remedy = "Run `memory status` for cause and remedy of each." if held else ""
     return Finding(name, not held, f"{sessions} sessions, {held} held back", remedy)
 
 
@@ -171,7 +171,7 @@ def _scripts(name: str, settings: Settings) -> Finding:
     on_path = shutil.which("memory")
     if on_path and Path(on_path).exists():
         return Finding(name, True, on_path)
-    remedy = f"Call it as {script}, or put {script.parent} on your PATH."
+    remedy = f"Run it as {script}, or put {script.parent} on your PATH."
     return Finding(name, True, "`memory` is not on your PATH", remedy)
 
 

@@ -1,4 +1,4 @@
-"""How a command ends that cannot do what it was asked: one line, and an exit code."""
+"""Turn exceptions of a command into one line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound
 
 
 def run_told(command: Callable[[], object]) -> None:
-    """Run a command; what goes wrong becomes a line on stderr that quotes no transcript."""
+    """Run a command; an exception becomes one line on stderr, which quotes no transcript."""
     try:
         command()
     except ConfigurationError as error:

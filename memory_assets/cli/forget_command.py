@@ -1,4 +1,4 @@
-"""`memory forget`: what would be removed, the question, the removal, and what stays."""
+"""`memory forget`: list the selected sessions, ask, delete them, and report."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def forget_sessions(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Forget what was selected, if that is confirmed, and return the exit code.
+    """Forget the selected sessions if that is confirmed, and return the exit code.
 
     Raises:
-        ConfigurationError: the selection makes no sense.
-        NotFound: nothing fits.
-        StoreBusy, StoreError: it could not be done, or not to the end.
+        ConfigurationError: the selection is empty or contradictory.
+        NotFound: no session matches.
+        StoreBusy, StoreError: nothing was deleted, or only a part; the next command completes it.
     """
     components = Components(settings)
     selection = Selection(
@@ -98,14 +98,14 @@ def _require_idle(settings: Settings, found: Sequence[SessionOnRecord]) -> None:
 
 
 def _has_instance(settings: Settings) -> bool:
-    """Whether Dagster has ever run here; asked without importing it (2 s)."""
+    """Return True if Dagster has ever run here, without importing it (2 s)."""
     return (settings.dagster_dir / "history").is_dir()
 
 
 def _asked(console: Console, as_json: bool) -> bool:
-    """Return the answer given on a terminal; without one, nothing is confirmed."""
+    """Ask on a terminal and return True for "yes"; without a terminal return False."""
     if as_json or not (sys.stdin.isatty() and console.is_terminal):
-        rendering.open_console(stderr=True).print("Nothing was removed. Say --yes to remove it.")
+        rendering.open_console(stderr=True).print("Nothing was removed. Add --yes to remove it.")
         return False
     answer = console.input("Remove all this for good? Type yes: ")
     if answer.strip().lower() != "yes":
@@ -157,8 +157,8 @@ def _print_report(report: forget.ForgetReport, stays: dict[str, Any], console: C
     files = stays["agents_files"]
     if files:
         console.print(
-            f"The agents' own files are not ours and stay: {_counted(len(files), 'file')}, "
-            "which will not be taken in again:"
+            f"The agents' own files were not deleted: {_counted(len(files), 'file')}, "
+            "which will not be ingested again:"
         )
         for path in files[:_LISTED]:
             console.print(f"  {rendering.escaped(path)}")
@@ -166,10 +166,10 @@ def _print_report(report: forget.ForgetReport, stays: dict[str, Any], console: C
             console.print(f"  ... and {len(files) - _LISTED} more (--json lists all)")
     if stays["chroma_server"]:
         console.print(
-            f"The rows were deleted from {rendering.escaped(stays['chroma_server'])}; what that "
-            "server keeps of deleted rows in its own files is out of reach from here."
+            f"The rows were deleted from {rendering.escaped(stays['chroma_server'])}; the files of "
+            "that server may still contain them."
         )
-    console.print("Backups and snapshots of the disk are out of reach too: docs/forgetting.md.")
+    console.print("Backups and snapshots of the disk may still contain them: docs/forgetting.md.")
 
 
 def _counted(number: int, noun: str) -> str:

@@ -1,7 +1,7 @@
-"""`memory ingest`: the Dagster job, project by project, in this process.
+"""Run Dagster's ingest job for `memory ingest`, project by project, in this process.
 
-The runs, materializations and checks land in the same Dagster instance that the UI and
-the daemon use; this is not a second pipeline.
+Runs, materializations and checks are stored in the Dagster instance that the UI and the
+daemon use.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Progress = Callable[[str, str, float], None]
 
 @dataclass
 class IngestResult:
-    """What the runs came to: failed projects with the step and the reason, checks that did
-    not pass (`project: asset.check`), and the seconds spent in each step."""
+    """The result of runs: failed projects with step and reason, checks that did not pass
+    (`project: asset.check`), and the seconds spent in each step."""
 
     projects: int = 0
     failed: dict[str, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class IngestResult:
     step_seconds: dict[str, float] = field(default_factory=dict)
 
     def add(self, other: IngestResult) -> None:
-        """Add what another process's runs came to."""
+        """Add the result of another process's runs."""
         self.projects += other.projects
         self.failed.update(other.failed)
         self.checks_failed += other.checks_failed
@@ -74,8 +74,8 @@ class ProjectRuns:
         self._runs_kept = settings.runs_kept
 
     def run(self, work: ProjectPlan, result: IngestResult, limit: int | None = None) -> int:
-        """Materialize a project, add to `result` what came of it, and return how many files
-        were read: at most `limit` new or changed ones."""
+        """Materialize a project, add the outcome to `result`, and return the number of files
+        that were read: at most `limit` new or changed ones."""
         if not is_valid_key(work.project):
             result.failed[work.project] = "its name cannot be a partition key (see README)"
             return 0
@@ -109,10 +109,10 @@ def run_plans(
     limit: int | None = None,
     progress: Progress = lambda project, step, share: None,
 ) -> IngestResult:
-    """Materialize the projects of `plans`, one run each, and say how it went.
+    """Materialize the projects of `plans`, one run each, and return the result.
 
-    `limit` bounds the new or changed files taken in, project after project; with 0 none is,
-    and what is on record is brought up to date. A failed project does not stop the others.
+    `limit` is the most new or changed files to read over all projects; with 0 no file is read,
+    and tables are updated from the lake. A failed project does not stop the others.
     """
     result = IngestResult()
     left = limit
@@ -136,8 +136,8 @@ def search_for_known_secrets(settings: Settings) -> str | None:
 
 
 def apply_retention(settings: Settings) -> tuple[str | None, dict[str, object]]:
-    """Let old sessions go down to their prompts and summaries, in a run of its own; return
-    the reason if it failed, and what it came to."""
+    """Cut old sessions down to their prompts and summaries in a run of its own; return the
+    reason if it failed, and the metadata of the asset."""
     failure, run = _run_over_all(settings, RETENTION_JOB)
     made = run.get_asset_materialization_events()
     values = made[0].materialization.metadata if made else {}
@@ -175,7 +175,7 @@ def _add_run(result: IngestResult, project: str, run: dg.ExecuteInProcessResult)
 
 
 def _is_check_failure(event: dg.DagsterEvent) -> bool:
-    """Whether a step failed because its blocking check did, which is told as such."""
+    """Return True if a step failed because its blocking check did; that is reported apart."""
     error = event.step_failure_data.error
     return error is not None and error.cls_name == "DagsterAssetCheckFailedError"
 

@@ -1,4 +1,4 @@
-"""What `memory ingest` does around the runs: the plan, the progress, the report."""
+"""`memory ingest`: make the plan, run it with a progress bar, print the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from memory_assets.settings import SAMPLE_DIR, Settings
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 
 _NEWEST = 20
-"""So many sessions are asked for a title that can be searched for."""
+"""The number of newest sessions from which a title to search for is taken."""
 _MOST_SEARCHES = 3
 
 
@@ -48,18 +48,18 @@ def ingest_once(
     reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
     console.print(f"Reading {rendering.escaped(reading)}")
     if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
-        console.print("No agent's transcripts found here: taking the sample sessions instead.")
+        console.print("No transcripts found: ingesting the sample sessions instead.")
     components = Components(settings)
     found = on_disk.look_for_sources(components)
     sources = found.sources
     if found.forgotten:
         count = found.forgotten.total()
-        console.print(f"{count} forgotten session{'s' * (count != 1)} left out.")
+        console.print(f"{count} forgotten session{'s' * (count != 1)} skipped.")
     if full:
         _forget_work(components, projects)
     lost = index.forget_lost_store(components) if components.embeds else ""
     if lost:
-        console.print(f"{lost}: the collections are rebuilt from the lake, without embedding.")
+        console.print(f"{lost}: rebuilding the collections from the lake, without embedding.")
     works = [
         work for work in plan.plan(components, sources) if not projects or work.project in projects
     ]
@@ -83,7 +83,7 @@ def ingest_once(
 
 def _require_roots(roots: dict[str, Path]) -> None:
     if not roots:
-        raise ConfigurationError("no agent is left to read; see MEMORY_AGENTS and --agent")
+        raise ConfigurationError("no agent is selected; see MEMORY_AGENTS and --agent")
     for agent, path in roots.items():
         if is_gone(path) or os.path.isfile(path):  # noqa: PTH113 - one that may not be read: later
             raise ConfigurationError(
@@ -93,7 +93,7 @@ def _require_roots(roots: dict[str, Path]) -> None:
 
 
 def _forget_work(components: Components, projects: Sequence[str]) -> None:
-    """Make every stage of the projects (all, when none is named) count as not done."""
+    """Mark every stage of the projects (all if none is given) as not done."""
     if not projects and components.embeds:
         index.reset_collections(components)
     for project in projects or components.catalog.sources.counts_by("project"):
@@ -107,9 +107,9 @@ def _redact_affected_again(
     console: Console,
     sizes: Mapping[str, int],
 ) -> list[plan.ProjectPlan]:
-    """Search the sessions on record for secrets found since they were redacted, and redact
-    again those that hold one; what the report says of their projects is replaced. Doing so
-    may bring further ones to light, hence more than once."""
+    """Search stored sessions for secrets found since they were redacted, redact affected ones
+    again, and replace their projects' entries in `report`. Returns the plans that were run.
+    Redacting again may find further secrets, so this is repeated a few times."""
     redone: list[plan.ProjectPlan] = []
     for number in range(_MOST_SEARCHES):
         due = recheck.is_due(components)
@@ -131,7 +131,7 @@ def _redact_affected_again(
 def _replace(
     report: dict[str, Any], later: dict[str, Any], works: Sequence[plan.ProjectPlan]
 ) -> None:
-    """Put what a later run says of some projects in the place of what an earlier one said."""
+    """Replace the entries of some projects in a report by those of a later run."""
     for work in works:
         report["failed"].pop(work.project, None)
         for name in ("checks_failed", "warnings"):
@@ -151,7 +151,7 @@ def _run(
     console: Console,
     sizes: Mapping[str, int],
 ) -> dict[str, Any]:
-    """Run the projects, those with most bytes first when several processes share them."""
+    """Run the projects and return the result, largest first if several processes share them."""
     from memory_assets.cli.ingest import run_plans
     from memory_assets.cli.ingest_workers import run_in_workers, worker_count
 
@@ -182,7 +182,7 @@ def _run(
 def _print_report(
     components: Components, report: dict[str, Any], console: Console, as_json: bool
 ) -> dict[str, Any]:
-    """Print what the runs came to and what is in memory now; return the latter."""
+    """Print the result of the runs and the totals of the memory; return the present status."""
     note_versions(components)
     current = overview.status(overview.where_of(components.settings))
     if as_json:
@@ -209,7 +209,7 @@ def _print_report(
 
 
 def _suggested_query(components: Components) -> str:
-    """Return the title of one of the newest sessions: a question that has an answer."""
+    """Return the title of one of the newest sessions, as a search that has hits."""
     by_time = sorted(
         components.catalog.sources.rows(),
         key=lambda row: str(row.facts.get("last_timestamp") or ""),

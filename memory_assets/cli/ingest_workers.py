@@ -158,7 +158,7 @@ def _interrupt(processes: Sequence[subprocess.Popen[bytes]]) -> None:
 
 
 class _Teller:
-    """Sends what has been done to the parent, as long as there is one."""
+    """Sends progress and results to the parent process while it lives."""
 
     def __init__(self, pipe: Channel) -> None:
         self._pipe = pipe
@@ -174,7 +174,7 @@ class _Teller:
 
 
 def _run_projects(pipe: Channel) -> None:
-    """Run the projects that come through the pipe behind the settings, until it is closed."""
+    """Run the projects received through the pipe, after the settings, until it is closed."""
     teller = _Teller(pipe)
     try:
         settings: Settings = pipe.recv()

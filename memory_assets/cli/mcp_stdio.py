@@ -1,5 +1,5 @@
-"""`memory mcp` on standard input and output, loaded as fast as the SDK allows: a client waits
-for the handshake before it does anything else."""
+"""`memory mcp` on standard input and output. Imports are deferred, because a client waits for
+the handshake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the command line prints. Recalled text is data: it is shown, never interpreted."""
+"""Printing. Recalled text is data: it is shown, never interpreted as markup or escapes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PIPED_WIDTH = 240
 
 
 def open_console(*, stderr: bool = False) -> Console:
-    """Return a console that wraps on a terminal only; what is piped keeps its lines whole."""
+    """Return a console that wraps lines on a terminal, but not in a pipe."""
     from rich.console import Console
 
     made = Console(stderr=stderr, soft_wrap=True)
@@ -30,17 +30,16 @@ def open_console(*, stderr: bool = False) -> Console:
 
 
 def print_json(value: object) -> None:
-    """Print a value as one JSON document on standard output, without characters that cannot
-    be seen: what reads it may be a terminal or an agent."""
+    """Print a value as one JSON document on standard output, without invisible characters,
+    because a terminal or an agent may read it."""
     sys.stdout.buffer.write(
         orjson.dumps(visible_payload(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     )
 
 
 def escaped(text: str) -> str:
-    """Return text without characters that cannot be seen (a transcript may hold terminal
-    escapes and direction marks), with bytes that are not UTF-8 as backslash escapes and with
-    rich's markup escaped."""
+    """Return text without invisible characters (terminal escapes, direction marks), with bytes
+    that are not UTF-8 as backslash escapes and with rich's markup escaped."""
     from rich.markup import escape
 
     return escape(visible(text.encode("utf-8", "backslashreplace").decode()))
@@ -70,7 +69,7 @@ def _print_limits(answer: Answer, console: Console) -> None:
     if answer.degraded:
         console.print(f"[yellow]{answer.degraded}: {escaped(answer.reason or '')}[/yellow]")
     if answer.older:
-        console.print(f"[yellow]{answer.older} older hits; leave --recent out for them.[/yellow]")
+        console.print(f"[yellow]{answer.older} older hits; omit --recent to see them.[/yellow]")
 
 
 def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
@@ -91,8 +90,8 @@ def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
 
 
 def print_totals(current: dict[str, Any], console: Console) -> None:
-    """Print sessions, turns, chunks and how complete the collections are, in two lines; then
-    what is held back, a line each."""
+    """Print counts and coverage, then a line for each session, file or directory that is held
+    back."""
     stages = current["stages"]
     chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
     agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
@@ -134,7 +133,7 @@ def _in_words(value: object) -> str:
 
 
 def show_notices() -> None:
-    """Print what takes long and happens once (compiling patterns) to a terminal's stderr."""
+    """Print notices of slow one-time work (compiling patterns) on a terminal's stderr."""
     if not sys.stderr.isatty():
         return
     notices = logging.getLogger("memory_assets")

@@ -1,5 +1,5 @@
-"""`memory search`: asking and printing. Imported without typer, which takes longer than a
-search by words, when the arguments are plain."""
+"""`memory search`. Plain arguments are parsed here without typer, whose import takes longer
+than a search by words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from memory_assets.requests.search import SearchRequest
 
 
 def plain_arguments(given: Sequence[str]) -> dict[str, str | bool] | None:
-    """Return the values of a search by option, or None where it takes the command line's own
-    parser to know: a help text, a mistake, a short option with its value attached."""
+    """Return the values of a search by option, or None if typer has to parse them: `--help`, a
+    mistake, a short option with its value attached."""
     options = {name: each for each in declared(SearchRequest) if (name := each.name_at("cli"))}
     booleans = {name: each.default is True for name, each in options.items() if each.type is bool}
     flags = {("--no-" + name[2:] if on else name): (name, not on) for name, on in booleans.items()}

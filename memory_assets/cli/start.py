@@ -1,5 +1,5 @@
-"""Where the console script begins: `memory status`, `search` and `mcp` at once, all else by
-`cli.py`, whose parser takes longer than they do."""
+"""The entry point of the console script. Plain `memory status`, `search` and `mcp` skip
+`cli.py`, whose imports take longer than these commands."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def main() -> None:
 
 
 def _quick_status() -> bool:
-    """Print the status without loading the command line; False where that would not do:
-    settings to be checked, a forgetting to be completed, anything that goes wrong."""
+    """Print the status without typer. Return False if `cli.py` has to do it: settings need
+    validation, a forgetting was interrupted, or an error occurred."""
     from memory_assets.cli.status_command import show_status
     from memory_assets.errors import MemoryAssetsError
     from memory_assets.status import quick_where
@@ -43,7 +43,7 @@ def _quick_status() -> bool:
 
 
 def _quick_search(given: Sequence[str]) -> bool:
-    """Search without loading the command line; False where nothing was done."""
+    """Search without typer. Return False if `cli.py` has to do it."""
     from memory_assets.cli import rendering
     from memory_assets.cli.failures import run_told
     from memory_assets.cli.search_command import plain_arguments, search_plainly
@@ -58,7 +58,7 @@ def _quick_search(given: Sequence[str]) -> bool:
 
 
 def _quick_mcp() -> bool:
-    """Serve MCP without loading the command line; False where nothing was done."""
+    """Serve MCP without typer. Return False if `cli.py` has to do it."""
     from memory_assets.cli.failures import run_told
     from memory_assets.cli.mcp_stdio import serve_stdio
     from memory_assets.status.reader_settings import quick_settings
@@ -71,8 +71,7 @@ def _quick_mcp() -> bool:
 
 
 def _needs_completion(data_dir: Path) -> bool:
-    """Take the memory's files from others, then return whether a forgetting has to be
-    completed first."""
+    """Correct file modes, then return True if an interrupted forgetting must be completed."""
     take_from_others(data_dir)
     path = data_dir / "forgotten.db"
     if not path.exists():
@@ -83,4 +82,4 @@ def _needs_completion(data_dir: Path) -> bool:
     try:
         return unfinished(path)
     except MemoryAssetsError:
-        return True  # told by the command line
+        return True  # `cli.py` prints the error

@@ -1,4 +1,4 @@
-"""`memory status`: printed without rich, because it must be there at once."""
+"""`memory status`, printed without rich, whose import takes longer than the status."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTED = 20
 
 
 def show_status(where: Where, *, as_json: bool) -> None:
-    """Print what is in memory.
+    """Print the status as lines or as JSON.
 
     Raises:
         NotFound: nothing was ever ingested there.
@@ -34,7 +34,7 @@ def show_status(where: Where, *, as_json: bool) -> None:
             sys.stdout.write(visible(line).replace("\n", " ") + "\n")
         sys.stdout.flush()
         return
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever read has enough
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of a pipe is gone
 
 
 def lines_of(current: dict[str, Any]) -> Iterator[str]:
@@ -45,18 +45,18 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     yield from _freshness(current["freshness"], len(current["unlisted"]))
     archive = current["archive"]
     yield (
-        f"Archive: {archive['sessions_source_gone']} sessions whose source is gone and which stay, "
-        f"{archive['sessions_prompts_only']} known by their prompts alone, "
-        f"{archive['sessions_retained']} old ones of which prompts and summary are kept."
+        f"Archive: {archive['sessions_source_gone']} sessions kept although their file is gone, "
+        f"{archive['sessions_prompts_only']} of which only prompts are left, "
+        f"{archive['sessions_retained']} cut down to prompts and summary."
     )
     if archive["retention_unfinished"]:
-        yield "Letting go of old sessions is under way, or was interrupted: `memory retain`."
+        yield "Retention is running or was interrupted; `memory retain` completes it."
     yield from _runs(current["runs"])
     yield from _watcher(current["watcher"])
     chroma, sizes = current["chroma"], current["sizes"]
     yield f"Chroma: {chroma['state']} {chroma['url'] or ''}".rstrip()
     for path in chroma["set_aside"]:
-        yield f"Chroma was damaged and made again; the damaged files in {path} may be deleted."
+        yield f"Chroma was damaged and rebuilt; the damaged files in {path} can be deleted."
     yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
     yield "Versions: " + ", ".join(
         f"{name} {value}" for name, value in current["versions"].items() if isinstance(value, str)
@@ -84,10 +84,10 @@ def _coverage(current: dict[str, Any]) -> Iterator[str]:
 
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
     pending = fresh["pending_files"]
-    well = f"{unlisted} files or directories cannot be taken in" if unlisted else "all taken in"
-    behind = f"{pending} changed and not yet taken in, {fresh['lag_seconds']:.0f} s behind"
+    unread = f"{unlisted} files or directories cannot be read" if unlisted else "all ingested"
+    behind = f"{pending} changed and not yet ingested, {fresh['lag_seconds']:.0f} s behind"
     yield (
-        f"Files: {fresh['files']} on disk, {behind if pending else well}; newest written "
+        f"Files: {fresh['files']} on disk, {behind if pending else unread}; newest written "
         f"{fresh['newest_source_at'] or 'never'}, newest indexed "
         f"{fresh['newest_indexed_at'] or 'never'}."
     )
@@ -99,7 +99,7 @@ def _runs(runs: dict[str, Any]) -> Iterator[str]:
         yield (
             f"Last run: {last['status'].lower()} {last['ended_at']}, {last['project'] or 'all'}, "
             f"{last['seconds']} s; {runs['failed_in_7_days']} failed in 7 days, "
-            f"{runs['under_way']} under way."
+            f"{runs['under_way']} running."
         )
     for run in runs.get("failed", ()):
         yield f"failed: run {run['run_id'][:8]} of {run['project']} at {run['ended_at']}"

@@ -79,7 +79,7 @@ def _print_timeline(found: dict[str, Any]) -> None:
         _print_items(part["items"])
     notes = rendering.open_console(stderr=True)
     if anchor["also"]:
-        notes.print(f"Also meant: {rendering.escaped(', '.join(anchor['also']))}")
+        notes.print(f"Other matches: {rendering.escaped(', '.join(anchor['also']))}")
     if found["more"]:
         notes.print(f"There is more {' and '.join(found['more'])}.")
     _print_missing(found["missing"])
@@ -115,8 +115,11 @@ def _print_cross(found: dict[str, Any]) -> None:
         for turn in each["turns"][:3]:
             console.print(f"  {turn['score']:.2f}  [cyan]{rendering.escaped(turn['id'])}[/cyan]")
     for each in found["overlap"]:
-        told = [*each["shared_terms"], *([f"touched {each['touched']}"] if each["touched"] else [])]
+        shared = [
+            *each["shared_terms"],
+            *([f"touched {each['touched']}"] if each["touched"] else []),
+        ]
         console.print(
             f"{each['similarity']:.2f}  {rendering.escaped(each['document'])} ~ "
-            f"{rendering.escaped(each['turn_id'])}  {rendering.escaped(', '.join(told))}"
+            f"{rendering.escaped(each['turn_id'])}  {rendering.escaped(', '.join(shared))}"
         )

@@ -1,7 +1,7 @@
-"""`memory verify`: whether what is in memory is complete, whole and free of secrets.
+"""`memory verify`: check that all data is complete, undamaged and free of secrets.
 
-Neither Dagster nor Great Expectations is imported: the proof does not rest on what ran
-the pipeline.
+Neither Dagster nor Great Expectations is imported, so that the result does not depend on
+the code that ran the pipeline.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def verify_memory(
     canary_file: Path | None,
     as_json: bool,
 ) -> int:
-    """Verify projects (none given: all), with `deep` every byte at rest as well; report, and
-    return the exit code: 4 if anything does not hold.
+    """Verify projects (all if none is given), with `deep` every byte on disk as well; print a
+    report and return the exit code: 4 if a check failed.
 
     Raises:
         NotFound: nothing is in memory yet.
@@ -59,7 +59,7 @@ def verify_memory(
     """
     console = rendering.open_console(stderr=as_json)
     if canary_file is not None and not deep:
-        raise ConfigurationError("canaries are looked for by `memory verify --deep` only")
+        raise ConfigurationError("--canary-file works with `memory verify --deep` only")
     components = Components(settings)
     if not components.exists:
         raise NotFound(f"there is no memory in {settings.data_dir} yet; run `memory ingest`")
@@ -140,7 +140,7 @@ def _dagster_home(settings: Settings) -> Path:
 
 @contextmanager
 def _progress(console: Console) -> Iterator[Progress]:
-    """A progress bar on a terminal; nothing where output is piped."""
+    """Yield a progress bar, which prints nothing unless the console is a terminal."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -154,7 +154,7 @@ def _progress(console: Console) -> Iterator[Progress]:
 
 
 def _print_verified(verified: Sequence[Verified], console: Console) -> None:
-    table = Table("", "table or collection", "check", "projects", "what was counted", box=None)
+    table = Table("", "table or collection", "check", "projects", "counts", box=None)
     table.columns[2].no_wrap = True
     for (subject, name), group in _by_check(verified).items():
         failing = [made for made in group if not made.verdict.passed]
@@ -215,15 +215,15 @@ def _print_scan(scan: DeepScan, console: Console) -> None:
     console.print(f"{len(scan.hits)} found.")
     if scan.hits:
         console.print(
-            "Run `memory ingest --full`, then verify again; what stays in a session's records can "
-            "be removed with `memory forget`."
+            "Run `memory ingest --full`, then verify again. If a session's records still contain "
+            "one, remove the session with `memory forget`."
         )
 
 
 def _print_sources(sources: SourceCount, console: Console) -> None:
     console.print(
         f"{sources.files} files of {sources.sessions} sessions ({sources.bytes / 1e6:.1f} MB) read "
-        f"again; {sources.archived} sessions whose source is gone are not looked at."
+        f"again; {sources.archived} sessions whose file is gone were skipped."
     )
     for name, counted in sources.sets.items():
         found = ", ".join(f"{counted.found[place]} in {place}" for place in PLACES)
@@ -238,9 +238,9 @@ def _print_sources(sources: SourceCount, console: Console) -> None:
         console.print(rendering.escaped(f"{gap.project}: {line}"))
     for path in sources.unlisted:
         line = f"{path.path} ({path.agent}): {path.reason}; to do: {path.remedy}"
-        console.print(f"[red]not looked at[/red] {rendering.escaped(line)}")
+        console.print(f"[red]not readable[/red] {rendering.escaped(line)}")
     if any(gap.missing["file"] for gap in sources.gaps) or sources.unlisted:
-        console.print("What could not be looked at may hold sessions that are not in memory.")
+        console.print("Files that could not be read may contain sessions that are not in memory.")
     if any(not gap.reason for gap in sources.gaps):
         console.print("Run `memory ingest --full` for these projects, then verify again.")
 

@@ -1,4 +1,4 @@
-"""`memory ingest --watch`: signals, messages, and the parts of a watcher put together."""
+"""`memory ingest --watch`: build the watcher, handle signals, print messages."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from memory_assets.watching import Changes, Directories, Pace, Watcher
 
 
 def watch_directories(settings: Settings, *, polling: bool = False) -> int:
-    """Take in what changes until SIGTERM or SIGINT, and return the exit code.
+    """Ingest changes until SIGTERM or SIGINT, and return the exit code.
 
-    The run in hand is finished first; a second signal ends the process at once, which
-    loses nothing: what is not done is done by the next run.
+    The current run is finished first. A second signal ends the process at once; the next run
+    completes the interrupted one.
 
     Raises:
         StoreBusy: another process watches for this data directory.
@@ -58,14 +58,14 @@ def watch_directories(settings: Settings, *, polling: bool = False) -> int:
 
 
 def _until_stopped(watcher: Watcher, console: Console) -> int:
-    """Run the watcher in a thread of its own: in the main one, Dagster would take a signal
-    as the end of the run."""
+    """Run the watcher in a thread, because in the main thread Dagster would end its run on a
+    signal; return the exit code."""
     failure: list[Exception] = []
 
     def watch() -> None:
         try:
             watcher.watch()
-        except Exception as error:  # noqa: BLE001 - told and turned into the exit code below
+        except Exception as error:  # noqa: BLE001 - printed below, with the exit code
             failure.append(error)
 
     thread = threading.Thread(target=watch, name="watcher")
@@ -89,7 +89,7 @@ def _on_signals(stop: Callable[[], None], console: Console) -> Iterator[None]:
         if asked:
             os._exit(exit_codes.ERROR)
         asked = True
-        console.print("Stopping when the run in hand has ended.")
+        console.print("Stopping after the current run.")
         stop()
 
     before = {number: signal.signal(number, take) for number in (signal.SIGTERM, signal.SIGINT)}

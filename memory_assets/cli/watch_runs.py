@@ -1,4 +1,4 @@
-"""Runs of `memory ingest --watch`: one warm process, the same job, the same instance."""
+"""Runs of `memory ingest --watch`: Dagster's ingest job in one process that stays loaded."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class WatchRuns:
 
 @contextmanager
 def open_runs(settings: Settings) -> Iterator[WatchRuns]:
-    """Yield what runs projects, with the instance open until the block ends."""
+    """Yield an object that runs projects; its Dagster instance is open until the block ends."""
     with open_instance(settings) as instance:
         fail_dead_runs(instance)
         yield WatchRuns(settings, instance)

@@ -1,8 +1,8 @@
-"""What is in memory and how true that is: figures of the catalogue and facts about files.
+"""The figures of `memory status`, from the catalogue and from facts about files.
 
-Belongs here: `memory status`, which must answer at once, so nothing here imports pyarrow,
-numpy, Chroma, pydantic or Dagster before it has to. Does not: reading rows (`recall/`),
-proving that they are right (`pipeline/checks/`).
+Belongs here: counts, coverage, freshness and what is held back. It must be fast, so nothing
+here imports pyarrow, numpy, Chroma, pydantic or Dagster early. Does not: reading rows
+(`recall/`), checking them (`pipeline/checks/`).
 """
 
 from memory_assets.status.coverage import in_words

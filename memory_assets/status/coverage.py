@@ -1,5 +1,4 @@
-"""How much of what is on record can be found, by set: by words, and where vectors are made
-by meaning."""
+"""Coverage: how many stored rows a search can find, per set, by words and by meaning."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ def coverage(
 
 
 def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, str]]:
-    """Yield what that comes to in lines for a human, each with whether all is well."""
+    """Yield the coverage as lines for a human, each with True if everything can be found."""
     behind = {kind: each for kind, each in covered.items() if not each["complete"]}
     held = max((each["quarantined"] + each["unlisted"] for each in covered.values()), default=0)
     if held:

@@ -1,4 +1,4 @@
-"""The agents' files as they lie now, against what the ledger says of them."""
+"""Compare the agents' files on disk with the catalogue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SUFFIX = ".jsonl"
 _DEPTH = 8
 _OTHERS = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
 _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
-"""Files that no reader takes, told without asking the readers; they decide on any other."""
+"""Names of files that no reader accepts; the readers decide on all others."""
 
 Facts = tuple[int, int]
 """Size and mtime in nanoseconds."""
@@ -39,7 +39,7 @@ class Disk:
 
 
 def look(view: CatalogView, roots: Mapping[str, Path], data_dir: Path) -> Disk:
-    """Return what is on disk now; costs a stat a file."""
+    """Return the state of the files on disk, at the cost of one `stat` per file."""
     known: dict[str, tuple[int, int, bool]] = {
         row[0]: (row[1], row[2], row[3] is not None)
         for row in view.rows("SELECT path, size, mtime_ns, gone_at FROM sources")
@@ -76,7 +76,7 @@ def _count(disk: Disk, facts: Facts) -> None:
 
 @dataclass
 class _Trouble:
-    """Whether anything was met that the readers may not be able to take in."""
+    """Notes that a path was found which the readers may not be able to read."""
 
     met: bool = False
 
@@ -104,8 +104,8 @@ def _files(directory: Path | str, depth: int, trouble: _Trouble) -> Iterator[tup
 def _transcripts(
     view: CatalogView, roots: Mapping[str, Path], data_dir: Path, unlisted: list[Unlisted]
 ) -> Iterator[str]:
-    """Yield the paths that the readers take for transcripts and nobody has forgotten; append
-    what they cannot take in to `unlisted`. No file that the ledger knows is opened."""
+    """Yield the paths of transcripts that were not forgotten; append those that cannot be read
+    to `unlisted`. Files that the catalogue knows are not opened."""
     from memory_assets.install_key import load_install_key
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
     from memory_assets.transcripts import discover

@@ -1,5 +1,5 @@
-"""What is held back, in words: sessions of the catalogue, and files and directories that no
-walk of the agents' directories can take in. Each with the cause and what to do about it."""
+"""Lines for everything that is held back: sessions in quarantine, and files and directories
+that cannot be read. Each with its cause and remedy."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The few settings that asking takes, and a way to them without pydantic, which costs a
-command line more than its search."""
+"""The settings that a search needs, read without pydantic, whose import takes longer than the
+search."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _ANY_TEXT = {
     "SUMMARIZER",
     "HTTP_TOKEN",
 }
-"""Settings for which any text will do, or which say where something is."""
+"""Settings that accept any text, and paths."""
 _DURATION = re.compile(r"[1-9]\d{0,8}(\.\d{1,6})?")
 
 
 class ReaderSettings(Protocol):
-    """What of the settings a reader needs; `Settings` has it all."""
+    """The settings that answering needs; `Settings` implements them."""
 
     @property
     def data_dir(self) -> Path:
-        """Where the memory is."""
+        """The data directory."""
         ...
 
     @property
@@ -42,7 +42,7 @@ class ReaderSettings(Protocol):
 
     @property
     def chroma_idle_seconds(self) -> float:
-        """How long the local server stays without use."""
+        """Seconds without a request after which the local server stops."""
         ...
 
     @property
@@ -52,7 +52,7 @@ class ReaderSettings(Protocol):
 
     @property
     def recent_days(self) -> int:
-        """What `--recent` takes for recent."""
+        """The window of `--recent` in days."""
         ...
 
     def transcript_roots(self) -> dict[str, Path]:

@@ -42,7 +42,7 @@ _STAGES = (
 
 def status(where: Where) -> dict[str, Any]:
     """Return counts by agent and project, coverage by set, freshness, what is held back,
-    waits or is gone, sizes, versions, the last run, Chroma and the watcher.
+    pending or gone, sizes, versions, the last run, Chroma and the watcher.
 
     Opens neither Chroma nor the lake. Raises `StoreError` if the catalogue is damaged.
     """
@@ -131,7 +131,7 @@ def _stages(view: CatalogView) -> dict[str, dict[str, Any]]:
 def _freshness(
     disk: Disk, stages: Mapping[str, Mapping[str, Any]], *, vectors: bool
 ) -> dict[str, Any]:
-    """How far the memory is behind its sources: the age of the oldest change not taken in."""
+    """Return counts of files, of changes not yet ingested, and the age of the oldest change."""
     oldest = min(disk.pending.values(), default=0)
     _, collection, keywords = SETS["sessions"]
     indexed = str(stages.get(collection if vectors else keywords, {}).get("made_at") or "")
@@ -147,7 +147,7 @@ def _freshness(
 
 
 def _archive(view: CatalogView) -> dict[str, Any]:
-    """Sessions whose sources are gone, and those of which not all is kept or known."""
+    """Return counts of sessions whose file is gone, and of those kept in part."""
     gone = view.one(
         "SELECT COUNT(*) AS sessions FROM (SELECT 1 FROM sources GROUP BY project, session_id"
         " HAVING COUNT(gone_at) = COUNT(*))"

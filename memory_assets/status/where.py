@@ -26,13 +26,13 @@ class Where:
 
 
 def where_of(settings: Settings) -> Where:
-    """Return what the settings say."""
+    """Return the directories and the Chroma server of these settings."""
     return Where(settings.data_dir, settings.transcript_roots(), settings.chroma_url)
 
 
 def quick_where() -> Where | None:
-    """Return the same from the environment alone, or None where it takes the settings to
-    know: there is a memory.toml, or a value that they would have to check."""
+    """Return directories and Chroma server from the environment, or None if `Settings` is
+    needed: there is a memory.toml, or a value that it has to validate."""
     values = {
         name.upper().removeprefix(_PREFIX): value
         for name, value in os.environ.items()

@@ -1,7 +1,7 @@
-"""Watching the agents' directories: what changed, when to take it in, and by whom.
+"""`memory ingest --watch`: notice changed transcripts, and run their projects.
 
 Belongs here: events of the file system, their debounce, the loop that turns them into runs
-of projects. Does not: Dagster (a run is a function that is handed in), what a run does
+of projects. Does not: Dagster (runs are passed in as a function), the work of a run
 (`pipeline/`), the command line (`cli/watch_command.py`).
 """
 

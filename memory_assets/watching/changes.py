@@ -11,7 +11,7 @@ MOST_PATHS = 4_096
 
 @dataclass(frozen=True)
 class Drained:
-    """Paths in the order in which they first changed; `lost`: there were more of them."""
+    """Changed paths in the order of their first change; `lost` is True if some were dropped."""
 
     paths: list[str] = field(default_factory=list)
     lost: bool = False
@@ -48,13 +48,13 @@ class Changes:
             self._woken = False
 
     def wake(self) -> None:
-        """Let who waits return, or, if nobody does, whoever waits next."""
+        """Make the present or next call of `wait` return."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
 
     def drain(self) -> Drained:
-        """Return what changed since the last call, and begin anew."""
+        """Return the changes since the last call, and clear them."""
         with self._changed:
             drained = Drained(list(self._paths), self._lost)
             self._paths, self._lost = {}, False

@@ -83,8 +83,9 @@ class Directories(FileSystemEventHandler):
         self.notes: dict[str, str] = {}
 
     def refresh(self) -> bool:
-        """Watch what appeared, leave what is gone, replace what broke; return whether any
-        directory is watched only from now on, so that a full look is due. A stat a root."""
+        """Start watching new directories, stop watching removed ones, replace broken watches.
+        Return True if a directory is watched only from now on, so that all files must be
+        compared. Costs one `stat` per root."""
         begun = False
         for root in self._roots.values():
             inode = _inode(root)
@@ -106,7 +107,7 @@ class Directories(FileSystemEventHandler):
 
     @property
     def mode(self) -> Mode:
-        """Whether all directories tell of changes by themselves, or any is polled."""
+        """Return "events" if all directories send events, "polling" if one is polled."""
         return (
             "polling"
             if any(each.mode == "polling" for each in self._watched.values())

@@ -1,4 +1,4 @@
-"""Which project is to be run next, and when: debounce, fairness and backing off."""
+"""The queue of changed projects: debounce, fairness and back-off."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _MOST_DOUBLINGS = 16
 
 @dataclass(frozen=True)
 class Pace:
-    """Times in seconds. A project runs once it was `quiet` for so long, at the latest
-    `at_most` after its first change; and not again before `rest` times as long as its last
-    run took, so that a busy session leaves room for others. A project that failed waits
-    `first_retry`, doubled each time up to `last_retry`; so does one whose run went well and
-    left work undone (sessions held back), but not for changes of just now."""
+    """Times in seconds. A project runs after `quiet` seconds without a change, at the latest
+    `at_most` after its first change. It runs again no sooner than `rest` times the duration of
+    its last run, so that a busy session leaves room for others. A project that failed waits
+    `first_retry`, doubled each time up to `last_retry`; so does one whose run succeeded but
+    left sessions held back, unless it has live changes."""
 
     quiet: float = 0.15
     at_most: float = 1.0
@@ -58,7 +58,7 @@ class Pending:
         return project in self._waiting
 
     def note(self, project: str, reason: str, *, live: bool = True) -> None:
-        """Note a change; `live`: just now, so that it goes before what was found behind."""
+        """Note a change of a project. `live` changes, seen as they happen, run before others."""
         now = self._clock()
         waiting = self._waiting.get(project)
         if waiting is None:
@@ -69,8 +69,8 @@ class Pending:
         waiting.last = now
 
     def take(self) -> tuple[str, str] | None:
-        """Remove and return the next project that is due, with the reason; changes of just
-        now first, and among equals who waits longest."""
+        """Remove and return the next project that is due, with the reason: live changes first,
+        then the project that has waited longest."""
         now = self._clock()
         due = [
             (not waiting.live, waiting.since, project)
@@ -83,8 +83,8 @@ class Pending:
         return project, self._waiting.pop(project).reason
 
     def is_quiet(self) -> bool:
-        """Whether no project is due now or waits for changes of just now to end: those that
-        wait to be tried again, backed off, do not count."""
+        """Return True if no project is due or about to be due; projects in back-off do not
+        count."""
         now = self._clock()
         return not any(
             waiting.live or self._due_at(project, waiting) <= now

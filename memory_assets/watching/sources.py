@@ -1,4 +1,4 @@
-"""Which projects the changed paths belong to, by the ledger and, for new files, by a walk."""
+"""Find the projects of changed paths, in the catalogue or, for new files, by a walk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_IGNORED = 10_000
 
 
 class ChangedSources:
-    """Tells for changed paths which project has to be run, and whether it still has to."""
+    """Maps changed paths to projects, and checks whether a project still has to be run."""
 
     def __init__(self, components: Components) -> None:
         self._components = components
@@ -22,15 +22,15 @@ class ChangedSources:
         self._changed: dict[str, set[str]] = {}
 
     def find(self) -> Found:
-        """Return every transcript on disk by project, and what could not be taken in."""
+        """Return all transcripts on disk by project, and the paths that could not be read."""
         return look_for_sources(self._components)
 
     def forget_ignored(self) -> None:
-        """Look again at what was no transcript."""
+        """Forget which paths were no transcripts, so that they are examined again."""
         self._ignored.clear()
 
     def projects_of(self, paths: Iterable[str]) -> list[str]:
-        """Return the projects of those paths that differ from what the ledger knows."""
+        """Return the projects of the paths that differ from the catalogue."""
         unknown: list[str] = []
         projects: dict[str, None] = {}
         for path in paths:
@@ -55,11 +55,11 @@ class ChangedSources:
         return list(projects)
 
     def still_differ(self, project: str) -> bool:
-        """Whether a changed path of a project is not in the ledger as it is now."""
+        """Return True if a changed path of a project differs from the catalogue."""
         return any(self._differs(path) for path in self._changed.get(project, ()))
 
     def forget_changes(self, project: str) -> None:
-        """Forget which paths changed: a run has seen them."""
+        """Forget the changed paths of a project after its run."""
         self._changed.pop(project, None)
 
     def _note(self, project: str, path: str, projects: dict[str, None]) -> None:

@@ -22,7 +22,7 @@ from memory_assets.watching.pending import Pace, Pending
 from memory_assets.watching.sources import ChangedSources
 
 _LOOK_SECONDS = 1.0
-"""How often directories are looked after (a stat a root) and the state is told."""
+"""Seconds between checks of the directories (a stat a root), and between state reports."""
 _QUIET_BEFORE_SEARCH = 5.0
 _KEEP_WARM_SECONDS = 3_600.0
 """The local Chroma server is kept from stopping for so long after the last change."""
@@ -30,7 +30,7 @@ _KEEP_WARM_SECONDS = 3_600.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run went: the reason why it failed, or that somebody else runs the project."""
+    """The outcome of a run: why it failed, or that another process runs the project."""
 
     failed: str = ""
     busy: bool = False
@@ -76,7 +76,7 @@ class Watcher:
         self.changes.wake()
 
     def watch(self) -> None:
-        """Look everywhere, then take in what changes, until `stop`."""
+        """Compare all files, then ingest changes until `stop` is called."""
         full_look: Iterator[None] | None = None
         next_care = 0.0
         while not self._stopped.is_set():

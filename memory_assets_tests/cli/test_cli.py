@@ -77,7 +77,7 @@ def run_here() -> Run:
 def test_ingest_takes_the_sample_where_no_agent_lives(ingested: tuple[Cli, str]) -> None:
     """It says so, counts what it took, and suggests a search."""
     _, printed = ingested
-    assert "taking the sample sessions" in printed
+    assert "ingesting the sample sessions" in printed
     assert re.search(r"^9 sessions \(6 claude-code, 2 codex, 1 pi\) in 3 projects", printed, re.M)
     assert "Everything on record can be found." in printed
 
