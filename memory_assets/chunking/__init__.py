@@ -1,8 +1,8 @@
 """Redacted records to turns, and turns to the passages that are embedded and found.
 
-Belongs here: what a turn is, what of it is worth embedding, where a long turn is cut.
-Does not: reading or redacting transcripts, vectors, stores. Text goes in and comes out
-as `RedactedText`. docs/chunking.md has the measurements behind the composition.
+Belongs here: grouping records into turns, selecting the text to embed, cutting long turns.
+Does not: reading or redacting transcripts, vectors, stores. Text is passed as
+`RedactedText`. docs/chunking.md has the measurements of each choice.
 """
 
 from memory_assets.chunking.chunks import (

@@ -81,7 +81,7 @@ def chunk_turn(
 def prompt_passages(
     turn: Turn, tokens: Tokens, composition: Composition = DEFAULT_COMPOSITION
 ) -> list[Prompt]:
-    """Return what the human typed to begin the turn, in passages of at most `max_tokens`.
+    """Return the prompt of a turn in passages of at most `max_tokens`.
 
     Empty if the turn has no prompt or the prompt no text.
     """
@@ -116,7 +116,7 @@ def prompt_passages(
 
 
 class _Facts:
-    """What all passages of a turn have in common."""
+    """The fields that all passages of a turn share."""
 
     def __init__(self, turn: Turn) -> None:
         records = turn.records

@@ -1,4 +1,4 @@
-"""What of a turn is worth embedding, as segments in reading order."""
+"""Select the text of a turn to embed, as segments in reading order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory_assets.redacted_text import RedactedText, join
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """How passages are made; the defaults are what measured best (docs/chunking.md).
+    """Options of the composition; the defaults measured best (docs/chunking.md).
 
     `max_tokens` bounds a passage in word pieces, special ones and context included.
     `digest` puts the digest of tool calls where they happen, at the turn's end, or
@@ -71,7 +71,7 @@ def _digested(calls: Sequence[RedactedRecord], composition: Composition) -> Iter
 
 
 def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> Segment | None:
-    """Return what a record says; a message's blocks all stand where its first one does."""
+    """Return the text of a record; all blocks of a message are placed at its first one."""
     if record.kind == "prompt":
         segment = Segment("user", _stripped(without_recalled(record.text)), is_prompt=True)
     elif record.kind == "assistant_text":

@@ -1,4 +1,4 @@
-"""What a turn's tool calls come to in a few words: tool, file or command, head of each error."""
+"""A short digest of a turn's tool calls: tool, file or command, head of each error."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def digest(calls: Sequence[RedactedRecord], *, lookups: bool) -> RedactedText:
     """Return lines such as `Edit: src/a.py, src/b.py` and `Bash: make test` and
     `Bash error: ...`, one a tool and one an error, or empty text.
 
-    `calls` are tool_use and tool_result records. What only read or searched files comes
-    after what did something, or with `lookups` false not at all.
+    `calls` are tool_use and tool_result records. Calls that only read or searched files come
+    last, or are left out if `lookups` is false.
     """
     targets: dict[RedactedText, dict[RedactedText, None]] = {}
     errors: dict[RedactedText, None] = {}
@@ -107,7 +107,7 @@ def _only_looks(call: RedactedRecord) -> bool:
 
 
 def call_target(call: RedactedRecord) -> RedactedText:
-    """Return what a call was about: its command, its files, or the head of its input."""
+    """Return the target of a call: its command, its files, or the head of its input."""
     if call.command and not _PATCH.match(call.command):
         return short_command(call.command, call.project_root)
     if call.paths:

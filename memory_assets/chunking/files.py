@@ -34,9 +34,9 @@ def without_root(text: RedactedText, project_root: str) -> RedactedText:
 
 
 def file_matches(stored: str, asked: str) -> bool:
-    """Return whether a stored path and the one asked for can be the same file.
+    """Return True if a stored path and a requested one can name one file.
 
-    They are if one ends with the other at a directory's boundary: `split.py`,
+    They do if one ends with the other at a directory's boundary: `split.py`,
     `src/split.py` and `/home/ada/app/src/split.py` all match `src/split.py`.
     """
     left, right = _parts(stored), _parts(asked)

@@ -1,4 +1,4 @@
-"""Where a long text is cut: on natural boundaries, every passage within the token limit."""
+"""Cut long texts on natural boundaries into passages within the token limit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Our own recall output, as it comes back in a transcript: known, and not indexed again.
+"""Recognise our own recall output in transcripts, so that it is not indexed again.
 
-What an agent is told from memory stands in its transcript like any tool's output, and in
-what people paste. Indexed, it would be found again in the place of what it quotes. It is
-known by the frame that every answer carries, by the names of our tools, or by the command.
+Answers from memory occur in an agent's transcript as tool output, and in texts that people
+paste. If they were indexed, searches would find them instead of the original. They are
+recognised by the frame around every answer, by the names of our tools, or by the command.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh\s+-l?c\s+['\"]?")
 
 
 def asks_memory(record: RedactedRecord) -> bool:
-    """Whether a record is a call of this memory's tools or recalling commands, or its result."""
+    """Return True for calls of this memory's tools or commands, and for their results."""
     if record.kind not in ("tool_use", "tool_result"):
         return False
     if _TOOL.fullmatch(record.tool_name):
@@ -51,14 +51,14 @@ def asks_memory(record: RedactedRecord) -> bool:
 
 
 def is_recalled(record: RedactedRecord) -> bool:
-    """Whether a record is what this memory answered."""
+    """Return True if a record is an answer of this memory."""
     if record.kind != "tool_result":
         return False
     return _OPENING.search(record.text[:_FRAME_WITHIN]) is not None or asks_memory(record)
 
 
 def as_said(records: Iterable[RedactedRecord]) -> Iterator[RedactedRecord]:
-    """Yield records without what this memory answered, or had quoted in what is said."""
+    """Yield records without answers of this memory, and texts without quoted answers."""
     for record in records:
         if is_recalled(record):
             continue
@@ -69,8 +69,8 @@ def as_said(records: Iterable[RedactedRecord]) -> Iterator[RedactedRecord]:
 
 
 def without_recalled(text: RedactedText) -> RedactedText:
-    """Return what somebody said without the framed answers quoted in it, if anything is
-    left; a frame that is not closed stays."""
+    """Return a text without the framed answers quoted in it, or the whole text if nothing else
+    is left. A frame that is not closed is kept."""
     if FRAME_OPENING not in text:
         return text
     parts, start = [], 0

@@ -15,10 +15,9 @@ def build_turns(records: Iterable[RedactedRecord], first_index: int = 0) -> Iter
 
     `records` are one session's: the main file in file order, and each subagent's in its
     own file order, before, after or between. A subagent's records are placed after the
-    call that spawned it. What precedes the first prompt belongs to turn 0 if the
-    assistant says something there, else to none. A session without a prompt is one turn
-    with `prompt` None if the assistant says anything, else no turn. What this memory itself
-    answered is left out.
+    call that spawned it. Records before the first prompt belong to turn 0 if they have text
+    of the assistant, else to no turn. A session without a prompt is one turn with `prompt`
+    None if it has text of the assistant, else no turn. Answers of this memory are left out.
     """
     ordered = _with_subagents_in_place(r for r in records if not is_recalled(r))
     starts = [place for place, record in enumerate(ordered) if record.kind == "prompt"]

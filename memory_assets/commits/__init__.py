@@ -1,10 +1,10 @@
-"""Which commits a session stands behind, and by what evidence.
+"""The commits and pull requests of a session, with evidence.
 
-Belongs here: what a session itself says of commits and pull requests (`session_work`), what
-git knows of them where the repository is on disk (`Repository`, read only), and the claims
-that follow from both (`attribute`). Does not: reading transcripts, redacting, storing, or
-answering questions. What isn't proven is not claimed. docs/commits.md gives the grades of
-evidence and how often they err.
+Belongs here: commits and pull requests in the session's records (`session_work`), the
+repository if it is on disk (`Repository`, read only), and the claims that follow from both
+(`attribute`). Does not: reading transcripts, redacting, storing, or answering questions.
+Nothing is claimed without proof. docs/commits.md has the grades of evidence and their
+measured errors.
 """
 
 from memory_assets.commits.attribution import attribute

@@ -1,4 +1,4 @@
-"""The claims that follow from what a session says and what git knows.
+"""Claims: commits of a session, from its records and from the repository.
 
 Without a repository only what the session's own `git commit` printed is claimed. With one,
 a printed SHA counts only if git made that commit while the call ran, so a log that quotes a
@@ -93,7 +93,7 @@ def _made_by_call(
 
 
 def _contradicted(own: OwnCommit, repository: Repository) -> bool:
-    """Whether git has a commit of that SHA which the call cannot have made."""
+    """Return True if git has a commit with that SHA which the call cannot have made."""
     return bool(own.began and repository.resolve(own.made.sha))
 
 
@@ -107,7 +107,7 @@ def _by_trailer(work: SessionWork, there: Iterable[RepositoryCommit]) -> list[Cl
 
 
 def _names(value: str, names: set[str]) -> bool:
-    """Whether a trailer's value is a name of the session, or ends with it after a dash."""
+    """Return True if a trailer's value is a name of the session, or ends with it after a dash."""
     return value in names or any(value.endswith(f"-{name}") for name in names if len(name) >= 32)
 
 
@@ -136,7 +136,7 @@ def _linked(one: OwnPullRequest) -> Claim:
 def _by_pull_request(
     links: Iterable[OwnPullRequest], there: Iterable[RepositoryCommit]
 ) -> list[Claim]:
-    """The commits that merged the pull requests which the session opened or merged."""
+    """Return the commits that merged pull requests which the session opened or merged."""
     numbers: dict[str, OwnPullRequest] = {}
     for link in links:
         if link.opened and (number := _NUMBER.search(link.address)):
@@ -159,7 +159,7 @@ def _by_pull_request(
 def _by_lines(
     work: SessionWork, repository: Repository, others: Iterable[RepositoryCommit]
 ) -> list[Claim]:
-    """Commits most of whose lines the session wrote before, into the same files."""
+    """Return the commits most of whose lines the session had written into their files."""
     times = [one.at for one in work.written if one.at is not None]
     if not times:
         return []

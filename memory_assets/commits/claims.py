@@ -1,4 +1,4 @@
-"""A claim: a commit that a session stands behind."""
+"""A claim: a commit or pull request of a session, with evidence."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from memory_assets.session_analysis.phrases import EMPTY
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One commit (or, `sha` "", one pull request) that the session stands behind.
+    """One commit of the session or, if `sha` is "", one pull request.
 
-    `known` is what git has of it, if git was asked and has it. NOT redacted where it comes
-    from git; `subject`, `branch` and `pull_request` come from the session and are.
+    `known` is git's own commit, if git was asked and has it, and is NOT redacted; `subject`,
+    `branch` and `pull_request` come from the session and are redacted.
     """
 
     turn: int

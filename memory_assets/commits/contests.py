@@ -1,4 +1,4 @@
-"""One commit claimed by several sessions: which claims stand."""
+"""Decide which claims are kept if several sessions claim one commit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memory_assets.commits.evidence import Evidence, strength
 
 
 class Claimed(Protocol):
-    """What a claim must tell to be weighed."""
+    """The facts of a claim that are compared."""
 
     @property
     def commit(self) -> str:

@@ -1,4 +1,4 @@
-"""How much of a commit a session wrote."""
+"""The share of a commit's lines that a session wrote."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _FEWEST = 2
 def share_written(
     work: SessionWork, commit: RepositoryCommit, repository: Repository
 ) -> tuple[float, Written | None]:
-    """Return the share of a commit's telling lines that the session wrote before into the
-    same files, and the last call that did; (0, None) where nothing can be told."""
+    """Return the share of a commit's distinctive lines that the session had written into its
+    files, and the last call that wrote one; (0, None) if the commit has too few such lines."""
     by_file = {path: _written_before(work, path, commit) for path in commit.files}
     if not any(by_file.values()):
         return 0.0, None
@@ -45,7 +45,7 @@ def _written_before(work: SessionWork, path: str, commit: RepositoryCommit) -> l
 
 
 def same_file(one: Written, root: str, path: str) -> bool:
-    """Whether a call's path means the repository's file `path`.
+    """Return True if a call's path means the repository's file `path`.
 
     A path below the session's root or working directory must end there exactly or lead to
     it; an absolute one from elsewhere (a worktree, another machine) must end with the whole

@@ -21,7 +21,7 @@ _SQUASHED_COMMIT = re.compile(r"^commit ([0-9a-f]{40})$", re.MULTILINE)
 
 
 def said(own: OwnCommit) -> Claim:
-    """Return the claim on what git printed, not confirmed by any repository."""
+    """Return the claim on a commit that git printed, not confirmed by any repository."""
     made = own.made
     score = SCORES[Evidence.PRINTED]
     return Claim(

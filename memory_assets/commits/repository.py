@@ -96,7 +96,7 @@ class Repository:
 
     @cached_property
     def state(self) -> str:
-        """What changes with every commit, rebase or fetch: a hash of HEAD and all refs."""
+        """Return a hash of HEAD and all refs, which changes with every commit or fetch."""
         listed = self._try(["for-each-ref", "--format=%(objectname)%(refname)"])
         head = self._try(["rev-parse", "HEAD"])
         return blake2b(listed + head, digest_size=16).hexdigest()
@@ -188,17 +188,19 @@ class Repository:
         if not wanted:
             return {}
         only = [f"-L{wanted[0]},{wanted[0]}"] if line is not None else []
-        told = _git(self.root, ["blame", "--porcelain", "--no-textconv", *only, "HEAD", "--", path])
+        output = _git(
+            self.root, ["blame", "--porcelain", "--no-textconv", *only, "HEAD", "--", path]
+        )
         blamed: dict[str, list[int]] = {}
-        for found in re.finditer(rb"^([0-9a-f]{40}) \d+ (\d+)", told, re.MULTILINE):
+        for found in re.finditer(rb"^([0-9a-f]{40}) \d+ (\d+)", output, re.MULTILINE):
             here = places.get(int(found.group(2)))
             if here is not None:
                 blamed.setdefault(found.group(1).decode(), []).append(here)
         return blamed
 
     def _parsed(self, arguments: Sequence[str]) -> Iterator[RepositoryCommit]:
-        told = _git(self.root, arguments).decode("utf-8", "replace")
-        for entry in told.split("\x01")[1:]:
+        log = _git(self.root, arguments).decode("utf-8", "replace")
+        for entry in log.split("\x01")[1:]:
             sha, parents, authored, committed, subject, message, files = entry.split("\0", 6)
             yield RepositoryCommit(
                 sha,

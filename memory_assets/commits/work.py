@@ -1,4 +1,4 @@
-"""What a session itself says of commits, pull requests and the lines it wrote."""
+"""The commits, pull requests and written lines in a session's own records."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ class Written:
 
 @dataclass(slots=True)
 class SessionWork:
-    """All of it, in the session's order. `names` are what trailers may call the session."""
+    """Commits, pull requests and lines in the session's order. Trailers may name the session
+    by any of `names`."""
 
     session: SessionTurns
     names: set[str]
@@ -79,7 +80,7 @@ class SessionWork:
 
 
 def session_work(session: SessionTurns) -> SessionWork:
-    """Return what the session did to repositories, as far as it says so itself."""
+    """Return the session's work on repositories, from its own records."""
     work = SessionWork(session, {session.session_id})
     failed = failed_calls(session)
     calls = Calls()
@@ -109,8 +110,8 @@ def session_work(session: SessionTurns) -> SessionWork:
 
 
 def trailer_names(message: str) -> set[str]:
-    """Return what the `...-Session: ` trailers of a message call its sessions: the value, and
-    its last part where it is an address."""
+    """Return the session names in the `...-Session: ` trailers of a message: each value, and
+    its last part if it is an address."""
     values = {found.strip("\"'") for found in _SESSION_TRAILER.findall(message)}
     return values | {value.rstrip("/").rpartition("/")[2] for value in values if "/" in value}
 

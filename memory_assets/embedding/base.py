@@ -1,4 +1,4 @@
-"""What every embedder offers, and the pipeline's only way in."""
+"""The protocol `Embedder`, and the function that embeds redacted text for the pipeline."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ MINILM_INT8_WEIGHTS = PackagedFile(
 
 
 def read_packaged(file: PackagedFile) -> bytes:
-    """Return the bytes of a package's data file, as hashed: what is run is what was checked.
+    """Return the bytes of a package's data file after checking their hash.
 
     Raises:
         EmbedderUnavailable: not installed, unreadable, or not the expected bytes.

@@ -70,7 +70,7 @@ def load_word_pieces() -> WordPieces:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates, which have no UTF-8; offsets stay true."""
+    """Replace lone surrogates, which have no UTF-8 encoding; offsets do not change."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

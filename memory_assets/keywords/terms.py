@@ -63,21 +63,21 @@ def query_terms(query: str) -> dict[str, float]:
 
 
 def date_terms(moment: datetime | None) -> tuple[str, ...]:
-    """Return the terms by which a time is asked for: its month, year and ISO date, so that
-    "in October 2025" finds what was said then."""
+    """Return the terms of a time: its month, year and ISO date, so that the question "in
+    October 2025" finds turns of that month."""
     if moment is None:
         return ()
     return (_stem(_MONTHS[moment.month - 1]), str(moment.year), moment.date().isoformat())
 
 
 def is_weak(word: str) -> bool:
-    """Whether a word says nothing of what is asked."""
+    """Return True for words of a question that carry no content."""
     return word.lower() in WEAK_WORDS
 
 
 def symbol_share(text: str) -> float:
-    """Return which share of a text's characters are those that code is made of: about .01
-    in prose, .06 in a talk about code, .1 in code."""
+    """Return the share of characters that are typical of code: about .01 in prose, .06 in
+    talk about code, .1 in code."""
     return len(_SYMBOL.findall(text)) / max(1, len(text))
 
 

@@ -1,4 +1,4 @@
-"""Commits made, and files changed where none was made: what was done, and why."""
+"""Observations from commits, and from changed files in turns without a commit."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def _commit_facts(
     if made.sha:
         at = record.text.find(made.sha)
         sha = record.text.cut(at, at + len(made.sha))
-        told = compose("Commit {} on {}.", sha, made.branch)
-        facts.append(told if made.branch else compose("Commit {}.", sha))
+        on_branch = compose("Commit {} on {}.", sha, made.branch)
+        facts.append(on_branch if made.branch else compose("Commit {}.", sha))
     if modified:
         facts.append(compose("Changed: {}.", listing(modified, 8)))
     return facts
@@ -122,8 +122,8 @@ def _body(command: RedactedText) -> list[RedactedText]:
     if found is None:
         return []
     body = command.cut(*found.span("body"))
-    told = [one.text for one in sentences(body)[:6]]
-    return [text for text in told if not _TRAILER.match(text) and len(text) > 12][:4]
+    paragraph = [one.text for one in sentences(body)[:6]]
+    return [text for text in paragraph if not _TRAILER.match(text) and len(text) > 12][:4]
 
 
 def files_changed(
@@ -155,10 +155,10 @@ def files_changed(
     said = [one for one in all_said(session) if not one.recap and len(one.text) <= 200]
     scored = [(done_score(one), -place, one) for place, one in enumerate(said)]
     best = sorted((each for each in scored if each[0] >= 2.5), key=lambda each: each[:2])
-    told = [one for _, _, one in reversed(best)]
-    deeds = [one for one in told if _DEED.match(one.plain) and not _CHECKED.search(one.plain)]
+    reports = [one for _, _, one in reversed(best)]
+    deeds = [one for one in reports if _DEED.match(one.plain) and not _CHECKED.search(one.plain)]
     deeds = [one for one in deeds if not _BY_THE_WAY.match(one.plain)]
-    title, kind = _told(deeds, asked_in(turn), touched.modified)
+    title, kind = _title_and_type(deeds, asked_in(turn), touched.modified)
     if not title or (not deeds and set(touched.modified) <= set(fixed)):
         return None
     return Moment(
@@ -167,19 +167,19 @@ def files_changed(
         began=writing,
         turns=(turn,),
         title=squeeze(title),
-        narrative=[asked(turn), *(one.text for one in told[:3] if one.text != title)],
+        narrative=[asked(turn), *(one.text for one in reports[:3] if one.text != title)],
         facts=[compose("Changed: {}.", listing(touched.modified, 8))],
         concepts=[CONCEPTS["what-changed"]],
         records=tuple(since),
     )
 
 
-def _told(
+def _title_and_type(
     deeds: Sequence[Said], request: RedactedText, modified: Sequence[RedactedText]
 ) -> tuple[RedactedText, Type]:
-    """Title and type of a turn's changes: by the best sentence that says what was done; one
-    item of a list tells a part only, so rather by the files and what was asked. "" where
-    neither says why."""
+    """Return title and type of a turn's changes, from the best sentence about the work. A list
+    item covers only a part, so files and request are preferred to it. The title is "" if
+    neither gives a reason."""
     whole = [one for one in deeds if not one.sentence.item]
     if whole or len(deeds) == 1:
         best = (whole or list(deeds))[0].text

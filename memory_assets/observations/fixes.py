@@ -1,4 +1,4 @@
-"""An error met and what ended it: a run that failed, and the first that showed it gone."""
+"""Observations from errors that ended: a failed run, and the first later one that succeeded."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def fixes(
 
 
 def _tells(head: str) -> bool:
-    """Whether a line says what went wrong, more than that something did."""
+    """Return True if a line names the error, not only that there was one."""
     return _TELLS.search(head) is not None and not _BARE.match(head)
 
 
 def _moves_about(segment: Segment | None) -> bool:
-    """Whether a run says nothing of the work: a branch to check out, a file to
-    stage, a loop whose words are variables."""
+    """Return True for a run that is no work by itself: checking out a branch, staging a
+    file, a loop over variables."""
     return (
         segment is None
         or _LOOPS.search(segment.text) is not None
@@ -183,7 +183,7 @@ def _shown(segment: Segment) -> RedactedText:
 
 
 def _where(run: Run) -> str:
-    """The directory that a run was in: what it changed to, else the working directory."""
+    """Return the directory of a run: the one it changed to, else the working directory."""
     moved = [part.words[1] for part in segments(run.record.command) if part.words[:1] == ("cd",)
              and len(part.words) > 1]  # fmt: skip
     return moved[-1] if moved else run.record.cwd

@@ -1,4 +1,4 @@
-"""A moment: what one kind of finder hands to the observer."""
+"""A moment: the facts of one observation before its text is composed."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ _MOST_FILES = 30
 
 
 def observe(session: SessionTurns) -> tuple[Observation, ...]:
-    """Return what is worth remembering of a session by itself, in its order.
+    """Return the observations of a session, in its order.
 
-    What is found in a turn does not depend on later turns.
+    The observations of a turn do not depend on later turns.
     """
     failed = failed_calls(session)
     found: dict[tuple[str | None, int], Observation] = {}
@@ -83,10 +83,10 @@ def _errors_ended(session: SessionTurns, failed: set[str]) -> Iterator[Moment]:
 def _observation(session: SessionTurns, moment: Moment, failed: set[str]) -> Observation:
     anchor, turn = moment.anchor, moment.turns[-1]
     title = shorten(squeeze(moment.title), TITLE_LIMIT)
-    told = narrative(moment.narrative)
+    account = narrative(moment.narrative)
     facts = tuple(distinct(moment.facts)[:_MOST_FACTS])
     touched = touched_in(moment.records, failed, session.project_root)
-    text = shorten(join("\n", distinct([title, told, *facts])), TEXT_LIMIT)
+    text = shorten(join("\n", distinct([title, account, *facts])), TEXT_LIMIT)
     number = str(anchor.seq) if anchor.agent_id is None else f"{anchor.agent_id}.{anchor.seq}"
     return Observation(
         id=f"observation::{session.session_id}::{number}",
@@ -100,7 +100,7 @@ def _observation(session: SessionTurns, moment: Moment, failed: set[str]) -> Obs
         anchor_seq=anchor.seq,
         type=moment.type,
         title=title,
-        narrative=told,
+        narrative=account,
         facts=facts,
         concepts=tuple(distinct(moment.concepts)),
         files_read=tuple(touched.read[:_MOST_FILES]),

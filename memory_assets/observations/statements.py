@@ -1,4 +1,4 @@
-"""What was decided and what was found out, where the session says so."""
+"""Observations from sentences that state a decision or a finding."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ _HEADING = re.compile(r"^#{1,3} +(?:Plan:? *)?(\S.{6,200})$", re.MULTILINE)
 
 
 def decisions(session: SessionTurns, turn: Turn) -> Iterator[Moment]:
-    """Yield what was decided in a turn: the human's answers to the agent's questions, plans
-    approved, and what human or agent says was decided."""
+    """Yield the decisions of a turn: the human's answers to the agent's questions, approved
+    plans, and decisions that human or agent states."""
     yield from _chosen(turn)
     yield from _approved(turn)
     yield from _said_by_human(turn)
@@ -148,7 +148,7 @@ def _chosen(turn: Turn) -> Iterator[Moment]:
 
 
 def _is_choice(question: str, answer: str) -> bool:
-    """Whether an answer decides something of the work, not whether or how to go on."""
+    """Return True if an answer decides about the work, not about whether to continue."""
     if _ASKS_TO_GO_ON.search(question) or _NO_CHOICE.match(answer) or len(answer) < 3:
         return False
     return _ASKS_A_CHOICE.search(question) is not None
@@ -177,15 +177,15 @@ def _plan(turn: Turn, plan: RedactedRecord, approval: RedactedRecord) -> Moment 
     if heading is None:
         return None
     title = plain_text(source.text.cut(*heading.span(1)))
-    told = [one.text for one in sentences(source.text.cut(heading.end(), heading.end() + 4_000))]
+    steps = [one.text for one in sentences(source.text.cut(heading.end(), heading.end() + 4_000))]
     return Moment(
         type="decision",
         anchor=approval,
         began=plan,
         turns=(turn,),
         title=compose("Plan approved: {}", shorten(title, 110)),
-        narrative=[*told[:3], asked(turn)],
-        facts=[text for text in told[3:8] if len(text) > 20],
+        narrative=[*steps[:3], asked(turn)],
+        facts=[text for text in steps[3:8] if len(text) > 20],
         concepts=[CONCEPTS["why-it-exists"]],
     )
 
@@ -216,14 +216,14 @@ def causes_said(session: SessionTurns, within: Collection[int]) -> list[Redacted
 
 def _stated(one: Said, turn: Turn, kind: str, concept: RedactedText) -> Moment:
     before = one.sentence.before
-    told = [before, one.text] if before else [one.text]
+    quoted = [before, one.text] if before else [one.text]
     return Moment(
         type="decision" if kind == "decision" else "discovery",
         anchor=one.record,
         began=one.record,
         turns=(turn,),
         title=in_context(one),
-        narrative=[*told, asked(turn)],
+        narrative=[*quoted, asked(turn)],
         facts=[one.text],
         concepts=[concept],
     )

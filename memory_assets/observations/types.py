@@ -1,4 +1,4 @@
-"""The six types, and what tells them: the words for a piece of work, and its files."""
+"""The six types of observations, and their choice by the words and files of the work."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ _DOCUMENT = re.compile(
 _TEST = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|fixtures?)(?:[/_.-]|$)", re.I)
 
 
-def type_of_work(told: str, modified: Sequence[str], why: str = "") -> Type:
+def type_of_work(sentence: str, modified: Sequence[str], why: str = "") -> Type:
     """Return the type of a piece of work from its commit's subject, or a sentence that says
     what was done: by its conventional prefix, else by its first verb, else by what `why` says
     was broken. What changed documents or tests alone is a change, whatever its verb."""
-    conventional = _CONVENTIONAL.match(told)
+    conventional = _CONVENTIONAL.match(sentence)
     if conventional and conventional.group(1).lower() in _PREFIXES:
         return _PREFIXES[conventional.group(1).lower()]
-    rest = told[conventional.end() :] if conventional else told
+    rest = sentence[conventional.end() :] if conventional else sentence
     rest = _LEADING.sub("", rest, count=1)
     if only_documents(modified) or only_tests(modified) or _NOT_THE_PRODUCT.match(rest):
         return "change"
@@ -108,10 +108,10 @@ def type_asked_for(request: str, modified: Sequence[str]) -> Type:
 
 
 def only_documents(modified: Sequence[str]) -> bool:
-    """Whether files were changed, all of them documents."""
+    """Return True if files were changed and all are documents."""
     return bool(modified) and all(_DOCUMENT.search(path) for path in modified)
 
 
 def only_tests(modified: Sequence[str]) -> bool:
-    """Whether files were changed, all of them of tests, or documents."""
+    """Return True if files were changed and all are tests or documents."""
     return bool(modified) and all(_TEST.search(path) or _DOCUMENT.search(path) for path in modified)

@@ -1,9 +1,8 @@
-"""One redacted session, read for what stands in it.
+"""Facts of one redacted session, for summaries, observations and commits.
 
-Belongs here: what summaries, observations and commits have in common: the session itself
-(`SessionTurns`), its sentences and what they say, the shell commands it ran, the files it
-touched, the errors it met, the commits it printed. Does not: what is made of these, reading
-files, redacting, storing. Text comes in and goes out as `RedactedText`.
+Belongs here: the session itself (`SessionTurns`), its sentences and their scores, shell
+commands, files, errors and printed commits. Does not: composing summaries, observations or
+claims from them, reading files, redacting, storing. Text is passed as `RedactedText`.
 """
 
 from memory_assets.session_analysis.session import SessionTurns, session_turns

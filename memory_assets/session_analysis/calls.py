@@ -1,4 +1,4 @@
-"""Which command a tool result is the output of, also where another call asks for it."""
+"""Find the command of a tool result, also if another call polled for the output."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _HEAD = 600
 
 @dataclass(slots=True)
 class Calls:
-    """What the calls asked, and the commands that still ran when their call returned.
+    """The open calls, and the commands that still ran when their call returned.
 
-    Codex gives a slow command a session id and polls it by `write_stdin`. To be shown
+    Codex gives a slow command a session id and polls it by `write_stdin`. Must be passed
     every record of a session in order.
     """
 

@@ -1,4 +1,4 @@
-"""How much a sentence states a cause, a reason or a finding."""
+"""Score sentences that state a cause, a reason or a finding."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _CODE_LIKE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|\b\d+\b|--\w")
 
 
 def cause_score(one: Said) -> float:
-    """Return a score: 1.2 and more for a sentence that says why or what was found out."""
+    """Return a score: 1.2 and more for a sentence that gives a reason or a finding."""
     text = one.plain
     if not readable(text) or PLANNING.search(text) or _VERDICT.search(text):
         return 0.0

@@ -74,7 +74,7 @@ def made_in(record: RedactedRecord, command: RedactedText) -> list[MadeCommit]:
 
 
 def printed_in(text: RedactedText) -> list[MadeCommit]:
-    """Return what stands in a text as `git commit` prints it: `[branch sha] subject`."""
+    """Return the commits in a text, as printed by `git commit`: `[branch sha] subject`."""
     return [
         MadeCommit(
             made.group(2), _subject(text.cut(*made.span(3))), squeeze(text.cut(*made.span(1)))
@@ -84,8 +84,8 @@ def printed_in(text: RedactedText) -> list[MadeCommit]:
 
 
 def makes_commits(command: RedactedText) -> bool:
-    """Whether a segment runs `git commit`, `cherry-pick` or `revert`, options before the
-    verb allowed."""
+    """Return True if a segment runs `git commit`, `cherry-pick` or `revert`, with or without
+    options before the verb."""
     return any(_git_verb(segment) in _VERBS for segment in segments(command))
 
 
@@ -100,7 +100,7 @@ def _git_verb(segment: Segment) -> str:
 
 
 def _quiet_subject(command: RedactedText) -> RedactedText | None:
-    """The subject of `git commit -q -m`, which prints nothing when it succeeds."""
+    """Return the subject of `git commit -q -m`, which prints nothing if it succeeds."""
     quiet = any(
         segment.program == "git" and ("-q" in segment.words or "--quiet" in segment.words)
         for segment in segments(command)

@@ -1,4 +1,4 @@
-"""How much a sentence says that something was done."""
+"""Score sentences that report finished work."""
 
 from __future__ import annotations
 

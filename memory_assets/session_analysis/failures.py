@@ -1,4 +1,4 @@
-"""Errors that a session met, and how each ended.
+"""The errors of a session, and how each ended.
 
 An error is the failed result of a command or tool. It ended "resolved" when the same
 command (a test or build: the same one over at least the same targets; a tool: on the same
@@ -89,13 +89,13 @@ _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+")
 
 @dataclass(frozen=True, slots=True)
 class RunKey:
-    """What makes two runs the same: the program with its verb, and what it was run on."""
+    """The key by which runs are compared: the program with its verb, and its targets."""
 
     name: str
     targets: frozenset[str] = frozenset()
 
     def covers(self, other: RunKey) -> bool:
-        """Whether success of this run shows that `other` would succeed."""
+        """Return True if success of this run shows that `other` would succeed."""
         if self.name != other.name:
             return False
         return not self.targets or bool(self.targets & _EVERYTHING) or other.targets <= self.targets
@@ -150,7 +150,7 @@ def errors_met(session: SessionTurns) -> tuple[ErrorMet, ...]:
 
 
 def all_runs(session: SessionTurns) -> list[Run]:
-    """Return every call of which it can be told whether it failed, in order."""
+    """Return in order every call whose success or failure is known."""
     calls = Calls()
     runs: list[Run] = []
     for turn in session.turns:
@@ -210,7 +210,7 @@ def _exit_code(text: str) -> int | None:
 
 
 def _is_runner(segment: Segment) -> bool:
-    """Whether it is a test, a build, or another command with verbs that is run again."""
+    """Return True for a test, a build, or another command with verbs that is run repeatedly."""
     if segment.program in _SINGLE:
         return True
     if segment.program not in _VERBS or not segment.arguments:
@@ -239,7 +239,7 @@ def _key(segment: Segment) -> RunKey:
 
 
 def _head(text: RedactedText) -> RedactedText:
-    """The line that tells what went wrong."""
+    """Return the line that names the error."""
     scanned = text.cut(0, _SCANNED)
     for pattern in _TELLING:
         found = pattern.search(scanned)

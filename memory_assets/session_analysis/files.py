@@ -1,4 +1,4 @@
-"""Which files a session read and which it changed, and what it searched for."""
+"""The files that a session read and changed, and its searches."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def touched(session: SessionTurns) -> Touched:
 def touched_in(
     records: Sequence[RedactedRecord], failed: Collection[str], project_root: RedactedText
 ) -> Touched:
-    """Return what `touched` does, of some of a session's records."""
+    """Return the files touched by some of a session's records, in the form of `touched`."""
     seen = Touched()
     for record in records:
         if record.kind != "tool_use" or record.tool_use_id in failed:
@@ -134,7 +134,7 @@ def _from_shell(record: RedactedRecord, seen: Touched) -> None:
 
 
 def _pattern(segment: Segment) -> list[RedactedText]:
-    """What a search looks for: the first word that is neither option nor an option's value."""
+    """Return the pattern of a search: the first word that is no option or option's value."""
     value_next = False
     for word in segment.words[1:]:
         if word == "--files":

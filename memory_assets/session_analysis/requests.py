@@ -1,4 +1,4 @@
-"""What a human prompt asks for, in its own words."""
+"""The request in a human prompt, in its own words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _IMAGE = re.compile(r"\[(?:Image|image)[^\]]*\]\s*")
 
 
 def asks(prompt: RedactedRecord) -> bool:
-    """Return whether a prompt asks for something: no greeting, no "go on", no bare command."""
+    """Return True if a prompt is a request, not a greeting, a "go on" or a bare command."""
     text = own_words(prompt.text).strip()
     if not text or (len(text) < 60 and (_SMALL_TALK.fullmatch(text) or _MOVING.fullmatch(text))):
         return False

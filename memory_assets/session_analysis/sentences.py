@@ -37,7 +37,7 @@ _ABBREVIATION = re.compile(
 class Sentence:
     """One sentence or list item; `heading` is the one above it, `lead` its list's lead-in.
 
-    `before` is the sentence that stands before it in the same paragraph.
+    `before` is the previous sentence of its paragraph.
     """
 
     text: RedactedText
@@ -59,7 +59,7 @@ class _Block:
 def sentences(text: RedactedText) -> tuple[Sentence, ...]:
     """Return the sentences of a Markdown text in order, without its markup.
 
-    Those of the last texts are remembered: all that reads a session asks for the same ones.
+    The sentences of recent texts are cached, because several callers read each session.
     """
     found: list[Sentence] = []
     for block in _blocks(text):

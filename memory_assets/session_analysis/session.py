@@ -11,9 +11,9 @@ from memory_assets.redacted_text import RedactedText
 
 @dataclass(frozen=True, slots=True)
 class SessionTurns:
-    """One session, redacted: its records in the lake's order, and its turns.
+    """One redacted session: its records in the lake's order, and its turns.
 
-    `records` are all of them, the subagents' too, and also what no turn holds: titles
+    `records` includes those of subagents, and those that belong to no turn: titles
     before the first prompt, and `leaf-summary` records of other sessions' files that name
     a record of this one (`parent_uuid` is the leaf).
     """

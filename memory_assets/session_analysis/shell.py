@@ -1,7 +1,7 @@
-"""Shell commands, read just far enough: segments, the program, what it reads and writes.
+"""Split shell commands into segments with program, arguments and redirected files.
 
-A scanner, not a shell: quotes, here-documents, pipes and lists are understood, anything
-cleverer stays part of a word. Nothing is ever run.
+This is a scanner, not a shell: it parses quotes, here-documents, pipes and lists; other
+syntax stays part of a word. Nothing is run.
 """
 
 from __future__ import annotations

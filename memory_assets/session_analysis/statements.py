@@ -1,4 +1,4 @@
-"""What the agent said, sentence by sentence, and the choice of the most telling ones."""
+"""The agent's sentences, and the choice of those with the best scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNFINISHED = re.compile(r"[:,;(\-–—]$|…$")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One sentence of the agent. `closing`: it stands in its turn's last message."""
+    """One sentence of the agent. `closing`: it is part of its turn's last message."""
 
     sentence: Sentence
     record: RedactedRecord
@@ -74,7 +74,7 @@ def _speaks(turn: Turn) -> bool:
 
 
 def _closing_from(turn: Turn) -> int:
-    """Where the turn's last message begins: after its last tool call, if any prose follows."""
+    """Return where the turn's last message begins: after its last tool call, if prose follows."""
     prose = [at for at, record in enumerate(turn.records) if _is_prose(record)]
     if not prose:
         return len(turn.records)
@@ -98,8 +98,8 @@ def choose(
 ) -> RedactedText:
     """Return the best-scored sentences that fit in `room` characters, in session order.
 
-    None says what another one, or a text of `beside`, says already; an only one that is
-    too long is shortened.
+    Sentences that repeat another one, or a text of `beside`, are dropped. A single sentence
+    that is too long is shortened.
     """
     scored = [(score(one), place, one) for place, one in enumerate(said)]
     scored = [entry for entry in scored if entry[0] >= threshold]
@@ -138,7 +138,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def readable(text: str) -> bool:
-    """Whether a sentence can stand alone: neither a fragment nor a wall of text."""
+    """Return True if a sentence is readable by itself: neither a fragment nor too long."""
     if not SHORTEST <= len(text) <= LONGEST or _UNFINISHED.search(text):
         return False
     return len(_WORD.findall(text)) >= 4

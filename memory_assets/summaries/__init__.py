@@ -1,9 +1,9 @@
 """One summary per session, without an LLM.
 
-Belongs here: what a summarizer is (`Summarizer`), and the extractive one, which picks
-sentences and facts that stand in the session (`session_analysis/` finds them). Does not: reading,
-redacting, cutting into turns, storing. Text goes in and comes out as
-`RedactedText`. docs/summaries.md says what each field is made of, and how often it errs.
+Belongs here: the protocol `Summarizer` and the extractive summarizer, which selects
+sentences and facts of the session (found by `session_analysis/`). Does not: reading,
+redacting, cutting into turns, storing. Text is passed as `RedactedText`. docs/summaries.md
+describes each field and its measured errors.
 """
 
 from __future__ import annotations

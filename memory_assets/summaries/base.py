@@ -1,4 +1,4 @@
-"""What a summarizer is: the `Summarizer` protocol."""
+"""The protocol `Summarizer`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Summarizer(Protocol):
 
     @property
     def summarizer_id(self) -> str:
-        """Changes whenever the same session would give another summary."""
+        """The code version; must change whenever a session would give another summary."""
 
     def summarize(self, session: SessionTurns) -> Summary:
         """Return the summary of `session`."""

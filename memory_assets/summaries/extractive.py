@@ -1,4 +1,4 @@
-"""`ExtractiveSummarizer`: picks what stands in the session, adds counts, invents nothing."""
+"""`ExtractiveSummarizer`: selects sentences and facts of the session, and adds counts."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _branch(session: SessionTurns) -> RedactedText:
 def _text(
     fields: dict[str, RedactedText], modified: list[RedactedText], errors: list[RedactedText]
 ) -> RedactedText:
-    """What is embedded and searched: the most important first, no labels, `TEXT_LIMIT` long."""
+    """Return the text to embed and search: most important first, no labels, `TEXT_LIMIT` long."""
     title, asked = fields["title"], fields["request"]
     if title.rstrip("….") and asked.startswith(title.rstrip("….")):
         title = EMPTY

@@ -1,4 +1,4 @@
-"""The fields `investigated` and `learned`: what was looked into, and what came of it."""
+"""The fields `investigated` (files, commands, searches) and `learned` (findings)."""
 
 from __future__ import annotations
 

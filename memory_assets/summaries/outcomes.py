@@ -50,7 +50,7 @@ _CAVEAT = re.compile(
 
 
 def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) -> RedactedText:
-    """Return what the agent says it did, then the commits; else the files it changed."""
+    """Return the agent's reports of finished work and the commits, or else the changed files."""
     commits = _committed(made)
     room = LIMIT - len(commits) - 1
     done = choose(said, done_score, room=room, most=4, threshold=1.5, beside=subjects(made))
@@ -82,7 +82,7 @@ def _committed(made: tuple[RedactedText, ...]) -> RedactedText:
 
 
 def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
-    """Return what the last messages leave to do, then the open items of the agent's plan."""
+    """Return the remaining work named in the last messages, then open items of the plan."""
     from_turn = _last_turns(said)
     late = [one for one in said if one.turn >= from_turn]
     stated = choose(late, _next_score, room=LIMIT, most=4, threshold=1.0)

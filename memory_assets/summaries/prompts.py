@@ -1,4 +1,4 @@
-"""What the human asked: the title, the first real request, later changes of direction."""
+"""The human's requests: the title, the first real request, later changes of direction."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def title(session: SessionTurns) -> RedactedText:
 
 
 def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
-    """What may stand for a request: an agent's prompt to this one, then what it said."""
+    """Return texts that can replace a request: another agent's prompt, then the answer."""
     for record in session.records:
         if record.subtype == "agent-prompt" and not record.text.startswith("Message Type"):
             yield record.text
@@ -102,7 +102,7 @@ def request(session: SessionTurns) -> RedactedText:
 
 
 def _changes_of_direction(asked: list[RedactedText], room: int) -> RedactedText:
-    """As many of the later requests as fit, those first that turn the work elsewhere."""
+    """Return as many later requests as fit, first those that change the direction."""
     short = [condensed(text, _LATER_REQUEST_LIMIT) for text in asked]
     order = sorted(range(len(short)), key=lambda place: (-_weight(short[place]), place))
     chosen: list[int] = []
