@@ -17,11 +17,7 @@ from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.tables import embeddings as embed
-from memory_assets.pipeline.tables import observations as observe
-from memory_assets.pipeline.tables import session_commits as commits
-from memory_assets.pipeline.tables import session_summaries as summarise
-from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.pipeline.stages import STAGES
 from memory_assets.recall import Memory, open_memory
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
@@ -98,13 +94,9 @@ def ingest(components: Components) -> None:
     for project in on_disk.find_sources(components):
         scan.scan_project(components, project)
         redact.redact_project(components, project)
-        chunk.chunk_project(components, project)
-        chunk.extract_prompts(components, project)
-        summarise.summarise_project(components, project)
-        observe.observe_project(components, project)
-        commits.attribute_project(components, project)
+        for stage in STAGES:
+            stage.run(components, project)
         for of in index.INDEXES:
-            embed.embed_project(components, project, source_table=of.table, table=of.embeddings)
             index.index_project(components, project, of)
         keywords.index_keywords(components, project)
 
