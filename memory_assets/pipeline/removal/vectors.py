@@ -39,7 +39,7 @@ def forget_vectors(
     removed = sum(
         _delete_rows(components, name, selected)
         for name, tables in sorted(collections_of(components).items())
-        if not set(tables).isdisjoint(indexes)
+        if any(table in indexes for table in tables)
     )
     if components.chroma_url is None:
         progress("making Chroma's files anew")
