@@ -223,7 +223,7 @@ def test_great_expectations_never_sees_text(ingested: Ingested) -> None:
     assert frame["text"].sum() > 1000
 
 
-def test_great_expectations_rejects_a_table_that_breaks_its_schema(ingested: Ingested) -> None:
+def test_a_table_that_breaks_its_schema_fails_its_check(ingested: Ingested) -> None:
     """A role outside the closed set and a repeated id are found, as counts only."""
     with ingested.spoilt(TURN_CHUNKS, {"role": ["nobody"] * 3, "id": ["same"] * 3}):
         run = ingested.run()

@@ -52,6 +52,7 @@ def test_the_figures_are_those_of_status_and_the_checks_tell_what_is_lost(
     assert (figures["files_not_taken_in"], figures["lag_seconds"]) == (0, 0.0)
     assert all(passed for passed, _ in checks.values()), checks
     assert checks["sources_are_found"][1]["sessions_at_source"] == 28
+    assert checks["great_expectations_agree"][1]["rows_validated"] > 239
 
     lost = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
     components.lake.delete(TURN_CHUNKS, "-Users-jonas-work-tidepool-web", lost)

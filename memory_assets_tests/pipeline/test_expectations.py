@@ -1,5 +1,5 @@
-"""What is expected of each table, evaluated by Arrow (`memory verify`) and by Great
-Expectations (the asset checks): both accept the sample and refuse the same broken tables."""
+"""What is expected of each table, evaluated by Arrow (in `memory verify` and in each run) and by
+Great Expectations (once a night): both accept the sample and refuse the same broken tables."""
 
 from __future__ import annotations
 
@@ -76,13 +76,39 @@ def test_verify_refuses_rows_out_of_bounds(memory: SampleMemory) -> None:
     lake, components = memory.components.lake, memory.components
     session = lake.sessions(TURN_CHUNKS, memory.harbor)[0]
     assert by_arrow.matches_schema(components, memory.harbor, TURN_CHUNKS, expected).passed
+    rows = _spoil(memory, session)
+    verdict = by_arrow.matches_schema(components, memory.harbor, TURN_CHUNKS, expected)
+    assert not verdict.passed
+    assert verdict.counts["turn_index: column_values_to_be_between"] == rows
+    assert verdict.counts["files_that_differ"] == 1
+
+
+def _spoil(memory: SampleMemory, session: str) -> int:
+    """Give each chunk of a session a turn below 0; return how many there are."""
+    lake = memory.components.lake
     rows = lake.read(TURN_CHUNKS, memory.harbor, session)
     wrong = pa.array([-1] * len(rows), type=pa.int32())
     place = rows.schema.get_field_index("turn_index")
-    spoilt = rows.set_column(place, rows.schema.field(place), wrong)
     path = lake.path(TURN_CHUNKS, memory.harbor, session)
-    pq.write_table(spoilt, path)
-    verdict = by_arrow.matches_schema(components, memory.harbor, TURN_CHUNKS, expected)
-    assert not verdict.passed
-    assert verdict.counts["turn_index: column_values_to_be_between"] == len(rows)
-    assert verdict.counts["files_that_differ"] == 1
+    pq.write_table(rows.set_column(place, rows.schema.field(place), wrong), path)
+    return len(rows)
+
+
+def test_great_expectations_validates_what_changed_since_it_last_did(memory: SampleMemory) -> None:
+    """All rows of all tables, then none, then those of the file that changed, which it names
+    by project, table and expectation until they are as they should be."""
+    components = memory.components
+    first = by_great_expectations.great_expectations_agree(components)
+    assert first.passed
+    assert first.counts["rows_validated"] == sum(len(memory.rows(name)) for name in EXPECTATIONS)
+    again = by_great_expectations.great_expectations_agree(components)
+    assert (again.passed, again.counts["rows_validated"]) == (True, 0)
+    rows = _spoil(memory, components.lake.sessions(TURN_CHUNKS, memory.harbor)[0])
+    for _ in range(2):
+        found = by_great_expectations.great_expectations_agree(components)
+        assert not found.passed
+        assert found.counts == {
+            "rows_validated": rows,
+            "sessions_validated": 1,
+            f"{memory.harbor} turn_chunks turn_index: column_values_to_be_between": rows,
+        }

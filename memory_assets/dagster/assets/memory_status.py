@@ -5,6 +5,7 @@ import dagster as dg
 from memory_assets.dagster.assets.collections import COLLECTIONS
 from memory_assets.dagster.assets.keyword_index import keyword_index
 from memory_assets.dagster.assets.step import StepResults
+from memory_assets.dagster.checks.expectations import great_expectations_agree
 from memory_assets.dagster.metadata import OWNERS, checked
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
@@ -16,6 +17,8 @@ CHECKS = {
     "and keyword index, and nothing else is; by session.",
     "nothing_quarantined": "No session is held back. A warning, with the reasons.",
     "no_run_failed": "No run failed in seven days. A warning: the next run completes it.",
+    "great_expectations_agree": "Great Expectations finds what matches_schema checks in each "
+    "run, in every row that changed since it last looked.",
 }
 
 
@@ -40,3 +43,5 @@ def memory_status(memory: MemoryParam) -> StepResults:
         yield dg.MaterializeResult(metadata=figures)
         for name, verdict in status_verdicts(components, current).items():
             yield checked("memory_status", name, verdict)
+        agreed = great_expectations_agree(components)
+        yield checked("memory_status", "great_expectations_agree", agreed)

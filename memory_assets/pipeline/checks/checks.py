@@ -9,7 +9,7 @@ from functools import partial
 
 from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.checks import verify
-from memory_assets.pipeline.checks.expectations import matches_schema
+from memory_assets.pipeline.checks.expectations import matches_schema, new_rows_match
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
 from memory_assets.pipeline.checks.keywords_match import keywords_match
 from memory_assets.pipeline.checks.verify import Verdict
@@ -18,7 +18,6 @@ from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import COMPARISONS, NOTED_CHECKS, note_stage
 from memory_assets.pipeline.stages import EXPECTATIONS
-from memory_assets.stores.lake.expectations import Expectations
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import TABLES
 
@@ -28,8 +27,8 @@ class Check:
     """One thing that must hold of an asset of each project.
 
     `blocking`: nothing is made of an asset that fails it. `warning`: that it does not hold
-    is reported, and fails nothing. `expectations` are what Great Expectations evaluates in
-    place of `verify`, in the asset check.
+    is reported, and fails nothing. `verify_new`, where there is one, is what the asset check
+    runs: over the rows that are new since it passed.
     """
 
     asset: str
@@ -38,11 +37,13 @@ class Check:
     description: str
     blocking: bool = False
     warning: bool = False
-    expectations: Expectations | None = None
+    verify_new: Callable[[Components, str], Verdict] | None = None
 
-    def verdict(self, components: Components, project: str) -> Verdict:
-        """Return what the check comes to in a project whose lock the caller holds."""
-        verdict = self.verify(components, project)
+    def verdict(self, components: Components, project: str, *, new: bool = False) -> Verdict:
+        """Return what the check comes to in a project whose lock the caller holds, over all
+        of it or over what is `new`."""
+        verify = self.verify_new if new and self.verify_new is not None else self.verify
+        verdict = verify(components, project)
         return replace(verdict, warning=True) if self.warning else verdict
 
 
@@ -86,9 +87,10 @@ def _of_tables() -> Iterator[Check]:
             table.name,
             "matches_schema",
             partial(matches_schema, table=table, expected=expected),
-            "Great Expectations: columns, keys, ranges and closed sets, over the lengths of texts "
-            "and never the texts.",
-            expectations=expected,
+            "Columns, keys, ranges, closed sets and order, over the lengths of texts and never "
+            "the texts. The check great_expectations_agree of memory_status has Great "
+            "Expectations evaluate them too.",
+            verify_new=partial(new_rows_match, table=table, expected=expected),
         )
 
 

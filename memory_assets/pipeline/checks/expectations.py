@@ -1,13 +1,15 @@
 """matches_schema: what is expected of the rows of each table (`pipeline/stages.py`).
 
-Evaluated here with Arrow, for `memory verify`; in the asset checks Great Expectations
-evaluates it (`dagster/checks/expectations.py`). Both look at a frame of facts, in which a
-length stands for each text.
+Evaluated here with Arrow: over all rows by `memory verify`, over new ones by the asset check.
+Great Expectations evaluates it too, over what changed, once a night
+(`dagster/checks/expectations.py`). Both look at a frame of facts, in which a length stands for
+each text.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,18 @@ import pyarrow.compute as pc
 
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.pending_checks import (
+    PendingSessions,
+    note_passed,
+    pending_sessions,
+)
+from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.lake.expectations import Expectations
-from memory_assets.stores.lake.lake import redacted_columns
+from memory_assets.stores.lake.lake import Lake, redacted_columns
 from memory_assets.stores.lake.schemas import Table
 
+Unmet = Callable[[pa.Table, Table, Expectations], dict[str, int]]
+"""An engine: how many rows of a frame of facts break each expectation, by its name."""
 _LISTED = 10
 
 
@@ -59,25 +69,6 @@ def matches_schema(
     )
 
 
-def facts(table: Table, rows: pa.Table) -> pa.Table:
-    """Return rows with every text and list replaced by its length, vectors by their norm
-    and times by microseconds since 1970."""
-    texts = redacted_columns(table.model)
-    columns: dict[str, Any] = {}
-    for name in rows.column_names:
-        column: Any = rows[name]
-        if pa.types.is_list(column.type):
-            column = pc.list_value_length(column)
-        elif pa.types.is_fixed_size_list(column.type):
-            column = _norms(column)
-        elif pa.types.is_timestamp(column.type):
-            column = column.cast(pa.int64())
-        elif name in texts:
-            column = pc.utf8_length(column)
-        columns[name] = column
-    return pa.table(columns)
-
-
 def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, int]:
     """Return the number of rows in a frame of facts that break each expectation, by the
     name that Great Expectations gives it; nothing of what holds. Null breaks none: Parquet
@@ -98,6 +89,71 @@ def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, in
         pair: tuple[Any, Any] = (frame[later], frame[earlier])
         found[f"{later}: column_pair_values_a_to_be_greater_than_b"] = _sum(pc.less(*pair))
     return {name: count for name, count in found.items() if count}
+
+
+def new_rows_match(
+    components: Components,
+    project: str,
+    table: Table,
+    expected: Expectations,
+    *,
+    unmet: Unmet = unmet,
+    note: str = "expected",
+) -> Verdict:
+    """Whether the rows of a project that did not pass yet meet the table's expectations, by
+    the engine `unmet`; what passes is noted under `note`.
+
+    Keys are compared with those of older rows within a session, and across sessions by
+    `memory verify`.
+    """
+    catalog, lake = components.catalog, components.lake
+    version = input_hash(expected.version, table.schema.to_string())
+    sessions = pending_sessions(catalog, lake, project, table, note, version)
+    batches = components.rows_to_check.batches(project, table, sessions)
+    parts = [facts(table, batch.rows) for batch in batches]
+    failures: dict[str, int | str] = {}
+    rows = sum(map(len, parts))
+    if rows:
+        frame = pa.concat_tables(parts, promote_options="permissive")
+        failures.update(unmet(frame, table, expected))
+    grown = [session for session in sessions if session.skip]
+    repeated = sum(_repeated_in(lake, project, table, expected.unique, each) for each in grown)
+    if repeated:
+        failures["key: repeated in the session"] = repeated
+    if not failures:
+        note_passed(catalog, sessions)
+    return Verdict(
+        not failures,
+        {"rows_validated": rows, "sessions_validated": len(sessions), **failures},
+        f"Run `memory ingest --full --project={project}`; if it stays, report the expectation.",
+    )
+
+
+def _repeated_in(
+    lake: Lake, project: str, table: Table, key: Sequence[str], session: PendingSessions
+) -> int:
+    """Return how many rows of a session have the key of another one."""
+    keys = lake.read(table, project, session.session_id, list(key))
+    return len(keys) - len(keys.group_by(list(key)).aggregate([]))
+
+
+def facts(table: Table, rows: pa.Table) -> pa.Table:
+    """Return rows with every text and list replaced by its length, vectors by their norm
+    and times by microseconds since 1970."""
+    texts = redacted_columns(table.model)
+    columns: dict[str, Any] = {}
+    for name in rows.column_names:
+        column: Any = rows[name]
+        if pa.types.is_list(column.type):
+            column = pc.list_value_length(column)
+        elif pa.types.is_fixed_size_list(column.type):
+            column = _norms(column)
+        elif pa.types.is_timestamp(column.type):
+            column = column.cast(pa.int64())
+        elif name in texts:
+            column = pc.utf8_length(column)
+        columns[name] = column
+    return pa.table(columns)
 
 
 def _key_name(expected: Expectations) -> str:

@@ -26,7 +26,7 @@ from memory_assets.stores.lake.schemas import Table
 COMPARISONS = ("audited", "prompted", "embedded")
 """The checks of two tables against each other that note what passed."""
 
-NOTED_CHECKS = ("clean", "independent", "expected", *COMPARISONS)
+NOTED_CHECKS = ("clean", "independent", "expected", "great_expectations", *COMPARISONS)
 """All checks that note what passed."""
 
 _BATCH_BYTES = 16 << 20
