@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key"},
     "transcripts": {"models", "errors", "redacted_text", "record_identity"},
     **{name: {"models", "errors", "redacted_text", "session_analysis"} for name in READS_SESSIONS},
-    "requests": {"errors", "search_kinds"},
+    "requests": {"errors", "paths", "search_kinds"},
     "stores": FOUNDATION - {"settings", "install_key"},
     "status": FOUNDATION | {"stores", "transcripts"},
     "pipeline": FOUNDATION | DOMAIN | {"stores", "status"},

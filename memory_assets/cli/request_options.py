@@ -12,7 +12,7 @@ import typer
 from memory_assets.requests.arguments import Argument, Arguments, declared
 
 R = TypeVar("R", bound=Arguments)
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON, a stable contract.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 
 
 def takes(
@@ -42,7 +42,7 @@ def takes(
 
 def _option(argument: Argument, name: str) -> inspect.Parameter:
     """Return the parameter that typer makes an option, or an argument without dashes, of."""
-    text = f"{argument.description[:1].upper()}{argument.description[1:].rstrip('.')}."
+    text = argument.description
     if argument.choices and argument.flag is None:
         text += f" One of {', '.join(argument.choices)}."
     if not name.startswith("-"):
@@ -56,7 +56,8 @@ def _option(argument: Argument, name: str) -> inspect.Parameter:
         many = Annotated[list[str] | None, typer.Option(name, help=f"{text} Repeatable.")]
         return _parameter(argument.name, many, None)
     default = argument.default[0] if isinstance(argument.default, tuple) else argument.default
-    metavar = "INTEGER" if argument.type is int else "TEXT"
+    limits = argument.limits
+    metavar = f"<{limits['ge']}-{limits['le']}>" if argument.type is int else None
     one = Annotated[str | None, typer.Option(name, help=text, metavar=metavar)]
     return _parameter(argument.name, one, None if default is None else str(default))
 

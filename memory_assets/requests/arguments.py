@@ -26,7 +26,7 @@ def argument(
     default: Any = MISSING,
     description: str = "",
     *,
-    hint: bool = False,
+    hint: str = "",
     wire: Any = None,
     reads: Callable[[Any], Any] | None = None,
     flag: tuple[str, object] | None = None,
@@ -35,15 +35,20 @@ def argument(
 ) -> Any:
     """Return a dataclass's field that is an argument.
 
-    `hint` has the schema of an MCP tool show the description, for whose words every client
-    pays; without it the name has to say enough. `reads` turns what a client may write (of
-    the type `wire`) into the field's value, and raises `ConfigurationError` for nonsense.
-    `names` are those of the field where they differ, None where it is not offered. `flag` is
-    a name and a value: MCP and the command line offer a flag that stands for the value.
+    `hint` is what the schema of an MCP tool says instead of the description; as every client
+    pays for its words, it is left out where the name says enough. `reads` turns what a client
+    may write (of the type `wire`) into the field's value, and raises `ConfigurationError` for
+    nonsense. `names` are those of the field where they differ, None where it is not offered.
+    `flag` is a name and a value: MCP and the command line offer a flag for the value.
     """
     ours = {"description": description, "hint": hint, "limits": limits, "reads": reads}
     more = {"flag": flag, "names": names or {}, "wire": wire}
     return field(default=default, metadata={**ours, **more})
+
+
+def one_of(choices: Sequence[str]) -> Any:
+    """Return the type of a value that is one of a list kept elsewhere."""
+    return Literal[tuple(choices)]
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Argument:
     type: Any
     default: Any
     description: str
-    hint: bool
+    hint: str
     limits: Mapping[str, Any]
     reads: Callable[[Any], Any] | None
     flag: tuple[str, object] | None
@@ -64,6 +69,11 @@ class Argument:
     def required(self) -> bool:
         """Whether there is no default."""
         return self.default is MISSING
+
+    @property
+    def expected(self) -> str:
+        """What an error tells the client to give."""
+        return self.description[:1].lower() + self.description[1:].rstrip(".") or "a value"
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -147,10 +157,10 @@ class Argument:
         if "\0" in value:
             raise BadArgument(f"{self.name}: holds a NUL character; leave it out")
         if len(value) < self.limits.get("min_length", 0):
-            raise BadArgument(f"{self.name}: is empty; give {self.description or 'a text'}")
+            raise BadArgument(f"{self.name}: is empty; give {self.expected}")
         pattern = None if self.reads else self.limits.get("pattern")
         if pattern and not re.search(pattern, value):
-            raise self._wrong(f"give {self.description}", value)
+            raise self._wrong(f"give {self.expected}", value)
         return value
 
     def _wrong(self, remedy: str, value: Any) -> BadArgument:
@@ -193,8 +203,7 @@ class Arguments:
         for name, argument in named.items():
             value = values.get(name)
             if value is None and argument.required:
-                what = f"; give {argument.description}" if argument.description else ""
-                raise BadArgument(f"{name}: is missing{what}")
+                raise BadArgument(f"{name}: is missing; give {argument.expected}")
             if value is not None and argument.flag is not None and door != "http":
                 value = argument.flag[1] if argument._truth(value) else argument.default
             if value is not None:

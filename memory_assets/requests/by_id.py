@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass
 from memory_assets.requests.arguments import Arguments, argument
 
 MAX_IDS = 20
-_SESSION = "a session id, its beginning, or any id of it"
+_SESSION = "A session id, its beginning, or the id of one of its rows."
 
 
 @dataclass(frozen=True)
@@ -16,12 +16,12 @@ class ShowRequest(Arguments):
 
     id: str = argument(
         MISSING,
-        "a turn, prompt, summary, observation, commit or session id",
+        "The id of a turn, prompt, summary, observation, commit or session.",
         names={"cli": "id"},
         min_length=1,
         max_length=500,
     )
-    around: int = argument(0, "Turns before and after.", ge=0, le=50)
+    around: int = argument(0, "Also print this many turns before and after.", ge=0, le=50)
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class GetRequest(Arguments):
     """Full texts by ids, in pages."""
 
     ids: tuple[str, ...] = argument(
-        MISSING, "ids from other tools", min_length=1, max_length=MAX_IDS
+        MISSING, "Ids from other tools.", min_length=1, max_length=MAX_IDS
     )
     page: int = argument(1, "", ge=1, le=1_000)
 
@@ -48,7 +48,7 @@ class LinkRequest(Arguments):
     """That a session is behind a commit."""
 
     session: str = argument(MISSING, _SESSION, min_length=1, max_length=500)
-    commit: str = argument(MISSING, "a SHA of 7 to 40 hex digits", pattern=r"^[0-9a-fA-F]{7,40}$")
+    commit: str = argument(MISSING, "A SHA of 7 to 40 hex digits.", pattern=r"^[0-9a-fA-F]{7,40}$")
 
 
 @dataclass(frozen=True)

@@ -33,24 +33,35 @@ class CrossQueryRequest(Arguments):
     `where` keeps documents whose metadata equal it."""
 
     query: str = argument(
-        "", "question or text", hint=True, names={"http": "q", "cli": "query"}, max_length=20_000
+        "",
+        "A question, or the text of a document.",
+        hint="question or text",
+        names={"http": "q", "cli": "query"},
+        max_length=20_000,
     )
-    document: str | None = argument(None, "id in the collection", hint=True, max_length=1_000)
-    collection: str | None = argument(None, "Needed where there are several.", max_length=512)
+    document: str | None = argument(
+        None,
+        "The id of a document in that collection, instead of a query.",
+        hint="id in the collection",
+        max_length=1_000,
+    )
+    collection: str | None = argument(
+        None, "The other collection; required if there are several.", max_length=512
+    )
     where: Mapping[str, str] | None = argument(
         None,
-        "metadata to match",
-        hint=True,
+        "Only documents with this metadata, as KEY=VALUE.",
+        hint="metadata to match",
         wire=dict[str, str],
         reads=parse_conditions,
         names={"http": None},
     )
     project: str | None = argument(None, "Only this project.", max_length=1_000)
     n: int = argument(
-        10, "How many documents and sessions.", names={"cli": "-n"}, ge=1, le=MAX_DOCUMENTS
+        10, "Number of documents and of sessions.", names={"cli": "-n"}, ge=1, le=MAX_DOCUMENTS
     )
     assume_same_embedder: bool = argument(
-        False, "It was embedded with all-MiniLM-L6-v2, though nothing says so."
+        False, "Treat its vectors as made by all-MiniLM-L6-v2 although it does not say so."
     )
 
     def check_together(self) -> None:

@@ -8,17 +8,17 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from memory_assets.errors import BadArgument, ConfigurationError
-from memory_assets.requests.arguments import Arguments, argument
+from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.requests.arguments import Arguments, argument, one_of
 from memory_assets.requests.times import AGO, parse_time
 from memory_assets.search_kinds import SEARCH_KINDS
 
 Mode = Literal["hybrid", "semantic", "keyword"]
-Agent = Literal["claude-code", "codex", "pi"]
 ObservationType = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
 KINDS = tuple(SEARCH_KINDS)
-_KIND_NAMES = (*KINDS, "all")
 MODES: tuple[str, ...] = get_args(Mode)
 MAX_HITS = 200
+_KIND_NAMES = (*KINDS, "all")
 
 
 def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
@@ -45,43 +45,55 @@ class SearchRequest(Arguments):
 
     query: str = argument(
         "",
-        "What you are looking for, in your own words.",
+        "A question or keywords.",
         names={"http": "q", "cli": "query"},
         max_length=2_000,
     )
     kinds: tuple[str, ...] = argument(
         ("sessions",),
-        "Where to look.",
-        wire=Literal.__getitem__(_KIND_NAMES),
+        "What to search.",
+        wire=one_of(_KIND_NAMES),
         reads=parse_kinds,
         names={"http": "in", "mcp": "kind", "cli": "--in"},
     )
-    mode: Mode = argument("hybrid", "By words and meaning, or one alone.")
+    mode: Mode = argument("hybrid", "What to match: words and meaning, meaning, or words.")
     project: str | None = argument(None, "Only this project.", max_length=1_000)
-    agent: Agent | None = argument(None, "Only this agent.")
+    agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
     session: str | None = argument(
         None, "Only this session: its id, or the beginning of it.", max_length=500
     )
     since: datetime | None = argument(
         None,
-        "7d, 12h, 2w ago or ISO date",
-        hint=True,
+        "Not older than this: 7d, 12h, 2w or a date.",
+        hint="7d, 12h, 2w ago or ISO date",
         wire=str,
         reads=parse_time,
         max_length=40,
         pattern=AGO,
     )
     until: datetime | None = argument(
-        None, "Before that time.", wire=str, reads=parse_time, max_length=40, pattern=AGO
+        None,
+        "Older than this: 7d, 12h, 2w or a date.",
+        wire=str,
+        reads=parse_time,
+        max_length=40,
+        pattern=AGO,
     )
-    tool: str | None = argument(None, "tool called", hint=True, max_length=1_000)
-    file: str | None = argument(None, "path touched, or its end", hint=True, max_length=1_000)
-    concept: str | None = argument(None, "Observations with this concept.", max_length=500)
-    type: ObservationType | None = argument(None, "Observations of this type.")
-    n: int = argument(10, "How many hits.", names={"cli": "-n"}, ge=1, le=MAX_HITS)
-    recent: bool = argument(False, "Only the last days; older hits are counted.")
+    tool: str | None = argument(
+        None, "Only turns that called this tool.", hint="tool called", max_length=1_000
+    )
+    file: str | None = argument(
+        None,
+        "Only turns and observations that touched this path.",
+        hint="path touched, or its end",
+        max_length=1_000,
+    )
+    concept: str | None = argument(None, "Only observations with this concept.", max_length=500)
+    type: ObservationType | None = argument(None, "Only observations of this type.")
+    n: int = argument(10, "Number of hits.", names={"cli": "-n"}, ge=1, le=MAX_HITS)
+    recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
     fallback: bool = argument(
-        True, "Whether keywords alone may answer when Chroma is away.", names={"mcp": None}
+        True, "Whether keywords alone may answer if Chroma cannot be reached.", names={"mcp": None}
     )
 
     @property

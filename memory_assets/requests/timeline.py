@@ -20,29 +20,36 @@ class TimelineRequest(Arguments):
 
     anchor: str = argument(
         MISSING,
-        "id, session, commit, file path or time",
-        hint=True,
+        "An id, a session, a commit, a file path or a time.",
+        hint="id, session, commit, file path or time",
         names={"cli": "anchor"},
         min_length=1,
         max_length=1_000,
     )
     before: Reach = argument(
         10,
-        "count (0-50) or 2h, 3d",
-        hint=True,
+        "A number of items before the anchor (0-50), or a time: 30m, 2h, 3d.",
+        hint="count (0-50) or 2h, 3d",
         wire=int | str,
         reads=parse_reach,
         max_length=8,
         pattern=REACH,
     )
     after: Reach = argument(
-        10, "As before.", wire=int | str, reads=parse_reach, max_length=8, pattern=REACH
+        10,
+        "A number of items after the anchor (0-50), or a time: 30m, 2h, 3d.",
+        wire=int | str,
+        reads=parse_reach,
+        max_length=8,
+        pattern=REACH,
     )
     kinds: tuple[ItemKind, ...] | None = argument(
         None, "Only these kinds.", names={"cli": "--kind"}, min_length=1
     )
-    scope: Literal["project", "session", "all"] | None = argument(None, "How far around.")
+    scope: Literal["project", "session", "all"] | None = argument(
+        None, "The anchor's session, its project, or all projects."
+    )
     project: str | None = argument(None, "Only this project.", max_length=1_000)
     detail: Literal["index", "full"] = argument(
-        "index", "Whole texts, not a line each.", flag=("full", "full")
+        "index", "Print whole texts instead of one line each.", flag=("full", "full")
     )

@@ -69,7 +69,7 @@ def _field(argument: Argument, door: Door, default: Any) -> tuple[Any, Any]:
         default = ...
     elif default is None:
         kind = kind | None
-    told = argument.description if argument.hint or door == "http" else None
+    told = argument.description if door == "http" else argument.hint
     return kind, Field(default, description=told or None, **limits)
 
 

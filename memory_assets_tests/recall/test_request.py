@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from memory_assets.errors import ConfigurationError
+from memory_assets.observations import OBSERVATION_TYPES
 from memory_assets.recall import KINDS, SearchRequest
 from memory_assets.recall.ids import MemoryId, parse_id
 from memory_assets.recall.search.chroma_search import all_of
-from memory_assets.requests.search import parse_kinds
+from memory_assets.requests.search import ObservationType, parse_kinds
 from memory_assets.requests.times import parse_time
 
 NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
@@ -62,6 +63,11 @@ def test_a_request_without_words_is_about_its_filters() -> None:
     assert SearchRequest(kinds=("observations",)).selects_observations
     assert SearchRequest(concept="oauth").selects_observations
     assert not SearchRequest("x", kinds=("observations",)).selects_observations
+
+
+def test_the_types_that_can_be_asked_for_are_those_that_are_observed() -> None:
+    """A type that is added must be made known."""
+    assert get_args(ObservationType) == OBSERVATION_TYPES
 
 
 def test_all_stands_for_every_kind() -> None:
