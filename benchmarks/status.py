@@ -149,14 +149,14 @@ def main() -> None:
         f"{max(walls) * 1e3:.0f} ms wall (min, median, max of 15), "
         f"{statistics.median(cpus) * 1e3:.0f} ms of CPU"
     )
-    from memory_assets.status import quick_where, status
+    from memory_assets.status import quick_settings, status
 
-    where = quick_where()
-    assert where is not None
+    settings = quick_settings()
+    assert settings is not None
     calls, used = [], []
     for _ in range(15):
         cpu, started = time.process_time(), time.perf_counter()
-        current = status(where)
+        current = status(settings)
         calls.append(time.perf_counter() - started)
         used.append(time.process_time() - cpu)
     print(

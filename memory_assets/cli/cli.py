@@ -29,7 +29,7 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.private_files import create_private_files, take_from_others
 from memory_assets.requests.by_id import ShowRequest
 from memory_assets.requests.search import SearchRequest
-from memory_assets.status import quick_where
+from memory_assets.status import quick_settings
 
 if TYPE_CHECKING:
     from memory_assets.settings import Settings
@@ -67,8 +67,7 @@ def _root(
         typer.echo(__version__)
         raise typer.Exit
     rendering.show_notices()
-    where = quick_where()
-    data_dir = where.data_dir if where else load_settings().data_dir
+    data_dir = (quick_settings() or load_settings()).data_dir
     take_from_others(data_dir)
     path = data_dir / "forgotten.db"
     if path.exists():
@@ -173,9 +172,8 @@ def status(json: _Json = False) -> None:
     what to do.
     """
     from memory_assets.cli.status_command import show_status
-    from memory_assets.status import where_of
 
-    show_status(where_of(load_settings()), as_json=json)
+    show_status(load_settings(), as_json=json)
 
 
 def doctor(json: _Json = False) -> None:

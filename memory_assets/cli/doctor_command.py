@@ -154,12 +154,11 @@ def _git(name: str, settings: Settings) -> Finding:
 
 
 def _memory(name: str, settings: Settings) -> Finding:
-    from memory_assets.status import where_of
     from memory_assets.status.status import status
 
     if not (settings.data_dir / "catalog.db").exists():
         return Finding(name, True, "nothing yet", "Run `memory ingest`.")
-    current = status(where_of(settings))
+    current = status(settings)
     sessions = current["stages"].get("redacted_records", {}).get("sessions", 0)
     held = len(current["quarantined"])
     remedy = "Run `memory status` for cause and remedy of each." if held else ""

@@ -184,7 +184,7 @@ def _print_report(
 ) -> dict[str, Any]:
     """Print the result of the runs and the totals of the memory; return the present status."""
     note_versions(components)
-    current = overview.status(overview.where_of(components.settings))
+    current = overview.status(components.settings)
     if as_json:
         rendering.print_json({**report, "status": current})
         return current

@@ -6,65 +6,69 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory_assets.private_files import create_private_files, take_from_others
+
+if TYPE_CHECKING:
+    from memory_assets.status import ReaderSettings
 
 
 def main() -> None:
     """Run the command line."""
     create_private_files()
-    command, given = sys.argv[1:2], sys.argv[2:]
-    if command == ["status"] and set(given) <= {"--json"} and _quick_status():
-        return
-    if command == ["search"] and _quick_search(given):
-        return
-    if command == ["mcp"] and not given and _quick_mcp():
+    if _answered(sys.argv[1:2], sys.argv[2:]):
         return
     from memory_assets.cli.cli import main as run
 
     run()
 
 
-def _quick_status() -> bool:
-    """Print the status without typer. Return False if `cli.py` has to do it: settings need
-    validation, a forgetting was interrupted, or an error occurred."""
+def _answered(command: Sequence[str], given: Sequence[str]) -> bool:
+    """Answer without typer. Return False if `cli.py` has to do it: arguments are not plain,
+    settings need validation, or a forgetting was interrupted."""
+    quick = {"status": _status, "search": _search, "mcp": _mcp}.get("".join(command))
+    if quick is None:
+        return False
+    from memory_assets.status import quick_settings
+
+    settings = quick_settings()
+    if settings is None or _needs_completion(settings.data_dir):
+        return False
+    return quick(settings, given)
+
+
+def _status(settings: ReaderSettings, given: Sequence[str]) -> bool:
     from memory_assets.cli.status_command import show_status
     from memory_assets.errors import MemoryAssetsError
-    from memory_assets.status import quick_where
 
-    where = quick_where()
-    if where is None or _needs_completion(where.data_dir):
+    if not set(given) <= {"--json"}:
         return False
     try:
-        show_status(where, as_json="--json" in sys.argv)
+        show_status(settings, as_json="--json" in given)
     except MemoryAssetsError:
         return False
     return True
 
 
-def _quick_search(given: Sequence[str]) -> bool:
-    """Search without typer. Return False if `cli.py` has to do it."""
+def _search(_: ReaderSettings, given: Sequence[str]) -> bool:
     from memory_assets.cli import rendering
     from memory_assets.cli.failures import run_told
     from memory_assets.cli.search_command import plain_arguments, search_plainly
-    from memory_assets.status import quick_where
 
-    asked, where = plain_arguments(given), quick_where()
-    if asked is None or where is None or _needs_completion(where.data_dir):
+    asked = plain_arguments(given)
+    if asked is None:
         return False
     rendering.show_notices()
     run_told(lambda: sys.exit(search_plainly(asked)))
     return True
 
 
-def _quick_mcp() -> bool:
-    """Serve MCP without typer. Return False if `cli.py` has to do it."""
+def _mcp(settings: ReaderSettings, given: Sequence[str]) -> bool:
     from memory_assets.cli.failures import run_told
     from memory_assets.cli.mcp_stdio import serve_stdio
-    from memory_assets.status.reader_settings import quick_settings
 
-    settings = quick_settings()
-    if settings is None or _needs_completion(settings.data_dir):
+    if given:
         return False
     run_told(lambda: serve_stdio(settings))
     return True

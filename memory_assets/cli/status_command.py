@@ -11,21 +11,21 @@ from typing import Any
 
 from memory_assets.errors import NotFound
 from memory_assets.serving.visible_text import visible, visible_payload
-from memory_assets.status import Where, held_back, in_words, status
+from memory_assets.status import ReaderSettings, held_back, in_words, status
 
 _LISTED = 20
 
 
-def show_status(where: Where, *, as_json: bool) -> None:
+def show_status(settings: ReaderSettings, *, as_json: bool) -> None:
     """Print the status as lines or as JSON.
 
     Raises:
         NotFound: nothing was ever ingested there.
         StoreError: the catalogue cannot be read.
     """
-    if not (where.data_dir / "catalog.db").exists():
-        raise NotFound(f"there is no memory in {where.data_dir} yet; run `memory ingest` first")
-    current = status(where)
+    if not (settings.data_dir / "catalog.db").exists():
+        raise NotFound(f"there is no memory in {settings.data_dir} yet; run `memory ingest` first")
+    current = status(settings)
     if as_json:
         sys.stdout.write(json.dumps(visible_payload(current), indent=2, ensure_ascii=False) + "\n")
         return

@@ -105,8 +105,7 @@ class Memory(Stores):
 
     def status(self) -> dict[str, Any]:
         """Return sizes, counts, versions and what is held back; quick, opens no Chroma."""
-        where = overview.Where(self.data_dir, self.settings.transcript_roots(), self.chroma_url)
-        return overview.status(where)
+        return overview.status(self.settings)
 
     def show(self, any_id: str | ShowRequest, around: int = 0) -> list[dict[str, Any]]:
         """Return the whole turn, summary, observation or commit behind an id, as rows with

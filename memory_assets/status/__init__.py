@@ -7,15 +7,14 @@ here imports pyarrow, numpy, Chroma, pydantic or Dagster early. Does not: readin
 
 from memory_assets.status.coverage import in_words
 from memory_assets.status.held_back import can_be_helped, held_back
+from memory_assets.status.reader_settings import ReaderSettings, quick_settings
 from memory_assets.status.status import status
-from memory_assets.status.where import Where, quick_where, where_of
 
 __all__ = [
-    "Where",
+    "ReaderSettings",
     "can_be_helped",
     "held_back",
     "in_words",
-    "quick_where",
+    "quick_settings",
     "status",
-    "where_of",
 ]

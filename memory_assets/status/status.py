@@ -16,8 +16,8 @@ from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.status.coverage import SETS, coverage
 from memory_assets.status.disk import Disk, look
+from memory_assets.status.reader_settings import ReaderSettings
 from memory_assets.status.run_history import last_runs
-from memory_assets.status.where import Where
 from memory_assets.stores.catalog.view import CatalogView
 from memory_assets.stores.chroma.files import were_set_aside
 
@@ -40,18 +40,18 @@ _STAGES = (
 )
 
 
-def status(where: Where) -> dict[str, Any]:
+def status(settings: ReaderSettings) -> dict[str, Any]:
     """Return counts by agent and project, coverage by set, freshness, what is held back,
     pending or gone, sizes, versions, the last run, Chroma and the watcher.
 
     Opens neither Chroma nor the lake. Raises `StoreError` if the catalogue is damaged.
     """
-    data_dir = where.data_dir
+    data_dir = settings.data_dir
     view = CatalogView(data_dir / "catalog.db")
     sources, stages = _sources(view), _stages(view)
     versions = _versions(view, data_dir)
     vectors = versions.get("embedder") != NO_EMBEDDER
-    disk = look(view, where.roots, data_dir)
+    disk = look(view, settings.transcript_roots(), data_dir)
     quarantined = _quarantined(view)
     current: dict[str, Any] = {
         "data_dir": str(data_dir),
@@ -72,7 +72,7 @@ def status(where: Where) -> dict[str, Any]:
             **_archive(view),
             "retention_unfinished": (data_dir / RETENTION_FILE).exists(),
         },
-        "chroma": _chroma(data_dir, where.chroma_url),
+        "chroma": _chroma(data_dir, settings.chroma_url),
         "sizes": _sizes(data_dir, stages),
         "versions": versions,
         "runs": last_runs(data_dir / "dagster"),

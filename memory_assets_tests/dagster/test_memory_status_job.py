@@ -43,7 +43,7 @@ def test_the_figures_are_those_of_status_and_the_checks_tell_what_is_lost(
     works = plan.plan(components, on_disk.find_sources(components))
     assert run_plans(settings, works).failed == {}
     figures, checks = _reported(settings)
-    current = overview.status(overview.where_of(settings))
+    current = overview.status(settings)
     for kind, each in current["coverage"].items():
         assert figures[f"{kind}_rows"] == each["rows"] > 0
         assert figures[f"{kind}_keywords"] == each["keywords"]

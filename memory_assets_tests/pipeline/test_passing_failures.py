@@ -77,7 +77,7 @@ def _no_more_files() -> Iterator[None]:
 
 
 def _status(memory: SampleMemory) -> dict[str, Any]:
-    return overview.status(overview.where_of(memory.settings))
+    return overview.status(memory.settings)
 
 
 def _told(memory: SampleMemory) -> str:

@@ -79,7 +79,7 @@ def test_an_old_session_keeps_its_prompts_and_its_summary(memory: SampleMemory) 
     assert all(line in said for row in now["turn_chunks"] for line in row["text"].splitlines())
     assert_all_holds(memory)
     assert retain(reopened(memory, retention=str(DAYS))).cut == 0
-    status = overview.status(overview.where_of(memory.settings))
+    status = overview.status(memory.settings)
     assert status["archive"]["sessions_retained"] == 3
     assert all(each["complete"] for each in status["coverage"].values())
     asked = open_memory(memory.settings)
@@ -241,7 +241,7 @@ def test_killed_in_the_middle_it_is_completed_by_the_next_time(memory: SampleMem
 
 
 def _archive(memory: SampleMemory) -> dict[str, Any]:
-    archive: dict[str, Any] = overview.status(overview.where_of(memory.settings))["archive"]
+    archive: dict[str, Any] = overview.status(memory.settings)["archive"]
     return archive
 
 

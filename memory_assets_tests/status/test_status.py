@@ -16,7 +16,8 @@ from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import Where, quick_where, status, where_of
+from memory_assets.status import quick_settings, status
+from memory_assets.status.reader_settings import QuickSettings
 from memory_assets.stores.chroma.files import set_aside
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
@@ -34,7 +35,7 @@ def test_files_that_changed_are_pending_until_they_are_taken_in(
 ) -> None:
     """All at first, none after; then the one that grew and the new one, and the lag is the
     age of the older change. What no reader takes is none of them."""
-    where = where_of(sample_settings)
+    where = sample_settings
     Components(sample_settings).catalog.close()
     files = status(where)["freshness"]
     assert files["pending_files"] == files["files"] == 10
@@ -57,7 +58,7 @@ def test_a_session_whose_source_is_gone_is_counted_as_archived(
 ) -> None:
     """Vanished when nobody noted it yet; archived once a run has."""
     _scan_all(sample_settings)
-    where = where_of(sample_settings)
+    where = sample_settings
     shutil.rmtree(sample_roots["claude"] / TIDEPOOL)
     before = status(where)
     assert before["freshness"]["vanished_files"] > 0
@@ -85,7 +86,10 @@ def test_the_quick_way_to_the_settings_agrees_with_them(
     (tmp_path / "claude" / "projects").mkdir(parents=True)
     for name, value in environment.items():
         monkeypatch.setenv(name, str(tmp_path / value) if name == "CLAUDE_CONFIG_DIR" else value)
-    assert quick_where() == where_of(load_settings())
+    quick, full = quick_settings(), load_settings()
+    assert quick is not None
+    assert (quick.data_dir, quick.chroma_url) == (full.data_dir, full.chroma_url)
+    assert quick.transcript_roots() == full.transcript_roots()
 
 
 def test_the_status_command_loads_nothing_heavy(sample_settings: Settings) -> None:
@@ -97,7 +101,7 @@ def test_the_status_command_loads_nothing_heavy(sample_settings: Settings) -> No
         "heavy = {'pydantic', 'numpy', 'pyarrow', 'typer', 'rich', 'dagster', 'chromadb'};"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
-    roots = where_of(sample_settings).roots
+    roots = sample_settings.transcript_roots()
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={
@@ -117,7 +121,7 @@ def test_the_status_command_loads_nothing_heavy(sample_settings: Settings) -> No
 
 def test_a_memory_that_is_not_there_has_a_status_of_nothing(tmp_path: Path) -> None:
     """No file is made by asking."""
-    current = status(Where(tmp_path / "none", {}))
+    current = status(QuickSettings(tmp_path / "none", {}))
     assert current["agents"] == {} and current["runs"] == {}
     assert not (tmp_path / "none").exists()
 
@@ -125,8 +129,8 @@ def test_a_memory_that_is_not_there_has_a_status_of_nothing(tmp_path: Path) -> N
 def test_a_chroma_that_was_set_aside_is_named(sample_settings: Settings) -> None:
     """Where the damaged files lie, until somebody deletes them."""
     Components(sample_settings).catalog.close()
-    assert status(where_of(sample_settings))["chroma"]["set_aside"] == []
+    assert status(sample_settings)["chroma"]["set_aside"] == []
     damaged = sample_settings.data_dir / "chroma"
     damaged.mkdir(parents=True)
     target = set_aside(damaged, "its index ends too early")
-    assert status(where_of(sample_settings))["chroma"]["set_aside"] == [str(target)]
+    assert status(sample_settings)["chroma"]["set_aside"] == [str(target)]

@@ -20,7 +20,7 @@ Figures = dict[str, int | float | str]
 def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
     """Return the figures, and the status that they are of; the versions are noted for it."""
     note_versions(components)
-    current = overview.status(overview.where_of(components.settings))
+    current = overview.status(components.settings)
     fresh, runs = current["freshness"], current["runs"]
     last = runs.get("last") or {}
     figures: Figures = {

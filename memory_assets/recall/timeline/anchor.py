@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.ids import parse_id
 from memory_assets.requests.times import parse_time
-from memory_assets.stores.catalog.view import CatalogView
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
 if TYPE_CHECKING:
@@ -117,15 +116,11 @@ def _session(memory: Memory, text: str, project: str | None) -> Anchor | None:
         return Anchor(text, "session", known, text)
     if len(text) < _SESSION_HEAD:
         return None
-    sql = (
-        "SELECT DISTINCT session_id, project FROM products WHERE stage = 'turn_chunks'"
-        " AND substr(session_id, 1, ?) = ?"
-    )
-    view = CatalogView(memory.data_dir / "catalog.db")
-    found = view.rows(sql, len(text), text)
-    if len({row["session_id"] for row in found}) != 1:
+    found = memory.catalog.products.sessions_beginning(text)
+    if len(found) != 1:
         return None
-    return Anchor(text, "session", found[0]["project"], found[0]["session_id"])
+    ((session_id, of_project),) = found.items()
+    return Anchor(text, "session", of_project, session_id)
 
 
 def _commit(memory: Memory, text: str, project: str | None) -> Anchor | None:

@@ -22,7 +22,6 @@ from memory_assets.recall.timeline.items import (
 )
 from memory_assets.requests.timeline import ITEM_KINDS, TimelineRequest
 from memory_assets.requests.times import Reach
-from memory_assets.stores.catalog.view import CatalogView
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
@@ -139,7 +138,7 @@ class _Window:
         self._scope = scope
         self._full = full
         self._loaded: dict[tuple[str, str], list[Item]] = {}
-        self._spans = _spans(CatalogView(memory.data_dir / "catalog.db"), anchor, scope)
+        self._spans = _spans(memory, anchor, scope)
 
     def around(self, before: Reach, after: Reach) -> Timeline:
         """Return the timeline; see `timeline`."""
@@ -245,31 +244,20 @@ class _Window:
         )
 
 
-def _spans(view: CatalogView, anchor: Anchor, scope: str) -> list[_Span]:
+def _spans(memory: Memory, anchor: Anchor, scope: str) -> list[_Span]:
     """Return the sessions in scope that have turns, with their times."""
-    sql = (
-        "SELECT p.project AS project, p.session_id AS session_id,"
-        " MIN(json_extract(s.facts, '$.first_timestamp')) AS first,"
-        " MAX(json_extract(s.facts, '$.last_timestamp')) AS last"
-        " FROM products p LEFT JOIN sources s"
-        " ON s.session_id = p.session_id AND s.project = p.project"
-        " WHERE p.stage = 'turn_chunks' AND p.rows > 0"
-    )
-    conditions: dict[str, str | None] = {}
-    if scope in ("project", "session"):
-        conditions["p.project"] = anchor.project
-    if scope == "session":
-        conditions["p.session_id"] = anchor.session_id
-    sql += "".join(f" AND {column} = ?" for column in conditions)
-    rows = view.rows(f"{sql} GROUP BY 1, 2", *conditions.values())
+    project = anchor.project if scope != "all" else None
+    session_id = anchor.session_id if scope == "session" else None
     return [
         _Span(
-            datetime.fromisoformat(row["first"]) if row["first"] else _FIRST,
-            datetime.fromisoformat(row["last"]) if row["last"] else _LAST,
-            row["project"],
-            row["session_id"],
+            datetime.fromisoformat(first) if first else _FIRST,
+            datetime.fromisoformat(last) if last else _LAST,
+            of_project,
+            of_session,
         )
-        for row in rows
+        for of_project, of_session, first, last in memory.catalog.products.spans(
+            project, session_id
+        )
     ]
 
 

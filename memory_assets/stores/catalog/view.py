@@ -1,6 +1,7 @@
 """Reading the catalogue without its dataclasses, and without ever changing it.
 
-For those who ask often or must answer at once: the watcher and `memory status`. It opens
+For the watcher, which asks often, and `memory status`, which must answer at once and where
+there is no catalogue yet, too; all others read by `Catalog`. It opens
 no file that is not there, makes no schema, and imports nothing but SQLite.
 """
 
