@@ -36,7 +36,9 @@ def written(
 ) -> Iterator[tuple[Settings, dict[str, str]]]:
     """A memory that the real commands made under umask 000, and their environment."""
     root = tmp_path_factory.mktemp("private")
-    settings = sample_settings_of(copy_sample(root / "transcripts"), root / "memory")
+    roots = copy_sample(root / "transcripts")
+    shutil.rmtree(roots["claude"] / "-home-mara-code-harbor-api")  # the rest will do
+    settings = sample_settings_of(roots, root / "memory")
     environment = {
         **os.environ,
         "HOME": str(root / "home"),

@@ -282,7 +282,7 @@ def _are_gone(data_dir: Path) -> bool:
     """Whether, within a minute, no process of a data directory is left."""
     deadline = time.monotonic() + 60
     while _processes_in(data_dir) and time.monotonic() < deadline:
-        time.sleep(0.5)
+        time.sleep(0.1)
     return not _processes_in(data_dir)
 
 
@@ -301,7 +301,10 @@ def _processes_in(data_dir: Path) -> dict[int, str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long), signal.SIGKILL],
+)
 def test_it_ends_with_all_its_processes(number: signal.Signals, tmp_path: Path) -> None:
     """Told to, when its terminal is closed, and even when it is killed: no daemon is left
     that would go on launching runs."""

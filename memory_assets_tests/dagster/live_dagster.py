@@ -85,7 +85,7 @@ def wait_for(what: str, condition: Callable[[], bool]) -> None:
                 return
         except OSError:
             pass
-        time.sleep(1.0)
+        time.sleep(0.3)
     pytest.fail(f"no {what} within {PATIENCE_SECONDS:.0f} s")
 
 
