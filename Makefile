@@ -12,8 +12,9 @@ ingest: $(READY)
 
 # The tests start many processes: what one of them compiles, the next need not.
 test: export PYTHONDONTWRITEBYTECODE :=
+# Three at a time on two cores, because the live tests wait for others most of the time.
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # What takes half a minute a test and is left out of the former; and property tests on
 # examples that are new each time.

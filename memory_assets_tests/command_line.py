@@ -17,7 +17,9 @@ from memory_assets.cli import start
 _SET_BY_INGEST = ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY")
 
 
-def run_here(environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_here(
+    environment: Mapping[str, str], *arguments: str, umask: int = 0o022
+) -> subprocess.CompletedProcess[str]:
     """Run a command under these variables, beside those of the tests; the environment and the
     umask, which it sets, are put back. What it prints must be UTF-8."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
@@ -31,9 +33,7 @@ def run_here(environment: Mapping[str, str], *arguments: str) -> subprocess.Comp
         patch.setattr(sys, "argv", ["memory", *arguments])
         stack.enter_context(redirect_stdout(out))
         stack.enter_context(redirect_stderr(err))
-        umask = os.umask(0o022)
-        os.umask(umask)
-        stack.callback(os.umask, umask)
+        stack.callback(os.umask, os.umask(umask))
         try:
             start.main()
         except SystemExit as ended:
