@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,8 +12,12 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from memory_assets import status as overview
 from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli.source_directories import (
+    empty_directories,
+    require_directories,
+    require_transcripts,
+)
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.paths import is_gone
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.redact import known_secrets as recheck
@@ -44,7 +46,7 @@ def ingest_once(
     console = rendering.open_console(stderr=as_json)
     started = time.perf_counter()
     roots = settings.transcript_roots()
-    _require_roots(roots)
+    require_directories(roots)
     reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
     console.print(f"Reading {rendering.escaped(reading)}")
     if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
@@ -52,6 +54,9 @@ def ingest_once(
     components = Components(settings)
     found = on_disk.look_for_sources(components)
     sources = found.sources
+    require_transcripts(roots, found, bool(components.catalog.sources.counts_by("project")))
+    for line in empty_directories(settings, found):
+        console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
     if found.forgotten:
         count = found.forgotten.total()
         console.print(f"{count} forgotten session{'s' * (count != 1)} skipped.")
@@ -79,17 +84,6 @@ def ingest_once(
     if report["checks_failed"]:
         return exit_codes.CHECK_FAILED
     return exit_codes.ERROR if overview.can_be_helped(current) else exit_codes.FINE
-
-
-def _require_roots(roots: dict[str, Path]) -> None:
-    if not roots:
-        raise ConfigurationError("no agent is selected; see MEMORY_AGENTS and --agent")
-    for agent, path in roots.items():
-        if is_gone(path) or os.path.isfile(path):  # noqa: PTH113 - one that may not be read: later
-            raise ConfigurationError(
-                f"the {agent} directory {path} does not exist. Set --projects-dir, or "
-                "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR, to where it is."
-            )
 
 
 def _forget_work(components: Components, projects: Sequence[str]) -> None:

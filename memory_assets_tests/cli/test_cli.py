@@ -15,7 +15,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from memory_assets.cli import exit_codes
 from memory_assets.dagster.jobs import INGEST_JOB
+from memory_assets.settings import SAMPLE_DIR
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests import command_line
 
@@ -80,6 +82,47 @@ def test_ingest_takes_the_sample_where_no_agent_lives(ingested: tuple[Cli, str])
     assert "ingesting the sample sessions" in printed
     assert re.search(r"^9 sessions \(6 claude-code, 2 codex, 1 pi\) in 3 projects", printed, re.M)
     assert "Everything on record can be found." in printed
+
+
+@pytest.mark.parametrize(
+    ("variable", "layout"),
+    [
+        ("MEMORY_PROJECTS_DIR", "PROJECT/SESSION.jsonl"),
+        ("MEMORY_CODEX_DIR", "sessions/YYYY/MM/DD/rollout-*.jsonl"),
+        ("MEMORY_PI_DIR", "agent/sessions/PROJECT/*.jsonl"),
+    ],
+)
+def test_ingest_of_a_directory_without_transcripts_finds_nothing(
+    empty: Cli, run_here: Run, tmp_path: Path, variable: str, layout: str
+) -> None:
+    """It names the directory, the setting and the expected layout, takes no sample, and does not
+    say that all is well."""
+    directory = tmp_path / "nothing"
+    directory.mkdir()
+    empty.own[variable] = str(directory)
+    done = run_here(empty, "ingest")
+    assert done.returncode == exit_codes.NOTHING_FOUND
+    assert f"{directory} holds no transcripts" in done.stderr
+    assert variable in done.stderr and layout in done.stderr
+    assert "sample" not in done.stdout and "can be found" not in done.stdout
+
+
+def test_ingest_warns_of_one_directory_without_transcripts(
+    empty: Cli, run_here: Run, tmp_path: Path
+) -> None:
+    """The other agent's sessions are ingested all the same."""
+    directory = tmp_path / "nothing"
+    directory.mkdir()
+    empty.own |= {
+        "MEMORY_PROJECTS_DIR": str(directory),
+        "MEMORY_PI_DIR": str(SAMPLE_DIR / "pi"),
+        "MEMORY_EMBEDDER": "none",
+    }
+    done = run_here(empty, "ingest")
+    assert done.returncode == exit_codes.FINE, done.stdout + done.stderr
+    assert f"{directory} holds no transcripts of claude-code" in done.stdout
+    assert "holds no transcripts of pi" not in done.stdout
+    assert "1 sessions (1 pi)" in done.stdout
 
 
 def test_the_suggested_search_answers_something(ingested: tuple[Cli, str]) -> None:
