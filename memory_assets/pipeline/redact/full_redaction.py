@@ -1,8 +1,8 @@
-"""One session through both passes of redaction, and onto disk.
+"""Redacting a whole session, in two passes.
 
-The first pass redacts each record and learns what the session holds; the second takes
-what was learnt out of all of them, so that a key which only the last record gives away
-is gone from the first one too. Nothing is written before the second.
+The first pass redacts each record and collects the secrets of the session; the second
+removes these from all records, so that a key which only the last record reveals is removed
+from the first one too. Nothing is written before the second pass.
 """
 
 from __future__ import annotations
@@ -30,24 +30,25 @@ def redact_whole(
     components: Components,
     project: str,
     session: SessionFiles,
-    wanted: str,
+    expected_hash: str,
     known: frozenset[bytes] = frozenset(),
     before: SessionState | None = None,
 ) -> WrittenSession:
-    """Redact a session and replace its two files: its records, then what was taken out.
+    """Redact a session, replace its two files (records and audit), and return it.
 
-    Of the `known` values those that the session gave away itself when it was redacted
-    `before` are left to the rules that found them, if they do so again.
+    Secrets that a rule found in this session when it was redacted `before` are first left
+    out of the `known` ones, so that the audit names that rule instead of `known-secret`.
+    If the rules do not find one again, the session is redacted with all known secrets.
 
     Raises:
         RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing of the session's
             records was written.
     """
     own = before.own_values if before else frozenset()
-    redaction, firm = _first_pass(components, project, session, known - own, before)
+    redaction, final = _first_pass(components, project, session, known - own, before)
     if (known & own) - redaction.redactor.known_values.keys():
-        redaction, firm = _first_pass(components, project, session, known, before)
-    return redaction.write(firm, wanted)
+        redaction, final = _first_pass(components, project, session, known, before)
+    return redaction.write(final, expected_hash)
 
 
 def _first_pass(
@@ -64,7 +65,7 @@ def _first_pass(
 
 
 class _WholeSession:
-    """All records of one session's files, through the first pass."""
+    """The first pass over all records of a session."""
 
     def __init__(self, redaction: SessionRedaction) -> None:
         self._redaction = redaction
@@ -73,7 +74,7 @@ class _WholeSession:
         self._session = redaction.session
 
     def first_pass(self) -> Iterator[FirstPass]:
-        """Return the firm records, when all have shown what they hold."""
+        """Return the final records, once the secrets of all records are collected."""
         if sum(row.size for row in self._session.to_read) <= HELD_BYTES:
             return iter(list(self._once()))
         for _ in self._once():
@@ -90,8 +91,8 @@ class _WholeSession:
                 yield from self._on_record(row)
 
     def _on_record(self, row: SourceRow) -> Iterator[FirstPass]:
-        """Yield what the lake has of a file that is gone, under the rules of today; of a
-        session that keeps its prompts only, those."""
+        """Yield the records that the lake has of a deleted file, redacted under the present
+        rules; only the prompts, if the session is retained."""
         lake, name = self._components.lake, self._session.session_id
         copied, retained = self._redaction.copied, self._session.retained is not None
         identity = self._components.identity
@@ -115,17 +116,17 @@ class _WholeSession:
         )
         traces = self._traces_on_record()
         for record in kept:
-            made = self._redaction.redactor.redact_record(
+            redacted = self._redaction.redactor.redact_record(
                 as_read(record), project=self._project, project_root=record.project_root
             )
             if record.redactions:
                 traced = traces.get((record.agent_id, record.seq))
-                yield made, tuple(traced) if traced else tuple(traces_of_tags(record))
+                yield redacted, tuple(traced) if traced else tuple(traces_of_tags(record))
             else:
-                yield made, ()
+                yield redacted, ()
 
     def _traces_on_record(self) -> dict[tuple[str | None, int], list[AppliedRedaction]]:
-        """Return what the audit says was taken out of each record before."""
+        """Return the audit entries of earlier redactions by subagent and number of the record."""
         traces: dict[tuple[str | None, int], list[AppliedRedaction]] = {}
         try:
             entries: list[AppliedRedaction] = self._components.lake.read_rows(

@@ -1,8 +1,9 @@
-"""What was added to a session, redacted as if the session had been redacted whole.
+"""Redacting only what was added to a session, with the result of redacting all of it.
 
-Only new records go through both passes. What the session's earlier records showed is learnt
-again from the few that showed it first. Where that is not enough (a file was rewritten, a
-new record gives away a value that earlier ones hold) the session is redacted whole.
+Only new records go through both passes. The secrets of earlier records are found again by
+reading the few records in which they were seen first. Where that is not enough (a file was
+rewritten, or a new record reveals a value that occurs in earlier ones) the whole session is
+redacted.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from memory_assets.transcripts import Resume, mark, reader_by_agent
 
 @dataclass(frozen=True)
 class Addition:
-    """What is to be read of a session: files, each from where it was left. `before` is how
-    far the session was redacted."""
+    """The parts of a session's files that were added since the state `before`. `lineage` is
+    that of the records on disk."""
 
     before: SessionState
     lineage: str
@@ -44,23 +45,23 @@ def addition_to(
     records: Product,
     audit: Product,
 ) -> Addition | None:
-    """Return what was added to a session since it was redacted `before`; None if anything
-    else has changed, or if it is too much to be held in memory.
+    """Return what was added to a session since the state `before`; None if anything else
+    has changed, or if the addition does not fit in memory.
 
     Raises:
         TranscriptError: a file cannot be read.
     """
-    if not _holds(components, session, before, records, audit):
+    if not _is_current(components, session, before, records, audit):
         return None
     parts: list[tuple[SourceRow, Resume]] = []
     size = 0
     for row in session.rows:
         entry = before.files.get(row.agent_id)
         if row.gone_at is not None:
-            if entry is None or entry.provisional:
+            if entry is None or entry.tentative:
                 return None
             continue
-        if entry is not None and entry.is_of(row) and not entry.provisional:
+        if entry is not None and entry.is_of(row) and not entry.tentative:
             continue
         resume = _resume(components, row, entry)
         if resume is None:
@@ -72,17 +73,17 @@ def addition_to(
     return Addition(before, records.facts.get("lineage") or "", tuple(parts))
 
 
-def _holds(
+def _is_current(
     components: Components,
     session: SessionFiles,
     before: SessionState,
     records: Product,
     audit: Product,
 ) -> bool:
-    """Whether the state is of these products, and of the files in the lake, and all that
-    concerns every record of the session is as it was."""
+    """Whether the state belongs to these products and to the files in the lake, and rules,
+    project root and copied records, which concern every record, are unchanged."""
     lake, key = components.lake, (records.project, records.session_id)
-    same = (
+    unchanged = (
         before.wanted == records.input_hash == audit.input_hash
         and (before.records_hash, before.audit_hash) == (records.output_hash, audit.output_hash)
         and before.kept > 0
@@ -93,7 +94,7 @@ def _holds(
     )
     try:
         return (
-            same
+            unchanged
             and lake.read_footer(REDACTED_RECORDS, *key)[0].output_hash == before.records_hash
             and (
                 not audit.rows
@@ -105,7 +106,7 @@ def _holds(
 
 
 def _resume(components: Components, row: SourceRow, entry: FileEntry | None) -> Resume | None:
-    """Return what to read of a file; None if what was redacted of it is not its beginning."""
+    """Return which part of a file to read; None if its redacted beginning has changed."""
     source, key = source_of(row), source_key(row)
     if entry is None:
         return Resume(end=row.size)
@@ -129,43 +130,43 @@ def redact_added(
     components: Components,
     project: str,
     session: SessionFiles,
-    wanted: str,
+    expected_hash: str,
     known: frozenset[bytes],
     addition: Addition,
 ) -> WrittenSession | None:
-    """Redact what was added to a session and write it behind what the session has; None if
-    it must be redacted whole after all: nothing was written then.
+    """Redact what was added to a session, append it, and return the session; None, with
+    nothing written, if the whole session must be redacted.
 
     Raises:
         RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing was written.
     """
     before, name = addition.before, session.session_id
-    redactor = _primed(components, project, session, known, before)
+    redactor = _primed_redactor(components, project, session, known, before)
     if redactor is None:
         return None
     redaction = SessionRedaction(components, project, session, redactor, before)
-    learnt = redactor.values_shown
+    secrets_before = redactor.values_shown
     try:
-        firm = [made for row, resume in addition.parts for made in redaction.read(row, resume)]
+        final = [part for row, resume in addition.parts for part in redaction.read(row, resume)]
     except ResumeFailed:
         return None
-    if _stands_in_earlier_records(components, project, name, before, redactor, learnt):
+    if _occurs_in_earlier_records(components, project, name, before, redactor, secrets_before):
         return None
-    return redaction.write(firm, wanted, addition.lineage)
+    return redaction.write(final, expected_hash, addition.lineage)
 
 
-def _primed(
+def _primed_redactor(
     components: Components,
     project: str,
     session: SessionFiles,
     known: frozenset[bytes],
     before: SessionState,
 ) -> SessionRedactor | None:
-    """Return a redactor that has learnt what the session showed so far; None if that cannot
-    be learnt again.
+    """Return a redactor that knows the secrets of the session's earlier records; None if
+    they are not all found again.
 
-    Values that the session itself gave away are not among those known from elsewhere, so
-    that they go under the rule that found them, as when all records are redacted at once.
+    The session's own secrets are first left out of the `known` ones, so that the audit names
+    the rule that finds them instead of `known-secret`, as `redact_whole` does.
     """
     own = before.own_values
     elsewhere = known - own
@@ -186,7 +187,7 @@ def _prime(
     redactor: SessionRedactor, project: str, session: SessionFiles, before: SessionState
 ) -> None:
     for row in session.rows:
-        places = before.teachers.get(row.agent_id)
+        places = before.secret_sources.get(row.agent_id)
         if not places:
             continue
         if row.gone_at is not None:
@@ -195,18 +196,18 @@ def _prime(
             redactor.redact_record(record, project=project, project_root=session.project_root)
 
 
-def _stands_in_earlier_records(
+def _occurs_in_earlier_records(
     components: Components,
     project: str,
     session_id: str,
     before: SessionState,
     redactor: SessionRedactor,
-    learnt: int,
+    secrets_before: int,
 ) -> bool:
-    """Whether a value that the new records showed first stands in those before them."""
-    if redactor.values_shown == learnt:
+    """Whether a secret that only the new records reveal occurs in the earlier ones."""
+    if redactor.values_shown == secrets_before:
         return False
-    new = redactor.shown_since(learnt)
+    new = redactor.shown_since(secrets_before)
     if not new.are_sought():
         return False
     columns = list(redacted_columns(REDACTED_RECORDS.model))

@@ -1,8 +1,8 @@
-"""Yesterday's sessions, searched for the secrets that were found today.
+"""Searching redacted sessions for secrets that were found after they were redacted.
 
-A secret may be given away by one session (an assignment, a vendor's prefix) and stand
-bare in others that were redacted before. Those are marked here, and redacted again by
-the next run of their project, where every known value goes.
+One session may reveal a secret (by an assignment, a vendor's prefix) that occurs without
+such context in sessions redacted before. Those are marked here as affected, and the next
+run of their project redacts them again, with all known secrets.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIE
 
 
 @dataclass
-class SweepReport:
-    """Counts of one search: `values` that some session was not yet searched for, sessions
-    marked now (`affected_sessions`), and all that wait to be redacted again (`holding`)."""
+class SecretSearchReport:
+    """Counts of one search: secrets that some session had not been searched for (`values`),
+    sessions `searched`, sessions marked by this search (`affected_sessions`), and all marked
+    sessions that are not yet redacted again (`holding`)."""
 
     values: int = 0
     searched: int = 0
@@ -35,13 +36,12 @@ class SweepReport:
 
 
 def is_due(components: Components) -> bool:
-    """Whether any session was redacted before a value was known that it was not searched
-    for; one query."""
+    """Whether a secret is known that some session has not been searched for; one query."""
     return components.catalog.known_secrets.has_unchecked_sessions()
 
 
 def due_fingerprint(components: Components) -> str | None:
-    """Return a name for the search that is due, or None if none is."""
+    """Return a hash that identifies the search that is due, or None if none is."""
     if not is_due(components):
         return None
     sessions = components.catalog.known_secrets.unchecked_sessions()
@@ -50,16 +50,16 @@ def due_fingerprint(components: Components) -> str | None:
     return input_hash(str(last), *states)
 
 
-def mark_affected(components: Components) -> SweepReport:
-    """Search the sessions on record for the values that became known after they were
-    redacted, and mark those that hold one; the plan then has work for their projects.
+def mark_affected(components: Components) -> SecretSearchReport:
+    """Search sessions for the secrets that became known after they were redacted, mark the
+    affected ones, for which the plan then requests a run, and return the counts.
 
-    One pass over just the sessions concerned, whatever the number of values. A session is
-    searched once for each value, and one that changes meanwhile is left to the next sweep.
+    Each session is read once, whatever the number of secrets, and never searched for one
+    again. A session that changes during the search is left to the next one.
     """
     catalog = components.catalog
     started = time.perf_counter()
-    report = SweepReport()
+    report = SecretSearchReport()
     sessions = catalog.known_secrets.unchecked_sessions()
     if sessions:
         searches = _Searches(catalog.known_secrets.since(0), components.install_key)
@@ -71,7 +71,7 @@ def mark_affected(components: Components) -> SweepReport:
                 holds = _holds(values, _texts(components, session))
                 if (session.project, session.session_id) in retained:
                     _search_summary(components, session, values)
-            except (DamagedFile, NotFound):  # the checks tell of it, and a rerun makes it anew
+            except (DamagedFile, NotFound):  # the checks report it, and a rerun repairs it
                 report.damaged += 1
                 continue
             catalog.known_secrets.note_checked(session, searches.last, holds=holds)
@@ -89,8 +89,8 @@ def _texts(components: Components, session: UncheckedSession) -> Iterator[str]:
 
 
 def _search_summary(components: Components, session: UncheckedSession, values: KnownValues) -> None:
-    """Count the summary of a session that is not made of its records any more as not made,
-    if it holds one of the values: it is redacted again by the next run."""
+    """Drop the product of a retained session's summary if the summary contains one of the
+    values, so that the next run redacts it again: its records no longer tell of it."""
     key = (session.project, session.session_id)
     try:
         texts = components.lake.read_redacted_values(SESSION_SUMMARIES, *key)
@@ -106,21 +106,21 @@ def _holds(values: KnownValues, texts: Iterator[str]) -> bool:
 
 
 class _Searches:
-    """The search for the values behind a number, kept for the next session with the same."""
+    """Matchers for the secrets found after a given number; the last one made is reused."""
 
     def __init__(self, values: list[KnownValue], key: bytes) -> None:
         self.last = values[-1].number if values else 0
         self._values = values
         self._numbers = [value.number for value in values]
         self._key = key
-        self._made: dict[int, KnownValues] = {}
+        self._latest: dict[int, KnownValues] = {}
 
     def count_after(self, number: int) -> int:
         return len(self._values) - bisect_right(self._numbers, number)
 
     def after(self, number: int) -> KnownValues:
-        if number not in self._made:
+        if number not in self._latest:
             new = self._values[bisect_right(self._numbers, number) :]
             hashes = frozenset(value.hash for value in new)
-            self._made = {number: KnownValues(self._key, hashes)}
-        return self._made[number]
+            self._latest = {number: KnownValues(self._key, hashes)}
+        return self._latest[number]

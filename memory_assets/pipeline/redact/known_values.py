@@ -1,21 +1,21 @@
-"""The known values as one run of redaction sees them."""
+"""The known secrets while a project is redacted."""
 
 from __future__ import annotations
 
 from memory_assets.stores.catalog.catalog import Catalog
 
 
-class KnownSoFar:
-    """The catalogue's known values, kept up to date at the price of one small query, so
-    that a session profits from those of the sessions before it."""
+class KnownHashes:
+    """Keyed hashes of the known secrets, updated from the catalogue by one small query, so
+    that each session is redacted with the secrets of those before it."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._hashes: frozenset[bytes] = frozenset()
         self._through = 0
 
-    def now(self) -> tuple[frozenset[bytes], int]:
-        """Return all values known by now, and the number of the last one."""
+    def snapshot(self) -> tuple[frozenset[bytes], int]:
+        """Return the hashes of all secrets known now, and the number of the newest one."""
         new = self._catalog.known_secrets.since(self._through)
         if new:
             self._hashes |= {value.hash for value in new}

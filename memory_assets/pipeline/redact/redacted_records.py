@@ -1,5 +1,5 @@
-"""redacted_records and redaction_audit: every record of a project, redacted, each counted
-once, and what was taken out of it."""
+"""The stage of redacted_records (every record of a project, redacted, each in one session
+only) and redaction_audit (what was replaced in it)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.ownership.session_files import SessionFiles
 from memory_assets.pipeline.redact.full_redaction import redact_whole
 from memory_assets.pipeline.redact.incremental import addition_to, redact_added
-from memory_assets.pipeline.redact.known_values import KnownSoFar
+from memory_assets.pipeline.redact.known_values import KnownHashes
 from memory_assets.pipeline.redact.session_redaction import WrittenSession
 from memory_assets.pipeline.redact.state import state_of
 from memory_assets.pipeline.stage.components import Components
@@ -27,8 +27,8 @@ AUDIT_STAGE = REDACTION_AUDIT.name
 
 @dataclass
 class RedactionState:
-    """What the catalogue says of a project's redaction, by session: both products, sessions
-    held back (with their input), and those that hold a secret found since."""
+    """The catalogue's entries of a project, by session: both products, the input hashes of
+    sessions held back, and the affected sessions."""
 
     records: dict[str, Product]
     audits: dict[str, Product]
@@ -37,8 +37,8 @@ class RedactionState:
 
     @classmethod
     def of(cls, components: Components, project: str, *, facts: bool = True) -> RedactionState:
-        """Return the state of a project; without `facts` the products have none, which is
-        all that it takes to say what is due."""
+        """Return the state of a project; without `facts`, which `is_due` does not need, the
+        products are read faster."""
         catalog = components.catalog
 
         def products(stage: str) -> dict[str, Product]:
@@ -58,72 +58,80 @@ class RedactionState:
             {session_id for _, session_id in catalog.known_secrets.affected_sessions(project)},
         )
 
-    def is_done(self, session_id: str, wanted: str) -> bool:
-        """Whether a session's records and audit are both made from `wanted`, and free of all
-        secrets known by now."""
+    def is_done(self, session_id: str, expected_hash: str) -> bool:
+        """Whether records and audit were made from the input `expected_hash`, and the session
+        is not affected by a secret found since."""
         records, audit = self.records.get(session_id), self.audits.get(session_id)
         return (
             records is not None
             and audit is not None
-            and records.input_hash == audit.input_hash == wanted
+            and records.input_hash == audit.input_hash == expected_hash
             and session_id not in self.affected
         )
 
-    def is_held(self, session: SessionFiles, wanted: str) -> bool:
-        """Whether a session that is not due goes on being held back: its input is the one that
-        failed, and there is something to be made of it."""
+    def is_held(self, session: SessionFiles, expected_hash: str) -> bool:
+        """Whether a session stays held back: its input is still the one that failed, it is not
+        done, and its records are not lost."""
         name = session.session_id
         lost = session.gone and name not in self.records
-        return self.held.get(name) == wanted and not (lost or self.is_done(name, wanted))
+        return self.held.get(name) == expected_hash and not (
+            lost or self.is_done(name, expected_hash)
+        )
 
-    def is_due(self, session: SessionFiles, wanted: str) -> bool:
-        """Whether a session is to be redacted: not done, not lost, not held back."""
+    def is_due(self, session: SessionFiles, expected_hash: str) -> bool:
+        """Whether to redact a session: it is not done, not lost, not held back."""
         lost = session.gone and session.session_id not in self.records
         return not (
             lost
-            or self.is_done(session.session_id, wanted)
-            or self.held.get(session.session_id) == wanted
+            or self.is_done(session.session_id, expected_hash)
+            or self.held.get(session.session_id) == expected_hash
         )
 
 
 def redact_project(
     components: Components, project: str, retain: Container[str] = ()
 ) -> StageReport:
-    """Redact the sessions of a project whose files or rules changed, or that hold a secret
-    which was found since; or make those that are to be retained, and no others, so.
+    """Redact the sessions of a project whose files or rules changed, and affected sessions;
+    with `retain`, only cut these sessions down to their prompts. Return the report.
 
-    A session whose redaction or reading fails is quarantined: nothing of its new content
-    is written, what was written before stays, and the others go on. A session whose
-    files are gone keeps what it has, redacted again when the rules change.
+    A session whose reading or redaction fails is quarantined: nothing of its new content is
+    written, its former rows stay, and the other sessions are done. A session whose files
+    are deleted keeps its rows, which are redacted again when the rules change.
     """
     report = StageReport(STAGE, project)
     catalog, version = components.catalog, components.ruleset_version
-    known, appended = KnownSoFar(catalog), 0
+    known, appended = KnownHashes(catalog), 0
     with components.project_lock(project), timed(report):
         state = RedactionState.of(components, project)
         for session in session_files(components, project, retain):
-            name, wanted = session.session_id, session.input_hash(version)
+            name, expected_hash = session.session_id, session.input_hash(version)
             if retain and name not in retain:
                 continue
-            if not state.is_due(session, wanted):
-                if name in state.held and not state.is_held(session, wanted):
+            if not state.is_due(session, expected_hash):
+                if name in state.held and not state.is_held(session, expected_hash):
                     catalog.quarantine.release(project, name, STAGE)
                 continue
-            hashes, through = known.now()
+            hashes, through = known.snapshot()
             try:
-                made, was_added = _redacted(components, project, session, wanted, hashes, state)
+                written, was_added = _redacted(
+                    components, project, session, expected_hash, hashes, state
+                )
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
-                hold_back(catalog, project, name, STAGE, wanted, error)
+                hold_back(catalog, project, name, STAGE, expected_hash, error)
                 continue
-            if was_added:  # its earlier records were not searched for what was found since
+            if was_added:  # earlier records were not searched for newer secrets
                 through = min(through, catalog.known_secrets.checked_through(project, name))
                 report.details["sessions_appended_to"] = appended = appended + 1
             catalog.redactions.put(
-                made.records, made.audit, through, made.found, made.state.to_json()
+                written.records,
+                written.audit,
+                through,
+                written.found,
+                written.state.to_json(),
             )
-            state.records[name] = made.records
+            state.records[name] = written.records
             report.changed += 1
-            report.rows_written += made.records.rows
+            report.rows_written += written.records.rows
         report.add_products(list(state.records.values()))
         report.quarantined = len(catalog.quarantine.entries(project))
         _add_details(report, state.records)
@@ -134,12 +142,12 @@ def _redacted(
     components: Components,
     project: str,
     session: SessionFiles,
-    wanted: str,
+    expected_hash: str,
     known: frozenset[bytes],
     state: RedactionState,
 ) -> tuple[WrittenSession, bool]:
-    """Redact what was added to a session if that is all that changed, else all of it; return
-    what came of it, and whether it was the former."""
+    """Redact what was added to a session, or all of it if anything else changed; return the
+    session, and whether it was appended to."""
     name = session.session_id
     records, audit = state.records.get(name), state.audits.get(name)
     before = state_of(components.catalog, project, name)
@@ -147,35 +155,35 @@ def _redacted(
     if whole and records and audit and before and name not in state.affected:
         addition = addition_to(components, session, before, records, audit)
         if addition is not None:
-            made = redact_added(components, project, session, wanted, known, addition)
-            if made is not None:
-                return made, True
-    return redact_whole(components, project, session, wanted, known, before), False
+            written = redact_added(components, project, session, expected_hash, known, addition)
+            if written is not None:
+                return written, True
+    return redact_whole(components, project, session, expected_hash, known, before), False
 
 
 def audit_project(components: Components, project: str) -> StageReport:
-    """Report what `redact_project` wrote to redaction_audit: entries by rule."""
+    """Return the report of redaction_audit, which `redact_project` writes: entries by rule."""
     report = StageReport(AUDIT_STAGE, project)
     with timed(report):
         run_id = components.catalog.products.run_id
         products = list(components.catalog.products.of_project(AUDIT_STAGE, project).values())
         report.add_products(products)
-        made_now = [made for made in products if made.run_id and made.run_id == run_id]
-        report.changed = len(made_now)
-        report.rows_written = sum(made.rows for made in made_now)
+        of_this_run = [product for product in products if run_id and product.run_id == run_id]
+        report.changed = len(of_this_run)
+        report.rows_written = sum(product.rows for product in of_this_run)
         rules: Counter[str] = Counter()
         for product in products:
             rules.update(product.facts.get("rules", {}))
-        report.details["sessions_with_redactions"] = sum(made.rows > 0 for made in products)
+        report.details["sessions_with_redactions"] = sum(product.rows > 0 for product in products)
         report.details.update({f"rule_{rule}": count for rule, count in sorted(rules.items())})
     return report
 
 
 def _add_details(report: StageReport, products: Mapping[str, Product]) -> None:
     for name in ("records", "kept", "bad_lines", "copied_blocks", "prompts", "redactions"):
-        report.details[name] = sum(count(made.facts, name) for made in products.values())
+        report.details[name] = sum(count(product.facts, name) for product in products.values())
     dropped: Counter[str] = Counter()
-    for made in products.values():
-        dropped.update(made.facts.get("dropped", {}))
+    for product in products.values():
+        dropped.update(product.facts.get("dropped", {}))
     for reason, number in sorted(dropped.items()):
         report.details[f"dropped_{reason}"] = number

@@ -1,5 +1,5 @@
-"""What goes through both passes of redaction: the records of a session's files, all of them
-or those that were added, with what is counted and learnt on the way."""
+"""Both passes of redaction over records of one session, all of them or only added ones, and
+the writing of the two files that result: redacted_records and redaction_audit."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT,
 from memory_assets.transcripts import ReadReport, Resume, mark, read_session
 
 HELD_BYTES = 64 * 1024 * 1024
-"""Sessions, or what was added to them, are kept in memory after the first pass up to this
-size; the source of larger ones is read again."""
+"""Up to this size of their source, records are kept in memory between the passes; larger
+sources are read twice."""
 
 Traces = tuple[AppliedRedaction, ...]
 FirstPass = tuple[RecordRedaction, Traces]
-"""A record after the first pass, and what was taken out of it at an earlier time."""
+"""A record after the first pass, and its audit entries of earlier redactions."""
 
 
 @dataclass(frozen=True)
 class WrittenSession:
-    """What came of a session: both products, the rule of each value that it showed, by
-    keyed hash, and how far it was redacted."""
+    """A session after redaction: its two products, the rule that found each secret value, by
+    the value's keyed hash, and the state from which the next run can continue."""
 
     records: Product
     audit: Product
@@ -43,8 +43,12 @@ class WrittenSession:
 
 
 class SessionRedaction:
-    """One session's way through both passes, from what was done `before` if it is given.
-    `values` are the rules of values that it showed in records it has no more."""
+    """Redacts and writes one session.
+
+    With `before`, only added records are redacted, and written after the rows on disk.
+    `values` has the rules of secrets in records that the session no longer has, by keyed
+    hash (hex).
+    """
 
     def __init__(
         self,
@@ -64,42 +68,45 @@ class SessionRedaction:
         self._files: dict[str, FileEntry] = dict(before.files) if before else {}
         self._audit: list[AppliedRedaction] = []
         self._values = dict(before.values) if before else dict(values or {})
-        self._teachers = {name: [*at] for name, at in before.teachers.items()} if before else {}
-        self._firm = Counts.total([before.firm]) if before else Counts()
+        self._secret_sources = (
+            {name: [*at] for name, at in before.secret_sources.items()} if before else {}
+        )
+        self._final = Counts.total([before.final]) if before else Counts()
         self._rules = Counter(before.rules) if before else Counter[str]()
         self._kept = before.kept if before else 0
         self._audit_kept = before.audit_kept if before else 0
-        self._provisional = Counts()
-        self._provisional_rules: Counter[str] = Counter()
+        self._tentative = Counts()
+        self._tentative_rules: Counter[str] = Counter()
         self._waiting: list[FirstPass] = []
 
     def rewind(self) -> None:
-        """Forget what was counted, but not what was learnt: the files are read again."""
+        """Reset the counts, but keep the secrets found, before the files are read a second time."""
         self._files.clear()
         self._waiting.clear()
-        self._firm, self._provisional = Counts(), Counts()
+        self._final, self._tentative = Counts(), Counts()
 
     def read(self, row: SourceRow, resume: Resume) -> Iterator[FirstPass]:
-        """Yield the firm records of a file after the first pass; provisional ones wait."""
+        """Yield the final records of a file after the first pass; keep the tentative ones for the
+        end of the session."""
         source, report = source_of(row), ReadReport()
         root, redactor = self.session.project_root, self.redactor
         waiting = len(self._waiting)
         for record in read_session(source.path, source=source, report=report, resume=resume):
-            firm = report.checkpoint is None
+            final = report.checkpoint is None
             if self._is_copy(record):
-                counts = self._firm if firm else self._provisional
+                counts = self._final if final else self._tentative
                 counts.copied_blocks += 1
                 counts.copied_prompts += record.kind == "prompt"
                 continue
             shown = redactor.values_shown
-            made = redactor.redact_record(record, project=self.project, project_root=root)
-            if not firm:
-                self._waiting.append((made, ()))
+            redacted = redactor.redact_record(record, project=self.project, project_root=root)
+            if not final:
+                self._waiting.append((redacted, ()))
                 continue
             if redactor.values_shown > shown:
-                places = self._teachers.setdefault(row.agent_id, [])
+                places = self._secret_sources.setdefault(row.agent_id, [])
                 places.append((record.byte_start, record.byte_end))
-            yield made, ()
+            yield redacted, ()
         self._files[row.agent_id] = FileEntry(
             row.fingerprint,
             row.reader_version,
@@ -109,26 +116,26 @@ class SessionRedaction:
         )
 
     def note_gone(self, row: SourceRow, counts: Counts) -> None:
-        """Note what was counted in a file that is gone, whose records the lake has."""
+        """Add the counts of a deleted file, whose records are read from the lake."""
         self._files[row.agent_id] = FileEntry(
-            row.fingerprint, row.reader_version, state="", provisional=0, counts=counts
+            row.fingerprint, row.reader_version, state="", tentative=0, counts=counts
         )
 
-    def _finished_records(self, firm: Iterable[FirstPass]) -> Iterator[RedactedRecord]:
-        """Yield the records after the second pass, the provisional ones last."""
-        for first in firm:
-            record, traces = self._finished(*first, self._firm)
+    def _finished_records(self, final: Iterable[FirstPass]) -> Iterator[RedactedRecord]:
+        """Yield the records after the second pass, the tentative ones last."""
+        for first in final:
+            record, traces = self._finished(*first, self._final)
             self._rules.update(trace.rule for trace in traces)
             self._kept += 1
             self._audit_kept += len(traces)
             yield record
         for first in self._waiting:
-            record, traces = self._finished(*first, self._provisional)
-            self._provisional_rules.update(trace.rule for trace in traces)
+            record, traces = self._finished(*first, self._tentative)
+            self._tentative_rules.update(trace.rule for trace in traces)
             yield record
 
     def _facts(self) -> ProductFacts:
-        parts = [self._firm, self._provisional, *(entry.counts for entry in self._files.values())]
+        parts = [self._final, self._tentative, *(entry.counts for entry in self._files.values())]
         facts: ProductFacts = {
             **Counts.total(parts).facts(),
             "agent": self.session.rows[0].agent,
@@ -141,13 +148,16 @@ class SessionRedaction:
             facts["copied_prompts"] = copied.copied_prompts
         return facts
 
-    def write(self, firm: Iterable[FirstPass], wanted: str, lineage: str = "") -> WrittenSession:
-        """Put the records through the second pass, write them behind the rows kept from
-        before, then the audit beside them; return what came of the session. `lineage` is that
-        of the rows before; without any the session is written whole and begins its own.
+    def write(
+        self, final: Iterable[FirstPass], expected_hash: str, lineage: str = ""
+    ) -> WrittenSession:
+        """Run the second pass, write records and audit, and return the written session.
 
-        The audit names the content of the records, and the catalogue gets both products at
-        once, so that a crash in between leaves the session to be done again.
+        Rows are written after those that are kept from `before`, whose `lineage` they
+        continue; without one the whole session is written and a lineage begins.
+
+        The audit's footer has the hash of the records, and the catalogue gets both products
+        in one transaction, so that a session interrupted in between is redacted again.
 
         Raises:
             RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing of the session's
@@ -155,20 +165,20 @@ class SessionRedaction:
         """
         lake, before = self.components.lake, self._before
         key = (self.project, self.session.session_id)
-        about = {"input_hash": wanted, "run_id": self.components.catalog.products.run_id}
+        about = {"input_hash": expected_hash, "run_id": self.components.catalog.products.run_id}
         footer = dict(about)
         if self.session.retained is not None:
             footer[REMOVED_RECORDS] = removed_records_of(self.components, self.session)
         written = lake.write(
             REDACTED_RECORDS,
             *key,
-            self._finished_records(firm),
+            self._finished_records(final),
             footer=lambda: {**footer, "facts": json.dumps(self._facts())},
             keep=before.kept if before else 0,
         )
         found = self.redactor.known_values
         self._values.update((value.hex(), rule) for value, rule in found.items())
-        audit_facts: ProductFacts = {"rules": self._rules + self._provisional_rules}
+        audit_facts: ProductFacts = {"rules": self._rules + self._tentative_rules}
         audit_footer = {
             **about,
             "records_hash": written.output_hash,
@@ -190,12 +200,12 @@ class SessionRedaction:
             product_of(REDACTED_RECORDS, *key, written, about, facts),
             product_of(REDACTION_AUDIT, *key, traced, about, audit_facts),
             found,
-            self._state(wanted, written, traced),
+            self._state(expected_hash, written, traced),
         )
 
-    def _state(self, wanted: str, written: FileFacts, traced: FileFacts) -> SessionState:
+    def _state(self, expected_hash: str, written: FileFacts, traced: FileFacts) -> SessionState:
         return SessionState(
-            wanted=wanted,
+            wanted=expected_hash,
             ruleset_version=self.components.ruleset_version,
             records_hash=written.output_hash,
             audit_hash=traced.output_hash,
@@ -204,11 +214,11 @@ class SessionRedaction:
             root=mark(self.session.project_root),
             copied=self.session.copied_hash,
             values_shown=self.redactor.values_shown,
-            firm=self._firm,
+            final=self._final,
             rules=self._rules,
             values=self._values,
             files=self._files,
-            teachers=self._teachers,
+            secret_sources=self._secret_sources,
         )
 
     def _is_copy(self, record: Record) -> bool:
@@ -216,10 +226,12 @@ class SessionRedaction:
         return bool(self.copied) and identity.id_of(record.record_uuid) in self.copied
 
     def _finished(
-        self, made: RecordRedaction, traces: Traces, counts: Counts
+        self, first: RecordRedaction, traces: Traces, counts: Counts
     ) -> tuple[RedactedRecord, Traces]:
-        final = self.redactor.propagate(made)
-        record = final.record
+        """Return a record after the second pass with all that was ever taken out of it, and
+        add both to the counts."""
+        redaction = self.redactor.propagate(first)
+        record = redaction.record
         traces += tuple(
             AppliedRedaction(
                 project=record.project,
@@ -228,21 +240,21 @@ class SessionRedaction:
                 agent_id=record.agent_id,
                 seq=record.seq,
                 record_uuid=record.record_uuid,
-                field=found.field,
-                rule=found.rule,
-                start=found.start,
-                end=found.end,
-                length=found.end - found.start,
-                tag=found.tag,
+                field=finding.field,
+                rule=finding.rule,
+                start=finding.start,
+                end=finding.end,
+                length=finding.end - finding.start,
+                tag=finding.tag,
                 ruleset_version=record.ruleset_version,
                 engine_version=ENGINE_VERSION,
             )
-            for found in final.findings
+            for finding in redaction.findings
         )
         if record.redactions != len(traces):
             record = replace(record, redactions=len(traces))
         counts.redactions += len(traces)
-        counts.personal += len(final.personal)
+        counts.personal += len(redaction.personal)
         counts.prompts += record.kind == "prompt"
         self._audit.extend(traces)
         return record, traces

@@ -1,8 +1,9 @@
-"""How far a session was redacted, so that what is added to it can be redacted alone.
+"""The state in which redaction left a session, from which added records are redacted alone.
 
-Rows are firm or provisional: what a reader releases only because the file ends there (and
-a last line without its newline) is read again when the file has grown, and stands last in
-the session's file. No text: numbers, ids and hashes.
+A record is final, or tentative: one that the reader returned only because the file ended
+there (also a last line without its newline). Tentative records are read again when the file
+has grown, and are the last rows of the session's file. The state has no text, only numbers,
+ids and hashes.
 """
 
 from __future__ import annotations
@@ -21,29 +22,30 @@ from memory_assets.transcripts.checkpoint import Extent
 
 @dataclass(frozen=True)
 class FileEntry:
-    """One source file as it was redacted: its fingerprint and reader, the state of reading
-    it ("": it was gone), its provisional rows, and what was counted in it."""
+    """One source file when it was redacted: its fingerprint, the reader's version, the reading
+    state ("" for a deleted file), the number of its tentative rows, and its counts."""
 
     fingerprint: str
     reader_version: str
     state: str
-    provisional: int
+    tentative: int
     counts: Counts
 
     def is_of(self, row: SourceRow) -> bool:
-        """Whether the file is now as it was then."""
+        """Whether the file is unchanged since."""
         return (self.fingerprint, self.reader_version) == (row.fingerprint, row.reader_version)
 
 
 @dataclass(frozen=True)
 class SessionState:
-    """One session as it was redacted.
+    """One session when it was redacted.
 
-    `wanted` and the two hashes say of which products this is the state. `kept` and
-    `audit_kept` count the firm rows; `firm` and `rules` what was counted in them. `teachers`
-    are the objects that showed a value first, in the order in which they did: what was
-    learnt from the session is learnt from them again. `values_shown` counts these values,
-    and `values` has the rules of those that nobody can guess, by keyed hash (hex).
+    `wanted` (the input hash), `records_hash` and `audit_hash` identify its two products.
+    `kept` and `audit_kept` are the numbers of final rows in them, `final` and `rules` the
+    counts of those rows. `secret_sources` are the places in the source files of the objects
+    in which each secret was seen first, in that order: reading just these primes a redactor
+    with the session's secrets. `values_shown` is the number of the secrets; `values` has the
+    rules of those that cannot be guessed, by keyed hash (hex).
     """
 
     wanted: str
@@ -55,41 +57,55 @@ class SessionState:
     root: int
     copied: str
     values_shown: int
-    firm: Counts
+    final: Counts
     rules: Mapping[str, int]
     values: Mapping[str, str]
     files: Mapping[str, FileEntry]
-    teachers: Mapping[str, list[Extent]] = field(default_factory=dict)
+    secret_sources: Mapping[str, list[Extent]] = field(default_factory=dict)
 
     @property
     def own_values(self) -> frozenset[bytes]:
-        """Keyed hashes of the values that the session itself gave away: not of those that
-        only stood in it, known from elsewhere."""
+        """Keyed hashes of the secrets that a rule found in this session; without those that
+        were found only because another session had revealed them."""
         return frozenset(
             bytes.fromhex(value) for value, rule in self.values.items() if rule != KNOWN_SECRET
         )
 
     def to_json(self) -> str:
-        """Return it as JSON."""
-        return json.dumps(self, default=vars, separators=(",", ":"))
+        """Return the state as JSON."""
+        return json.dumps(self, default=_stored_fields, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> SessionState:
-        """Return what `to_json` was called on."""
+        """Return the state that `to_json` wrote."""
         values: dict[str, Any] = json.loads(text)
         files = {
-            agent_id: FileEntry(**{**entry, "counts": Counts.from_json(entry["counts"])})
+            agent_id: FileEntry(
+                entry["fingerprint"],
+                entry["reader_version"],
+                entry["state"],
+                entry["provisional"],
+                Counts.from_json(entry["counts"]),
+            )
             for agent_id, entry in values["files"].items()
         }
-        teachers = {
+        secret_sources = {
             agent_id: [(start, end) for start, end in places]
-            for agent_id, places in values["teachers"].items()
+            for agent_id, places in values.pop("teachers").items()
         }
-        firm = Counts.from_json(values["firm"])
-        return cls(**{**values, "files": files, "teachers": teachers, "firm": firm})
+        final = Counts.from_json(values.pop("firm"))
+        return cls(**{**values, "files": files, "secret_sources": secret_sources, "final": final})
+
+
+_STORED_NAMES = {"final": "firm", "tentative": "provisional", "secret_sources": "teachers"}
+"""Names of fields in the catalogue where they differ: those that earlier versions wrote."""
+
+
+def _stored_fields(value: object) -> dict[str, object]:
+    return {_STORED_NAMES.get(name, name): field for name, field in vars(value).items()}
 
 
 def state_of(catalog: Catalog, project: str, session_id: str) -> SessionState | None:
-    """Return how far a session was redacted; None of one that never was."""
+    """Return the state of a session, or None if it was never redacted."""
     state = catalog.redactions.state(project, session_id)
     return SessionState.from_json(state) if state else None
