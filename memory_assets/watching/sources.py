@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from memory_assets.pipeline.scan.on_disk import Found, look_for_sources
+from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk, look_for_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.view import CatalogView
 
@@ -21,7 +21,7 @@ class ChangedSources:
         self._ignored: set[str] = set()
         self._changed: dict[str, set[str]] = {}
 
-    def find(self) -> Found:
+    def find(self) -> TranscriptsOnDisk:
         """Return all transcripts on disk by project, and the paths that could not be read."""
         return look_for_sources(self._components)
 

@@ -33,7 +33,7 @@ def _session(
     project: str = "p",
     named: str | None = None,
     on_record: bool = False,
-    gave_way_to: Collection[SessionKey] = (),
+    earlier_owners: Collection[SessionKey] = (),
     says: str | None = "",
 ) -> SessionRecords:
     """A file with these records: name and time, in file order. What they say follows from
@@ -48,7 +48,7 @@ def _session(
         np.array(rows, dtype=RECORD_DTYPE),
         named=named or session_id,
         on_record=on_record,
-        gave_way_to=frozenset(gave_way_to),
+        earlier_owners=frozenset(earlier_owners),
     )
 
 
@@ -97,7 +97,7 @@ def test_an_original_that_ended_at_the_fork_is_older() -> None:
 def test_an_original_that_grows_after_the_fork_keeps_its_records() -> None:
     """Once the fork counted as a fork it stays one, so no turn changes its session."""
     original = _session("original", {**PREFIX, "o1": 90})
-    fork = _session("fork", {**PREFIX, "f1": 20}, gave_way_to=[("p", "original")])
+    fork = _session("fork", {**PREFIX, "f1": 20}, earlier_owners=[("p", "original")])
     assert _copied(original, fork) == {"fork": {"r1", "r2", "r3"}}
 
 
@@ -123,7 +123,9 @@ def test_a_fork_of_a_fork_copies_from_both() -> None:
 def test_a_new_fork_of_a_known_fork_takes_nothing_from_it() -> None:
     """The first fork gave way to the original, which says nothing of the second fork."""
     original = _session("original", {**PREFIX, "o1": 4}, on_record=True)
-    fork = _session("fork", {**PREFIX, "f1": 10}, on_record=True, gave_way_to=[("p", "original")])
+    fork = _session(
+        "fork", {**PREFIX, "f1": 10}, on_record=True, earlier_owners=[("p", "original")]
+    )
     second = _session("a-second", {**PREFIX, "f1": 10, "g1": 20})
     copied = _copied(original, fork, second)
     assert copied == {"fork": {"r1", "r2", "r3"}, "a-second": {"r1", "r2", "r3", "f1"}}
@@ -159,7 +161,7 @@ def test_one_session_in_two_projects_is_counted_in_one_of_them() -> None:
     assert _copied(here, same) == _copied(same, here) == {"q/s": {"r1", "r2"}}
     known = _session("s", {"r1": 1, "r2": 2}, project="q", on_record=True)
     assert _copied(here, known) == {"s": {"r1", "r2"}}
-    settled = _session("s", {"r1": 1, "r2": 2}, project="p", gave_way_to=[("q", "s")])
+    settled = _session("s", {"r1": 1, "r2": 2}, project="p", earlier_owners=[("q", "s")])
     assert _copied(settled, same) == {"s": {"r1", "r2"}}
 
 
@@ -187,7 +189,7 @@ def test_a_record_of_unknown_content_gives_way_only_where_it_did() -> None:
     older = _session("older", {**PREFIX, "o1": 10})
     gone = _session("gone", {**PREFIX, "f1": 20}, says=None, on_record=True)
     assert _copied(older, gone) == {}
-    fork = _session("gone", {**PREFIX, "f1": 20}, says=None, gave_way_to=[("p", "older")])
+    fork = _session("gone", {**PREFIX, "f1": 20}, says=None, earlier_owners=[("p", "older")])
     assert _copied(older, fork) == {"gone": {"r1", "r2", "r3"}}
 
 
@@ -252,7 +254,7 @@ _ANY_SESSION = st.builds(
     project=st.sampled_from(["p", "q"]),
     named=st.sampled_from([None, "s1", "s2", "s3"]),
     on_record=st.booleans(),
-    gave_way_to=st.lists(st.tuples(st.sampled_from(["p", "q"]), st.sampled_from(["s1", "s2"]))),
+    earlier_owners=st.lists(st.tuples(st.sampled_from(["p", "q"]), st.sampled_from(["s1", "s2"]))),
 )
 
 

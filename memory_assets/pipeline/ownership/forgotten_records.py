@@ -1,4 +1,4 @@
-"""What the stages leave out because it was forgotten: sessions, and copies in forks."""
+"""The forgotten sessions and records that no stage may take in again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory_assets.stores.tombstones import FILE_NAME, Tombstones
 
 
 def tombstones(components: Components) -> Tombstones:
-    """Return the tombstones of this memory; the key is asked for only if there are any."""
+    """Return the tombstones of this memory; the install key is read only if there are any."""
     path = components.data_dir / FILE_NAME
     return Tombstones(path, components.install_key if path.exists() else b"")
 
@@ -24,11 +24,11 @@ def with_forgotten(
     sessions: Sequence[SessionRecords],
     copied: Mapping[SessionKey, RecordIds],
 ) -> Mapping[SessionKey, RecordIds]:
-    """Return `copied` with the records of `project` that a forgotten session owned.
+    """Return the ids of the copies in each session (`copied`), with those added whose owner was
+    forgotten, in sessions of `project`.
 
-    A fork holds copies of earlier records. When the session that owned them is forgotten
-    they are not the fork's to bring back; it counts its turns from where it began, as
-    before.
+    So a fork does not bring records of a forgotten session back, and its turns keep their
+    numbers.
     """
     tombstone_store = tombstones(components)
     families = tombstone_store.families()

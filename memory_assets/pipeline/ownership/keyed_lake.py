@@ -1,10 +1,10 @@
-"""A lake of the versions before is brought to keyed ids, once.
+"""Migrating a lake of earlier versions to keyed ids, once.
 
-Those versions wrote ids that are unkeyed hashes of a record's text, where its agent had
-given it none. Each file that holds one is written anew, a project at a time, and at last the
-catalogue's file, whose free pages still have what `keyed_catalog.py` replaced. Killed at any
-moment, the next ingest goes on. A lost catalogue says nothing of the lake that it is adopted
-from, so that lake is looked through too.
+Where an agent had given a record no id, those versions used an unkeyed hash of its text. Each
+file with such an id is rewritten, project by project, and at the end the catalogue's file,
+whose free pages still have the values that `keyed_catalog.py` replaced. If it is interrupted,
+the next ingest continues. A lake that is adopted after the loss of its catalogue is migrated
+too, because its version is unknown.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _TABLES = {
 
 
 def key_lake(components: Components) -> None:
-    """Put keyed ids in the place of unkeyed ones, if that is still to be done; costs two
-    queries if not. Under another key than before every file is to be read again.
+    """Replace unkeyed ids in the lake by keyed ones; costs two queries if that is done. If the
+    install key has changed, all files are marked as unread.
 
     Raises:
         StoreBusy: another process keeps writing a project; the next time goes on.
@@ -44,7 +44,7 @@ def key_lake(components: Components) -> None:
                 _key_project(components, project)
         catalog.identities.note("file")
     if catalog.identities.state() == "file":
-        with contextlib.suppress(StoreBusy):  # somebody is reading: the next time will do
+        with contextlib.suppress(StoreBusy):  # another process reads: left to the next run
             compact(catalog.path)
             catalog.identities.note("keyed")
 
@@ -55,11 +55,11 @@ def _key_project(components: Components, project: str) -> None:
     for session_id in sorted({name for table in _TABLES for name in lake.sessions(table, project)}):
         lake.remove_leftovers(project, session_id)
         before = now = ""
-        for table, columns in _TABLES.items():  # the audit after its records: it names their hash
+        for table, columns in _TABLES.items():  # records first: the audit has their hash
             if not lake.path(table, project, session_id).exists():
                 continue
             key = (table, project, session_id)
-            with contextlib.suppress(DamagedFile):  # `memory verify` says so
+            with contextlib.suppress(DamagedFile):  # `memory verify` reports it
                 written, footer = lake.read_footer(*key)
                 of_these = table == REDACTION_AUDIT and footer.get(_RECORDS_HASH) == before
                 amended = {_RECORDS_HASH: now} if of_these and now != before else {}

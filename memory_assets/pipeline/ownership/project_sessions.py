@@ -33,8 +33,8 @@ def session_files(
     retain: Container[str] = (),
     ledger: Sequence[SourceRow] | None = None,
 ) -> list[SessionFiles]:
-    """Return the sessions of a project, sorted by id, as the catalogue's source files (those
-    of `ledger`, if it is given) show them.
+    """Return the sessions of a project, sorted by id, from the catalogue's source files or, if
+    given, from the rows in `ledger`.
 
     A session stays retained while it is older than the policy or its file is gone; `retain`
     adds more.
@@ -81,7 +81,7 @@ def _with_retained(
 
 
 def is_over(session: SessionFiles, days: int | None) -> bool:
-    """Whether a session ended so many days ago; never, if there is no number."""
+    """Whether a session ended more than `days` days ago; False without a number."""
     return days is not None and session.ended_at < time.time() - days * _DAY_SECONDS
 
 
@@ -102,7 +102,7 @@ def _sharing_sessions(components: Components, project: str) -> list[SessionRecor
             family=row.family,
             named=row.facts.get("named_session"),
             on_record=(row.project, row.session_id) in made,
-            gave_way_to=_gave_way_to(made.get((row.project, row.session_id))),
+            earlier_owners=_earlier_owners(made.get((row.project, row.session_id))),
         )
         for row in rows
         if row.gone_at is None or (row.project, row.session_id) in made
@@ -110,8 +110,8 @@ def _sharing_sessions(components: Components, project: str) -> list[SessionRecor
 
 
 def _may_share(components: Components, project: str) -> list[SourceRow]:
-    """Return the main files that share records with others, or begin like one that was
-    forgotten, or of which neither is known."""
+    """Return the main files of the project, and of others, that share records with another file
+    or may do so, and those that begin with the record of a forgotten session."""
     catalog = components.catalog
     rows = catalog.sources.families_of(project, sharing=True)
     tombstone_store = tombstones(components)
@@ -128,6 +128,6 @@ def _may_share(components: Components, project: str) -> list[SourceRow]:
     return rows
 
 
-def _gave_way_to(product: Product | None) -> frozenset[SessionKey]:
+def _earlier_owners(product: Product | None) -> frozenset[SessionKey]:
     owned_by = product.facts.get("copied_from", []) if product is not None else []
     return frozenset((project, session_id) for project, session_id in owned_by)

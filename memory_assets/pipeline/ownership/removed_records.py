@@ -1,8 +1,8 @@
-"""Which records a retained session had, kept in the footer of what is left of it.
+"""The ids of the records that retention removed from a session, in its Parquet footer.
 
-The catalogue knows them too, but may be lost. Without them a fork that is still on disk would
-claim its copies of the removed records as its own. They are keyed hashes, as tombstones are:
-without the installation's key nobody can test a guess.
+Without them a fork that is still on disk would own its copies of the removed records. The
+catalogue has them too, but may be lost. Like tombstones they are keyed hashes: without the
+install key nobody can test a guess.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ REMOVED_RECORDS = "let_go"
 """Name in the footer of `redacted_records`."""
 
 _KEYED = "keyed:"
-"""How the value begins since the hashes in it are keyed."""
+"""Prefix of a value with keyed hashes."""
 _RECORD = np.dtype([("id", "<u8"), ("content", "<u4")])
 _FAMILY_BYTES = 8
 
 _FIRST_ID = np.dtype("<u8")
 _FIRST_NONCE_BYTES = 16
 _FIRST_OPENED = bytes(8)
-"""The first form: unkeyed hashes, behind eight zeros, combined with a key stream."""
+"""Beginning of a value of the first version when decrypted: unkeyed hashes follow eight zeros,
+all combined with a key stream."""
 
 
 def removed_records_of(components: Components, session: SessionFiles) -> str:
-    """Return the value for the footer: the family and the ids of all records of the session's
-    own file, but for those that it only copied. Empty if it has no file of its own."""
+    """Return the value for the footer: the family, and the ids of the records that the
+    session's main file has and owns. Empty if the session has no main file."""
     main = next((row for row in session.rows if not row.agent_id), None)
     if main is None or main.family is None:
         return ""
@@ -46,10 +47,10 @@ def removed_records_of(components: Components, session: SessionFiles) -> str:
 
 
 def read_removed_records(install_key: bytes, value: str) -> tuple[int | None, Records]:
-    """Return family and records (`RECORD_DTYPE`, of unknown times) of a footer's value; none
-    of an empty one, nor of one in the first form that was written under another key."""
+    """Return family and records (`RECORD_DTYPE`, without times) of a footer's value. There are
+    none in an empty value, nor in one of the first version under another key."""
     if not value.startswith(_KEYED):
-        return _read_first_form(install_key, value)
+        return _read_first_version(install_key, value)
     content = base64.b85decode(value.removeprefix(_KEYED))
     own = np.frombuffer(content, dtype=_RECORD, offset=_FAMILY_BYTES)
     records = np.zeros(len(own), dtype=RECORD_DTYPE)
@@ -57,7 +58,7 @@ def read_removed_records(install_key: bytes, value: str) -> tuple[int | None, Re
     return int.from_bytes(content[:_FAMILY_BYTES], "little", signed=True), records
 
 
-def _read_first_form(install_key: bytes, value: str) -> tuple[int | None, Records]:
+def _read_first_version(install_key: bytes, value: str) -> tuple[int | None, Records]:
     whole = base64.b85decode(value)
     nonce, content = whole[:_FIRST_NONCE_BYTES], whole[_FIRST_NONCE_BYTES:]
     stream = hashlib.shake_256(install_key + nonce).digest(len(content))

@@ -1,4 +1,4 @@
-"""The source files of one session, and what its redaction counts."""
+"""The source files of one session, and the counts of its redaction."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from memory_assets.transcripts import ReadReport, Source
 
 @dataclass(frozen=True)
 class Retained:
-    """What is to be kept of a session is its prompts; how many blocks and prompts of it were
-    copies before the rest went."""
+    """Marks a session of which only the prompts are kept. `copied_blocks` and
+    `copied_prompts` count the copies that it had before it was cut down."""
 
     copied_blocks: int
     copied_prompts: int
 
     @classmethod
     def of_facts(cls, facts: RecordFacts) -> Retained:
-        """Return it from the facts of the session's records."""
+        """Return the counts from the facts of a redacted_records product."""
         return cls(facts["copied_blocks"], facts.get("copied_prompts", 0))
 
 
 @dataclass(frozen=True)
 class SessionFiles:
-    """The files of one session, main file first, and the records that it only copied, with
-    the sessions that own them. Of one that is `retained` the lake counts, not the files."""
+    """The files of one session, main file first, the ids of the records that it only copied,
+    and the sessions that own those. A `retained` session is made from the lake, not from
+    its files."""
 
     session_id: str
     rows: tuple[SourceRow, ...]
@@ -45,25 +46,25 @@ class SessionFiles:
 
     @property
     def gone(self) -> bool:
-        """Whether none of the files is on disk any more."""
+        """Whether all files are deleted."""
         return all(row.gone_at is not None for row in self.rows)
 
     @property
     def main_gone(self) -> bool:
-        """Whether the session's own file is gone; those of subagents may be left. Where it has
-        none, whether all are."""
+        """Whether the session's main file is deleted (files of subagents may be left); for a
+        session without one, whether all files are."""
         main = [row for row in self.rows if not row.agent_id]
         return all(row.gone_at is not None for row in main or self.rows)
 
     @property
     def to_read(self) -> tuple[SourceRow, ...]:
-        """The files that the session's records are read from."""
+        """The files from which the session's records are read."""
         return tuple(r for r in self.rows if r.gone_at is None and self.retained is None)
 
     @property
     def ended_at(self) -> float:
-        """When its last record was written, in seconds since 1970; of files without times,
-        when they were."""
+        """Time of the last record in seconds since 1970; if no record has a time, that of the
+        last modification of a file."""
         said = [str(row.facts.get("last_timestamp") or "") for row in self.rows]
         if any(said):
             return max(datetime.fromisoformat(text).timestamp() for text in said if text)
@@ -71,17 +72,17 @@ class SessionFiles:
 
     @property
     def project_root(self) -> str:
-        """The project's root as the first file that has one says; redacted."""
+        """The project's root, redacted, from the first file that has one; "" if none has."""
         roots = (str(row.facts.get("project_root") or "") for row in self.rows)
         return next((root for root in roots if root), "")
 
     @property
     def copied_hash(self) -> str:
-        """A hash of the records that it only copied."""
+        """A hash of the ids of the records that the session only copied."""
         return blake2b(self.copied.tobytes(), digest_size=16).hexdigest()
 
     def input_hash(self, ruleset_version: str) -> str:
-        """Return a hash of all that the redacted records depend on."""
+        """Return the input hash of the session's redacted records."""
         parts = [f"{row.agent_id}:{row.fingerprint}:{row.reader_version}" for row in self.rows]
         if self.retained is not None:
             parts.append("retained")
@@ -90,7 +91,7 @@ class SessionFiles:
 
 @dataclass
 class Counts:
-    """Row conservation of one session, or of a part of it: records = kept + dropped + bad
+    """The counts of a session or of a part of it, in which records = kept + dropped + bad
     lines."""
 
     records: int = 0
@@ -106,7 +107,7 @@ class Counts:
 
     @classmethod
     def total(cls, parts: Iterable[Counts]) -> Counts:
-        """Return the sum of several."""
+        """Return the sum of the counts of several parts."""
         whole = cls()
         for part in parts:
             for each in fields(cls):
@@ -115,7 +116,7 @@ class Counts:
 
     @classmethod
     def of_report(cls, report: ReadReport) -> Counts:
-        """Return what was counted while a file was read."""
+        """Return the counts of a file that was read."""
         return cls(
             records=report.records,
             kept=report.kept,
@@ -126,8 +127,8 @@ class Counts:
 
     @classmethod
     def of_ledger(cls, row: SourceRow, kept: int, prompts: int, *, copies: bool) -> Counts:
-        """Return what the ledger counted in a file that is gone, of which `kept` rows with
-        `prompts` prompts are on record; `copies`: whether the session copied records."""
+        """Return the counts of a deleted file from the ledger. `kept` rows of it, with
+        `prompts` prompts, are in the lake; `copies`: whether the session copied records."""
         dropped = Counter[str](row.facts["dropped"])
         return cls(
             records=row.facts["records"],
@@ -140,7 +141,7 @@ class Counts:
         )
 
     def facts(self) -> ProductFacts:
-        """Return it as it stands in the facts of the session's records."""
+        """Return the counts as facts of a redacted_records product."""
         return {
             "records": self.records,
             "kept": self.kept,
@@ -156,12 +157,12 @@ class Counts:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Counts:
-        """Return what `vars` gave."""
+        """Return the counts from the JSON object that has them as fields."""
         return cls(**{**values, "dropped": Counter(values["dropped"])})
 
 
 def source_of(row: SourceRow) -> Source:
-    """Return the file that a row of the ledger speaks of."""
+    """Return the source file that a row of the ledger describes."""
     return Source(
         row.agent,
         row.project,

@@ -1,7 +1,8 @@
-"""Which sessions share records with others: forks and resumes, found as files are read.
+"""Finding the sessions that share records with others (forks, resumed sessions), as files are
+read.
 
-Few do. So the ids of all records are looked at once, when new ones come, and only sessions
-that share some are compared when it matters who owns them.
+Few do. So the ids of all records are compared once, when new ones are read, and ownership is
+decided among the sessions that share some only.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from memory_assets.stores.catalog.sources import SourceKey, source_key
 
 
 def note_sharing(catalog: Catalog, project: str, new_ids: Mapping[SourceKey, RecordIds]) -> None:
-    """Note which main files share records, now that those of `new_ids` were read."""
+    """Note in the catalogue which main files share records with one of those in `new_ids`, the
+    files just read with their record ids."""
     changed = [key for key in new_ids if not key[3]]
     if not changed:
         return

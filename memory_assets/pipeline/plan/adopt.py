@@ -1,8 +1,8 @@
-"""A lost catalogue: what the lake says of itself is believed again.
+"""Rebuilding a lost catalogue from the footers of the lake's files.
 
-Without this, sessions whose files their agents have deleted would be lost with the
-ledger; with it, those that are still on disk are not even redacted again. What the audit
-knows of secrets, by keyed hash, is known again too.
+So sessions whose transcripts are deleted stay in memory, sessions that are still on disk are
+not redacted again, and the known secrets (keyed hashes in the audit's footers) are known
+again.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _COLUMNS = ["agent_id", "record_uuid", "timestamp", "kind"]
 
 
 def adopt_archive(components: Components) -> int:
-    """Register every session that the lake holds, if the catalogue knows of none; return
-    how many. Costs one query when there is nothing to do.
+    """Register every session of the lake in a catalogue that has none, and return their
+    number; costs one query if the catalogue has sessions.
 
-    Their files count as gone until a scan finds them.
+    Their source files count as deleted until a scan finds them.
     """
     catalog, lake = components.catalog, components.lake
     if catalog.products.has_any(STAGE):
         return 0
-    products, sources = _of_which_summaries_are_left(components)
+    products, sources = _retained_without_prompts(components)
     known: list[tuple[str, dict[bytes, str]]] = []
     for project in lake.projects(REDACTED_RECORDS):
         for session_id in lake.sessions(REDACTED_RECORDS, project):
@@ -52,18 +52,20 @@ def adopt_archive(components: Components) -> int:
                 known.append((session_id, found))
                 rows = lake.read(REDACTED_RECORDS, project, session_id, _COLUMNS).to_pylist()
                 products.append(product)
-                gone = read_removed_records(components.install_key, footer.get(REMOVED_RECORDS, ""))
-                sources += _files(components.identity, product, rows, gone)
+                removed = read_removed_records(
+                    components.install_key, footer.get(REMOVED_RECORDS, "")
+                )
+                sources += _source_rows(components.identity, product, rows, removed)
     catalog.adopt(sources, products)
     for session_id, found in known:
         catalog.known_secrets.add(session_id, found)
     return len(known)
 
 
-def _of_which_summaries_are_left(components: Components) -> tuple[list[Product], list[SourceRow]]:
-    """Return the retained sessions that had no prompts, so that no record of them is left;
-    their records are of an input that nothing equals, and are made again, of nothing. A
-    damaged summary is that of no session any more."""
+def _retained_without_prompts(components: Components) -> tuple[list[Product], list[SourceRow]]:
+    """Return products and source files of the retained sessions without prompts, of which only
+    a summary is left. Their records have an empty input hash, so that they are made again
+    (without rows). Sessions with a damaged summary are left out."""
     lake = components.lake
     products: list[Product] = []
     sources: list[SourceRow] = []
@@ -78,18 +80,18 @@ def _of_which_summaries_are_left(components: Components) -> tuple[list[Product],
                 agent=agents["agent"][0].as_py(), copied_blocks=0, retained_blocks=0
             )
             products.append(Product(STAGE, project, session_id, "", "", facts=facts))
-            sources += _files(components.identity, products[-1], [])
+            sources += _source_rows(components.identity, products[-1], [])
     return products, sources
 
 
 def _audit_of(components: Components, records: Product) -> tuple[Product, dict[bytes, str]]:
-    """Return the audit's product of a session, and the known values it tells of. Where its
-    file is missing or of other records, the product is of an input that nothing equals, so
-    that the session is redacted again."""
+    """Return a session's audit product, and the rules of the known secrets in its footer by
+    keyed hash. If the file is missing or belongs to other records, the product has an empty
+    input hash, so that the session is redacted again."""
     lake, project, session_id = components.lake, records.project, records.session_id
     unusable = Product(REDACTION_AUDIT.name, project, session_id, "", "")
     if not lake.path(REDACTION_AUDIT, project, session_id).exists():
-        if records.facts.get("redactions") == 0:  # nothing was taken out, so there is no file
+        if records.facts.get("redactions") == 0:  # without redactions there is no file
             return replace(unusable, input_hash=records.input_hash), {}
         return unusable, {}
     try:
@@ -106,15 +108,15 @@ def _audit_of(components: Components, records: Product) -> tuple[Product, dict[b
     return product_of(REDACTION_AUDIT, project, session_id, written, footer, facts), found
 
 
-def _files(
+def _source_rows(
     identity: RecordIdentity,
     product: Product,
     rows: list[dict[str, Any]],
-    removed_records_of: tuple[int | None, Records] = (None, _NO_RECORDS),
+    removed_records: tuple[int | None, Records] = (None, _NO_RECORDS),
 ) -> Iterator[SourceRow]:
-    """Yield what is known of a session's files: the main one has all that was counted but
-    not kept, and the records (with their family) that were let go of."""
-    family, gone = removed_records_of
+    """Yield a ledger row for each source file of a session. The main file's row has the counts
+    of the product, and the records that retention removed."""
+    family, removed = removed_records
     by_file: dict[str, list[dict[str, Any]]] = {"": []}
     for row in rows:
         by_file.setdefault(row["agent_id"] or "", []).append(row)
@@ -125,7 +127,7 @@ def _files(
         ]
         records = np.array(ids, dtype=RECORD_DTYPE)
         if not agent_id:
-            records = np.append(records, gone[~np.isin(gone["id"], records["id"])])
+            records = np.append(records, removed[~np.isin(removed["id"], records["id"])])
         first = identity.family_of(own[0]["record_uuid"]) if own else None
         yield SourceRow(
             agent=product.facts["agent"],

@@ -1,9 +1,9 @@
-"""Which projects have work to do: the one answer that the CLI and the sensor share.
+"""Finding the projects that have work to do, for the command line, the sensor and the watcher.
 
-It costs a stat a file (and one of Chroma's) and a read of the catalogue; no transcript,
-model or Chroma is opened. What counts is the state of the products, not a watermark, so
-that a run that failed half-way, or new code, shows up here until all stages have caught
-up.
+The catalogue's state is compared with files and code versions, and there is no watermark: a
+project has work until all its products are up to date, also after a failed run or with new
+code. This costs a stat for each file, one of Chroma's directory and a few queries; no
+transcript, model or Chroma is opened.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from functools import cache, partial
 
 from memory_assets.pipeline.indexes.collections import (
     INDEXES,
+    expected_input_hash,
     forget_lost_store,
     indexed_sessions,
-    wanted_input,
 )
 from memory_assets.pipeline.indexes.keywords import keywords_behind
 from memory_assets.pipeline.ownership.keyed_lake import key_lake
@@ -39,9 +39,9 @@ from memory_assets.transcripts import Source
 
 @dataclass(frozen=True)
 class ProjectPlan:
-    """A project with work to do. `reason` says which stage is behind, and by how much;
-    `fingerprint` changes with the files and the code, so it names the work. `held_back`: some
-    of it is to try sessions again that an earlier run held back for a failure that may pass."""
+    """A project with work to do. `reason` says which stage is out of date, and by how much.
+    `fingerprint` identifies the work: it changes with files and code. `held_back`: the work
+    includes sessions that were held back for a failure that may pass."""
 
     project: str
     reason: str
@@ -50,15 +50,15 @@ class ProjectPlan:
 
 
 def plan(components: Components, sources: Mapping[str, list[Source]]) -> list[ProjectPlan]:
-    """Return the projects whose products are behind their files or the code, sorted."""
+    """Return the projects whose products are out of date, sorted."""
     return [work for _, work in plan_each(components, sources) if work is not None]
 
 
 def plan_each(
     components: Components, sources: Mapping[str, list[Source]], after: str = ""
 ) -> Iterator[tuple[str, ProjectPlan | None]]:
-    """Yield each project with its work, or None; sorted, beginning behind `after` and ending
-    with it, so that a caller who stops early can go on there."""
+    """Yield each project with its work, or None. The order is by name, beginning with the one
+    after `after`, so that a caller who stops early can continue from there."""
     adopt_archive(components)
     key_lake(components)
     forget_lost_store(components)
@@ -70,7 +70,7 @@ def plan_each(
     for project in (*names[start:], *names[:start]):
         files = sources.get(project, [])
         held = held_back.get(project, [])
-        reason = _behind(components, project, files, held)
+        reason = _reason(components, project, files, held)
         if reason:
             fingerprint = project_fingerprint(components, project, files)
             passing = any(entry.passing for entry in held)
@@ -80,24 +80,23 @@ def plan_each(
 
 
 def plan_affected(components: Components) -> list[ProjectPlan]:
-    """Return the projects with sessions that hold a secret found since they were redacted,
-    whatever else is to do there; sorted."""
+    """Return the projects with affected sessions, whatever other work they have; sorted."""
     counts = Counter(project for project, _ in components.catalog.known_secrets.affected_sessions())
     return [
-        ProjectPlan(project, _holding(count), project_fingerprint(components, project, []))
+        ProjectPlan(project, _affected(count), project_fingerprint(components, project, []))
         for project, count in sorted(counts.items())
     ]
 
 
 def project_fingerprint(components: Components, project: str, sources: list[Source]) -> str:
-    """Return a hash of a project's files (path, size, mtime), of the code's versions, of its
-    sessions that hold a secret found since, and of those that keep their prompts only."""
+    """Return a hash of a project's files (path, size, mtime), the code's versions, and the
+    project's affected and retained sessions."""
     files = sorted(f"{source.path}:{source.size}:{source.mtime_ns}" for source in sources)
     affected_sessions = components.catalog.known_secrets.affected_sessions(project).items()
-    holding = sorted(f"{session_id}:{through}" for (_, session_id), through in affected_sessions)
+    affected = sorted(f"{session_id}:{through}" for (_, session_id), through in affected_sessions)
     cut = components.catalog.products.facts_with(REDACTED_RECORDS.name, RETAINED, project)
     retained = sorted(session_id for _, session_id in cut)
-    return input_hash(*_versions(components), *files, *holding, *retained)
+    return input_hash(*_versions(components), *files, *affected, *retained)
 
 
 def _versions(components: Components) -> tuple[str, ...]:
@@ -105,7 +104,7 @@ def _versions(components: Components) -> tuple[str, ...]:
     return components.ruleset_version, *(stage.derived.version(components) for stage in made)
 
 
-def _behind(
+def _reason(
     components: Components, project: str, sources: list[Source], held: list[Quarantined]
 ) -> str:
     catalog = components.catalog
@@ -124,11 +123,11 @@ def _behind(
         return _tried_again(len(waiting))
     if scan.vanished(ledger, sources):
         return "files vanished"
-    if scan.no_longer_behind(held, outdated):
+    if scan.no_longer_outdated(held, outdated):
         return "sessions held back whose files are gone, or as they were"
     return (
-        _redaction_behind(components, project, ledger)
-        or _derived_behind(components, project)
+        _redaction_reason(components, project, ledger)
+        or _derived_reason(components, project)
         or _tried_again(sum(entry.passing for entry in held))
     )
 
@@ -137,7 +136,7 @@ def _tried_again(count: int) -> str:
     return f"{count} session{'s' * (count != 1)} held back, to be tried again" if count else ""
 
 
-def _redaction_behind(components: Components, project: str, ledger: list[SourceRow]) -> str:
+def _redaction_reason(components: Components, project: str, ledger: list[SourceRow]) -> str:
     version = components.ruleset_version
     state = redact.RedactionState.of(components, project, facts=False)
     due = [
@@ -149,63 +148,67 @@ def _redaction_behind(components: Components, project: str, ledger: list[SourceR
     others = len(due) - affected_sessions
     reasons = []
     if affected_sessions:
-        reasons.append(_holding(affected_sessions))
+        reasons.append(_affected(affected_sessions))
     if others:
         reasons.append(f"{others} session{'s' * (others != 1)} to redact")
     return ", ".join(reasons)
 
 
-def _holding(count: int) -> str:
+def _affected(count: int) -> str:
     return f"{count} session{'s hold' if count != 1 else ' holds'} a secret found since"
 
 
-def _left_for_now(
-    components: Components, project: str, derived: DerivedTable, wanted: Mapping[str, str]
+def _not_to_be_made(
+    components: Components, project: str, derived: DerivedTable, expected: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the input of the sessions whose product is behind and stays so: it is held back,
-    or waits for the session to rest."""
-    catalog, resting = components.catalog, Deferral(components, project)
+    """Return the expected input hashes of the sessions whose product is out of date and not to
+    be made now: held back, or deferred while the session grows."""
+    catalog, deferral = components.catalog, Deferral(components, project)
     version = derived.version(components)
     left = {
         entry.session_id: entry.input_hash
         for entry in catalog.quarantine.entries(project)
-        if entry.stage == derived.table.name and wanted.get(entry.session_id) == entry.input_hash
+        if entry.stage == derived.table.name and expected.get(entry.session_id) == entry.input_hash
     }
-    if derived.waits:
+    if derived.deferrable:
         products = catalog.products
         sources = products.of_project(derived.upstream.name, project)
         left |= {
-            session_id: wanted[session_id]
-            for session_id, made in products.of_project(derived.table.name, project).items()
-            if session_id in wanted
-            and made.input_hash != wanted[session_id]
-            and resting.waits(sources[session_id], made, version)
+            session_id: expected[session_id]
+            for session_id, product in products.of_project(derived.table.name, project).items()
+            if session_id in expected
+            and product.input_hash != expected[session_id]
+            and deferral.is_deferred(sources[session_id], product, version)
         }
     return left
 
 
-def _derived_behind(components: Components, project: str) -> str:
+def _derived_reason(components: Components, project: str) -> str:
     hashes = cache(partial(components.catalog.products.hashes, project=project))
     for stage in STAGES:
         if stage.embeds and not components.embeds:
             continue
         table, upstream = stage.table, stage.derived.upstream
         version = stage.derived.version(components)
-        wanted = {
-            session_id: expected_input(made, version)
-            for session_id, (_, made) in hashes(upstream.name).items()
+        expected = {
+            session_id: expected_input(output_hash, version)
+            for session_id, (_, output_hash) in hashes(upstream.name).items()
         }
-        made_from = {session_id: made for session_id, (made, _) in hashes(table.name).items()}
-        if wanted != made_from:
-            made_from |= _left_for_now(components, project, stage.derived, wanted)
-        if wanted != made_from:
+        actual = {
+            session_id: input_hash for session_id, (input_hash, _) in hashes(table.name).items()
+        }
+        if expected != actual:
+            actual |= _not_to_be_made(components, project, stage.derived, expected)
+        if expected != actual:
             return f"{table.name} behind {upstream.name}"
     for index in INDEXES if components.embeds else ():
-        made_from = {session_id: made for session_id, (made, _) in hashes(index.stage).items()}
-        wanted_from = {
-            session.session_id: wanted_input(components, session)
+        actual = {
+            session_id: input_hash for session_id, (input_hash, _) in hashes(index.stage).items()
+        }
+        expected = {
+            session.session_id: expected_input_hash(components, session)
             for session in indexed_sessions(components, project, index)
         }
-        if wanted_from != made_from:
+        if expected != actual:
             return f"{index.stage} behind {index.table.name}"
     return keywords_behind(components, project)

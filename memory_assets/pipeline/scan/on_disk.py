@@ -1,4 +1,4 @@
-"""Which transcripts lie on disk, by project, and which of them are to be taken in."""
+"""Finding the transcripts on disk, by project, without those of forgotten sessions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
-from memory_assets.pipeline.scan.unnamed_prompts import ToldElsewhere
+from memory_assets.pipeline.scan.unnamed_prompts import UnnamedPrompts
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.transcripts import HISTORY_FILE, Note, Source, Unlisted, discover, ignore
 
 
 @dataclass
-class Found:
-    """The transcripts on disk by project, how many sessions of each project are left out
-    because they were forgotten, and the files and directories that could not be taken in."""
+class TranscriptsOnDisk:
+    """The transcripts on disk by project, the number of forgotten sessions skipped in each
+    project, and the files and directories that could not be listed, read or named."""
 
     sources: dict[str, list[Source]] = field(default_factory=dict)
     forgotten: Counter[str] = field(default_factory=Counter)
@@ -25,15 +25,15 @@ class Found:
 
 
 def find_sources(components: Components) -> dict[str, list[Source]]:
-    """Return every transcript on disk by project, but for forgotten sessions; a stat a
-    file, no reading of known ones."""
+    """Return the transcripts on disk by project, without forgotten sessions. Costs a stat for
+    each file; only files that are not in the ledger are opened."""
     return look_for_sources(components).sources
 
 
-def look_for_sources(components: Components) -> Found:
-    """Return the transcripts on disk by project, and what was left out."""
+def look_for_sources(components: Components) -> TranscriptsOnDisk:
+    """Return the transcripts on disk by project, and what was skipped."""
     forgotten = tombstones(components).forgotten()
-    found = Found()
+    found = TranscriptsOnDisk()
     left_out: set[tuple[str, str]] = set()
     for source in transcripts_on_disk(components, found.unlisted.append):
         session = (source.project, source.session_id)
@@ -47,8 +47,8 @@ def look_for_sources(components: Components) -> Found:
 
 @contextmanager
 def one_walk(components: Components) -> Iterator[None]:
-    """Within the block, walk the agents' directories once for all projects that are scanned:
-    a transcript that appears meanwhile is for the next ingest."""
+    """Walk the agents' directories once for all projects that are scanned within the block; a
+    transcript that appears meanwhile is left to the next ingest."""
     walked: dict[str, list[Source]] = {}
     for source in transcripts_on_disk(components):
         walked.setdefault(source.project, []).append(source)
@@ -60,8 +60,8 @@ def one_walk(components: Components) -> Iterator[None]:
 
 
 def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator[Source]:
-    """Yield every transcript on disk, those of forgotten sessions too; `note` is called with
-    what could not be listed, read or named."""
+    """Yield every transcript on disk, including those of forgotten sessions; `note` is called
+    with each file or directory that could not be listed, read or named."""
     rows = components.catalog.sources.rows()
     known = {row.path: row for row in rows}
 
@@ -73,33 +73,33 @@ def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator
         return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
 
     read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
-    told = ToldElsewhere(components, rows)
+    unnamed = UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
     for source in discover(components.settings.transcript_roots(), remembered, note):
         if source.path.name != HISTORY_FILE:
-            told.see(source)
-        elif source.session_id in read_before or told.holds(source):
-            continue  # there is a transcript, or was: it is in the archive
+            unnamed.see(source)
+        elif source.session_id in read_before or unnamed.is_duplicate(source):
+            continue  # a transcript has, or had, these prompts
         key = (source.agent, source.project, source.session_id, source.agent_id)
-        if taken[key]:  # the same subagent's id in two folders of its session
+        if taken[key]:  # two folders of a session have a subagent of this id
             source = replace(source, agent_id=f"{source.agent_id or 'main'}~{taken[key]}")
         taken[key] += 1
         yield source
 
 
 def sources_of(components: Components, project: str) -> tuple[list[Source], int]:
-    """Return a project's transcripts on disk, and how many forgotten sessions are left out."""
+    """Return a project's transcripts on disk, and the number of forgotten sessions skipped."""
     if components.walked is None:
         on_disk = look_for_sources(components)
         return on_disk.sources.get(project, []), on_disk.forgotten[project]
     forgotten = tombstones(components).forgotten()
-    found = [now for each in components.walked.get(project, ()) if (now := _as_now(each))]
+    found = [now for each in components.walked.get(project, ()) if (now := _refreshed(each))]
     left_out = {one.session_id for one in found if (project, one.session_id) in forgotten}
     return [one for one in found if one.session_id not in left_out], len(left_out)
 
 
-def _as_now(source: Source) -> Source | None:
-    """Return a transcript that was found a while ago as it is now; None if it is gone."""
+def _refreshed(source: Source) -> Source | None:
+    """Return a transcript with its present size and time; None if it is deleted."""
     if source.path.name == HISTORY_FILE:
         return source  # its size and time are not those of the file
     try:

@@ -1,4 +1,4 @@
-"""raw_sessions: facts about each transcript file, never its text."""
+"""The stage of raw_sessions: facts about each transcript file, never its text."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from memory_assets.transcripts import (
 STAGE = "raw_sessions"
 _LISTED_BAD_LINES = 20
 _PASSING = "passing"
-"""Among the states of a session's unread files: one of them may be read the next time."""
+"""Stands for the states of a session's unread files if one failed for a passing reason."""
 
 
 def out_of_date(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[Source]:
-    """Return the files on disk that the ledger does not know as they are now."""
+    """Return the files on disk that are not in the ledger, or have changed since."""
     known = {(row.agent, row.session_id, row.agent_id): row for row in ledger}
     return [
         source
@@ -48,9 +48,9 @@ def out_of_date(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[So
 
 
 def vanished(ledger: Iterable[SourceRow], found: Iterable[Source]) -> list[str]:
-    """Return the paths that the ledger has as present and that are gone from disk.
+    """Return the paths of files that the ledger has as present and that are deleted.
 
-    A file that is merely outside the directories read today has not vanished.
+    A file outside the directories that the present settings name is not one of them.
     """
     present = {str(source.path) for source in found}
     return [
@@ -72,11 +72,11 @@ def _is_current(row: SourceRow | None, source: Source) -> bool:
 
 
 def scan_project(components: Components, project: str, limit: int | None = None) -> StageReport:
-    """Bring the ledger up to date with a project's files: with the newest `limit` of
-    those that changed, or with all.
+    """Read a project's changed files, or the `limit` newest of them, into the ledger, and
+    return the report.
 
-    A file that cannot be read is quarantined: until it changes, or, after a failure that may
-    pass, until the next run. One that vanished is marked as gone, and nothing downstream
+    A session with a file that cannot be read is quarantined until the file changes or, if the
+    failure may pass, until the next run. A deleted file is marked as gone; nothing downstream
     changes.
     """
     catalog = components.catalog
@@ -100,7 +100,7 @@ def scan_project(components: Components, project: str, limit: int | None = None)
                 name, state = unread_key(source)
                 states = unread.setdefault(name, set())
                 if _PASSING in states:
-                    continue  # noted already: every run tries all files of the session again
+                    continue  # every run tries all files of the session again
                 states.add(_PASSING if may_pass(error) else state)
                 hold_back(catalog, project, name, STAGE, " ".join(sorted(states)), error)
                 continue
@@ -111,7 +111,7 @@ def scan_project(components: Components, project: str, limit: int | None = None)
         report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished(ledger, found))
         ledger = catalog.sources.rows(project)
         _add_totals(report, ledger)
-        for session_id in no_longer_behind(
+        for session_id in no_longer_outdated(
             catalog.quarantine.entries(project), out_of_date(ledger, found)
         ):
             catalog.quarantine.release(project, session_id, STAGE)
@@ -121,14 +121,14 @@ def scan_project(components: Components, project: str, limit: int | None = None)
 
 
 def unread_key(source: Source) -> tuple[str, str]:
-    """Return (session, state): what a file that cannot be read is held back by, for as long as
-    neither the file nor its reader changes."""
+    """Return (session, state) of a file, where the state changes with the file and its reader:
+    a file that cannot be read is held back until then."""
     return source.session_id, f"{source.mtime_ns}:{READER_VERSIONS[source.agent]}"
 
 
 def unread_files(quarantined: Iterable[Quarantined]) -> set[tuple[str, str]]:
-    """Return the keys (`unread_key`) of the files that are held back for good. Of a session
-    with any failure that may pass there are none: every run tries all its files again."""
+    """Return the keys (`unread_key`) of the files that are held back until they change; none
+    of a session with a failure that may pass, whose files every run tries again."""
     return {
         (entry.session_id, state)
         for entry in quarantined
@@ -137,9 +137,9 @@ def unread_files(quarantined: Iterable[Quarantined]) -> set[tuple[str, str]]:
     }
 
 
-def no_longer_behind(quarantined: Iterable[Quarantined], outdated: Iterable[Source]) -> list[str]:
-    """Return the sessions that are held back at this stage though none of their files on disk
-    differs from the ledger: nothing is left to hold back."""
+def no_longer_outdated(quarantined: Iterable[Quarantined], outdated: Iterable[Source]) -> list[str]:
+    """Return the sessions to release from quarantine at this stage: none of their files on
+    disk differs from the ledger any more."""
     behind = {source.session_id for source in outdated}
     return [
         entry.session_id
@@ -165,8 +165,8 @@ def _add_totals(report: StageReport, rows: list[SourceRow]) -> None:
 def _read_facts(
     components: Components, source: Source, known: SourceRow | None
 ) -> tuple[SourceRow, ReadNote, RecordIds]:
-    """Read what is new of a file; return its ledger row, with what is to be noted of the
-    reading, and the ids of the records that were read."""
+    """Read the new part of a file; return its ledger row, the note of the reading, and the
+    ids of the records that were read."""
     catalog, key = components.catalog, components.install_key
     before = _state_before(components, source, known)
 
@@ -190,14 +190,14 @@ def _read_facts(
         facts=_facts(components, source.project, reading.report),
         records=ids,
     )
-    firm = state.ids - reading.kept_bytes
-    return row, ReadNote(state.sealed(key), reading.kept_bytes, firm), records["id"]
+    final = state.ids - reading.kept_bytes
+    return row, ReadNote(state.sealed(key), reading.kept_bytes, final), records["id"]
 
 
 def _state_before(
     components: Components, source: Source, known: SourceRow | None
 ) -> FileState | None:
-    """Return where to go on reading a file: None if it is new, or anything but grown."""
+    """Return the state from which to continue reading a file; None unless it has only grown."""
     if known is None or source.size <= known.size:
         return None
     state = components.catalog.sources.reading_state(_key(source))

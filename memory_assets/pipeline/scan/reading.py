@@ -1,7 +1,7 @@
-"""Reading a source file from where reading it stopped, or from its start.
+"""Reading a source file from where the last reading stopped, or from its start.
 
-What has been read is taken as unchanged when the file has grown and still begins as it
-did (`begins_with`); everything else is read whole.
+Reading continues where it stopped if the file has grown and its beginning has the same
+fingerprint (`begins_with`); any other file is read from its start.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ from memory_assets.transcripts import (
 )
 
 PASSED_OVER_MS = -1
-"""In place of a time: the record gave nothing, and is known only so that it is not met
-again."""
+"""Stands for the time of a record that yielded no row; its id is kept so that a repetition
+is recognised."""
 _LINEAR_LOOKUPS = 30
 
 
 @dataclass(frozen=True)
 class FileState:
-    """Where reading a file stopped: the reader's checkpoint, the fingerprint of what stands
-    before it, and how many bytes of the file's record ids do. `series` tells readings that
-    went on from one another from those that began anew: record ids stand in another order
-    after those, so that `ids` of one series says nothing about another."""
+    """Where reading a file stopped: the reader's checkpoint, the fingerprint of the file up to
+    there, and the length in bytes of the record ids up to there (`ids`).
+
+    `series` is random for each reading from the start, and inherited by those that continue
+    it: the order of record ids, and so the meaning of `ids`, is the same within a series only.
+    """
 
     checkpoint: Checkpoint
     fingerprint: Fingerprint
@@ -51,31 +53,31 @@ class FileState:
     series: str = ""
 
     def sealed(self, key: bytes) -> str:
-        """Return it encrypted: what a reader notes of texts it has seen is unkeyed."""
+        """Return the state encrypted, because a reader's checkpoint has unkeyed hashes of text."""
         return seal_text(key, self.to_json())
 
     @classmethod
     def unsealed(cls, sealed: str, key: bytes) -> FileState | None:
-        """Return what `sealed` was called on; None for "", and under another key."""
+        """Return the state that `sealed` encrypted; None for "", or if the key is another one."""
         text = unseal_text(key, sealed) if sealed else None
         return cls.from_json(text) if text is not None else None
 
     def to_json(self) -> str:
-        """Return it as JSON."""
+        """Return the state as JSON."""
         blocks = self.fingerprint.blocks.hex()
         rest = [self.ids, self.reader_version, self.series]
         return json.dumps([self.checkpoint.to_json(), blocks, *rest])
 
     @classmethod
     def from_json(cls, text: str) -> FileState:
-        """Return what `to_json` was called on."""
+        """Return the state that `to_json` wrote."""
         checkpoint, blocks, *rest = json.loads(text)
         at = Checkpoint.from_json(checkpoint)
         print_ = Fingerprint(at.offset, bytes.fromhex(blocks))
         return cls(at, print_, *rest)
 
     def still_holds(self, source: Source, key: bytes) -> bool:
-        """Whether the file begins with what was read, and the reader is the same.
+        """Whether the part of the file that was read is unchanged, and so is the reader.
 
         Raises:
             TranscriptError: it cannot be read.
@@ -89,8 +91,8 @@ class FileState:
 
 
 class SeenRecords(Container[int]):
-    """The records of a file, asked for by the marks of their ids; loaded when the first one
-    is looked up."""
+    """The records that were read from a file before: a container of the hashes (`mark`) that
+    readers know ids by. Loaded at the first look-up, sorted after thirty."""
 
     def __init__(self, load: Callable[[], bytes], identity: RecordIdentity) -> None:
         self._load = load
@@ -113,53 +115,53 @@ class SeenRecords(Container[int]):
 
 @dataclass
 class FileReading:
-    """What came of reading a file: its report, and the ids (`RECORD_DTYPE`) of the records
-    that were read now: those before the new checkpoint, and those after it."""
+    """The result of reading a file: the reader's report, and a `RECORD_DTYPE` row for each
+    record read: `final` ones before the new checkpoint, `tentative` ones after it."""
 
     identity: RecordIdentity
     report: ReadReport = field(default_factory=ReadReport)
-    firm: list[tuple[int, int, int]] = field(default_factory=list)
-    provisional: list[tuple[int, int, int]] = field(default_factory=list)
+    final: list[tuple[int, int, int]] = field(default_factory=list)
+    tentative: list[tuple[int, int, int]] = field(default_factory=list)
     before: FileState | None = None
     family: int | None = None
-    """Of the first record that was read."""
+    """Hash of the first record's id, which forks have in common."""
     _last: tuple[bool, str] | None = field(default=None, repr=False)
 
     def add(self, record: Record) -> None:
-        """Note a record that was read."""
-        is_firm = self.report.checkpoint is None
-        if self._last == (is_firm, record.record_uuid):
+        """Add a record that was read."""
+        is_final = self.report.checkpoint is None
+        if self._last == (is_final, record.record_uuid):
             return  # another block of the same object
-        self._last = (is_firm, record.record_uuid)
+        self._last = (is_final, record.record_uuid)
         identity = self.identity
         if self.family is None:
             self.family = identity.family_of(record.record_uuid)
         written = int(record.timestamp.timestamp() * 1000) if record.timestamp else 0
-        said = identity.content_of(content_bytes(record.content))
-        ids = self.firm if is_firm else self.provisional
-        ids.append((identity.id_of(record.record_uuid), written, said))
+        content = identity.content_of(content_bytes(record.content))
+        ids = self.final if is_final else self.tentative
+        ids.append((identity.id_of(record.record_uuid), written, content))
 
     def end(self) -> None:
-        """Note the records that gave nothing."""
+        """Add the records that yielded no row."""
         identity, before = self.identity, self.report.passed_over_before
         over = [
-            (identity.id_of(record_uuid), PASSED_OVER_MS, identity.content_of(said))
-            for record_uuid, said in self.report.passed_over
+            (identity.id_of(record_uuid), PASSED_OVER_MS, identity.content_of(content))
+            for record_uuid, content in self.report.passed_over
         ]
-        self.firm += over[:before]
-        self.provisional += over[before:]
+        self.final += over[:before]
+        self.tentative += over[before:]
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of the ids on record that still count."""
+        """Length in bytes of the stored ids that stay valid."""
         return self.before.ids if self.before is not None else 0
 
     def ids(self) -> bytes:
-        """Return the new ids, firm ones first."""
-        return np.array(self.firm + self.provisional, dtype=RECORD_DTYPE).tobytes()
+        """Return the new ids as bytes, final ones first."""
+        return np.array(self.final + self.tentative, dtype=RECORD_DTYPE).tobytes()
 
     def state(self, source: Source, key: bytes) -> tuple[FileState, str]:
-        """Return where reading stopped, and the fingerprint of all complete lines.
+        """Return the state in which reading stopped, and the fingerprint of all complete lines.
 
         Raises:
             TranscriptError: the file cannot be read.
@@ -170,7 +172,7 @@ class FileReading:
         known = self.before.fingerprint if self.before is not None else None
         fingerprint = take_fingerprint(source.path, at.offset, key, known)
         complete = take_fingerprint(source.path, self.report.complete_offset, key, fingerprint)
-        ids = self.kept_bytes + len(self.firm) * RECORD_DTYPE.itemsize
+        ids = self.kept_bytes + len(self.final) * RECORD_DTYPE.itemsize
         series = self.before.series if self.before is not None else uuid.uuid4().hex
         state = FileState(at, fingerprint, ids, READER_VERSIONS[source.agent], series)
         return state, complete.hex(key)
@@ -182,8 +184,8 @@ def read_file(
     ids_before: Callable[[], bytes],
     identity: RecordIdentity,
 ) -> FileReading:
-    """Read a file as far as it goes by `source.size`, from the state `before` if it can be
-    gone on with; `ids_before` returns the record ids known then.
+    """Read a file up to `source.size`, from the state `before` if reading can continue there,
+    and return the reading. `ids_before` returns the record ids as bytes as of `before`.
 
     Raises:
         TranscriptError: it cannot be read.
@@ -216,7 +218,7 @@ def resume_at(
     ids_before: Callable[[], bytes],
     identity: RecordIdentity,
 ) -> Resume:
-    """Return what to read of a file, as far as it goes by `source.size`."""
+    """Return the range of a file to read: from `state`, or its start, to `source.size`."""
     if state is None:
         return Resume(end=source.size)
     return Resume(state.checkpoint, SeenRecords(ids_before, identity), source.size)

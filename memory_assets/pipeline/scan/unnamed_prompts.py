@@ -1,8 +1,9 @@
-"""Prompts of the history that name no session: told again only where no transcript has them.
+"""Dropping prompts of Claude Code's `history.jsonl` that name no session and that a
+transcript has.
 
-A transcript is known by the times of its records, which the ledger keeps, also of files
-that are gone. Until the transcripts of a project are in the ledger, its unnamed prompts
-wait.
+They are compared by time with the records in the ledger, which also has those of deleted
+files. While transcripts of a project are not yet in the ledger, its unnamed prompts are not
+taken in.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from memory_assets.transcripts import HISTORY_FILE, Source
 from memory_assets.transcripts.claude.history import unnamed_prompts_ms
 
 _NEAR_MS = 5_000
-"""Between a prompt's entry in the history and its record in the transcript."""
+"""Most milliseconds between a prompt's entry in the history and its record in a transcript."""
 
 
-class ToldElsewhere:
-    """Asked about each source of the history, after all transcripts were seen."""
+class UnnamedPrompts:
+    """Recognises duplicates among the sessions that are made of unnamed prompts, after it was
+    given all transcripts on disk (`see`)."""
 
     def __init__(self, components: Components, ledger: Iterable[SourceRow]) -> None:
         self._components = components
@@ -38,12 +40,13 @@ class ToldElsewhere:
         self._unread: dict[tuple[str, str], set[str]] = {}
 
     def see(self, source: Source) -> None:
-        """Note a transcript on disk."""
+        """Add a transcript that is on disk."""
         if source.agent_id is None and str(source.path) not in self._known:
             self._unread.setdefault((source.agent, source.project), set()).add(source.session_id)
 
-    def holds(self, source: Source) -> bool:
-        """Whether a transcript has all prompts of an unnamed session, or may turn out to."""
+    def is_duplicate(self, source: Source) -> bool:
+        """Whether transcripts have all prompts of an unnamed session, or may have them because
+        some are not yet read."""
         if str(source.path) in self._known and self._taken_in(source):
             return False
         try:
@@ -69,7 +72,7 @@ class ToldElsewhere:
         return bool(self._components.catalog.sources.records(key))
 
     def _has(self, row: SourceRow, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Return for each time whether a record of the file was written about then."""
+        """Return for each time whether a record of the file was written near it."""
         ids = self._components.catalog.sources.records(source_key(row))
         written = np.sort(np.frombuffer(ids, dtype=RECORD_DTYPE)["time_ms"].astype(np.int64))
         if not len(written):

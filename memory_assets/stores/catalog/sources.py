@@ -26,12 +26,12 @@ _OF_SOURCE = "agent = ? AND project = ? AND session_id = ? AND agent_id = ?"
 
 @dataclass(frozen=True)
 class ReadNote:
-    """Where reading a file stopped (`state`); how many bytes of the records on record stay,
-    and how many of the new ones stand before that place."""
+    """The state in which reading a file stopped, the length in bytes of the stored records that
+    stay (`kept_bytes`), and of the new ones before that place (None: all)."""
 
     state: str = ""
     kept_bytes: int = 0
-    firm_bytes: int | None = None
+    final_bytes: int | None = None
 
 
 NOTHING_NOTED = ReadNote()
@@ -168,8 +168,8 @@ def _insert_records(
     connection.execute(
         f"DELETE FROM source_records WHERE {_OF_SOURCE} AND first >= ?", (*key, note.kept_bytes)
     )
-    firm = len(records) if note.firm_bytes is None else note.firm_bytes
-    pieces = [(note.kept_bytes, records[:firm]), (note.kept_bytes + firm, records[firm:])]
+    final = len(records) if note.final_bytes is None else note.final_bytes
+    pieces = [(note.kept_bytes, records[:final]), (note.kept_bytes + final, records[final:])]
     (held,) = connection.execute(
         f"SELECT COUNT(*) FROM source_records WHERE {_OF_SOURCE}", key
     ).fetchone()
