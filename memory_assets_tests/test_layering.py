@@ -88,11 +88,18 @@ rooms further down."""
 BANNED_WORDS = {
     "buried",
     "doomed",
+    "firm",
+    "gave_way_to",
     "let_go",
+    "provisional",
+    "resting",
     "settle",
     "settled",
+    "teachers",
     "told_elsewhere",
+    "toldelsewhere",
     "unpassed",
+    "waits",
 }
 """Names that stand for a concept that has a word of the field: docs/glossary.md."""
 MAX_MODULE_LINES = 400

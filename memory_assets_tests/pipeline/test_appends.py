@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.tables import deferral as resting
+from memory_assets.pipeline.tables import deferral
 from memory_assets.stores.lake import files as lake_files
 
 STAGES = (
@@ -250,7 +250,7 @@ def test_the_summary_of_a_long_session_waits_for_it_to_rest(
 ) -> None:
     """While it grows by little its summary stays, and that is no work; when it has rested
     it is made again."""
-    monkeypatch.setattr(resting, "_SHORT_ROWS", 1)
+    monkeypatch.setattr(deferral, "_SHORT_ROWS", 1)
     stages = ["raw_sessions", "redacted_records", "session_summaries"]
     path = memory.path(memory.flaky)
     (before,) = _summaries(memory)

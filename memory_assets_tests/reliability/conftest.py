@@ -81,7 +81,7 @@ class Subject:
                 if components.catalog.products.of_project(of.stage, project)[
                     session.session_id
                 ].input_hash
-                != index.wanted_input(components, session)
+                != index.expected_input_hash(components, session)
             }
         )
 

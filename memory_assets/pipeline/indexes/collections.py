@@ -20,10 +20,10 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     IndexedSession,
     IndexedTable,
     catalog_name,
+    expected_input_hash,
     indexed_sessions,
     rows_of_session,
     session_rows,
-    wanted_input,
 )
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, timed
@@ -37,13 +37,13 @@ __all__ = [
     "SUMMARIES_INDEX",
     "IndexedSession",
     "IndexedTable",
+    "expected_input_hash",
     "forget_lost_store",
     "heal",
     "index_project",
     "indexed_sessions",
     "reset_collections",
     "session_rows",
-    "wanted_input",
 ]
 
 
@@ -125,7 +125,7 @@ def _is_current(
     components: Components, products: Mapping[str, Product], session: IndexedSession
 ) -> bool:
     made = products.get(session.session_id)
-    return made is not None and made.input_hash == wanted_input(components, session)
+    return made is not None and made.input_hash == expected_input_hash(components, session)
 
 
 def forget_lost_store(components: Components) -> str:

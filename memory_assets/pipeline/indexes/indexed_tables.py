@@ -81,7 +81,7 @@ def indexed_sessions(
     ]
 
 
-def wanted_input(components: Components, session: IndexedSession) -> str:
+def expected_input_hash(components: Components, session: IndexedSession) -> str:
     """Return the input hash that an indexed session should have now."""
     name = catalog_name(components, session.collection)
     return input_of(components, session, components.catalog.collections.incarnation(name) or "")

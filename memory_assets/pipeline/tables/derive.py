@@ -1,5 +1,5 @@
-"""The shape that the stages after redaction share: one product a session, made from
-the product of the stage before."""
+"""What the stages after redaction have in common: for each session, a product is made from the
+product of the upstream stage."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
 
 Made = tuple[Iterable[Any], ProductFacts]
-"""The rows of a session's file, and the facts to keep beside them."""
+"""The rows of a session's file, and the facts of its product."""
 
 
 WrittenColumns = Callable[[str, list[Any], int], Mapping[str, list[object]]]
-"""Given a session, rows and how many come before them, returns the values of the table's
-written columns."""
+"""Takes a session id, rows, and the number of rows before them; returns the values of the
+table's written columns."""
 
 
 @dataclass(frozen=True)
 class Extension:
-    """What replaces all behind the first `keep` rows of a session's file; `removed_ids`
-    stood there and do so no more."""
+    """Rows that replace those after the first `keep` of a session's file; `removed_ids` are the
+    replaced ones that are not among them."""
 
     keep: int
     rows: Iterable[Any]
@@ -38,30 +38,30 @@ class Extension:
 
 
 Extend = Callable[[Product, Product, Growth], Extension | None]
-"""Given the upstream product of a session, its own product and how upstream grew since that
-was made, returns what to write; None if the session must be made whole."""
+"""Takes a session's upstream product, its own product, and how upstream has grown since; returns
+the rows to append, or None if the whole session must be made again."""
 
 
 def expected_input(upstream_hash: str, version: str) -> str:
-    """Return the input hash of a product made by code of `version` from an upstream product
-    of this output hash."""
+    """Return the input hash of a product that code of `version` makes from an upstream product
+    with this output hash."""
     return input_hash(upstream_hash, version)
 
 
 @dataclass(frozen=True)
 class DerivedTable:
-    """A table whose rows of a session are made of the session's rows of `upstream`, by code
-    of a version: `code_version`, or what the settings choose (`chosen`). One that `waits` may
-    be left as it is until a long session rests (`deferral.py`)."""
+    """A table that is made, session by session, from the rows of `upstream`. The version of the
+    code is `code_version`, or what `chosen` returns for the present settings. `deferrable`:
+    long sessions may be deferred while they grow (`deferral.py`)."""
 
     table: Table
     code_version: str
     chosen: Callable[[Components], str] | None = None
     upstream: Table = REDACTED_RECORDS
-    waits: bool = False
+    deferrable: bool = False
 
     def version(self, components: Components) -> str:
-        """Return the version of the code that makes it in this memory."""
+        """Return the version of the code that makes the table under the present settings."""
         return self.code_version if self.chosen is None else self.chosen(components)
 
 
@@ -73,44 +73,45 @@ def derive_table(
     make: Callable[[Product], Made],
     extend: Extend | None = None,
     written_columns: WrittenColumns | None = None,
-    outdated: Callable[[Product], bool] = lambda made: False,
+    outdated: Callable[[Product], bool] = lambda product: False,
 ) -> StageReport:
-    """Remake the sessions of a table whose upstream product or version changed.
+    """Bring the sessions of a table up to date whose upstream product or version changed, and
+    return the report.
 
-    `make` gets the upstream product of one session and returns its rows; `extend` is asked
-    first where upstream only grew since. Sessions that upstream no longer has are removed;
-    one that fails is quarantined at this stage. `outdated(product)` forces a product to be
-    made again.
+    `make` gets the upstream product of a session and returns its rows and facts. If upstream
+    has only grown, `extend` is called first, for the added rows. Sessions that upstream no
+    longer has are removed; one that fails is quarantined at this stage. `outdated(product)`
+    forces a rebuild when an input outside the lake changed, such as a Git repository.
     """
     table, version = derived.table, derived.version(components)
     report = StageReport(table.name, project)
     catalog = components.catalog
-    resting, waiting = Deferral(components, project), 0
+    deferral, waiting = Deferral(components, project), 0
     with components.project_lock(project), timed(report):
         sources = catalog.products.of_project(derived.upstream.name, project)
         products = catalog.products.of_project(table.name, project)
         held = _held_back(components, project, table)
         for session_id, source in sorted(sources.items()):
-            wanted = expected_input(source.output_hash, version)
-            made = products.get(session_id)
-            if made is not None and made.input_hash == wanted and not outdated(made):
+            expected = expected_input(source.output_hash, version)
+            old = products.get(session_id)
+            if old is not None and old.input_hash == expected and not outdated(old):
                 if session_id in held:
                     catalog.quarantine.release(project, session_id, table.name)
                 continue
-            may_wait = derived.waits and session_id not in held
-            if held.get(session_id) == wanted:
+            deferrable = derived.deferrable and session_id not in held
+            if held.get(session_id) == expected:
                 continue
-            if may_wait and made is not None and resting.waits(source, made, version):
+            if deferrable and old is not None and deferral.is_deferred(source, old, version):
                 report.details["waiting"] = waiting = waiting + 1
                 continue
             try:
-                product = _Remaking(components, table, source, wanted, written_columns).of(
-                    made, version, make, extend
+                product = _Remaking(components, table, source, expected, written_columns).of(
+                    old, version, make, extend
                 )
             except Exception as error:  # noqa: BLE001 - one session does not stop the others
-                hold_back(catalog, project, session_id, table.name, wanted, error)
+                hold_back(catalog, project, session_id, table.name, expected, error)
                 continue
-            if derived.waits:
+            if derived.deferrable:
                 product = with_made_of(product, source, version)
             catalog.products.put(product)
             products[session_id] = product
@@ -126,7 +127,7 @@ def derive_table(
 
 
 def _held_back(components: Components, project: str, table: Table) -> dict[str, str]:
-    """Return the sessions that are quarantined at this stage, with their input."""
+    """Return the input hashes of the sessions that are quarantined at this stage."""
     return {
         entry.session_id: entry.input_hash
         for entry in components.catalog.quarantine.entries(project)
@@ -141,48 +142,48 @@ def _remove(components: Components, product: Product, table: Table) -> None:
 
 @dataclass(frozen=True)
 class _Remaking:
-    """One session of a table that is to be made from `source`."""
+    """Makes one session of a table from its upstream product `source`."""
 
     components: Components
     table: Table
     source: Product
-    wanted: str
+    expected_hash: str
     written_columns: WrittenColumns | None
 
     def of(
         self,
-        made: Product | None,
+        existing: Product | None,
         version: str,
         make: Callable[[Product], Made],
         extend: Extend | None,
     ) -> Product:
-        """Write what is new of the session, or all of it; return its product."""
-        if made is not None and extend is not None:
-            grown = growth_of(self.source)
-            if grown is not None and self._can_grow(made, grown, version):
-                extension = extend(self.source, made, grown)
+        """Write the added rows of the session, or all of them; return its product."""
+        if existing is not None and extend is not None:
+            growth = growth_of(self.source)
+            if growth is not None and self._can_grow(existing, growth, version):
+                extension = extend(self.source, existing, growth)
                 if extension is not None:
-                    return self._extended(made, extension)
+                    return self._extended(existing, extension)
         rows, facts = make(self.source)
         return self._written(list(rows), facts, keep=0)
 
-    def _can_grow(self, made: Product, grown: Growth, version: str) -> bool:
-        """Whether the session's product was made from what upstream grew out of, and is
-        what lies in the lake."""
+    def _can_grow(self, existing: Product, growth: Growth, version: str) -> bool:
+        """Whether the session's product was made from the upstream product before `growth`, and
+        its file in the lake is unchanged."""
         source = self.source
-        if not made.rows or made.input_hash != input_hash(grown.to, version):
+        if not existing.rows or existing.input_hash != input_hash(growth.to, version):
             return False
         try:
-            lies, _ = self.components.lake.read_footer(
+            on_disk, _ = self.components.lake.read_footer(
                 self.table, source.project, source.session_id
             )
         except NotFound:
             return False
-        return lies.output_hash == made.output_hash
+        return on_disk.output_hash == existing.output_hash
 
-    def _extended(self, made: Product, extension: Extension) -> Product:
-        grown = Growth(made.output_hash, extension.keep, tuple(extension.removed_ids))
-        facts: ProductFacts = {**extension.facts, "appended": grown.fact()}
+    def _extended(self, existing: Product, extension: Extension) -> Product:
+        growth = Growth(existing.output_hash, extension.keep, tuple(extension.removed_ids))
+        facts: ProductFacts = {**extension.facts, "appended": growth.fact()}
         return self._written(list(extension.rows), facts, keep=extension.keep)
 
     def _written(self, rows: list[Any], facts: ProductFacts, *, keep: int) -> Product:
@@ -195,7 +196,7 @@ class _Remaking:
             project,
             session_id,
             rows,
-            footer=lambda: {"input_hash": self.wanted},
+            footer=lambda: {"input_hash": self.expected_hash},
             extra=extra,
             keep=keep,
         )
@@ -203,7 +204,7 @@ class _Remaking:
             self.table.name,
             project,
             session_id,
-            input_hash=self.wanted,
+            input_hash=self.expected_hash,
             output_hash=written.output_hash,
             rows=written.rows,
             bytes=written.bytes if written.rows else 0,

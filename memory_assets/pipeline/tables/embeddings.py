@@ -1,4 +1,4 @@
-"""The vectors of a table's texts, kept in the lake so that no store needs them twice."""
+"""The stages of the embeddings: a vector for each text of a table, kept in the lake."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Texts = list[tuple[str, str, RedactedText]]
 
 
 def embedded(source_table: Table, table: Table) -> DerivedTable:
-    """Return the table of the vectors of `source_table`."""
+    """Return the definition of `table` as the vectors of `source_table`."""
     return DerivedTable(
         table,
         DEFAULT_EMBEDDER,
@@ -37,10 +37,10 @@ def embedded(source_table: Table, table: Table) -> DerivedTable:
 def embed_project(
     components: Components, project: str, *, source_table: Table, table: Table
 ) -> StageReport:
-    """Embed the sessions of `source_table` that changed, into `table`; of one that has only
-    grown, the rows that are new.
+    """Embed the sessions of `source_table` that changed into `table`, and return the report.
 
-    Only new text is embedded: one that any session held before gives its vector.
+    Of a session that has only grown, only added rows are embedded. A text that any session
+    already has is not embedded again; its vector is copied.
     """
     work = _Embedding(components, project, source_table, table)
     report = derive_table(
@@ -56,7 +56,7 @@ def embed_project(
 
 
 class _Embedding:
-    """The embedding of one project's sessions."""
+    """Makes the vectors of one project's sessions; `embedded` and `reused` count them."""
 
     def __init__(
         self, components: Components, project: str, source_table: Table, table: Table
@@ -65,71 +65,71 @@ class _Embedding:
         self._project = project
         self._source_table = source_table
         self._table = table
-        self._met: dict[str, Vector] = {}
+        self._vectors: dict[str, Vector] = {}
         self.embedded = self.reused = 0
 
     def make(self, source: Product) -> Made:
-        """Return the rows of a session."""
+        """Return the rows of a session, one for each text."""
         if not source.rows:
             return [], {}
         lake, key = self._components.lake, (self._project, source.session_id)
         texts = lake.read_texts(self._source_table, *key)
-        return self._rows(source.session_id, texts, behind=0), {}
+        return self._rows(source.session_id, texts, skip=0), {}
 
-    def extend(self, source: Product, before: Product, grown: Growth) -> Extension | None:
-        """Return the rows of what was added to a session."""
-        if before.rows < grown.kept:
+    def extend(self, source: Product, before: Product, growth: Growth) -> Extension | None:
+        """Return the rows of the texts that were added to a session."""
+        if before.rows < growth.kept:
             return None
         lake, key = self._components.lake, (self._project, source.session_id)
-        texts = lake.read_texts(self._source_table, *key, skip=grown.kept)
-        rows = self._rows(source.session_id, texts, behind=grown.kept)
-        return Extension(grown.kept, rows, removed_ids=grown.removed_ids)
+        texts = lake.read_texts(self._source_table, *key, skip=growth.kept)
+        rows = self._rows(source.session_id, texts, skip=growth.kept)
+        return Extension(growth.kept, rows, removed_ids=growth.removed_ids)
 
-    def _rows(self, session_id: str, texts: _Texts, behind: int) -> Iterator[Embedding]:
+    def _rows(self, session_id: str, texts: _Texts, skip: int) -> Iterator[Embedding]:
         embedder_id = self._components.embedder.embedder_id
-        wanted = {content_hash: text for _, content_hash, text in texts}
-        self._meet(self._at_place(self._place(session_id), wanted, behind))
-        self._meet(self._elsewhere(name for name in wanted if name not in self._met))
-        new = [content_hash for content_hash in wanted if content_hash not in self._met]
-        vectors = embed_redacted(self._components.embedder, [wanted[name] for name in new])
-        self._met.update(zip(new, vectors, strict=True))
+        text_of = {content_hash: text for _, content_hash, text in texts}
+        self._add(self._vectors_at(self._place(session_id), text_of, skip))
+        self._add(self._known_vectors(name for name in text_of if name not in self._vectors))
+        new = [content_hash for content_hash in text_of if content_hash not in self._vectors]
+        vectors = embed_redacted(self._components.embedder, [text_of[name] for name in new])
+        self._vectors.update(zip(new, vectors, strict=True))
         if new:
             self._components.catalog.vectors.put(self._place(session_id), map(self._key, new))
         self.embedded += len(new)
         self.reused += len(texts) - len(new)
         return (
-            Embedding(row_id, content_hash, embedder_id, self._met[content_hash])
+            Embedding(row_id, content_hash, embedder_id, self._vectors[content_hash])
             for row_id, content_hash, _ in texts
         )
 
-    def _meet(self, vectors: Iterable[tuple[str, Vector]]) -> None:
+    def _add(self, vectors: Iterable[tuple[str, Vector]]) -> None:
         for content_hash, vector in vectors:
-            self._met.setdefault(content_hash, vector)
+            self._vectors.setdefault(content_hash, vector)
 
-    def _elsewhere(self, content_hashes: Iterable[str]) -> Iterator[tuple[str, Vector]]:
-        """Yield the vectors of texts that other sessions, or other rows of the same, hold."""
-        wanted = {self._key(name): name for name in content_hashes}
+    def _known_vectors(self, content_hashes: Iterable[str]) -> Iterator[tuple[str, Vector]]:
+        """Yield hash and vector of those texts that the catalogue knows a place for."""
+        hash_of = {self._key(name): name for name in content_hashes}
         by_place: dict[VectorPlace, set[str]] = {}
-        for known, place in self._components.catalog.vectors.places(wanted).items():
-            by_place.setdefault(place, set()).add(wanted[known])
+        for key, place in self._components.catalog.vectors.places(hash_of).items():
+            by_place.setdefault(place, set()).add(hash_of[key])
         for place, names in by_place.items():
-            yield from self._at_place(place, names, 0)
+            yield from self._vectors_at(place, names, 0)
 
-    def _at_place(
-        self, place: VectorPlace, wanted: Iterable[str], behind: int
+    def _vectors_at(
+        self, place: VectorPlace, content_hashes: Iterable[str], skip: int
     ) -> Iterator[tuple[str, Vector]]:
-        """Yield the vectors of a session's file that are of wanted texts and of this
-        embedder; none if it is not there."""
-        sought, embedder_id = set(wanted), self._components.embedder.embedder_id
+        """Yield hash and vector of those of the texts that a session's file has from row
+        `skip` on, made by the present embedder; nothing if there is no usable file."""
+        missing, embedder_id = set(content_hashes), self._components.embedder.embedder_id
         table, key = TABLES[place.stage], (place.project, place.session_id)
         names = ["content_hash", "embedder_id"]
         try:
             with self._components.lake.opened(table, *key) as rows:
-                held = rows.read(names, behind)
-                columns = (held[name].to_pylist() for name in names)
-                for at, (content_hash, made_by) in enumerate(zip(*columns, strict=True), behind):
-                    if content_hash in sought and made_by == embedder_id:
-                        sought.discard(content_hash)
+                stored = rows.read(names, skip)
+                columns = (stored[name].to_pylist() for name in names)
+                for at, (content_hash, made_by) in enumerate(zip(*columns, strict=True), skip):
+                    if content_hash in missing and made_by == embedder_id:
+                        missing.discard(content_hash)
                         (part,) = rows.parts(at, at + 1, ["vector"])
                         vector = np.asarray(part["vector"][0].values, dtype=np.float32)
                         yield str(content_hash), vector
@@ -140,6 +140,6 @@ class _Embedding:
         return VectorPlace(self._table.name, self._project, session_id)
 
     def _key(self, content_hash: str) -> bytes:
-        """Return by what the catalogue knows a vector: no text can be tried against it."""
+        """Return the keyed hash under which the catalogue has the place of a vector."""
         named = f"{content_hash}\0{self._components.embedder.embedder_id}".encode()
         return blake2b(named, key=self._components.install_key, digest_size=16).digest()

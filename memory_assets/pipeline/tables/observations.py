@@ -1,4 +1,4 @@
-"""observations: what is worth remembering of each session by itself."""
+"""The stage of observations: fixes, decisions and discoveries of each session."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_tabl
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import OBSERVATIONS
 
-OBSERVED = DerivedTable(OBSERVATIONS, OBSERVER_ID, waits=True)
+OBSERVED = DerivedTable(OBSERVATIONS, OBSERVER_ID, deferrable=True)
 
 
 def observe_project(components: Components, project: str) -> StageReport:
-    """Observe again the sessions whose records or observer changed.
-
-    What a session gave keeps its id and text when the session grows.
+    """Make the observations of the sessions whose records or observer changed, and return the
+    report. An observation keeps its id and text when the session grows.
     """
 
     def make(source: Product) -> Made:

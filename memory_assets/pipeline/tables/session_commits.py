@@ -1,8 +1,8 @@
-"""session_commits: which commits each session stands behind; and what a human says of it.
+"""The stage of session_commits: the commits that each session made; and links that a human set.
 
-Git is asked where the session's repository is on disk. What it tells is redacted like all
-else before it is written. A repository goes on after a session has ended: sessions of the
-last days are looked at again whenever the project is, if their repository has changed.
+Git is asked if the session's repository is on disk; what it prints is redacted before it is
+written. Commits may follow after the end of a session, so those of the last days are
+attributed again when their repository has changed.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _LOOKED_AT_AGAIN = timedelta(days=14)
 _SHA = re.compile(r"[0-9a-f]{7,40}")
 
 
-ATTRIBUTED = DerivedTable(SESSION_COMMITS, ATTRIBUTION_VERSION, waits=True)
+ATTRIBUTED = DerivedTable(SESSION_COMMITS, ATTRIBUTION_VERSION, deferrable=True)
 
 
 def attribute_project(components: Components, project: str) -> StageReport:
-    """Attribute again the sessions whose records or rules changed, and those of the last days
-    whose repository did."""
+    """Attribute commits to the sessions whose records or rules changed, and to those of the last
+    days whose repository changed; return the report."""
     repositories = _Repositories()
 
     def make(source: Product) -> Made:
@@ -80,15 +80,15 @@ def attribute_project(components: Components, project: str) -> StageReport:
 def link_commit(
     components: Components, session_id: str, commit: str, directory: Path
 ) -> CommitLink:
-    """Note that a session stands behind a commit, because a human says so; return the note.
+    """Link a commit to a session because a human says so, and return the link.
 
-    `commit` is a revision of the repository that `directory` lies in, else a SHA of at least
-    seven digits. The note is a file of the lake, which no ingest rewrites; forgetting the
+    `commit` is a revision of the repository that `directory` is in, else a SHA of at least
+    seven digits. The link is in a table of the lake that no ingest rewrites; forgetting the
     session removes it.
 
     Raises:
         NotFound: the session is not in memory, or the repository has no such commit.
-        ConfigurationError: it is no commit, or it can mean several.
+        ConfigurationError: `commit` can mean several.
     """
     project = components.catalog.products.project_of(session_id)
     if project is None:
@@ -103,7 +103,7 @@ def link_commit(
 
 
 def links_of(components: Components, project: str, session_id: str) -> list[CommitLink]:
-    """Return what a human said of a session's commits."""
+    """Return the links that a human set for a session."""
     try:
         return components.lake.read_rows(COMMIT_LINKS, project, session_id)
     except NotFound:
@@ -128,7 +128,7 @@ class _Repositories:
         self._at: dict[str, Repository | None] = {}
 
     def at(self, name: str) -> Repository | None:
-        """Return the repository that a directory, as a record names it, lies in."""
+        """Return the repository of a directory that a record names, or None if it has none here."""
         if name not in self._at:
             directory = on_this_machine(name)
             known = directory.is_absolute() and os.path.isdir(directory)  # noqa: PTH112
@@ -136,8 +136,8 @@ class _Repositories:
         return self._at[name]
 
     def of(self, session: SessionTurns) -> tuple[str, Repository | None]:
-        """Return the session's repository, if it is on this machine, and the directory that
-        led there: the project's root, else the first working directory that lies in one."""
+        """Return a directory and its repository: of the project's root, else of the session's
+        first working directory that is in one; ("", None) if none is on this machine."""
         named = dict.fromkeys([session.project_root, *(one.cwd for one in session.records)])
         for name in [name for name in named if name][:_MOST_DIRECTORIES]:
             if (found := self.at(name)) is not None:

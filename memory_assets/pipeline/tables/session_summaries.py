@@ -1,4 +1,4 @@
-"""session_summaries: one summary a session."""
+"""The stage of session_summaries: one summary for each session."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ SUMMARISED = DerivedTable(
     SESSION_SUMMARIES,
     load_summarizer().summarizer_id,
     chosen=lambda components: components.summarizer.summarizer_id,
-    waits=True,
+    deferrable=True,
 )
 
 
 def summarise_project(components: Components, project: str) -> StageReport:
-    """Summarise again the sessions whose records or summarizer changed; long ones that go
-    on growing when they rest.
+    """Summarise the sessions whose records or summarizer changed, and return the report.
 
-    One that was cut down to its prompts keeps the summary it has. A session that says
-    nothing (only titles, or tool calls without a word) gives none.
+    A long session is deferred while it grows (`deferral.py`), and a retained one keeps its
+    summary. A session without text (only titles, or tool calls without a word) has none.
     """
 
     def make(source: Product) -> Made:
         if RETAINED in source.facts:
-            return _kept(components, source), {}
+            return _stored_summary(components, source), {}
         session = components.sessions.session(source)
         if session is None:
             return [], {}
@@ -46,14 +45,14 @@ def summarise_project(components: Components, project: str) -> StageReport:
     )
 
 
-def _kept(components: Components, source: Product) -> list[Summary]:
-    """Return the summary of a session of which nothing else but its prompts is kept, under
-    the rules of today and without what is known by now."""
+def _stored_summary(components: Components, source: Product) -> list[Summary]:
+    """Return the stored summary of a retained session, redacted under the present rules and
+    with all known secrets; an empty list if it has none."""
     key = (source.project, source.session_id)
     known = frozenset(components.catalog.known_secrets.rules())
     redactor = components.redactor.session(source.session_id, known)
     try:
-        kept: list[Summary] = components.lake.read_rows(SESSION_SUMMARIES, *key)
+        summaries: list[Summary] = components.lake.read_rows(SESSION_SUMMARIES, *key)
     except NotFound:
         return []
-    return [redact_composed(redactor, summary) for summary in kept]
+    return [redact_composed(redactor, summary) for summary in summaries]

@@ -1,4 +1,4 @@
-"""turn_chunks and user_prompts: the turns of each session, split into passages."""
+"""The stages of turn_chunks and user_prompts: the turns of each session, split into passages."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ PROMPTED = DerivedTable(USER_PROMPTS, CHUNKER_VERSION)
 
 
 def chunk_project(components: Components, project: str) -> StageReport:
-    """Remake the chunks of the sessions whose records or chunker changed; of one that has
-    only grown, those from the turn on that was open.
+    """Make the chunks of the sessions whose records or chunker changed, and return the report.
 
-    A passage that did not change keeps the `ingested_at` of when it was first written.
+    Of a session that has only grown, turns before the last one are left as they are. An
+    unchanged passage keeps its `ingested_at`.
     """
 
     def chunks_of(turn: Turn) -> list[Chunk]:
@@ -55,7 +55,8 @@ def chunk_project(components: Components, project: str) -> StageReport:
 
 
 def extract_prompts(components: Components, project: str) -> StageReport:
-    """Remake the prompts of the sessions whose records or chunker changed, likewise."""
+    """Make the prompts of the sessions whose records or chunker changed, and return the
+    report."""
 
     def prompts_of(turn: Turn) -> list[Prompt]:
         prompts = prompt_passages(turn, components.tokens)
@@ -72,7 +73,7 @@ def extract_prompts(components: Components, project: str) -> StageReport:
 
 
 class _TableOfTurns:
-    """A table whose rows are made of one turn each."""
+    """A table in which each row is made from one turn; `rows_of` makes the rows of a turn."""
 
     def __init__(
         self, components: Components, table: Table, rows_of: Callable[[Turn], list[Any]]
@@ -82,7 +83,7 @@ class _TableOfTurns:
         self._rows_of = rows_of
 
     def make(self, source: Product) -> Made:
-        """Return the rows of all turns of a session."""
+        """Return the rows of all turns of a session, and the facts of the product."""
         records = self._components.sessions.records(source)
         turns = list(turns_of(source, sorted(records, key=by_source_file)))
         made = [self._rows_of(turn) for turn in turns]
@@ -90,25 +91,25 @@ class _TableOfTurns:
         places = TurnPlaces.of(turns, [len(rows) for rows in made], row_of, TurnPlaces(), 0)
         return _flat(made), {"turns": len(turns), "places": places.fact()}
 
-    def extend(self, source: Product, before: Product, grown: Growth) -> Extension | None:
-        """Return the rows from the first turn on that what was added belongs to."""
+    def extend(self, source: Product, before: Product, growth: Growth) -> Extension | None:
+        """Return the rows of the turns that the added records belong to, and of all later ones."""
         places = TurnPlaces.from_facts(before.facts)
-        added = self._components.sessions.records(source, skip=grown.kept)
-        place = places.reached_by(grown.kept, added)
+        added = self._components.sessions.records(source, skip=growth.kept)
+        place = places.reached_by(growth.kept, added)
         if place is None:
             return None
         records = added
-        if place.first_row < grown.kept:
+        if place.first_row < growth.kept:
             records = self._components.sessions.records(source, skip=place.first_row)
         row_of = {id(record): place.first_row + n for n, record in enumerate(records)}
         reached = sorted(places.from_place(place, records), key=by_source_file)
         turns = list(build_turns(reached, first_index=place.turn))
         if not turns or turns[0].records[0].seq != place.prompt_seq or turns[0].prompt is None:
-            return None  # a subagent that belongs before it
+            return None  # a subagent of an earlier turn
         made = [self._rows_of(turn) for turn in turns]
         rows = _flat(made)
         key = (source.project, source.session_id)
-        old = self._components.lake.read(self._table, *key, ["id"], skip=place.first_made)
+        old = self._components.lake.read(self._table, *key, ["id"], skip=place.first_derived_row)
         removed = {str(row_id) for row_id in old["id"].to_pylist()}
         removed.difference_update(row.id for row in rows)
         first = source.facts.get("copied_prompts", 0)
@@ -117,10 +118,10 @@ class _TableOfTurns:
             [len(rows) for rows in made],
             row_of,
             places.before(place.turn),
-            place.first_made,
+            place.first_derived_row,
         )
         facts: ProductFacts = {"turns": place.turn - first + len(turns), "places": now.fact()}
-        return Extension(place.first_made, rows, facts, sorted(removed))
+        return Extension(place.first_derived_row, rows, facts, sorted(removed))
 
 
 def _flat(made: list[list[Any]]) -> list[Any]:

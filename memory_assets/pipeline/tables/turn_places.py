@@ -1,8 +1,7 @@
-"""Where the turns of a session begin in its tables, so that a session that has grown is cut
-again from the turn that was open, and no earlier one is read.
+"""Where the last turns of a session begin in its tables, so that only these are read and cut
+again when the session has grown.
 
-A record that is added belongs to the last turn, but for those of subagents: they belong to
-the turn that spawned them, whenever they come.
+An added record belongs to the last turn; one of a subagent, to the turn that spawned it.
 """
 
 from __future__ import annotations
@@ -15,24 +14,23 @@ from memory_assets.models import RedactedRecord, Turn
 from memory_assets.stores.catalog.facts import Places, ProductFacts
 
 _REMEMBERED = 50
-"""Turns that can be gone back to; what belongs to an earlier one redoes the session."""
+"""Turns whose places are kept; a record of an earlier turn has the whole session cut again."""
 
 
 class TurnPlace(NamedTuple):
     """Where a turn begins: the first row of redacted_records that belongs to it or a later
-    one, the row and the seq of its prompt, and its first row in the table made of turns."""
+    turn, the row and the seq of its prompt, and its first row in the derived table."""
 
     turn: int
     first_row: int
     prompt_row: int
     prompt_seq: int
-    first_made: int
+    first_derived_row: int
 
 
 @dataclass(frozen=True)
 class TurnPlaces:
-    """The last turns of a session, and the turn of each subagent that has records or was
-    spawned."""
+    """The places of a session's last turns, and the turn number of each subagent."""
 
     recent: tuple[TurnPlace, ...] = ()
     agents: Mapping[str, int] | None = None
@@ -41,17 +39,18 @@ class TurnPlaces:
     def of(
         cls,
         turns: Sequence[Turn],
-        made: Sequence[int],
+        row_counts: Sequence[int],
         row_of: Mapping[int, int],
         before: TurnPlaces,
-        first_made: int,
+        first_derived_row: int,
     ) -> TurnPlaces:
-        """Return the places of turns behind those of `before`; `made` counts the rows made
-        of each, and `row_of` gives the row of a record by its `id()`."""
+        """Return the places of `before` followed by those of `turns`. `row_counts` has the rows
+        of each turn in the derived table, from row `first_derived_row` on; `row_of`
+        the row of each record in redacted_records, by `id(record)`."""
         agents = dict(before.agents or {})
         starts: list[TurnPlace] = []
-        at = first_made
-        for turn, count in zip(turns, made, strict=True):
+        at = first_derived_row
+        for turn, count in zip(turns, row_counts, strict=True):
             for record in turn.records:
                 for name in (record.agent_id, record.spawned_agent_id):
                     if name:
@@ -68,37 +67,37 @@ class TurnPlaces:
 
     @classmethod
     def from_facts(cls, facts: ProductFacts) -> TurnPlaces:
-        """Return what `fact` gave."""
+        """Return the places from the facts of a product."""
         recent, agents = facts.get("places") or ([], {})
         return cls(tuple(TurnPlace(*place) for place in recent), agents)
 
     def fact(self) -> Places:
-        """Return it as it stands in a product's facts."""
+        """Return the places as facts of a product."""
         return self.recent, dict(self.agents or {})
 
     def before(self, turn: int) -> TurnPlaces:
-        """Return the places of the turns before one."""
+        """Return the places of the turns before the given one."""
         agents = {name: at for name, at in (self.agents or {}).items() if at < turn}
         return TurnPlaces(tuple(place for place in self.recent if place.turn < turn), agents)
 
     def reached_by(self, kept: int, added: Iterable[RedactedRecord]) -> TurnPlace | None:
-        """Return the first turn that records `added` behind the first `kept` may belong to;
-        None if it is not remembered, or the session's first."""
-        firm = [place for place in self.recent if place.prompt_row < kept]
-        if not firm:
+        """Return the place of the first turn that a record among `added`, which follow the first
+        `kept` rows, may belong to; None if it is not known, or is the session's first turn."""
+        before_growth = [place for place in self.recent if place.prompt_row < kept]
+        if not before_growth:
             return None
-        turn, agents = firm[-1].turn, self.agents or {}
+        turn, agents = before_growth[-1].turn, self.agents or {}
         for record in added:
             for name in (record.agent_id, record.spawned_agent_id):
                 if name:
                     turn = min(turn, agents.get(name, turn))
-        return next((place for place in firm[1:] if place.turn == turn), None)
+        return next((place for place in before_growth[1:] if place.turn == turn), None)
 
     def from_place(
         self, place: TurnPlace, records: Iterable[RedactedRecord]
     ) -> list[RedactedRecord]:
-        """Return those of the records behind `place.first_row` that belong to that turn or
-        a later one."""
+        """Return those of `records`, which follow `place.first_row`, that belong to that turn
+        or a later one."""
         agents = self.agents or {}
         return [
             record
