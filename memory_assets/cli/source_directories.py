@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.paths import is_gone
-from memory_assets.pipeline.scan.on_disk import Found
+from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
 from memory_assets.settings import Settings
 
 _SETTINGS = {
@@ -35,7 +35,9 @@ def require_directories(roots: Mapping[str, Path]) -> None:
             )
 
 
-def require_transcripts(roots: Mapping[str, Path], found: Found, sessions_on_record: bool) -> None:
+def require_transcripts(
+    roots: Mapping[str, Path], found: TranscriptsOnDisk, sessions_on_record: bool
+) -> None:
     """Return if there is something to ingest, or sessions on record to bring up to date.
 
     Raises:
@@ -46,7 +48,7 @@ def require_transcripts(roots: Mapping[str, Path], found: Found, sessions_on_rec
         raise NotFound(" ".join(_no_transcripts(agent, path) for agent, path in roots.items()))
 
 
-def empty_directories(settings: Settings, found: Found) -> Iterator[str]:
+def empty_directories(settings: Settings, found: TranscriptsOnDisk) -> Iterator[str]:
     """Yield a line for each directory that a setting names and that holds no transcripts."""
     if found.forgotten:
         return  # forgotten sessions are counted by project, not by agent
