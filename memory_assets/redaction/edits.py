@@ -1,4 +1,4 @@
-"""What is to be replaced in a text, and the text with it replaced."""
+"""Edits: what to replace in a text, and the text after the replacement."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from memory_assets.redaction.tags import Tagger
 
 FILE_CONTENTS = "file-contents"
 KNOWN_SECRET = "known-secret"
-"""What is known by its hash alone; any rule that finds it too says more, so that the same
-text comes out the same before and after its secrets became known."""
+"""The rule of a secret recognised by its hash alone. Any other rule that finds it takes precedence,
+so that a text is redacted equally before and after its secrets became known."""
 HOME_DIRECTORY = PERSONAL_KINDS[0]
 _PERSONAL = frozenset(PERSONAL_KINDS)
 
 
 class Edit(NamedTuple):
-    """A stretch to be replaced, and the value that its tag stands for: the stretch itself,
-    or what it says when it is read as it is meant (unescaped, decoded, joined)."""
+    """A range to replace, and the value that its tag is made from: the text of the range, or that
+    text unescaped, decoded or joined."""
 
     start: int
     end: int
@@ -36,15 +36,15 @@ class Edit(NamedTuple):
 
     @property
     def is_personal(self) -> bool:
-        """Whether it belongs to the tier of personal data."""
+        """True for personal data, False for secrets and file contents."""
         return self.rule in _PERSONAL
 
 
 def merge_edits(text: str, edits: Iterable[Edit]) -> list[Edit]:
     """Return the edits of `text` in order and disjoint.
 
-    Overlapping secrets become one, under the rule that tells most; file contents swallow
-    what they touch; personal data gives way to both.
+    Overlapping secrets become one, under the most specific rule; file contents absorb what they
+    touch; personal data is dropped where it overlaps either.
     """
     edits = sorted(edits)
     if not edits or (len(edits) == 1 and edits[0].rule == HOME_DIRECTORY):
@@ -65,8 +65,8 @@ def merge_edits(text: str, edits: Iterable[Edit]) -> list[Edit]:
     kept: list[Edit] = []
     for edit in personal:
         place = bisect_left(starts, edit.end)
-        beside = place and merged[place - 1].end > edit.start
-        if not beside and not (kept and kept[-1].end > edit.start):
+        overlaps = place and merged[place - 1].end > edit.start
+        if not overlaps and not (kept and kept[-1].end > edit.start):
             kept.append(edit)
     return sorted([*merged, *kept])
 
@@ -84,7 +84,7 @@ def _joined(text: str, first: Edit, second: Edit) -> Edit:
 
 
 class Rendered:
-    """A text with edits made: the new text, and for each edit what was put in its place."""
+    """A text with its edits applied: the new text, and a finding for each edit."""
 
     def __init__(self, text: str, edits: Sequence[Edit], tagger: Tagger) -> None:
         self.text = text
@@ -103,12 +103,12 @@ class Rendered:
 
     @cached_property
     def way_back(self) -> WayBack:
-        """Return the way from the new text's positions to the old one's."""
+        """The mapping from positions in the new text to positions in the old one."""
         return WayBack(self.findings)
 
 
 class WayBack:
-    """From positions in a text with its findings replaced to positions in the original."""
+    """Maps positions in a redacted text to positions in the original."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self._findings = findings
@@ -121,8 +121,8 @@ class WayBack:
             position = finding.end
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a stretch of the replaced text stands in the original; a tag that it
-        touches stands for all that the tag replaced."""
+        """Return the range of the original for a range of the redacted text; a tag that the range
+        touches counts as all that the tag replaced."""
         return self._position(start, False), self._position(end - 1, True) + 1
 
     def _position(self, position: int, is_last: bool) -> int:

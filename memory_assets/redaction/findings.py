@@ -1,4 +1,5 @@
-"""What the redactor reports: where a secret stood and what replaced it, never the secret."""
+"""What the redactor reports: the positions of secrets and the tags that replaced them, never a
+secret."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from memory_assets.redacted_text import RedactedText
 class Finding(NamedTuple):
     """One secret: `start`/`end` are character offsets in the *input* text.
 
-    `rule` names the row of the rule table, `tag` is what stands in its place.
+    `rule` is the name of the rule, `tag` the text that replaced it.
     """
 
     rule: str
@@ -22,10 +23,9 @@ class Finding(NamedTuple):
 
 
 class Redaction(NamedTuple):
-    """The redacted text and what was taken out of it.
+    """The redacted text and its findings.
 
-    `findings` are the secrets, `personal` is what tells who somebody is; each is in
-    order, and nothing overlaps, within one or between the two.
+    `findings` are the secrets, `personal` the personal data; each is in order, and no two overlap.
     """
 
     text: RedactedText
@@ -53,7 +53,7 @@ class RecordFinding:
 
 @dataclass(frozen=True, slots=True)
 class RecordRedaction:
-    """A redacted record and what was taken out of its fields, field by field in order."""
+    """A redacted record and the findings in its fields, field by field in order."""
 
     record: RedactedRecord = field(repr=False)
     findings: tuple[RecordFinding, ...]

@@ -1,8 +1,8 @@
-"""Secrets recognised by keyed hash alone, without keeping them.
+"""Recognise secrets by keyed hash alone, without storing them.
 
-What is hashed is the longest run of token characters in the value, because runs can be
-cut out of any text, or any bytes, without knowing the value. Only values that nobody can
-guess have such a hash: a run of 16 characters or more that mixes digits and letters.
+The hash is of the longest run of token characters in the value, because runs can be cut out of any
+text or bytes without knowing the value. Only values that nobody can guess have such a hash: a run
+of at least 16 characters that mixes digits and letters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LETTER = re.compile(rb"[A-Za-z]")
 _ESCAPED = re.compile(
     rb"(?<=\\)(?:[nrtbf]|u[0-9A-Fa-f]{4})|(?<=%)[0-9A-Fa-f]{2}|(?<=[\[;])\d{1,3}m"
 )
-"""What is left at the front of a run by an escape before it: `\\nVALUE`, `%3DVALUE`."""
+"""What an escape sequence before a run adds to its front: `\\nVALUE`, `%3DVALUE`."""
 _LENGTH_BYTES = 2
 _MAC_BYTES = 14
 _LONGEST_RUN = 65_535
@@ -34,11 +34,10 @@ _CHOSEN_BY_PEOPLE = frozenset(
 
 
 def is_guessable(rule: str, value: str) -> bool:
-    """Return whether `value`, found by `rule`, could be found by trying.
+    """Return True if `value`, found by `rule`, could be found by trial.
 
-    Such a value is tagged per session and kept out of the known hashes: what has no long
-    machine-made run, and whatever stood where people put passwords unless it is plainly
-    drawn by a machine.
+    Such a value is tagged per session and has no known hash: a value without a long machine-made
+    run, and a value in the place of a password unless it is clearly generated.
     """
     runs = _RUN.findall(value)
     run = max(runs, key=len, default="")
@@ -48,7 +47,7 @@ def is_guessable(rule: str, value: str) -> bool:
 
 
 def value_hash(value: str, key: bytes) -> bytes | None:
-    """Return the keyed hash by which `value` is known, or None if it could be guessed."""
+    """Return the keyed hash of `value` as a known secret, or None if the value could be guessed."""
     runs = _RUN.findall(value)
     if not runs:
         return None
@@ -61,14 +60,14 @@ def _is_machine_made(run: bytes) -> bool:
 
 
 def _keyed(run: bytes, key: bytes) -> bytes:
-    """Return the run's length, by which most runs are told apart unhashed, and its MAC."""
+    """Return the run's length, which rules out most runs without hashing them, and its MAC."""
     mac = blake2b(run, key=key, digest_size=_MAC_BYTES, person=b"known-values").digest()
     return min(len(run), _LONGEST_RUN).to_bytes(_LENGTH_BYTES, "big") + mac
 
 
 @dataclass(frozen=True)
 class KnownValues:
-    """A set of keyed hashes, and the search for what they stand for."""
+    """A set of keyed hashes, and the search for values with these hashes."""
 
     key: bytes = field(repr=False)
     hashes: frozenset[bytes] = frozenset()
@@ -82,12 +81,12 @@ class KnownValues:
         return bool(self.hashes)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the stretches of `text` that are known secrets, in order."""
+        """Yield the ranges of `text` that are known secrets, in order."""
         if self.hashes:
             yield from self._spans(text.encode("ascii", "replace"))
 
     def hits(self, data: bytes) -> Iterator[int]:
-        """Yield the offsets in `data` at which known secrets stand."""
+        """Yield the offsets of known secrets in `data`."""
         if self.hashes:
             yield from (start for start, _ in self._spans(data))
 

@@ -16,11 +16,11 @@ _FIND_NS = 60.0
 _FIND_NS_PER_CHARACTER = 0.4
 _FILTER_NS = 60_000.0
 _FILTER_NS_PER_CHARACTER = 6.0
-"""What looking for one literal costs, and what filtering for all of them does."""
+"""The cost of searching for one literal, and of filtering for all of them."""
 
 
 class Literals(Generic[Meaning]):
-    """Literal strings of at least four characters, and what each of them means."""
+    """Literal strings of at least four characters, each with a value to return."""
 
     def __init__(self, meanings: Mapping[str, Meaning]) -> None:
         self._meanings = dict(meanings)
@@ -31,7 +31,7 @@ class Literals(Generic[Meaning]):
         return f"Literals({len(self._meanings)})"
 
     def find(self, text: str) -> Iterator[tuple[int, int, Meaning]]:
-        """Yield (start, end, meaning) of every occurrence, in no particular order."""
+        """Yield (start, end, value) of every occurrence, in no particular order."""
         count, length = len(self._meanings), len(text)
         one_by_one = count * (_FIND_NS + _FIND_NS_PER_CHARACTER * length)
         if one_by_one <= _FILTER_NS + _FILTER_NS_PER_CHARACTER * length:
@@ -47,7 +47,8 @@ class Literals(Generic[Meaning]):
                 position = text.find(literal, position + len(literal))
 
     def _find_all(self, text: str) -> Iterator[tuple[int, int, Meaning]]:
-        """Look every four characters up among one such group of each literal."""
+        """Look up every four characters of the text in an index of four characters of each
+        literal."""
         slots = self._prepared()
         data = text.encode("ascii", "replace")
         for offset in range(min(_GRAM, len(data) - _GRAM + 1)):
@@ -75,5 +76,5 @@ class Literals(Generic[Meaning]):
 
 
 def _slot(grams: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """Return a well mixed 16-bit number of each group (Knuth's multiplicative hash)."""
+    """Return a well-mixed 16-bit number for each group (Knuth's multiplicative hash)."""
     return (grams * np.uint32(2_654_435_761)) >> np.uint32(16)

@@ -1,8 +1,8 @@
-"""Personal data: what tells who somebody is without letting anybody in.
+"""Personal data: identifies a person, but gives no access.
 
-User names in home directories (`/home/alice/x` becomes `~/x`) and e-mail addresses by
-default; international phone numbers and public IPv4 addresses by setting. Accounts that
-belong to nobody (`runner`, `ubuntu`), addresses of roles and of documentation stay.
+User names in home directories (`/home/alice/x` becomes `~/x`) and e-mail addresses by default;
+international phone numbers and public IPv4 addresses by setting. Accounts without a person
+(`runner`, `ubuntu`) and addresses of roles and of documentation are kept.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _IPV4 = re.compile(r"(?<![\w.\-])(?:\d{1,3}\.){3}\d{1,3}(?![\w\-]|\.\d)")
 
 
 class PersonalData:
-    """The search for the kinds of personal data that are on."""
+    """The search for the enabled kinds of personal data."""
 
     def __init__(self, kinds: Sequence[str]) -> None:
         self.wants_directories = HOME_DIRECTORY in kinds
@@ -102,7 +102,7 @@ class PersonalData:
         """What is to be looked for whether or not a text's clues ask for it."""
 
     def directories(self, text: str) -> list[Edit]:
-        """Return the home directories in `text`, up to and with the user's name."""
+        """Return the home directories in `text`, each up to the end of the user's name."""
         if not self.wants_directories:
             return []
         found: list[Edit] = []
@@ -131,7 +131,7 @@ def _is_person(name: str) -> bool:
 
 
 def _directory(text: str, start: int) -> Edit | None:
-    """Return the home directory of a person whose `/home` stands at `start`, if it is one."""
+    """Return the range of a person's home directory whose `/home` is at `start`, or None."""
     home = _NAME.match(text, start)
     if home is None:
         return None
@@ -158,7 +158,7 @@ def _emails(text: str) -> Iterator[Edit]:
 
 
 def _email(text: str, at: int, domain: re.Match[str]) -> Edit | None:
-    """Return the address of a person whose `@` stands at `at`, if it is one."""
+    """Return the range of a person's address whose `@` is at `at`, or None."""
     top = domain[2].lower()
     if top not in _TOP_LEVEL and (len(top) != 2 or top in _NO_COUNTRY):
         return None

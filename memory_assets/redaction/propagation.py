@@ -45,8 +45,8 @@ _WORDS = re.compile(r"[A-Za-z]+(?:[-_. ]+[A-Za-z]+)*")
 
 
 class _Form(NamedTuple):
-    """One spelling of a value, whether it counts only as a whole word, and whether it is
-    base64, whose first and last characters hold bits of their neighbours."""
+    """One spelling of a value, whether it counts only as a whole word, and whether it is base64,
+    whose first and last characters contain bits of their neighbours."""
 
     value: str
     rule: str
@@ -54,7 +54,7 @@ class _Form(NamedTuple):
     is_base64: bool = False
 
     def stretch(self, text: str, start: int, end: int) -> tuple[int, int] | None:
-        """Return what is to go where the spelling stands; None where it may stay."""
+        """Return the range to remove for an occurrence of the spelling; None if it may stay."""
         if self.is_base64:
             start -= _BASE64.match(text, start - 1) is not None if start else 0
             return start, end + (_BASE64.match(text, end) is not None)
@@ -71,7 +71,7 @@ def core(rule: str, value: str) -> str:
 
 
 def may_propagate(value: str) -> bool:
-    """Return whether removing every occurrence of `value` does no harm to prose."""
+    """Return True if removing every occurrence of `value` does not damage prose."""
     if len(value) < _SHORTEST or len(value) > _LONGEST:
         return False
     if value.isdigit():
@@ -90,7 +90,7 @@ def may_propagate(value: str) -> bool:
 
 @dataclass(repr=False)
 class SessionValues:
-    """The values that one session showed, and the search for them."""
+    """The secrets found in one session, and the search for them."""
 
     _rules: dict[str, str] = field(default_factory=dict)
     _search: list[tuple[str, Literals[_Form]]] | None = None
@@ -99,28 +99,28 @@ class SessionValues:
         return f"SessionValues({len(self._rules)})"
 
     def remember(self, value: str, rule: str) -> None:
-        """Remember a value and its rule; at most some thousands of values a session."""
+        """Remember a value and its rule; at most some thousands of values per session."""
         if value not in self._rules and len(self._rules) < _MOST_VALUES and rule != TIMED_OUT:
             self._rules[value] = rule
             self._search = None
 
-    def behind(self, count: int) -> SessionValues:
-        """Return those that were remembered after the first `count`."""
+    def after(self, count: int) -> SessionValues:
+        """Return the values remembered after the first `count`."""
         return SessionValues(dict(list(self._rules.items())[count:]))
 
     def are_sought(self) -> bool:
-        """Whether any of them goes wherever it stands."""
+        """True if any of the values is removed wherever it occurs."""
         return bool(self._forms())
 
     def items(self) -> Iterable[tuple[str, str]]:
-        """Return (value, rule) of all that is remembered."""
+        """Return (value, rule) of all remembered values."""
         return self._rules.items()
 
     def __len__(self) -> int:
         return len(self._rules)
 
     def edits(self, text: str) -> list[Edit]:
-        """Return every stretch of `text` that is one of the values, unmerged."""
+        """Return every range of `text` that is one of the values, unmerged."""
         if self._search is None:
             self._search = self._forms()
         return [
@@ -132,8 +132,8 @@ class SessionValues:
         ]
 
     def _forms(self) -> list[tuple[str, Literals[_Form]]]:
-        """Return, for each kind of spelling, what must stand in a text for it to be worth
-        a search, and the spellings."""
+        """Return, for each kind of spelling, a string that a text must contain to be worth
+        searching, and the spellings."""
         plain: dict[str, _Form] = {}
         escaped: dict[str, _Form] = {}
         percent: dict[str, _Form] = {}
@@ -154,9 +154,9 @@ class SessionValues:
 
 
 def _parts(rule: str, value: str) -> Iterator[str]:
-    """Yield the core of a value, also without base64's padding or a vendor's prefix
-    (`key-`), the user of credentials that is itself a key (`-u KEY:`), and the long lines
-    of a value that has many."""
+    """Yield the core of a value, and its parts that are secrets too: without base64's padding or a
+    vendor's prefix (`key-`), the user of credentials that is itself a key (`-u KEY:`), and the long
+    lines of a value with many lines."""
     trimmed = core(rule, value)
     if may_propagate(trimmed):
         yield trimmed
@@ -207,7 +207,8 @@ def _percent_spellings(value: str) -> Iterator[str]:
 
 
 def _base64_spellings(value: str) -> Iterator[str]:
-    """Yield what any base64 that holds `value` must hold: its own bits, at each alignment."""
+    """Yield the characters that any base64 of a text containing `value` must contain, at each
+    alignment."""
     plain = value.encode("utf-8", "surrogatepass")
     for lead in range(3):
         encoded = base64.b64encode(b"\0" * lead + plain).decode()

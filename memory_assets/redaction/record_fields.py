@@ -1,4 +1,4 @@
-"""The fields of a record that are text, by name, and what was found in each of them."""
+"""The text fields of a record by name, and the findings in them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PATHS = "paths["
 
 
 def in_fields(parts: Iterable[tuple[str, tuple[Finding, ...]]]) -> tuple[RecordFinding, ...]:
-    """Return findings with the names of the fields that they stand in."""
+    """Return findings together with the names of their fields."""
     return tuple(
         RecordFinding(name, finding.rule, finding.start, finding.end, finding.tag)
         for name, findings in parts
@@ -35,8 +35,8 @@ def texts_of(record: RedactedRecord) -> dict[str, str]:
 
 
 def redacted_again(first: RecordRedaction, again: Mapping[str, Redaction]) -> RecordRedaction:
-    """Return a record some of whose redacted fields were redacted again, its findings in
-    terms of the texts that the first redaction was given."""
+    """Return a record after some of its redacted fields were redacted again; its findings are
+    positions in the texts before the first redaction."""
     changes: dict[str, Any] = {}
     paths: list[RedactedText] = list(first.record.paths)
     for name, part in again.items():
@@ -71,8 +71,8 @@ _place = attrgetter("start")
 def _combined(
     secret: tuple[Finding, ...], private: tuple[Finding, ...], again: Redaction
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Return the secrets and the personal data of both redactions of one text; what the
-    second one covers of the first is no more."""
+    """Return the secrets and the personal data of both redactions of one text, without those of the
+    first that the second one covers."""
     way_back = WayBack(sorted((*secret, *private), key=_place))
     moved_secret = [_moved(finding, way_back) for finding in again.findings]
     moved_private = [_moved(finding, way_back) for finding in again.personal]
@@ -89,7 +89,7 @@ def _moved(finding: Finding, way_back: WayBack) -> Finding:
 
 
 def _outside(old: tuple[Finding, ...], new: list[Finding]) -> list[Finding]:
-    """Return the findings of `old` that none of `new`, which is in order, touches."""
+    """Return the findings of `old` that overlap none of `new`, which is in order."""
     starts = [finding.start for finding in new]
     kept: list[Finding] = []
     for finding in old:

@@ -23,10 +23,9 @@ from memory_assets.redaction.version import version_of
 
 
 def load_redactor(settings: RedactionSettings | None = None, key: bytes | None = None) -> Redactor:
-    """Return a redactor whose every rule compiled and found its canary.
+    """Return a redactor whose every rule was compiled and found its canary.
 
-    `key` keys the tags and the known hashes; None means the installation's own, made on
-    first use.
+    `key` is the key of tags and known hashes; None means the install key, created on first use.
 
     Raises:
         RedactionUnavailable: a rule failed, or there is no key; the message names it,
@@ -65,9 +64,9 @@ def build_redactor(
 
 
 class Redactor:
-    """Replaces secrets by tags, and personal data likewise. Made by `load_redactor` only.
+    """Replaces secrets and personal data by tags. Made by `load_redactor` only.
 
-    It holds nothing of what it has read; `session` gives what remembers.
+    It keeps nothing of what it has read; `session` returns a redactor that does.
     """
 
     def __init__(self, texts: TextRedactor) -> None:
@@ -82,8 +81,8 @@ class Redactor:
     def redact(self, text: str, path: str | None = None, *, session_id: str = "") -> Redaction:
         """Return `text` without its secrets and personal data.
 
-        `path` names the file it is the contents of. Tags of guessable values are keyed to
-        `session_id`.
+        `path` is the path of the file if the text is its contents. Tags of guessable values are
+        keyed to `session_id`.
 
         Raises:
             RedactionFailed: the text does not come to rest; nothing of it may be kept.
@@ -98,15 +97,14 @@ class Redactor:
         return redaction
 
     def find(self, text: str) -> tuple[Finding, ...]:
-        """Return the secrets that `redact` would take out; empty on text that is already
-        redacted."""
+        """Return the secrets that `redact` would remove; none on text that was redacted."""
         return self.redact(text).findings
 
     def session(self, session_id: str, known: frozenset[bytes] = frozenset()) -> SessionRedactor:
-        """Return a redactor of one session's records, which remembers what it found.
+        """Return a redactor for one session's records, which remembers the secrets it finds.
 
-        `known` are hashes of `known.value_hash`: values found in other sessions, which go
-        wherever they stand.
+        `known` are hashes (`known_secrets.value_hash`) of secrets of other sessions, which are
+        removed wherever they occur.
         """
         return SessionRedactor(self._texts, session_id, known)
 

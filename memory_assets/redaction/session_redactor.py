@@ -1,4 +1,4 @@
-"""One session's records, redacted twice: each by itself, then by what all of them showed."""
+"""Redact one session's records twice: each by itself, then for the secrets found in all of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ID_FIELDS = (
 
 
 class SessionRedactor:
-    """Redacts the records of one session and remembers, in memory only, what it found."""
+    """Redacts the records of one session and remembers, in memory only, the secrets it found."""
 
     def __init__(self, texts: TextRedactor, session_id: str, known: frozenset[bytes]) -> None:
         self._texts = texts
@@ -57,7 +57,7 @@ class SessionRedactor:
 
     @property
     def known_values(self) -> dict[bytes, str]:
-        """The rule of every value found that nobody can guess, by the value's keyed hash."""
+        """The rule of every secret found that nobody can guess, by the secret's keyed hash."""
         hashed = (
             (value_hash(value, self._texts.key), rule)
             for value, rule in self._values.items()
@@ -67,12 +67,12 @@ class SessionRedactor:
 
     @property
     def values_shown(self) -> int:
-        """How many different values the records have shown so far."""
+        """The number of different secrets found so far."""
         return len(self._values)
 
     def shown_since(self, count: int) -> SessionValues:
-        """The values that were shown after the first `count`, to be sought elsewhere."""
-        return self._values.behind(count)
+        """Return the secrets found after the first `count`, to search other records for them."""
+        return self._values.after(count)
 
     def redact_record(self, record: Record, *, project: str, project_root: str) -> RecordRedaction:
         """Return `record` with every free string redacted and file contents cut by policy.
@@ -90,15 +90,15 @@ class SessionRedactor:
         raise RedactionFailed(f"record {record.seq} could not be redacted: {reason}")
 
     def redact(self, text: str, *, session_id: str = "") -> Redaction:
-        """Return a composed text without secrets, the known values among them; what it shows
-        is not remembered."""
-        redaction, _ = self._texts.apply(text, self._tagger, also=self._sought)
+        """Return a composed text without secrets, known ones included; secrets found in it are not
+        remembered."""
+        redaction, _ = self._texts.apply(text, self._tagger, also=self._known_search)
         return redaction
 
     def propagate(self, redaction: RecordRedaction) -> RecordRedaction:
-        """Return the record without the values that any record of the session showed.
+        """Return the record without any secret that was found in another record of the session.
 
-        To be called when all records have been through `redact_record`.
+        To be called after all records have been through `redact_record`.
 
         Raises:
             RedactionFailed: anything went wrong inside; the message holds ids only.
@@ -128,7 +128,7 @@ class SessionRedactor:
         return redacted_again(redaction, changed)
 
     def _again(self, text: str) -> Redaction:
-        """Return a redacted text without the session's values."""
+        """Return a redacted text without the session's secrets."""
         known = self._second.get(text)
         if known is None:
             known = Redaction(seal(text), ())
@@ -149,7 +149,7 @@ class SessionRedactor:
         ]
 
     @property
-    def _sought(self) -> Callable[[str], list[Edit]] | None:
+    def _known_search(self) -> Callable[[str], list[Edit]] | None:
         return self._known_values if self._known else None
 
     def _known_values(self, text: str) -> list[Edit]:
@@ -220,7 +220,7 @@ class SessionRedactor:
         )
 
     def _short(self, text: str) -> Redaction:
-        """Return the redaction of a string that many records share."""
+        """Return the redaction of a string that many records share, from a cache."""
         redaction = self._cache.get(text)
         if redaction is None:
             redaction = self._apply(text)
@@ -234,7 +234,7 @@ class SessionRedactor:
         given = [Edit(start, end, FILE_CONTENTS, "") for start, end in contents]
         for cut in given:
             self._remember(self._texts.secrets(text[cut.start : cut.end]))
-        redaction, seen = self._texts.apply(text, self._tagger, given, self._sought)
+        redaction, seen = self._texts.apply(text, self._tagger, given, self._known_search)
         self._remember(seen)
         return redaction
 

@@ -1,11 +1,11 @@
-"""What a user may set about redaction. Nothing here can turn it off."""
+"""The settings of redaction. None of them can turn it off."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 PERSONAL_KINDS = ("home-directory", "email", "phone", "ipv4")
-"""Kinds of personal data that can be taken out; the first two are by default."""
+"""Kinds of personal data that can be removed; the first two are by default."""
 
 ENGINES = ("auto", "hyperscan", "re")
 """`auto` is Hyperscan where it is installed, else the standard library's `re`."""
@@ -31,7 +31,7 @@ class RedactionSettings:
     personal: tuple[str, ...] = PERSONAL_KINDS[:2]
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for an unknown kind of personal data."""
+        """Raise `ValueError` for an unknown kind of personal data."""
         unknown = sorted(set(self.personal) - set(PERSONAL_KINDS))
         if unknown:
             raise ValueError(f"unknown kind of personal data: {unknown[0]}")

@@ -18,7 +18,7 @@ DIGEST_HEX = 12
 """Hex digits of a tag's digest."""
 
 TAG = re.compile(r"<redacted:(?P<rule>[a-z0-9-]{1,60}):(?P<digest>[0-9a-f]{12})>")
-"""Every tag of a secret, and nothing else."""
+"""Matches every tag of a secret, and nothing else."""
 
 
 class Tagger:
@@ -37,7 +37,7 @@ class Tagger:
         return hmac.digest(self._key, b"session\0" + name, "sha256")
 
     def tag(self, rule: str, secret: str, *, guessable: bool) -> str:
-        """Return what stands in place of `secret`, which `rule` found."""
+        """Return the tag that replaces `secret`, which `rule` found."""
         key = self._session_key if guessable else self._key
         digest = hmac.digest(key, secret.encode("utf-8", "surrogatepass"), "sha256").hex()
         return f"<redacted:{rule}:{digest[:DIGEST_HEX]}>"
@@ -47,16 +47,16 @@ _INERT = re.compile(f"{TAG.pattern}|<redacted-file-contents-of-[0-9]{{1,15}}-byt
 
 
 class Inert:
-    """The stretches of a text that are tags already, and so are never touched again.
+    """The ranges of a text that are already tags, and are never changed again.
 
-    Only exact tags count: what merely begins like one is text like any other.
+    Only complete tags count: text that merely begins like a tag is ordinary text.
     """
 
     def __init__(self, text: str) -> None:
         self._tags = [tag.span() for tag in _INERT.finditer(text)] if "<redacted" in text else []
 
     def without(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield what is left of a stretch when the tags are taken out of it, in order."""
+        """Yield the parts of a range that are outside tags, in order."""
         place = max(bisect_right(self._tags, (start, start)) - 1, 0)
         while place < len(self._tags) and start < end:
             tag_start, tag_end = self._tags[place]

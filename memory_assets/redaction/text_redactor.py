@@ -1,4 +1,4 @@
-"""One text without its secrets and personal data, by the rules and by whatever else is sought."""
+"""Redact one text: apply the rules and further searches until nothing is found."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_PASSES = 8
 
 
 class TextRedactor:
-    """The rules of one ruleset version, under one key. It holds nothing of what it has read."""
+    """The rules of one ruleset version, under one key. It keeps nothing of what it has read."""
 
     def __init__(
         self, scanner: Scanner, settings: RedactionSettings, ruleset_version: str, key: bytes
@@ -35,7 +35,7 @@ class TextRedactor:
         return f"TextRedactor({self.ruleset_version!r})"
 
     def secrets(self, text: str) -> list[Edit]:
-        """Return the secrets of `text` as they stand, unmerged, with values in the clear."""
+        """Return the secrets of `text`, unmerged, with values in the clear."""
         return find_secrets(self._scanner, text)
 
     def apply(
@@ -45,12 +45,11 @@ class TextRedactor:
         given: Sequence[Edit] = (),
         also: Callable[[str], Iterable[Edit]] | None = None,
     ) -> tuple[Redaction, Sequence[Edit]]:
-        """Make the `given` edits, scan, replace and scan again until nothing more is found,
-        neither by the rules nor by `also`. Return the redaction, and the secrets that were
-        found, with values in the clear.
+        """Apply the `given` edits, scan, replace and scan again until neither the rules nor `also`
+        find anything. Return the redaction, and the secrets found, with values in the clear.
 
-        Taking a secret out can bring a further one to light; going on until the text is
-        at rest makes redaction idempotent by construction.
+        Removing a secret can reveal another one; repeating until nothing is found makes redaction
+        idempotent by construction.
 
         Raises:
             RedactionFailed: the text does not come to rest.

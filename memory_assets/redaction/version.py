@@ -1,4 +1,4 @@
-"""The version of the rules: it changes whenever the same text could come out otherwise."""
+"""The version of the rules: it changes whenever a text could be redacted differently."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.settings import RedactionSettings
 
 ENGINE_VERSION = "re-5"
-"""Raised by hand whenever code (not data) changes what is found or what replaces it."""
+"""Raised by hand whenever code (not data) changes findings or replacements."""
 
 _WITHOUT_EFFECT = re.compile(
     r"hyperscan|selftest|version|byte_patterns|pattern_cache|stopwatch|trigger|engine.loading"
 )
-"""Modules whose constants do not change what is found: how fast, or whether it works."""
+"""Modules whose constants do not change findings, only speed and self-checks."""
 
 
 def ruleset_version(settings: RedactionSettings | None = None) -> str:
-    """Return the version of the shipped rules under `settings`, at no cost: nothing is
-    compiled, and no key is needed. Equal to the loaded redactor's `ruleset_version`."""
+    """Return the version of the shipped rules under `settings`, without compiling anything and
+    without a key. Equal to the loaded redactor's `ruleset_version`."""
     return version_of(
         settings or RedactionSettings(), tokens.TOKEN_FORMATS, anchored.ANCHORED_RULES
     )
@@ -48,22 +48,23 @@ def version_of(
 
 
 def _modules() -> Iterator[ModuleType]:
-    """Yield the package's modules whose constants (patterns, word lists, limits) count."""
+    """Yield the package's modules whose constants (patterns, word lists, limits) are part of the
+    version."""
     for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not _WITHOUT_EFFECT.search(found.name.removeprefix(package.__name__)):
             yield importlib.import_module(found.name)
 
 
 def _constants(module: ModuleType) -> Iterator[str]:
-    """Yield name and value of each constant; not the module, so that moving one costs nobody
-    another redaction."""
+    """Yield name and value of each constant, without its module, so that moving a constant does not
+    redact every memory again."""
     for name, value in vars(module).items():
         if name.isupper():
             yield f"{name}={_plain(value)};"
 
 
 def _plain(value: object) -> str:
-    """Return a text that is equal for equal data, in whatever process."""
+    """Return a text that is equal for equal data in every process."""
     if isinstance(value, str | bytes | int | float | None):  # nearly all: asked first
         return repr(value)
     if isinstance(value, re.Pattern):

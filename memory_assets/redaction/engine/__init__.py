@@ -1,1 +1,2 @@
-"""Where to look and what is there: triggers, confirmation, self-test. The entry is `Scanner`."""
+"""The scanner: triggers find candidate positions, rules confirm them, and a self-test proves it.
+The entry is `Scanner`."""

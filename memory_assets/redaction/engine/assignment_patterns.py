@@ -1,8 +1,8 @@
-"""What Hyperscan looks for to find assignments, derived from `rules/assignments.py`.
+"""Hyperscan patterns for assignments, derived from `rules/assignments.py`.
 
-Each pattern matches wherever `find_assignment` finds a secret (and elsewhere too). They are
-as many as that takes no longer than one would: what is rare has a pattern of its own, which
-leaves the frequent ones sharp.
+Each pattern matches wherever `find_assignment` finds a secret (and elsewhere too). There are as
+many as cost no more time than one would: rare forms have patterns of their own, so that those of
+frequent forms can be precise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memory_assets.redaction.rules.names import KEYWORDS, password_words, speaki
 _KEYWORD = "(?i:" + "|".join(keyword.decode() for keyword in KEYWORDS) + ")"
 _NAME = r"[\w.\-?]"
 _NO_VALUE = r"""\s"'`<>,;(){}\[\]|\\&"""
-"""What does not stand in a bare value, as the inside of a character class."""
+"""Characters that do not occur in an unquoted value, as the inside of a character class."""
 _BLANK = r"\s"
 _BARE = f"[^{_NO_VALUE}]"
 _BARE_NO_DIGIT = f"[^{_NO_VALUE}0-9]"
@@ -43,27 +43,28 @@ _WORD_VALUE = "|".join(
     )
 )
 _ANY_VALUE = f"{_QUOTED_VALUE}|{_BARE}{{4}}"
-"""The shortest values that `assignments.py` takes for secrets: four characters, quoted or
-bare (then not digits only), or a scheme of three letters before a blank."""
+"""The shortest values that `assignments.py` accepts as secrets: four characters, quoted or unquoted
+(unquoted not only digits), or a scheme of three letters before a blank."""
 _LONGEST_NAME = 60
 _LONGEST_VALUE = 72
 _PLAIN_KEYWORD = 8
 TOKEN_START = 8
-"""How many characters of a token's value are seen where it is reported."""
+"""The number of characters of a token's value before the reported end."""
 _NO_WORD = re.compile(rb"\S{0,40}?[0-9A-Z?]|\S{40}|\S*?[a-z]{16}")
 """How a value begins that may be a token: `assignments._is_token` finds nothing among
 lower-case letters and signs, but for what sixteen letters or more may be."""
 
 
 def may_be_token(data: bytes, end: int) -> bool:
-    """Return whether the value that began `TOKEN_START` bytes before `end` is no word."""
+    """Return True if the value that began `TOKEN_START` bytes before `end` may be a token, and not
+    a word."""
     return _NO_WORD.match(data, end - TOKEN_START) is not None
 
 
 def assignment_triggers() -> tuple[Trigger, ...]:
     """Return the triggers of what begins at a keyword: assignments, flags, blocks.
 
-    Where `is_token` is set, `may_be_token` must say so, too.
+    A report of a trigger with `is_token` counts only if `may_be_token` is true as well.
     """
     found = [
         Trigger(rb"PRIVATE KEY", ASSIGNED, 3),
@@ -78,7 +79,7 @@ def assignment_triggers() -> tuple[Trigger, ...]:
 
 
 def _after_names() -> Iterator[Trigger]:
-    """Yield the triggers of a name that speaks of secrets and is given something.
+    """Yield the triggers of a telling name followed by a value.
 
     Raises:
         CannotWiden: `assignments.py` has a construct that has no counterpart here.
@@ -108,7 +109,7 @@ def _after_names() -> Iterator[Trigger]:
 
 
 def _name(listed: frozenset[str]) -> str:
-    """Return the pattern of a name from one of the words on."""
+    """Return the pattern of a name, starting at one of the words."""
     shortest = sorted(w for w in listed if not any(w != o and w.endswith(o) for o in listed))
     lower = "|".join(f"[{word[0]}{word[0].upper()}]{word[1:]}" for word in shortest)
     upper = "|".join(shortest).upper()
@@ -119,8 +120,8 @@ def _name(listed: frozenset[str]) -> str:
 
 
 def _after_keyword(group: str) -> Widened:
-    """Return what may follow a name up to the value, by `assignments.py`, through those
-    of its alternatives that begin with the group of this name (or with none: "")."""
+    """Return the pattern between a name and its value, from those alternatives of `assignments.py`
+    that begin with this name's group (or with none: "")."""
     nodes, flags, groups = parse(assignments._AFTER)
     names = {number: name for name, number in groups.items()}
     if not nodes or nodes[0][1][0] != groups.get("name"):

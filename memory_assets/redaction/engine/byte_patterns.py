@@ -36,18 +36,18 @@ Node = tuple[Any, Any]
 
 
 class CannotWiden(ValueError):
-    """A construct that has no counterpart here."""
+    """A construct of a regular expression that has no counterpart over bytes."""
 
 
 class Widened(NamedTuple):
-    """A pattern over bytes, and how many of them it matches at most."""
+    """A pattern over bytes, and the largest number of bytes it can match."""
 
     source: str
     most: int
 
 
 def widened(pattern: re.Pattern[str]) -> Widened:
-    """Return the pattern that matches where `pattern` begins to match: at its shortest end.
+    """Return a pattern that matches wherever `pattern` does, and ends at its shortest match.
 
     Raises:
         CannotWiden: a construct is unknown.
@@ -58,8 +58,8 @@ def widened(pattern: re.Pattern[str]) -> Widened:
 
 
 def parse(pattern: re.Pattern[str]) -> tuple[list[Node], int, dict[str, int]]:
-    """Return the pattern's nodes, flags and named groups; what refers back to a group
-    stands as the group itself."""
+    """Return the pattern's nodes, flags and named groups; a reference to a group is replaced by the
+    group."""
     tree = _parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
     groups: dict[int, Node] = {}
     return _resolved(tree, groups), tree.state.flags, dict(tree.state.groupdict)
@@ -93,7 +93,7 @@ def _resolved(nodes: Iterable[Node], groups: dict[int, Node]) -> list[Node]:
 
 
 def _shortest(nodes: list[Node]) -> list[Node]:
-    """Return the nodes with the last of them repeated as seldom as may be."""
+    """Return the nodes with the last of them repeated as rarely as possible."""
     kept = list(nodes)
     while kept and (
         kept[-1][0] in _ASSERTIONS or (kept[-1][0] in _REPEATS and kept[-1][1][0] == 0)
@@ -114,7 +114,7 @@ def _shortest(nodes: list[Node]) -> list[Node]:
 
 
 def width(nodes: Iterable[Node]) -> int:
-    """Return the number of characters that the nodes match at most."""
+    """Return the largest number of characters that the nodes can match."""
     return sum(map(_width, nodes))
 
 
@@ -134,7 +134,7 @@ def _width(node: Node) -> int:
 
 
 def widen(nodes: Iterable[Node], flags: int) -> str:
-    """Return the source that matches wherever the nodes do.
+    """Return the source of a pattern that matches wherever the nodes do.
 
     Raises:
         CannotWiden: a construct is unknown.
@@ -162,7 +162,8 @@ def _widen(code: Any, value: Any, flags: int) -> str:
 
 
 def _characters(code: Any, value: Any, flags: int) -> set[int]:
-    """Return the bytes that may stand in the copy where the node matches one character."""
+    """Return the bytes of the ASCII copy at which the node, which matches one character, can
+    match."""
     if code is _codes.ANY:
         return set(range(128))
     if code is _codes.LITERAL:
@@ -206,7 +207,7 @@ def _with_cases(members: set[str], flags: int, beyond: set[int]) -> set[int]:
 
 
 def char_class(codes: Iterable[int]) -> str:
-    """Return a class of just these bytes.
+    """Return a character class of exactly these bytes.
 
     Raises:
         CannotWiden: there are none.

@@ -1,4 +1,4 @@
-"""What a long run of token characters with a digit in it may be, asked of Hyperscan."""
+"""Classify long runs of token characters with a digit in them, by Hyperscan."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.views.decodings import LONGEST_WHOLE, SHORTEST_BLOB, ascii_in_base64
 
 Reports = list[tuple[int, int]]
-"""(end, number) of what Hyperscan has found."""
+"""(end, number) of each pattern that Hyperscan matched."""
 
 _TOKEN_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
 _IS_TOKEN = bytes(byte in _TOKEN_BYTES for byte in range(256))
 _CONTEXT = 160
-"""How far before a run its name or vendor begins, at most: 96 before a value that begins
-at most 64 before the run."""
+"""The largest distance from a run back to its name or vendor: 96 before a value, which begins at
+most 64 before the run."""
 _SHAPE_BEFORE = 96
 _NEAR = 64
 _JOINTS = frozenset(b":!.")
@@ -40,12 +40,12 @@ _BASE64_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]*")
 _BLOB = re.compile(ascii_in_base64().pattern.encode())
 _PREFIXED_BODY = re.compile(rb"[_\-.][A-Za-z0-9]{20}")
-"""What every token of `prefixed.py` holds."""
+"""Occurs in every token of `prefixed.py`."""
 _LONG_PIECE = re.compile(rb"[A-Za-z0-9]{%d}" % SHORTEST_BLOB)
 
 
 class RunClues:
-    """Says of runs what they may be."""
+    """Finds out what a run may be: a token, a named value, base64."""
 
     def __init__(self, templates: Iterable[Template]) -> None:
         templates = tuple(templates)
@@ -63,9 +63,9 @@ class RunClues:
         shapes: Callable[[bytes], Reports],
     ) -> int:
         """Add the runs that may be more than a name with a number in it to `found`; return
-        `ENCODED` if some stretch of base64 around them reads as text, else 0.
+        `ENCODED` if base64 around one of them decodes to text, else 0.
 
-        `contexts` and `shapes` look for the triggers of these names.
+        `contexts` and `shapes` scan for the triggers of these names.
         """
         asks = decoded = 0
         for reported, _ in ends:
@@ -103,7 +103,7 @@ class RunClues:
         return asks
 
     def _named(self, before: bytes, reports: Reports) -> int:
-        """Return what the words before a run say of it."""
+        """Return the flags that the words before a run set."""
         what = also = 0
         for stop, number in reports:
             trigger = self.contexts[number]
@@ -121,12 +121,12 @@ class RunClues:
 
 
 def _in_parts(data: bytes, start: int, end: int) -> bool:
-    """Return whether what joins the parts of a token stands beside the run."""
+    """Return True if the run is next to a character that joins the parts of a token."""
     return (start > 0 and data[start - 1] in _JOINTS) or data[end : end + 1] in (b".", b":")
 
 
 def _base64_around(data: bytes, start: int, end: int) -> tuple[int, int]:
-    """Return where the base64 that a run stands in begins, as far as matters, and ends."""
+    """Return the range of base64 around a run; it begins no earlier than is needed."""
     after = _BASE64.match(data, end)
     floor = max(start - LONGEST_WHOLE, 0)
     begin = floor + len(data[floor:start].rstrip(_BASE64_BYTES))
@@ -134,7 +134,7 @@ def _base64_around(data: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def left_edge(data: bytes, position: int) -> int:
-    """Return where the run of token characters that reaches up to `position` begins."""
+    """Return the start of the run of token characters that ends at `position`."""
     size = _NEAR
     while True:
         begin = position - size if position > size else 0

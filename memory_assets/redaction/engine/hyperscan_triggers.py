@@ -46,8 +46,7 @@ _TOKEN_CHARACTERS = re.compile(rb"[A-Za-z0-9_\-]*")
 
 
 class HyperscanTriggers:
-    """The places that Hyperscan finds worth looking at. Pure, and callable from several
-    threads."""
+    """Finds candidate positions with Hyperscan. Pure, and callable from several threads."""
 
     def __init__(
         self,
@@ -90,7 +89,8 @@ class HyperscanTriggers:
         self._local = threading.local()
 
     def find(self, text: str, homes_first: bool = False) -> Clues:
-        """Return the clues of `text`, or just `HOMES_FIRST` where that is allowed and so."""
+        """Return the clues of `text`; with `homes_first`, only `HOMES_FIRST` if there may be home
+        directories."""
         try:
             homes, places, runs, joints, keywords, contexts, shapes = self._local.scans
         except AttributeError:
@@ -130,7 +130,7 @@ class HyperscanTriggers:
         return Clues(*places, found_runs, asks, line_ends)
 
     def _first_time(self, text: str, homes_first: bool) -> Clues:
-        """Do as `find` in a thread that has no databases of its own yet."""
+        """Create this thread's scan functions, then `find`."""
         names = ("homes", "places", "runs", "joints", "keywords", "contexts", "shapes")
         self._local.scans = tuple(_scan(self._databases, name) for name in names)
         return self.find(text, homes_first)
@@ -142,8 +142,8 @@ class HyperscanTriggers:
         structure: list[tuple[int, Trigger]],
         found: dict[int, tuple[int, int]],
     ) -> int:
-        """Add places of structure to `structure`, runs that may be tokens to `found`; return
-        what is asked for."""
+        """Sort reports: structural positions into `structure`, runs that may be tokens into
+        `found`; return the flags of further searches (`Clues.asks`)."""
         asks = 0
         tokens: list[tuple[int, Trigger]] = []
         triggers, first = self._triggers, len(self._asks)
@@ -168,7 +168,7 @@ class HyperscanTriggers:
         reports: Iterable[tuple[int, Trigger]],
         keyword_scan: Callable[[bytes], Reports],
     ) -> tuple[list[int], list[tuple[int, int]], list[int]]:
-        """Return the places of keywords, anchored rules and cookies."""
+        """Return the positions of keywords, anchored rules and cookies."""
         keywords: list[int] = []
         anchored: dict[tuple[int, int], None] = {}
         cookies: list[int] = []
@@ -194,7 +194,7 @@ class HyperscanTriggers:
     def _anchors_within(
         self, data: bytes, begin: int, end: int, number: int, anchored: dict[tuple[int, int], None]
     ) -> None:
-        """Add where the rule's anchor stands between `begin` and `end`."""
+        """Add the positions of the rule's anchor between `begin` and `end`."""
         anchor = self._rules[number].anchor
         window = data[begin:end].lower()
         position = window.find(anchor)
@@ -204,8 +204,8 @@ class HyperscanTriggers:
 
 
 def _scan(databases: Databases, name: str) -> Callable[[bytes], Reports]:
-    """Return what scans with a database. It returns the same list each time, to be cleared
-    by whoever finds something in it."""
+    """Return the function that scans with a database. It returns one and the same list each time,
+    which the caller has to clear if it is not empty."""
     reports: Reports = []
     append = reports.append
     scan = databases.scanner(name)
@@ -223,7 +223,7 @@ def _scan(databases: Databases, name: str) -> Callable[[bytes], Reports]:
 def _token_runs(
     data: bytes, reports: Iterable[tuple[int, Trigger]], found: dict[int, tuple[int, int]]
 ) -> None:
-    """Add the runs in or just behind which a token may begin."""
+    """Add the runs in which, or directly after which, a token may begin."""
     first = seen = 0
     for end, trigger in reports:
         begin = max(end - trigger.back, 0)

@@ -1,4 +1,5 @@
-"""Which engine finds the places to look at: Hyperscan where it is installed, else stdlib."""
+"""Load the engine that finds candidate positions: Hyperscan if it is installed, else the standard
+library."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The scan: one text in, the spans that are secret out.
+"""The scanner: returns the secret ranges of a text.
 
-Everything starts from triggers over an ASCII copy of the text (same length, so positions
-agree): keywords, anchors and long runs of token characters. Patterns are tried at those
-places only, and each looks at a bounded stretch. Hyperscan and the standard library find
-the same: the one merely names fewer places at which nothing is.
+Triggers search an ASCII copy of the text (of equal length, so that positions agree) for keywords,
+anchors and long runs of token characters. Patterns are tried at those positions only, and each
+looks at a bounded range. Hyperscan and the standard library lead to equal findings: Hyperscan only
+leaves out positions at which no rule can match.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ _SHORTEST = 6
 _LONGEST_NAMED = 2_000
 _BLOB = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _MOST_COMPARED = 1_000_000_000
-"""Characters compared, at most, to find a text's secrets in the rest of it: a second's work."""
+"""Most characters compared when searching a text for further occurrences of its secrets: about a
+second."""
 _LONGEST_BLOB = 8_000
 TIMED_OUT = "timed-out"
 _SECONDS = 4.0
 _SECONDS_PER_CHARACTER = 1e-5
-"""How long confirming may take: a thousand times what it takes."""
+"""Limit of the time for confirming: a thousand times what it takes normally."""
 _BY_NAME = (*ASSIGNMENT_RULES.values(), "named-secret", "prefixed-token")
 _BY_SURROUNDINGS = words(
     "bearer-token url-token url-password curl-user command-password cookie kubernetes-secret"
@@ -53,11 +54,11 @@ _BY_SURROUNDINGS = words(
 )
 _TELLING = dict.fromkeys(_BY_NAME, 0) | dict.fromkeys(_BY_SURROUNDINGS, 1)
 _MOST_TELLING = 2
-"""How much a rule says about what it found: a name alone, its surroundings, its format."""
+"""The rank of a rule by how specific it is: a name alone, surroundings, a format."""
 
 
 class Span(NamedTuple):
-    """A stretch of text that a rule found."""
+    """A range of a text, and the rule that found it."""
 
     start: int
     end: int
@@ -74,8 +75,8 @@ class Scanner:
         triggers: Triggers | None = None,
         clock: Callable[[], float] = time.thread_time,
     ) -> None:
-        """Arrange the rules. `triggers` say where to look (None: the standard library's);
-        `clock` gives the seconds that confirming has taken."""
+        """Index the rules. `triggers` find candidate positions (None: the standard library's);
+        `clock` returns the seconds spent on confirming."""
         self._tokens = TokenIndex(formats)
         self._rules = tuple(anchored)
         self._triggers = triggers or PlainTriggers(self._rules)
@@ -83,22 +84,22 @@ class Scanner:
         self._clock = clock
 
     def scan(self, text: str) -> list[Span]:
-        """Return the secret stretches in order, merged where they overlap.
+        """Return the secret ranges in order, merged if they overlap.
 
-        A text whose confirmation takes too long is one span from end to end.
+        If confirmation takes too long, one span covers the whole text.
         """
         return self.confirm(text, self.look(text))
 
     def look(self, text: str, homes_first: bool = False) -> Clues:
-        """Return where in `text` some rule may apply; `NO_CLUES` where none does, nor any
-        view, nor is there personal data.
+        """Return the positions in `text` at which some rule may apply, and the views and searches
+        it needs; `NO_CLUES` if there are none.
 
-        `homes_first`: as soon as there may be home directories, return `HOMES_FIRST`.
+        With `homes_first`, return `HOMES_FIRST` as soon as there may be home directories.
         """
         return self._find(text, homes_first) if len(text) >= _SHORTEST else NO_CLUES
 
     def confirm(self, text: str, clues: Clues) -> list[Span]:
-        """Return the secret stretches of `text`, of which `look` gave the clues."""
+        """Return the secret ranges of `text`, given its clues from `look`."""
         if not (clues.keywords or clues.anchored or clues.cookies or clues.runs):
             return []
         watch = Watch(self._clock, _SECONDS + len(text) * _SECONDS_PER_CHARACTER)
@@ -180,7 +181,7 @@ class Scanner:
                     yield Span(start, blob_end, "encoded-secret")
 
     def _hides_secret(self, blob: str) -> bool:
-        """Return whether base64 `blob` is readable text that holds a secret."""
+        """Return True if base64 `blob` decodes to readable text that contains a secret."""
         if len(blob) > _LONGEST_BLOB:
             return False
         try:
@@ -201,7 +202,7 @@ def _cookies(text: str, positions: Iterable[int]) -> Iterator[Span]:
 
 
 def _repeated(text: str, found: list[Span]) -> list[Span]:
-    """Return `found` and every other place where a found value stands bare."""
+    """Return `found` and every other occurrence of a found value."""
     long_enough = (span for span in sorted(found) if span.end - span.start >= 12)
     seen = {text[span.start : span.end]: span.rule for span in long_enough}
     everywhere = list(found)
@@ -216,16 +217,16 @@ def _repeated(text: str, found: list[Span]) -> list[Span]:
 
 
 def _is_password_command(text: str, position: int) -> bool:
-    """Whether the same simple command names, before the position, a program of these."""
+    """Return True if the simple command at this position names one of the programs before it."""
     start = max(text.rfind(end, 0, position) for end in COMMAND_ENDS)
     return PASSWORD_COMMANDS.search(text, max(start + 1, position - 200), position + 1) is not None
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
-    """Return the spans in order, overlapping ones joined under the most telling rule.
+    """Return the spans in order, overlapping ones joined under the most specific rule.
 
-    A format tells more than surroundings, these more than a name; among equals the longer
-    span names the whole.
+    A format is more specific than surroundings, these than a name; among equals the rule of the
+    longer span is kept.
     """
     merged: list[Span] = []
     for span in sorted(spans):

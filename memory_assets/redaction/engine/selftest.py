@@ -1,4 +1,5 @@
-"""Made-up secrets that every loaded engine must find, and harmless text it must not touch."""
+"""The self-test: made-up secrets that every engine must find, and harmless text that it must not
+change."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _PASSWORD = "Tr0ub4dor" + "&3"
 
 
 def structural_canaries() -> Iterator[tuple[str, str, str]]:
-    """Yield (rule, text, secret in it) for the rules that are code rather than rows."""
+    """Yield (rule, text, secret in it) for the rules that are code instead of rows."""
     yield "assigned-password", f"DB_PASSWORD={_PASSWORD[:-2]}9\n", _PASSWORD[:-2] + "9"
     yield "assigned-password", f'{{"password": "{_PASSWORD}"}}', _PASSWORD
     yield "assigned-password", f'{{\\"password\\": \\"{_PASSWORD}\\"}}', _PASSWORD

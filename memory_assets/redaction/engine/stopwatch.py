@@ -1,4 +1,4 @@
-"""The limit on how long a text may be looked at."""
+"""The time limit of scanning one text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ _BETWEEN_CHECKS = 16
 
 
 class OutOfTime(Exception):
-    """The limit has passed."""
+    """The time limit was exceeded."""
 
 
 class Watch:
-    """Counts down from the first tick. Cheap: the clock is read every few ticks only."""
+    """A time limit that starts with the first tick. Cheap: the clock is read only every few
+    ticks."""
 
     __slots__ = ("_clock", "_end", "_limit", "_ticks")
 
@@ -23,7 +24,7 @@ class Watch:
         self._ticks = 0
 
     def tick(self) -> None:
-        """Count one confirmation.
+        """Count one confirmation, and check the limit every few of them.
 
         Raises:
             OutOfTime: the limit has passed.
@@ -35,6 +36,6 @@ class Watch:
             self.check()
 
     def check(self) -> None:
-        """Raise `OutOfTime` if the limit has passed."""
+        """Raise `OutOfTime` if the limit is exceeded."""
         if self._end is not None and self._clock() > self._end:
             raise OutOfTime

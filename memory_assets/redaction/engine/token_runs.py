@@ -32,7 +32,7 @@ _JOINT_BYTES = frozenset(joint.encode() for joint in _JOINTS)
 _SHAPE_ENDS = frozenset((b".", b":"))
 _LONGEST_VALUE = 600
 _NO_VALUE = frozenset(" \t\n\r\"'`,;()[]{}<>|&\\$?*#^")
-"""Characters beside a run that are no part of its value."""
+"""Characters next to a run that do not belong to its value."""
 _SHORT_RUN = re.compile(r"[\w\-]{0,40}")
 _FIRST_RUN = re.compile(r"[A-Za-z0-9_\-]*")
 _OUTSIDE = re.compile(r"^(?P<outside>.*[^A-Za-z0-9_\-])?(?P<inside>[A-Za-z0-9_\-]*)$")
@@ -47,11 +47,11 @@ _ASSIGNED_TO = re.compile(
         (?P<name> [\w.\-]{1,48} (?: [ ] [\w.\-]{1,24} ){0,3} )"""
 )
 _LONG_PIECE = re.compile(r"[A-Za-z0-9]{12}")
-"""What every machine-made value holds; to look for it is cheap."""
+"""Occurs in every machine-made value; searching for it is cheap."""
 _PREFIXED_BODY = re.compile(r"[_\-.][A-Za-z0-9]{20}")
-"""What every token of `prefixed.py` holds."""
+"""Occurs in every token of `prefixed.py`."""
 SLUG = r"(?:[0-9]{1,11}|[A-Za-z]{1,11})(?:[_\-]{1,2}(?:[0-9]{1,11}|[A-Za-z]{1,11}))+[_\-]?"
-"""A run of words and numbers: `2026-06-06-001-notes-on-x`. Nothing names it a secret."""
+"""A run of words and numbers: `2026-06-06-001-notes-on-x`. Never a named secret."""
 _SLUG_RUN = re.compile(SLUG)
 _DIGEST_BEFORE = re.compile(r"(?i)(?:sha\d{1,3}|md5|h1|blake\w{0,2})[-:=]/{0,2}$")
 _TAG_BEFORE = re.compile(r"<redacted:[\w:-]{1,80}>([\s\"'`]{0,8})$")
@@ -88,7 +88,7 @@ def compile_formats(rows: Iterable[tuple[str, ...]]) -> tuple[TokenFormat, ...]:
 
 
 class TokenIndex:
-    """The formats, arranged so that a run of token characters is tried against few of them."""
+    """The formats, indexed so that a run of token characters is matched against few of them."""
 
     def __init__(self, formats: Iterable[TokenFormat]) -> None:
         inside: dict[str, list[tuple[str, Template]]] = {}
@@ -144,7 +144,7 @@ class TokenIndex:
         return found
 
     def _find_led(self, text: str, start: int, found: list[Found]) -> None:
-        """Add the tokens whose prefix ends just before a run: `SG.`, `hvs.`."""
+        """Add the tokens whose prefix ends directly before a run: `SG.`, `hvs.`."""
         bucket = self._outside.get(text[max(start - 3, 0) : start])
         bucket = bucket or self._outside.get(text[start - 2 : start])
         if bucket is not None:
@@ -153,7 +153,7 @@ class TokenIndex:
                     bucket.match(text, start - lead, found)
 
     def _find_short(self, text: str, start: int, found: list[Found]) -> None:
-        """Add the tokens whose first part is too short for a run: `1234567890:AA...`."""
+        """Add the tokens whose first part is too short to be a run: `1234567890:AA...`."""
         hop = start
         while hop > start - 48 and hop and text[hop - 1] in _JOINTS:
             before = _SHORT_RUN.match(text[max(hop - 41, 0) : hop - 1][::-1])
@@ -162,8 +162,8 @@ class TokenIndex:
 
 
 def may_be_shape(before: bytes, after: bytes, length: int) -> bool:
-    """Return whether `TokenIndex.find` looks, in a run of this length between two such
-    bytes, for formats that begin with no literal."""
+    """Return True if `TokenIndex.find` tries formats without a literal beginning for a run of this
+    length between these two bytes."""
     return before in _JOINT_BYTES or after in _SHAPE_ENDS or 33 < length < 100
 
 
@@ -174,7 +174,7 @@ def _after_escape(text: str, position: int) -> int:
 
 
 class _Bucket:
-    """Formats that share a beginning, as one alternation, the longest prefix first."""
+    """Formats with a common beginning, as one alternation, the longest prefix first."""
 
     def __init__(self, entries: list[tuple[str, Template]]) -> None:
         entries = sorted(entries, key=_specificity, reverse=True)
@@ -190,7 +190,7 @@ class _Bucket:
         )
 
     def match(self, text: str, position: int, found: list[Found]) -> None:
-        """Add the token that begins at `position`, if one does."""
+        """Add the token that begins at `position`, if there is one."""
         token = self._pattern.match(text, position)
         if token is not None:
             self._accept(token, found)
@@ -208,17 +208,17 @@ def _specificity(entry: tuple[str, Template]) -> tuple[int, int]:
 
 
 def _right_edge(template: Template) -> str:
-    """Return the look-ahead that ends a token of fixed length."""
+    """Return the look-ahead after a token of fixed length."""
     return "" if template.pattern.endswith(",4000}") else r"(?![A-Za-z0-9])"
 
 
 def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found | None:
-    """Return the machine-made value around a run that a name or a vendor stands before, or
-    that carries a telling prefix.
+    """Return the machine-made value around a run that follows a name or a vendor, or that has a
+    telling prefix.
 
-    This finds what has no format of its own: `CODECOV_TOKEN`, `ollama key = ...`,
-    `setProperty("X_TOKEN", "...")`, `Access Token      ...`. `vendored`: whether a
-    vendor's name may stand before it.
+    This finds values without a format of their own: `CODECOV_TOKEN`, `ollama key = ...`,
+    `setProperty("X_TOKEN", "...")`, `Access Token      ...`. `vendored` is True if a vendor's name
+    may precede it.
     """
     if _SLUG_RUN.fullmatch(text, start, end) is not None:
         return None
@@ -257,7 +257,7 @@ def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found 
 
 
 def _is_named(text: str, begin: int, value: str) -> bool:
-    """Return whether what stands before `value` says that such a value is secret."""
+    """Return True if the text before `value` names it as a secret."""
     line = text[max(begin - 96, 0) : begin]
     tag = _TAG_BEFORE.search(line) if "<redacted:" in line else None
     if tag is not None:  # only the rest of a token that was wrapped onto a line of its own
@@ -275,8 +275,8 @@ def _is_named(text: str, begin: int, value: str) -> bool:
 
 
 def _wrapped_end(text: str, begin: int, end: int) -> int:
-    """Return `end`, moved past all further lines of a token whose first ones are a tag
-    already: one a pass would be one pass a line."""
+    """Return `end`, moved past all further lines of a token whose first lines are already a tag.
+    One pass takes them all; otherwise each line would need another pass."""
     if _TAG_BEFORE.search(text, max(begin - 96, 0), begin) is None:
         return end
     lines = _WRAPPED_LINES.match(text, end)
@@ -284,7 +284,7 @@ def _wrapped_end(text: str, begin: int, end: int) -> int:
 
 
 def _is_drawn(value: str) -> bool:
-    """Return whether `value` looks drawn by a machine."""
+    """Return True if `value` looks randomly generated."""
     return len(value) <= _LONGEST_VALUE and (
         values.is_random(value)
         or values.is_uuid(value)
@@ -293,7 +293,7 @@ def _is_drawn(value: str) -> bool:
 
 
 def _is_no_stand_in(value: str) -> bool:
-    """Return whether `value` itself may be secret."""
+    """Return True if `value` may be a secret, and is no placeholder."""
     return not (
         values.is_identifier_of_something(value)
         or values.is_placeholder(value)

@@ -1,4 +1,4 @@
-"""One pattern that Hyperscan looks for, and what its report says."""
+"""One pattern that Hyperscan searches for, and how to read its reports."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ ALSO_WORD, VENDOR = "also-word", "vendor"
 
 
 class Trigger(NamedTuple):
-    """One pattern. `rule` is the anchored rule's number, `back` how many bytes before the
-    reported end its place begins, `slack` how many later at most."""
+    """One pattern. `rule` is the anchored rule's number, `back` the number of bytes from the
+    reported end back to the candidate position, `slack` how much later that position may be."""
 
     source: bytes
     kind: str = ""
@@ -18,6 +18,6 @@ class Trigger(NamedTuple):
     slack: int = 0
     rule: int = 0
     once: bool = False
-    """Whether its first match in a text says all."""
+    """True if only its first match in a text is needed."""
     is_token: bool = False
-    """Whether it counts only where `may_be_token` says so."""
+    """True if a report counts only if `may_be_token` is true."""

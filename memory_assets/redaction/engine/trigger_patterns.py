@@ -1,8 +1,8 @@
-"""What Hyperscan looks for, derived from the rules.
+"""Hyperscan patterns, derived from the rules.
 
-Every pattern here matches wherever the rule behind it finds something (and elsewhere too:
-confirming is not its business). Patterns report where they end; the widths say how far
-before that the place to look at may be.
+Every pattern matches wherever its rule finds something (and elsewhere too; the rule itself
+confirms). Patterns report where they end; the widths say how far before that the candidate position
+may be.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def anchored_triggers(rules: Sequence[AnchoredRule]) -> tuple[Trigger, ...]:
 
 
 def _anchored(number: int, rule: AnchoredRule) -> Trigger:
-    """Return the rule's pattern, widened; the anchor alone where that cannot be done."""
+    """Return the rule's pattern, widened; only its anchor if the pattern cannot be widened."""
     try:
         pattern = widened(rule.pattern)
     except CannotWiden:
@@ -64,7 +64,7 @@ def token_triggers(templates: Iterable[Template]) -> tuple[Trigger, ...]:
 
 
 def has_literal(template: Template) -> bool:
-    """Return whether the format begins with a literal worth looking for."""
+    """Return True if the format begins with a literal that is long enough to search for."""
     return len(template.prefix) >= 2
 
 
@@ -75,8 +75,8 @@ _LONG_MIDDLE = 100
 
 
 def _token(template: Template) -> Trigger:
-    """Return the trigger of a format: its literals and character classes as far as the
-    first open end behind enough of a literal, each at its shortest."""
+    """Return the trigger of a format: its literals and character classes up to the first open end
+    after a long enough literal, each at its shortest."""
     source, least_width, most_width, literals = "", 0, 0, 0
     for literal, inside, least, most in _CLASS.findall(template.pattern):
         plain = re.sub(r"\\(.)", r"\1", literal)
@@ -97,7 +97,7 @@ def _token(template: Template) -> Trigger:
 
 
 def shape_triggers(templates: Iterable[Template]) -> tuple[Trigger, ...]:
-    """Return the triggers of formats without such a literal: their shortest whole form."""
+    """Return the triggers of formats without such a literal: their shortest complete form."""
     return tuple(
         Trigger(re.sub(r"\{(\d+),\d+\}$", r"{\1}", template.pattern).encode())
         for template in templates
@@ -115,19 +115,19 @@ _NO_TOKEN = r"[^A-Za-z0-9_\-]"
 
 
 def keyword_triggers() -> tuple[Trigger, ...]:
-    """Return the keywords themselves, to find them in a short stretch."""
+    """Return triggers of the keywords, to find them in a short range."""
     return tuple(Trigger(b"(?i:" + keyword + b")", ASSIGNED, len(keyword)) for keyword in KEYWORDS)
 
 
 def home_triggers() -> tuple[Trigger, ...]:
-    """Return what asks for a search for home directories."""
+    """Return the triggers of a search for home directories."""
     roots = (rb"/home(?:\\{0,2}/|\\)", rb"/Users(?:\\{0,2}/|\\)", rb"\\Users[\\/]", rb"\\home[\\/]")
     return tuple(Trigger(source, ASKING, rule=HOMES, once=True) for source in roots)
 
 
 def asking_triggers() -> tuple[Trigger, ...]:
-    """Return what asks for a search for other personal data, or for a view; `rule` says for
-    which."""
+    """Return the triggers of a search for other personal data, or for a view; `rule` is its
+    flag."""
     rows = (
         (COLOURED, rb"\x1b"),
         (ESCAPED, rb"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4})"),
@@ -138,8 +138,8 @@ def asking_triggers() -> tuple[Trigger, ...]:
 
 
 def joint_trigger() -> Trigger:
-    """Return the trigger of a line end that may stand inside a token (see `joints.py`): the
-    last one before what it reports."""
+    """Return the trigger of a line end that may be inside a token (see `joints.py`): the last line
+    end before the reported position."""
     digit = rf"(?:[0-9]|{_SIGN}{_PART}*[0-9]|[A-Za-z][a-z]*(?:[0-9]|[A-Z]{_PART}*[0-9]))"
     drawn = rf"(?:[0-9]|{_SIGN}{_PART}*(?:[0-9]|[a-z][A-Z]|[A-Z][A-Z])|[A-Za-z][a-z]*[A-Z0-9])"
     ways = (
@@ -150,8 +150,8 @@ def joint_trigger() -> Trigger:
 
 
 def run_trigger() -> Trigger:
-    """Return the trigger at the end of each run of `SHORTEST_RUN` token characters or more
-    that has a digit in it."""
+    """Return the trigger at the end of each run of at least `SHORTEST_RUN` token characters with a
+    digit among them."""
     last = SHORTEST_RUN - 1
     ways = [
         (f"{_LETTER}{{{at}}}" if at else "")
@@ -164,9 +164,9 @@ def run_trigger() -> Trigger:
 
 
 def context_triggers() -> tuple[Trigger, ...]:
-    """Return the triggers of what may stand before a named value: the words that make a
-    name speak of secrets, a tag, then vendors whose names are also words (which count beside
-    such a word only) and last the other vendors. A vendor counts if `begins_word`."""
+    """Return the triggers of words before a named value, in this order: words that make a name a
+    telling one, a tag, vendors whose names are also words (which count only next to such a word),
+    other vendors. A vendor counts if `begins_word` is true."""
     listed = {word for each in word_lists() for word in each if word.islower()}
     listed |= {keyword.decode() for keyword in KEYWORDS}
     telling = {word for word in listed - set(VENDORS) if name_kind(word) is not NameKind.PLAIN}
@@ -178,8 +178,8 @@ def context_triggers() -> tuple[Trigger, ...]:
         ends = all(other.endswith(word) for other in telling if word in other)
         edge = "(?:[^a-z]|$)" if ends else ""
         found.append(Trigger(f"(?i:{re.escape(word)}){edge}".encode()))
-    beside = (word for row in CONTEXT_FORMATS for word in words(row[1]))
-    vendors = sorted(dict.fromkeys((*VENDORS, *beside)), key=is_also_word, reverse=True)
+    context_words = (word for row in CONTEXT_FORMATS for word in words(row[1]))
+    vendors = sorted(dict.fromkeys((*VENDORS, *context_words)), key=is_also_word, reverse=True)
     for vendor in vendors:
         kind = ALSO_WORD if is_also_word(vendor) else VENDOR
         found.append(Trigger(f"(?i:{re.escape(vendor)})".encode(), kind, len(vendor)))
@@ -187,7 +187,7 @@ def context_triggers() -> tuple[Trigger, ...]:
 
 
 def begins_word(data: bytes, position: int) -> bool:
-    """Return whether a vendor's name at `position` is not the inside of a word."""
+    """Return True if a vendor's name at `position` is not inside a word."""
     if not position:
         return True
     before, first = data[position - 1 : position], data[position : position + 1]

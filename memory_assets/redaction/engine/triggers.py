@@ -1,7 +1,7 @@
-"""Where to look: the places of a text at which some rule may apply.
+"""Candidate positions: where in a text some rule may apply.
 
-Triggers never decide. `PlainTriggers` (stdlib) names every place; the Hyperscan triggers
-leave out places at which the rules are bound to find nothing. What is found is the same.
+Triggers never decide. `PlainTriggers` (standard library) returns every candidate; the Hyperscan
+triggers leave out positions at which no rule can match. The findings are equal.
 """
 
 from __future__ import annotations
@@ -15,47 +15,48 @@ from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.rules.names import KEYWORDS
 
 TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
-"""What a run may be: a token of some format, a value that something names, one that has a
-vendor's name before it (then NAMED as well), base64 text."""
+"""Flags of a run: a token of some format, a value with a name, one with a vendor's name before it
+(then NAMED as well), base64 text."""
 
 
 COLOURED, ESCAPED, PERCENT, ENCODED, JOINED, HOMES, ADDRESSES = 1, 2, 4, 8, 16, 32, 64
-"""What else a text asks for: one view or another, a search for personal data."""
+"""Flags of what else a text needs: a view, or a search for personal data."""
 ANYTHING = 127
 
 
 class Clues(NamedTuple):
-    """Places to look at, each kind in order of position."""
+    """Candidate positions in a text, each kind in order."""
 
     keywords: Sequence[int] = ()
-    """Where a keyword of `names.KEYWORDS` stands."""
+    """Positions of the keywords of `names.KEYWORDS`."""
     anchored: Sequence[tuple[int, int]] = ()
-    """(number of the anchored rule, where its anchor stands)."""
+    """(number of the anchored rule, position of its anchor)."""
     cookies: Sequence[int] = ()
-    """Where `cookie` stands."""
+    """Positions of `cookie`."""
     runs: Sequence[tuple[int, int, int]] = ()
-    """(start, end, what it may be) of whole runs of token characters."""
+    """(start, end, flags) of whole runs of token characters."""
     asks: int = 0
-    """What the text asks for beside the rules: `COLOURED` and the like, added up."""
+    """Flags of views and searches that the text needs, such as `COLOURED`."""
     joints: Sequence[int] | None = None
-    """Where lines end that may go on in the next one; None: nobody knows."""
+    """Line ends that may be inside a token; None if unknown."""
 
 
 NO_CLUES = Clues()
 HOMES_FIRST = Clues(asks=HOMES)
-"""There may be home directories; nothing else has been looked at."""
+"""There may be home directories; nothing else was searched for."""
 
 
 class Triggers(Protocol):
-    """Finds the clues of a text. Pure, and callable from several threads."""
+    """Finds the candidate positions of a text. Pure, and callable from several threads."""
 
     def find(self, text: str, homes_first: bool = False) -> Clues:
-        """Return the clues of `text`, or just `HOMES_FIRST` where that is allowed and so."""
+        """Return the clues of `text`; with `homes_first`, only `HOMES_FIRST` if there may be home
+        directories."""
         ...
 
 
 class PlainTriggers:
-    """Every place, found with the standard library alone."""
+    """Finds all candidate positions with the standard library alone."""
 
     def __init__(self, anchored: Sequence[AnchoredRule]) -> None:
         by_anchor: dict[bytes, list[int]] = {}

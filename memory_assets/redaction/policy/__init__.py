@@ -1,1 +1,1 @@
-"""Files: which stretches of a record are their contents, and whether these may stay."""
+"""File contents: which ranges of a record they are, and whether they may stay."""

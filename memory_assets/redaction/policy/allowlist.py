@@ -21,19 +21,19 @@ from memory_assets.redaction.policy.sensitive_paths import is_sensitive
 _WILD = re.compile(r"[*?\[]")
 _LONGEST = 4_096
 _REMOTE = ("//", "/net/")
-"""Paths whose mere look-up may ask another machine."""
+"""Paths that are not resolved, because a look-up may contact another machine."""
 
 
 class Allowlist:
-    """Globs of paths whose contents may stay."""
+    """Globs of paths whose contents may be kept."""
 
     def __init__(self, globs: tuple[str, ...]) -> None:
         self._globs = tuple(glob.replace("\\", "/") for glob in globs)
         self._for_secrets = tuple(g for g in self._globs if is_sensitive(g.rsplit("/", 1)[-1]))
 
     def allows(self, path: str, roots: tuple[str, ...]) -> bool:
-        """Return whether the contents of `path` may stay; `roots` are the directories that
-        a relative path or glob is read from, the working directory first."""
+        """Return True if the contents of `path` may be kept; `roots` are the directories that a
+        relative path or glob starts from, the working directory first."""
         if not self._globs or not path or len(path) > _LONGEST or "\0" in path:
             return False
         base = roots[0] if roots else ""
@@ -47,9 +47,9 @@ class Allowlist:
 
 
 def real_path(path: str, base: str) -> str:
-    """Return where `path`, read from the directory `base`, leads on this disk.
+    """Return the resolved path of `path`, relative to the directory `base`, on this disk.
 
-    Links that lead nowhere, loops and paths that no file can have come back as they are.
+    Broken links, loops and impossible paths are returned unresolved.
     """
     plain = path.replace("\\", "/").removeprefix("file://")
     whole = posixpath.join(base.replace("\\", "/"), plain)
@@ -87,7 +87,7 @@ def _matches(globs: tuple[str, ...], spellings: Iterator[str]) -> bool:
 
 
 def _spellings(path: str, roots: tuple[str, ...]) -> Iterator[str]:
-    """Yield `path` without `..`, as it is and relative to each root it lies under."""
+    """Yield `path` without `..`, both as it is and relative to each root that contains it."""
     plain = path.replace("\\", "/").removeprefix("file://")
     yield posixpath.normpath(plain)
     for root in roots:
@@ -99,7 +99,7 @@ def _spellings(path: str, roots: tuple[str, ...]) -> Iterator[str]:
 
 
 def _real_spellings(real: str, roots: tuple[str, ...]) -> Iterator[str]:
-    """Yield a resolved path, as it is and relative to each resolved root it lies under."""
+    """Yield a resolved path, both as it is and relative to each resolved root that contains it."""
     yield real
     for root in roots:
         base = real_path(root, "")

@@ -1,4 +1,4 @@
-"""Which files a shell command prints and which it writes."""
+"""The files that a shell command prints, and those that it writes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SEARCH = re.compile(
 
 
 class Written(NamedTuple):
-    """A stretch of a command that goes into files; `paths` is empty if none is named."""
+    """A range of a command that is written into files; `paths` is empty if none is named."""
 
     start: int
     end: int
@@ -63,7 +63,7 @@ class Written(NamedTuple):
 
 
 def files_read(command: str) -> tuple[str, ...]:
-    """Return the files whose contents a shell command prints, or () if it does other work.
+    """Return the files that a shell command prints, or () if it does other work.
 
     `cd a && cat b | head -50` prints b; `pytest | tail` runs tests and prints no file.
     """
@@ -86,7 +86,7 @@ def files_read(command: str) -> tuple[str, ...]:
 def files_shown(command: str) -> Iterator[str]:
     """Yield every file whose contents may be in a command's output, whatever else it does.
 
-    Searches that print each line's file are left out: the lines themselves tell.
+    Searches that print the file of each line are left out: the lines themselves name it.
     """
     for given in parsed(command):
         stage = given.direct()
@@ -109,12 +109,12 @@ def files_shown(command: str) -> Iterator[str]:
 
 
 def searches(command: str) -> bool:
-    """Return whether a command may print lines that begin with the name of their file."""
+    """Return True if a command may print lines that begin with the name of their file."""
     return any(map(command.__contains__, _SEARCH_WORDS)) and bool(_SEARCH.search(command))
 
 
 def written(command: str) -> Iterator[Written]:
-    """Yield the stretches of a command that it writes into files."""
+    """Yield the ranges of a command that it writes into files."""
     pipeline: list[Stage] = []
     for stage in (*parsed(command), Stage()):
         if not stage.piped:
@@ -124,8 +124,8 @@ def written(command: str) -> Iterator[Written]:
 
 
 def _written_by(pipeline: list[Stage]) -> Iterator[Written]:
-    """Yield what each simple command of a pipeline writes into its files and those of the
-    commands after it; one stretch for all where there are too many to tell apart."""
+    """Yield the ranges that each simple command of a pipeline writes into its own files and those
+    of the commands after it; one range for all if there are too many commands."""
     targets = [tuple(_targets(stage)) for stage in pipeline]
     count = sum(map(len, targets))
     if count and max(count, len(pipeline)) > _MOST_TARGETS:
@@ -142,7 +142,7 @@ def _written_by(pipeline: list[Stage]) -> Iterator[Written]:
 
 
 def _parts(stage: Stage, paths: frozenset[str]) -> Iterator[tuple[int, int]]:
-    """Yield the stretches of a simple command that it writes into `paths`."""
+    """Yield the ranges of a simple command that it writes into `paths`."""
     yield from stage.bodies
     if not paths or len(stage.words) < 2:
         return
@@ -191,7 +191,7 @@ def _arguments(command: list[Word]) -> list[str]:
 
 
 def _printer(stage: Stage) -> int | None:
-    """Return which word of a stage is a program that prints files, if one is."""
+    """Return the word of a stage that is a program which prints files, None if there is none."""
     for at, word in enumerate(stage.words):
         name = program_name(word.value)
         if name in READ_PROGRAMS or name in _OTHER_PRINTERS:
@@ -205,7 +205,7 @@ def _printer(stage: Stage) -> int | None:
 
 
 def _tells_files(search: list[Word]) -> bool:
-    """Return whether a search prints the file's name before each line."""
+    """Return True if a search prints the file's name before each line."""
     options = [word.value for word in search[1:] if word.value.startswith("-")]
     if any(_NO_FILE_NAMES.fullmatch(option) for option in options):
         return False

@@ -1,9 +1,9 @@
-"""What happens to the contents of files: which calls carry them, and what may stay.
+"""The policy for file contents: which calls contain them, and which may be kept.
 
-Contents over the size limit, and those of files that exist to hold secrets, become
-`<redacted-file-contents-of-N-bytes>`, N being the UTF-8 bytes replaced. Paths on the
-allowlist stay, whatever their size; a file of secrets only where a glob names its kind.
-What stays is scanned like all other text.
+Contents over the size limit, and those of files that exist to hold secrets, are replaced by
+`<redacted-file-contents-of-N-bytes>`, N being the number of UTF-8 bytes. Paths on the allowlist are
+kept, whatever their size; a file of secrets only if a glob names its kind. What is kept is scanned
+like all other text.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ CONTENT_KEY = re.compile(
     r"|input|code|code_edit|replacement|replacements|search|replace|data|body)(?::\n|: )",
     re.MULTILINE,
 )
-"""Where, in a writing call's rendered input, the contents begin."""
+"""The beginning of the contents in a writing call's rendered input."""
 
 _CONTENTS_TAG = re.compile(r"<redacted-file-contents-of-\d+-bytes>")
 _OUTPUT_HEAD = re.compile(
@@ -102,17 +102,17 @@ Cut = tuple[int, int]
 
 
 def contents_tag(contents: str) -> str:
-    """Return what stands in place of `contents`."""
+    """Return the tag that replaces `contents`."""
     return f"<redacted-file-contents-of-{byte_length(contents)}-bytes>"
 
 
 def byte_length(text: str) -> int:
-    """Return the length of `text` in UTF-8, a lone surrogate counting as three bytes."""
+    """Return the length of `text` in UTF-8; a lone surrogate counts as three bytes."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def rule_tables() -> tuple[object, ...]:
-    """Return all data that decides what is cut, for the version of the rules."""
+    """Return all data that decides about contents, for the version of the rules."""
     return (
         sorted(READ_TOOLS | SEARCH_TOOLS | WRITE_TOOLS | READ_PROGRAMS),
         VAULT_COMMANDS,
@@ -124,16 +124,16 @@ def rule_tables() -> tuple[object, ...]:
 
 
 class ContentPolicy:
-    """Decides which stretches of a record are file contents that may not stay."""
+    """Decides which ranges of a record are file contents that have to be replaced."""
 
     def __init__(self, settings: RedactionSettings) -> None:
         self._limit = settings.max_file_bytes
         self._allowlist = Allowlist(settings.allowlist)
 
     def cut_contents(self, text: str, paths: Iterable[str], roots: Iterable[str] = ()) -> bool:
-        """Return whether `text`, contents of `paths`, is to be replaced.
+        """Return True if `text`, contents of `paths`, is to be replaced.
 
-        `roots` are directories that relative paths and relative globs are read from.
+        `roots` are the directories that relative paths and globs start from.
         """
         known, bases = tuple(paths), tuple(root for root in roots if root)
         if not text or _CONTENTS_TAG.fullmatch(text.strip()):
@@ -145,7 +145,7 @@ class ContentPolicy:
         return self._is_large(text)
 
     def cuts(self, record: Record, project_root: str = "") -> tuple[Cut, ...]:
-        """Return the stretches of `record.text` that are to be replaced, in order."""
+        """Return the ranges of `record.text` to replace, in order."""
         text, roots = record.text, (record.cwd, project_root)
         tool = record.tool_name.rsplit("__", 1)[-1].casefold()
         if not text:
@@ -171,7 +171,7 @@ class ContentPolicy:
         )
 
     def command_cuts(self, command: str, roots: Iterable[str] = ()) -> tuple[Cut, ...]:
-        """Return the stretches of a command that it writes into files and that may not stay."""
+        """Return the ranges of a command to replace: contents that it writes into files."""
         return _united(self._command_text_cuts(command, command, tuple(roots)))
 
     def _any_sensitive(self, paths: Iterable[str], roots: tuple[str, ...]) -> bool:
@@ -296,14 +296,15 @@ class ContentPolicy:
 
 
 def _tells_only_names(record: Record, tool: str) -> bool:
-    """Return whether a call's one-line answer says that it was done, or why it failed."""
+    """Return True if a call's one-line answer only confirms it, or gives the reason of a
+    failure."""
     if tool in READ_TOOLS:
         return record.is_error
     return any(path in record.text for path in record.paths)
 
 
 def _shell_of(command: str) -> str:
-    """Return a command, and below it those that it runs if it is code that calls tools."""
+    """Return a command, and the commands that it runs if it is code that calls tools."""
     if not _CALLS_TOOLS.search(command):
         return command
     found = [_unescaped(literal.group()[1:-1])[0] for literal in _LITERAL.finditer(command)]
@@ -311,8 +312,8 @@ def _shell_of(command: str) -> str:
 
 
 def _unescaped(literal: str) -> tuple[str, list[int]]:
-    """Return the value of a string literal of JSON or JavaScript, and where each of its
-    characters, and its end, stood."""
+    """Return the value of a string literal of JSON or JavaScript, and the position in the literal
+    of each of its characters and of its end."""
     pieces: list[str] = []
     sources: list[int] = []
     position = 0
@@ -330,7 +331,7 @@ def _unescaped(literal: str) -> tuple[str, list[int]]:
 
 
 def _united(cuts: Iterable[Cut]) -> tuple[Cut, ...]:
-    """Return the stretches in order, those that meet or overlap as one."""
+    """Return the ranges in order, with those that meet or overlap joined."""
     merged: list[Cut] = []
     for start, end in sorted([cut for cut in cuts if cut[0] < cut[1]]):
         if merged and start <= merged[-1][1]:

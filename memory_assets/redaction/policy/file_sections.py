@@ -1,7 +1,7 @@
-"""Texts that hold several files: patches, diffs, listings of matches.
+"""Texts that contain several files: patches, diffs, listings of matches.
 
-Each function yields `(path, start, end)`: a stretch of the text and the file it is of.
-All are linear in the length of the text.
+Each function yields `(path, start, end)`: a range of the text and its file. All are linear in the
+length of the text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HEADING_LINE = re.compile(r"\d{1,9}[:-]")
 
 
 class Section(NamedTuple):
-    """A stretch of a text and the file it is of."""
+    """A range of a text, and the file that it belongs to."""
 
     path: str
     start: int
@@ -56,7 +56,7 @@ def patch_sections(text: str) -> Iterator[Section]:
 def diff_sections(text: str) -> Iterator[Section]:
     """Yield the body of each file of unified diffs, without the line that names the file.
 
-    A body of two names (old and new) is yielded once for each.
+    A body with two names (old and new) is yielded once for each.
     """
     if not any(mark in text for mark in _DIFF_MARKS) and not text.startswith("--- "):
         return
@@ -78,7 +78,7 @@ def diff_sections(text: str) -> Iterator[Section]:
 
 
 def _is_head(between: str) -> bool:
-    """Return whether only a diff's extended header lies between, no hunk."""
+    """Return True if there is only a diff's extended header between, and no hunk."""
     return len(between) < 4_000 and "\n@@" not in between and not between.startswith("@@")
 
 
@@ -94,10 +94,10 @@ def _diff_names(header: re.Match[str]) -> tuple[str, ...]:
 
 
 def match_sections(text: str, wanted: Callable[[str], bool]) -> Iterator[Section]:
-    """Yield the lines of a search's output that are of `wanted` files: `path:12:line`,
+    """Yield the lines of a search's output that belong to `wanted` files: `path:12:line`,
     `path-13-context`, or a line with the path alone and `12:line` below it.
 
-    The path that the first line of a run begins with is left out of its stretch.
+    The path at the start of the first line of a group is not part of its range.
     """
     lines = text.split("\n")
     names = {line.partition(":")[0] for line in lines}

@@ -93,22 +93,22 @@ HINTS = words(
     " .config auth .fly .netlify .railway .gradle nuget oauth_creds .snow .databricks .kaggle"
     " huggingface sudoers ssl/ wireguard openvpn kubernetes environ"
 )
-"""Stems of which one occurs in every sensitive path, lower-case."""
+"""Every sensitive path contains one of these, in lower case."""
 
 
 def hints(text: str) -> bool:
-    """Return False, quickly, where no sensitive path can be named."""
+    """Return False, quickly, if `text` cannot name a sensitive path."""
     return any(map(text.lower().__contains__, HINTS))
 
 
 @lru_cache(maxsize=256)
 def names_secrets(command: str) -> bool:
-    """Return whether a word of a command names a file of secrets."""
+    """Return True if a word of a command names a file of secrets."""
     return hints(command) and any(map(is_sensitive, _COMMAND_WORD.findall(command)))
 
 
 def is_sensitive(path: str) -> bool:
-    """Return whether `path` names a file that exists to hold secrets, in any case.
+    """Return True if `path` names a file that exists to hold secrets, in any case of letters.
 
     Shell patterns count for what they may match: `.env*` and `{a,.env}` are sensitive.
     """
@@ -136,7 +136,8 @@ def _matches(path: str) -> bool:
 
 
 def normal(path: str) -> str:
-    """Return `path` with `/`, lower-case, without scheme, quotes and what Windows ignores."""
+    """Return `path` with `/`, lower-case, without scheme, quotes and the parts that Windows
+    ignores."""
     plain = path.strip().strip("'\"").replace("\\", "/").casefold()
     plain = plain.removeprefix("file://").removesuffix("::$data").rstrip("/. ")
     segments: list[str] = []

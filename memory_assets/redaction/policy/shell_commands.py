@@ -1,8 +1,8 @@
-"""Shell commands taken apart: simple commands, where their output goes, here-documents.
+"""Parse shell commands: simple commands, redirections, here-documents.
 
-Enough of a shell's grammar to know which files a command prints or writes, in POSIX
-shells and PowerShell. Nothing raises and all is linear in the command's length: what
-does not parse is read as far as it goes.
+Enough of the grammar of POSIX shells and PowerShell to know which files a command prints or writes.
+Nothing raises, and all is linear in the command's length: what cannot be parsed is parsed as far as
+possible.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ _VALUE_OPTIONS = {
     ),
     "time": frozenset(words("-f --format -o --output")),
 }
-"""Options of such words whose next word is their value."""
+"""Options of such words that take the next word as their value."""
 _NESTING = 3
 _SHELL_AMONG = 24
 """Words of a simple command among which a shell is looked for."""
 
 
 class Word(NamedTuple):
-    """One word of a command: its value without quotes, and where it stands."""
+    """One word of a command: its value without quotes, and its position."""
 
     value: str
     start: int
@@ -86,9 +86,9 @@ class Word(NamedTuple):
 
 @dataclass
 class Stage:
-    """One simple command. `bodies` are its here-documents; `caller` is the program whose
-    argument its output becomes (`name=$` if a variable), None if the output is shown;
-    `assigned` are the variables set before its program."""
+    """One simple command. `bodies` are its here-documents; `caller` is the program that takes its
+    output as an argument (`name=$` for a variable), None if the output is printed; `assigned` are
+    the variables set before its program."""
 
     words: list[Word] = field(default_factory=list)
     piped: bool = False
@@ -104,7 +104,7 @@ class Stage:
         return program_name(self.words[0].value) if self.words else ""
 
     def direct(self) -> Stage:
-        """Return the stage without `do`, `sudo` and the like before its program."""
+        """The stage without `do`, `sudo` and the like before its program."""
         at = 0
         while at < len(self.words) - 1 and program_name(self.words[at].value) in _KEYWORDS:
             with_value = _VALUE_OPTIONS.get(program_name(self.words[at].value), frozenset())
@@ -115,18 +115,19 @@ class Stage:
 
 
 def program_name(word: str) -> str:
-    """Return the name by which a program is known, of the word that called it."""
+    """Return the normalised name of a program, from the word that called it."""
     return posixpath.basename(word.replace("\\", "/")).casefold().removesuffix(".exe")
 
 
 @lru_cache(maxsize=256)
 def parsed(command: str) -> tuple[Stage, ...]:
-    """Return the simple commands of `command`; a call and its result ask for the same."""
+    """Return the simple commands of `command`, from a cache, because a call and its result both
+    need them."""
     return tuple(stages(command))
 
 
 def stages(command: str, depth: int = 0) -> Iterator[Stage]:
-    """Yield the simple commands of `command` in order, those of its arguments after them."""
+    """Yield the simple commands of `command` in order, each followed by those in its arguments."""
     bodies = dict(heredocs(command))
     skeleton = _without(command, bodies.values())
     parsed = list(_Parser(skeleton, bodies).stages())
@@ -137,7 +138,7 @@ def stages(command: str, depth: int = 0) -> Iterator[Stage]:
 
 
 def heredocs(command: str) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield, of each here-document, where its `<<` stands and the stretch of its body."""
+    """Yield, for each here-document, the position of its `<<` and the range of its body."""
     begins = list(_HEREDOC.finditer(command)) if "<<" in command else []
     if not begins:
         return
@@ -195,7 +196,7 @@ def _substituted(word: Word, raw: str, caller: str, depth: int) -> Iterator[Stag
 
 
 def _takes_commands(stage: Stage) -> bool:
-    """Return whether an argument of the stage is a command: `bash -c`, `docker exec x sh -c`."""
+    """Return True if an argument of the stage is a command: `bash -c`, `docker exec x sh -c`."""
     most = _SHELL_AMONG if stage.program in WRAPPERS else 1
     return any(program_name(word.value) in SHELLS for word in stage.words[:most])
 

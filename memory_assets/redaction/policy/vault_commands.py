@@ -1,9 +1,8 @@
-"""Whether a shell command prints secrets that a password manager or a cloud keeps.
+"""Detect shell commands that print secrets of a password manager or a cloud.
 
-The words of each simple command are compared with the table. Options may stand anywhere.
-Where it is not known whether an option takes a value, the word after it is read both as
-its value and as an argument, and either reading is enough: a secret that stays is worse
-than an output that goes.
+The words of each simple command are compared with the table. Options may be anywhere. If it is
+unknown whether an option takes a value, the next word is read both as its value and as an argument,
+and either reading suffices: a secret that stays is worse than an output that is removed.
 """
 
 from __future__ import annotations
@@ -65,19 +64,19 @@ _SEVERAL = re.compile(r"[,/.]")
 _ANY_NUMBER = "**"
 _MOST_WORDS = 128
 _MOST_PROGRAMS = 16
-"""Programs of the table in one simple command; with more, its output goes unread."""
+"""Most programs of the table in one simple command; with more, its output is always removed."""
 _NESTING = 3
 
 
 class _Term(NamedTuple):
-    """The words that one place of a row of the table stands for."""
+    """The words that match one place in a row of the table."""
 
     exact: frozenset[str]
     globs: re.Pattern[str] | None
     negated: bool
 
     def matches(self, forms: Sequence[str]) -> bool:
-        """Return whether an argument, the first of its `forms`, can stand here."""
+        """Return True if an argument, the first of its `forms`, matches this term."""
         if self.negated:
             return forms[0] not in self.exact
         if not self.exact.isdisjoint(forms):
@@ -86,7 +85,7 @@ class _Term(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """One command of the table: its subcommands, and options with and without which."""
+    """One command of the table: its subcommands, and the options that it must and must not have."""
 
     terms: tuple[_Term | None, ...]
     needed: tuple[frozenset[str], ...]
@@ -96,8 +95,8 @@ class _Row(NamedTuple):
 class _End(NamedTuple):
     """Where the output of a simple command goes.
 
-    `kept_by` are files and variables (`name=$`), () another program, None what is shown;
-    `runs_input` is whether it, or a command after it, is a shell that runs what it reads.
+    `kept_by` are files and variables (`name=$`), () for another program, None if it is printed;
+    `runs_input` is True if it, or a command after it, is a shell that runs its input.
     """
 
     kept_by: tuple[str, ...] | None
@@ -105,19 +104,19 @@ class _End(NamedTuple):
 
 
 class _Argument(NamedTuple):
-    """A word after the program: an option as it is, an argument in lower case, too."""
+    """A word after the program: an option unchanged, an argument also in lower case."""
 
     word: str
     forms: tuple[str, ...]
 
     @property
     def is_option(self) -> bool:
-        """Whether the word begins with a dash; one dash alone is standard input."""
+        """True if the word begins with a dash; a single dash is standard input."""
         return not self.forms
 
 
 def opens_vault(command: str) -> bool:
-    """Return whether the output of a command shows secrets that a vault keeps."""
+    """Return True if the output of a command contains secrets from a vault."""
     if _may_open(command.translate(_QUOTES).casefold()):
         if _opens(command, 0):
             return True
@@ -174,7 +173,7 @@ def _ends(pipeline: Sequence[Stage]) -> list[_End]:
 
 
 def _swallows(stage: Stage) -> bool:
-    """Return whether a simple command takes a secret from a pipe and does not print it."""
+    """Return True if a simple command takes a secret from a pipe and does not print it."""
     program = stage.direct().program
     options = [word.value for word in stage.words if word.value.startswith("-")]
     if program in ("gpg", "gpg2"):
@@ -190,7 +189,7 @@ def _variables(word: str) -> Iterator[str]:
 
 
 def _prints_kept(stages: Iterable[Stage], kept: set[str]) -> bool:
-    """Return whether a command prints a variable or a file that holds a secret."""
+    """Return True if a command prints a variable or a file that contains a secret."""
     return any(
         word.value in kept or not kept.isdisjoint(_variables(word.value))
         for stage in stages
@@ -202,7 +201,7 @@ def _prints_kept(stages: Iterable[Stage], kept: set[str]) -> bool:
 
 
 def _is_vault(stage: Stage) -> bool:
-    """Return whether a simple command is one of the table."""
+    """Return True if a simple command is one of the table."""
     said = [word.value for word in stage.words]
     tried = 0
     for at in _programs(said):
@@ -217,7 +216,7 @@ def _is_vault(stage: Stage) -> bool:
 
 
 def _programs(said: Sequence[str]) -> Iterator[int]:
-    """Yield which words of a simple command may be the program that it runs."""
+    """Yield the words of a simple command that may be the program it runs."""
     if not said:
         return
     yield 0
@@ -234,7 +233,7 @@ def _programs(said: Sequence[str]) -> Iterator[int]:
 
 
 def _host(said: Sequence[str]) -> int:
-    """Return which word of `ssh ...` is the host: a host may be called like a program."""
+    """Return the word of `ssh ...` that is the host, which may have the name of a program."""
     at = 1
     while at < len(said) and said[at].startswith("-"):
         at += 2 if said[at] in _SSH_VALUES else 1
@@ -251,7 +250,7 @@ def _names(word: str) -> tuple[str, ...]:
 
 
 def _bare(word: str) -> str:
-    """Return a program's name of its path, package or image, without version."""
+    """Return a program's name, given its path, package or image, without version."""
     lower = word.casefold()
     package = "@" + lower[1:].split("@")[0] if lower.startswith("@") else lower
     if package in PROGRAM_NAMES:
@@ -288,7 +287,7 @@ def _fits(rows: Iterable[_Row], with_value: frozenset[str], arguments: Sequence[
 
 
 def _given(names: Iterable[str], options: Iterable[str]) -> bool:
-    """Return whether one of the options is among those given, also as `-xyz` or `--x=y`."""
+    """Return True if one of the options is given, also as `-xyz` or `--x=y`."""
     exact = frozenset(names)
     letters = {name[1] for name in exact if len(name) == 2}
     for option in options:
@@ -303,9 +302,9 @@ def _given(names: Iterable[str], options: Iterable[str]) -> bool:
 def _follows(
     terms: Sequence[_Term | None], with_value: frozenset[str], arguments: Iterable[_Argument]
 ) -> bool:
-    """Return whether the arguments begin with the terms, options between them left out.
+    """Return True if the arguments begin with the terms, ignoring options between them.
 
-    A state is how many terms were met, and whether the next word may be an option's value.
+    A state is the number of terms met, and whether the next word may be an option's value.
     """
     if not terms:
         return True
@@ -335,7 +334,7 @@ def _follows(
 
 
 def _next(terms: Sequence[_Term | None], met: int, forms: Sequence[str]) -> Iterator[int]:
-    """Yield how many terms are met after an argument: None stands for any number."""
+    """Yield the number of terms met after an argument; None as a term matches any number."""
     term = terms[met]
     if term is not None:
         if term.matches(forms):
@@ -377,7 +376,7 @@ def _term(word: str) -> _Term | None:
 
 @cache
 def _hints() -> re.Pattern[str]:
-    """Return what occurs in every command that names a program of the table."""
+    """Return strings of which every command that names a program of the table contains one."""
     known = {*_rows(), *EXTENDS}
     known |= {name for name, program in PROGRAM_NAMES.items() if program in known}
     return re.compile(r"(?<![\w.-])(?:" + "|".join(sorted(map(re.escape, known))) + r")(?!\w)")

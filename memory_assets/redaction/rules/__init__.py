@@ -1,1 +1,1 @@
-"""What a secret looks like, as data and as judgements on one value."""
+"""The rules: formats of secrets as data, and functions that judge a value."""

@@ -1,8 +1,8 @@
-"""Secrets that are told by their surroundings: URLs, headers, commands, hashes.
+"""Secrets recognised by their surroundings: URLs, headers, commands, hashes.
 
-One row each: where to look (`anchor`, a lower-case literal), what must stand there
-(`pattern`, matched at the anchor, with the secret in the group `secret`), what the
-secret must look like (`accept`), and a made-up `sample` for the self-test.
+One row each: where to look (`anchor`, a lower-case literal), what must be there (`pattern`, matched
+at the anchor, with the secret in the group `secret`), what the secret must look like (`accept`),
+and a made-up `sample` for the self-test.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PATH_IN_URL = re.compile(r"\d{1,5}/")
 
 
 def _odd_password(value: str) -> bool:
-    """Return whether `value` has what a password in a URL ought to have escaped."""
+    """Return True if `value` contains characters that a password in a URL should have escaped."""
     return "/" in value and _PATH_IN_URL.match(value) is None and any_value(value)
 
 
@@ -306,7 +306,7 @@ PASSWORD_COMMANDS = re.compile(
     r"(?<![^\s;&|(/`$])(?:sshpass|login|psexec(?:\.exe)?|plink|pscp|mysql\w*|mariadb|mongo\w*|cqlsh|cypher-shell|useradd|usermod|clickhouse-client)\s",
     re.IGNORECASE,
 )
-"""Programs, as words of a command, whose `-p` is a password (that of mkdir is not)."""
+"""Programs, as words of a command, whose `-p` takes a password (that of mkdir does not)."""
 
 COMMAND_ENDS = ("\n", ";", "&&", "|", ", ")
 

@@ -1,4 +1,4 @@
-"""Secrets that calls are given without a name. Rows as `anchored.py` describes them."""
+"""Secrets passed to calls without a name. Rows as in `anchored.py`."""
 
 from __future__ import annotations
 

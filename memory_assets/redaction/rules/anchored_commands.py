@@ -1,4 +1,4 @@
-"""Secrets among the arguments of commands. Rows as `anchored.py` describes them."""
+"""Secrets among the arguments of commands. Rows as in `anchored.py`."""
 
 from __future__ import annotations
 

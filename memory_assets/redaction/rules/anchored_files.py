@@ -1,5 +1,5 @@
-"""Secrets in files of settings, dumps and tables, whose name stands apart from them or has
-no name at all. Rows as `anchored.py` describes them."""
+"""Secrets in settings, dumps and tables, away from their name or without one. Rows as in
+`anchored.py`."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ instance and a pattern), the rest of the key."""
 
 
 def _words_of_a_phrase(value: str) -> bool:
-    """Return whether none of the words is one of those that prose has and BIP-39 has not."""
+    """Return True if none of the words is a common English word that BIP-39 does not contain."""
     return _PROSE.isdisjoint(value.split())
 
 

@@ -1,5 +1,5 @@
-"""Secrets that are told in sentences, in several languages. Rows as `anchored.py` describes
-them. What is bare in a sentence must look drawn, or at least mix letters and digits."""
+"""Secrets in sentences, in several languages. Rows as in `anchored.py`. An unquoted value in a
+sentence must look generated, or at least mix letters and digits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One rule that starts from an anchor, and what its value must look like.
+"""An anchored rule, and the functions that judge its value.
 
-The rows stand in `anchored.py` and the modules `anchored_*.py`.
+The rows are in `anchored.py` and the modules `anchored_*.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TECHNICAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AnchoredRule:
-    """A pattern that is tried wherever its anchor stands."""
+    """A pattern that is tried at every occurrence of its anchor."""
 
     name: str
     anchor: bytes
@@ -31,7 +31,7 @@ class AnchoredRule:
     accept: Callable[[str], bool]
     sample: str
     lead: int = 0
-    """How many characters before the anchor the pattern starts."""
+    """How many characters before the anchor the pattern begins."""
 
 
 def anchored_rule(
@@ -42,22 +42,22 @@ def anchored_rule(
     sample: str,
     lead: int = 0,
 ) -> AnchoredRule:
-    """Return the row as a rule, its pattern compiled."""
+    """Return the row as a rule with its pattern compiled."""
     return AnchoredRule(name, anchor, re.compile(pattern), accept, sample, lead)
 
 
 def any_value(value: str) -> bool:
-    """Return whether `value` is neither a reference nor a stand-in."""
+    """Return True if `value` is neither a reference nor a placeholder."""
     return not values.is_reference(value) and _STAND_IN.match(value) is None
 
 
 def anything(value: str) -> bool:
-    """Return True: the pattern says all."""
+    """Return True: the pattern alone decides."""
     return bool(value)
 
 
 def typed_password(value: str) -> bool:
-    """Return whether `value` may be a password where nothing else is typed."""
+    """Return True if `value` may be a password where only a password is typed."""
     value = value.strip("\"'")
     return (
         len(value) >= 4
@@ -69,14 +69,14 @@ def typed_password(value: str) -> bool:
 
 
 def mixed_password(value: str) -> bool:
-    """Return whether `value` is a password that is no word: it has digits or no sense."""
+    """Return True if `value` is a password that is no word: it has digits or looks random."""
     return typed_password(value) and (
         (_has_digit(value) and any(map(str.isalpha, value))) or values.is_scrambled(value)
     )
 
 
 def spoken_password(value: str) -> bool:
-    """Return whether `value`, bare in a sentence, can only be a password."""
+    """Return True if `value`, unquoted in a sentence, can only be a password."""
     if not mixed_password(value) or values.is_identifier_of_something(value):
         return False
     if values.is_uuid(value) or values.is_slug(value):
@@ -85,13 +85,13 @@ def spoken_password(value: str) -> bool:
 
 
 def quoted_password(value: str) -> bool:
-    """Return whether `value` is what a call that sets a password is given in quotes."""
+    """Return True if `value` looks like the quoted argument of a call that sets a password."""
     return typed_password(value) and values.is_quoted_password(value)
 
 
 def strong_value(value: str) -> bool:
-    """Return whether `value` mixes digits with both cases, or has no sense, as nothing does
-    but a password that a machine drew."""
+    """Return True if `value` mixes digits with both cases, or looks random, as only a generated
+    password does."""
     return mixed_password(value) and (
         values.is_scrambled(value)
         or values.is_random(value, 8)
@@ -100,7 +100,7 @@ def strong_value(value: str) -> bool:
 
 
 def token_value(value: str) -> bool:
-    """Return whether `value` may be a token where a token stands."""
+    """Return True if `value` may be a token, in the place of a token."""
     return (
         not values.is_placeholder(value)
         and not values.is_reference(value)
@@ -109,17 +109,17 @@ def token_value(value: str) -> bool:
 
 
 def random_value(value: str) -> bool:
-    """Return whether `value` is a token that a machine drew."""
+    """Return True if `value` is a generated token."""
     return token_value(value) and values.is_random(value)
 
 
 def plausible_key(value: str) -> bool:
-    """Return whether `value` is not a stand-in for a key."""
+    """Return True if `value` is no placeholder for a key."""
     return values.is_plausible_token(value)
 
 
 def key_material(value: str) -> bool:
-    """Return whether `value` has as many different characters as a key has."""
+    """Return True if `value` has as many different characters as a key has."""
     return len(set(value)) >= 10
 
 

@@ -52,11 +52,11 @@ _WEAK_NAMES = frozenset({"key", "keys", "auth", "pass", "token", "tokens", "secr
 _LONGEST_VALUE = 4_000
 _LONG_VALUE = 128
 _SHORTEST_TOKEN = 10
-"""No shorter value passes any test of `_is_token`."""
+"""`_is_token` accepts no shorter value."""
 
 
 class Assignment(NamedTuple):
-    """What was seen at a keyword: the secret's span, if it is one, and where to go on."""
+    """The result at a keyword: the secret's range, if there is one, and where to continue."""
 
     resume: int
     start: int = 0
@@ -67,8 +67,8 @@ class Assignment(NamedTuple):
 def find_assignment(text: str, position: int) -> Assignment | None:
     """Return the secret assigned to the name around `position`; None if nothing is assigned.
 
-    `resume` passes over further keywords of the same name, and over a long value that is
-    no secret: looking at it again from every keyword inside would be quadratic.
+    `resume` skips further keywords of the same name, and a long value that is no secret: looking at
+    it again from every keyword inside it would be quadratic.
     """
     after = _AFTER.match(text, position)
     if after is None:
@@ -108,7 +108,8 @@ def find_assignment(text: str, position: int) -> Assignment | None:
 
 
 def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bool:
-    """Return whether the separator after `name`, which begins at `first`, assigns."""
+    """Return True if the separator after `name`, which begins at `first`, is one of an
+    assignment."""
     if text.startswith("<redacted:", first - 10):
         return False  # a tag's own name
     if after["space"] is not None:
@@ -119,7 +120,7 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
 
 
 def _is_query_value(text: str, first: int, value: str) -> bool:
-    """Return whether a URL's query holds a value that mixes letters and digits."""
+    """Return True if the value is in a URL's query and mixes letters and digits."""
     if text[first - 1 : first] not in ("?", "&"):
         return False
     if value.isdigit():
@@ -131,8 +132,8 @@ def _is_query_value(text: str, first: int, value: str) -> bool:
 
 
 def _is_in_settings(text: str, first: int, name: str, value: str, separator: str | None) -> bool:
-    """Return whether any word would do as the password, so little else can stand there: in a
-    connection string, or in a line `DB_PASSWORD=word` of a file of settings."""
+    """Return True if even a word can be the password, because little else can be in this place: in
+    a connection string, or in a line `DB_PASSWORD=word` of a settings file."""
     if separator != "=" or not 5 <= len(value) <= 64 or not value.isprintable():
         return False
     if values.is_placeholder(value) or values.is_reference(value):
@@ -148,8 +149,7 @@ def _is_in_settings(text: str, first: int, name: str, value: str, separator: str
 
 
 def _is_basic_credential(text: str, start: int, value: str) -> bool:
-    """Return whether `Basic` stands before a value that decodes to `user:password`, as in
-    RFC 7617."""
+    """Return True if `Basic` precedes a value that decodes to `user:password` (RFC 7617)."""
     if text[start - 6 : start - 1].lower() != "basic":
         return False
     try:
@@ -159,7 +159,7 @@ def _is_basic_credential(text: str, start: int, value: str) -> bool:
 
 
 def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool:
-    """Return whether a bare `key:` or Go's `--- PASS:` is nevertheless given a secret."""
+    """Return True if a bare `key:` or Go's `--- PASS:` is followed by a secret after all."""
     if text[max(position - 7, 0) : position].lower() in ("public ", "pubkey "):
         return False
     if text.startswith(("pass", "Pass", "PASS"), position) and (not quoted or value.isalpha()):
@@ -168,7 +168,7 @@ def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool
 
 
 def _is_flag(name: str, text: str, start: int) -> bool:
-    """Return whether a name followed by a space is a command-line flag or SQL's PASSWORD."""
+    """Return True if a name followed by a space is a command-line flag or SQL's PASSWORD."""
     if name.startswith("-"):
         return start == 0 or text[start - 1] in " \t\n\"'[(,`"
     end = start + len(name)
@@ -178,7 +178,7 @@ def _is_flag(name: str, text: str, start: int) -> bool:
 
 
 def _value_span(text: str, start: int) -> tuple[int, int, bool] | None:
-    """Return where the value stands, without quotes and scheme, and whether it is quoted."""
+    """Return the range of the value, without quotes and scheme, and whether it is quoted."""
     quote = _QUOTE.match(text, start)
     if quote is not None:
         opening = quote.end()
@@ -197,7 +197,7 @@ def _value_span(text: str, start: int) -> tuple[int, int, bool] | None:
 
 
 def _closing(text: str, opening: int, quote: str) -> int | None:
-    """Return where the quoted value ends, or None if it does not on this line."""
+    """Return the end of the quoted value, or None if it does not end on this line."""
     limit = opening + _LONGEST_VALUE
     line_end = text.find("\n", opening, limit)
     limit = limit if line_end < 0 else line_end
@@ -208,7 +208,7 @@ def _closing(text: str, opening: int, quote: str) -> int | None:
 
 
 def _is_secret(value: str, kind: NameKind, quoted: bool, following: str) -> bool:
-    """Return whether `value` is one that a name of this kind would keep secret."""
+    """Return True if `value` is a secret, given the kind of its name."""
     if value.startswith("?"):
         return False  # `${NAME:?must be set}`
     if len(value) < (4 if kind is NameKind.PASSWORD else _SHORTEST_TOKEN):

@@ -40,11 +40,10 @@ _DOCUMENT_LONGEST = 60_000
 
 
 def find_private_key(text: str, key_position: int) -> tuple[int, int] | None:
-    """Return the PEM or PGP private key in whose first line `KEY` stands at `key_position`.
+    """Return the PEM or PGP private key with `KEY` of its first line at `key_position`.
 
-    Line ends may be real or escaped. A block that is cut off is taken as far as it goes.
-    A header that is merely mentioned, without a body, is nothing. Lines before a footer
-    without a header count as well.
+    Line ends may be real or escaped. An incomplete block is taken as far as it goes; a mere mention
+    of a header, without a body, is not a key. Lines before a footer without a header count as well.
     """
     words = _PEM_WORDS.match(text, key_position)
     if words is None or text[max(key_position - 8, 0) : key_position] != "PRIVATE ":
@@ -64,8 +63,8 @@ def find_private_key(text: str, key_position: int) -> tuple[int, int] | None:
 
 
 def _headless_key(text: str, tail: int, end: int) -> tuple[int, int] | None:
-    """Return the lines of base64 before a private key's last line at `tail`, whose first
-    line is missing, and that last line."""
+    """Return the base64 lines before a private key's last line at `tail`, and that line, if the
+    first line is missing."""
     body = _PEM_LINES_REVERSED.match(text[max(tail - _PEM_LONGEST, 0) : tail][::-1])
     if body is None or not any(map(values.is_random, _PEM_BODY.findall(body.group()))):
         return None
@@ -73,8 +72,8 @@ def _headless_key(text: str, tail: int, end: int) -> tuple[int, int] | None:
 
 
 def find_cookies(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
-    """Return the values in a cookie header at `position` that look drawn by a machine,
-    and where the header ends (`position` itself if there is none)."""
+    """Return the values in a cookie header at `position` that look generated, and the end of the
+    header (`position` itself if there is none)."""
     jar = _COOKIE_JAR.match(text, position)
     if jar is None:
         return [], position
@@ -87,8 +86,8 @@ def find_cookies(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
 
 
 def find_kubernetes_secret(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
-    """Return the values under `data:` in the Secret manifest whose `kind` is near `position`,
-    and where the manifest ends (`position` itself if there is none)."""
+    """Return the values under `data:` in the Secret manifest whose `kind` is near `position`, and
+    the end of the manifest (`position` itself if there is none)."""
     line_start = text.rfind("\n", max(position - 60, 0), position) + 1
     if _KIND_SECRET.match(text, line_start) is None:
         return [], position

@@ -14,11 +14,11 @@ import zlib
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _RANDOM, _CHECK = 30, 6
 CHECKED = frozenset(("github-token", "npm-token"))
-"""The rules whose tokens are checked."""
+"""The rules whose tokens have a checksum."""
 
 
 def checksum(random_part: str) -> str:
-    """Return the six base62 digits that belong to the random part of a token."""
+    """Return the six base62 digits of the checksum of a token's random part."""
     number, digits = zlib.crc32(random_part.encode()), ""
     while number:
         number, digit = divmod(number, len(_BASE62))
@@ -27,7 +27,7 @@ def checksum(random_part: str) -> str:
 
 
 def is_proven(rule: str, token: str) -> bool:
-    """Return whether `token`, found by `rule`, ends in the checksum of itself."""
+    """Return True if `token`, found by `rule`, ends in its own checksum."""
     body = token.partition("_")[2]
     return (
         rule in CHECKED

@@ -20,15 +20,16 @@ from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMA
 from memory_assets.redaction.rules.wordlist import words
 
 REACH = 80
-"""How many characters before a value its vendor is looked for."""
+"""The largest distance from a value back to its vendor, in characters."""
 
 _WORD_START = re.compile(r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?=([A-Za-z].{0,2}))", re.DOTALL)
-"""Where a word begins, and its first three characters."""
+"""The start of a word, and its first three characters."""
 _ASSIGNED = re.compile(
     r"""(?x) [\w.\-\ ]{0,40} [\\"'`\])]{0,5} \s{0,8} (?:[:?]?=>?|:|[,(|>])
         \s{0,8} [\\"'`\[(@]{0,5} (?:[A-Za-z]{4,12}[ ])?"""
 )
-"""From the vendor's word to its value, where the word is in the name that it is given to."""
+"""The text from the vendor's word to its value, if the word is in the name that the value is
+assigned to."""
 _KEY_WORD = re.compile(
     r"(?i)key|token|secret|\bpat\b|auth|passw|credential|\bapi\b|licen[sc]e|login|client"
 )
@@ -47,7 +48,7 @@ Row = tuple[str, re.Pattern[str]]
 
 
 class ContextIndex:
-    """The rows by the first letters of their words."""
+    """The rows, indexed by the first letters of their words."""
 
     def __init__(self, rows: Iterable[tuple[str, ...]]) -> None:
         self._entries: list[tuple[range, str, Row, Template]] = []
@@ -60,8 +61,8 @@ class ContextIndex:
         self._by_length: dict[int, _Rows] = {}
 
     def rule_for(self, text: str, begin: int, value: str) -> str | None:
-        """Return the rule whose vendor is named before `value` at `begin` and whose shape
-        `value` has; None if no row applies."""
+        """Return the rule whose vendor is named before `value` at `begin` and whose shape `value`
+        has; None if no row applies."""
         rows = self._by_length.get(len(value)) or self._of_length(len(value))
         if rows.shapes is None or rows.shapes.fullmatch(value) is None:
             return None
@@ -80,14 +81,14 @@ class ContextIndex:
         return None
 
     def _of_length(self, length: int) -> _Rows:
-        """Return the rows for values of this length, and keep them."""
+        """Return the rows for values of this length, from a cache."""
         fitting = [entry[1:] for entry in self._entries if length in entry[0]]
         rows = self._by_length[min(length, _LONGEST + 1)] = _Rows(fitting)
         return rows
 
 
 class _Rows:
-    """The rows that have a shape of one length."""
+    """The rows with a shape of one length."""
 
     def __init__(self, entries: Iterable[tuple[str, Row, Template]]) -> None:
         self.heads: dict[str, list[tuple[str, Row]]] = {}
@@ -102,7 +103,7 @@ class _Rows:
 
 
 def _links(vendor: str, between: str) -> bool:
-    """Return whether what stands between vendor and value lets one belong to the other."""
+    """Return True if the text between vendor and value allows that they belong together."""
     if between.count("\n") > 2 or _OTHER_THING.search(between) is not None:
         return False
     if between[:1].islower() and _VENDOR_END.match(between) is None:
@@ -117,14 +118,14 @@ def _links(vendor: str, between: str) -> bool:
 
 
 def _is_drawn(value: str) -> bool:
-    """Return whether `value` is no slug: `015-sendgrid-email-otp` has the shape of a key."""
+    """Return True if `value` is no slug: `015-sendgrid-email-otp` has the shape of a key."""
     if not values.is_plausible_token(value):
         return False
     return values.is_uuid(value) or values.is_random(value, 10) or not values.is_slug(value)
 
 
 def _lengths(shape: Template) -> range:
-    """Return the lengths of the values that have a shape."""
+    """Return the lengths of values that fit some shape."""
     spare = sum(int(most) - int(least) for least, most in _COUNT.findall(shape.pattern))
     return range(len(shape.sample), len(shape.sample) + min(spare, _LONGEST) + 1)
 

@@ -1,7 +1,7 @@
-"""What a name says about the value it is given: `DB_PASSWORD` yes, `max_tokens` no.
+"""Judge a name by its words: `DB_PASSWORD` names a secret, `max_tokens` does not.
 
-A name is read word by word (`camelCase`, `snake_case`, `kebab-case`, dots). Only words
-are judged here; whether the value looks like a secret is `values.py`'s business.
+A name is read word by word (`camelCase`, `snake_case`, `kebab-case`, dots). Only words are judged
+here; `values.py` judges whether the value looks like a secret.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memory_assets.redaction.rules.wordlist import words
 
 
 class NameKind(IntEnum):
-    """How much a name says: a stronger kind needs less proof from the value."""
+    """How strongly a name indicates a secret: the stronger, the less is required of the value."""
 
     PLAIN = 0
     VENDOR = 1
@@ -84,7 +84,7 @@ _TAIL_WORDS = frozenset(
 )
 _VERBS = frozenset(words("list no show print allow skip has is needs count find delete remove"))
 _KEYLIKE = frozenset(words("api license licence access login"))
-"""Last words of names such as `acme_api`, whose values are sometimes keys."""
+"""Last words of names, such as `acme_api`, whose values are sometimes keys."""
 _PASSWORD_ENDS = ("password", "passwd", "passphrase")
 _TOKEN_ENDS = ("secret", "apikey", "accesskey", "privatekey", "secretkey", "token")
 _NAMED_VENDORS = words(
@@ -135,8 +135,8 @@ _ALSO_WORDS = frozenset(
         " vault wallet watson weights wise wix zoom mnemonic deployer"
     )
 )
-"""Vendors whose name is a word (or begins one) of code and prose: `branch: <sha>` is no key
-of theirs, `branch_key` may be."""
+"""Vendors whose name is also a word of code and prose, or the beginning of one: `branch: <sha>` is
+not a key of this vendor, `branch_key` may be."""
 _CONTEXT_WORDS = tuple(word for row in CONTEXT_FORMATS for word in words(row[1]))
 _ALL_VENDORS = tuple(dict.fromkeys((*_NAMED_VENDORS, *_CONTEXT_WORDS)))
 VENDORS: tuple[str, ...] = tuple(word for word in _ALL_VENDORS if word not in _ALSO_WORDS)
@@ -148,7 +148,7 @@ VENDOR_END = (
     r"|labs|license|org|pass|pat|private|prod|project|sdk|secret|server|service|site|test|token|url"
     r"|user|web))"
 )
-"""What may follow a vendor's name in lower case: not the rest of another word."""
+"""What may follow a vendor's name in lower case, which is not the rest of another word."""
 
 
 def _any_of(vendors: Iterable[str]) -> re.Pattern[str]:
@@ -162,7 +162,7 @@ _ANY_VENDOR = _any_of(_ALL_VENDORS)
 
 @lru_cache(maxsize=8_192)
 def name_kind(name: str) -> NameKind:
-    """Return what `name` says about the value it is given."""
+    """Return how strongly `name` indicates that its value is a secret."""
     parts = [word.lower() for word in _WORD.findall(name[-80:])]
     while parts and parts[-1].isdigit():
         parts.pop()
@@ -192,40 +192,40 @@ def name_kind(name: str) -> NameKind:
 
 
 def speaking_words() -> frozenset[str]:
-    """Return lower-case words: every name of kind TOKEN or PASSWORD has one of them, as a
-    word or as the end of one, and no letter of the same case follows it."""
+    """Return lower-case words of which every name of kind TOKEN or PASSWORD contains one, as a word
+    or at the end of one, with no letter of the same case after it."""
     ends = (*_PASSWORD_ENDS, *_TOKEN_ENDS, "key")
     return _PASSWORD_WORDS | _TOKEN_WORDS | frozenset(ends)
 
 
 def password_words() -> frozenset[str]:
-    """Return those of `speaking_words` of which every name of kind PASSWORD has one."""
+    """Return the words of `speaking_words` of which every name of kind PASSWORD contains one."""
     return _PASSWORD_WORDS | frozenset(_PASSWORD_ENDS)
 
 
 def keylike_words() -> frozenset[str]:
-    """Return the words that make a name of kind VENDOR behind `_` or `-`."""
+    """Return the words that make a name one of kind VENDOR after `_` or `-`."""
     return _KEYLIKE
 
 
 def has_vendor(text: str) -> bool:
-    """Return whether a vendor that hands out keys is named in `text`."""
+    """Return True if `text` names a vendor that issues keys."""
     return _VENDOR.search(lower_ascii(text)) is not None
 
 
 def lower_ascii(text: str) -> str:
-    """Return `text` in lower case. Kelvin's sign and the dotted capital I become no `k` and
-    `i`: a vendor's name is ASCII."""
+    """Return `text` in lower case, but the Kelvin sign and the dotted capital I are not turned into
+    `k` and `i`: a vendor's name is ASCII."""
     return text.replace("\u212a", "?").replace("\u0130", "?").lower()
 
 
 def is_also_word(vendor: str) -> bool:
-    """Return whether `vendor`, in lower case, is a word that has other meanings."""
+    """Return True if `vendor`, in lower case, is a word with other meanings."""
     return vendor in _ALSO_WORDS
 
 
 def word_lists() -> tuple[tuple[str, ...], ...]:
-    """Return everything here that changes what is found, for the ruleset's version."""
+    """Return all words that affect findings, for the ruleset's version."""
     lists = (
         _PASSWORD_WORDS,
         _TOKEN_WORDS,

@@ -25,7 +25,8 @@ _TELLING = frozenset(
     )
 )
 _CERTAIN = frozenset(words("key keys tok token secret sk rk pat live bearer apikey priv private"))
-"""Words that make a token even of a hash, as cache keys and names of containers end in."""
+"""Prefix words after which even a hash is a token; with other prefixes it may be a cache key or the
+name of a container."""
 _THINGS = frozenset(
     words(
         "sha sha1 sha256 sha512 md5 hash digest commit rev tree blob image img layer container"
@@ -47,7 +48,8 @@ _LONGEST_DOTTED = 40
 
 
 def find_prefixed(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the token that the run from `start` to `end` is, or is the body of."""
+    """Return the token that consists of the run from `start` to `end`, or of a prefix and this
+    run."""
     if not SHORTEST <= end - start <= _LONGEST:
         return None
     run = text[start:end]
@@ -67,7 +69,7 @@ def find_prefixed(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 def is_prefixed_token(run: str) -> bool:
-    """Return whether the whole `run` is a prefix and a body drawn by a machine."""
+    """Return True if the whole `run` is a prefix and a generated body."""
     if not SHORTEST <= len(run) <= _LONGEST:
         return False
     pieces = run.replace("-", "_").split("_")

@@ -1,6 +1,6 @@
-"""What a value looks like: a placeholder, a reference to a secret, or a secret.
+"""Judge a value: placeholder, reference to a secret, or secret.
 
-Pure judgements on one string each; they are given the value only, without its quotes.
+Each function judges one string, without its quotes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _STAND_INS = words(
     " hashed private public session cookie jwt file env input prompt not-set not_set n/a tbd"
     " missing invalid expired valid local dev prod production staging"
 )
-"""Words that are given in place of a secret, or say what it is."""
+"""Placeholders: words in place of a secret, or words that describe it."""
 
 _PLACEHOLDER = re.compile(
     r"""(?ix)
@@ -82,22 +82,22 @@ _FILE_NAME = re.compile(
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether `value` stands for a secret without being one."""
+    """Return True if `value` is written in place of a secret."""
     return len(set(value)) <= 3 or _PLACEHOLDER.search(value) is not None
 
 
 def is_reference(value: str) -> bool:
-    """Return whether `value` says where a secret is to be had (`${X}`, `os.environ[...]`)."""
+    """Return True if `value` refers to a secret elsewhere (`${X}`, `os.environ[...]`)."""
     return _REFERENCE.search(value) is not None
 
 
 def is_code(value: str) -> bool:
-    """Return whether unquoted `value` reads as a name in code rather than as data."""
+    """Return True if unquoted `value` looks like a name in code rather than data."""
     return _LETTERS.match(value) is not None or _DOTTED_NAME.match(value) is not None
 
 
 def is_identifier_of_something(value: str) -> bool:
-    """Return whether `value` is a digest, an agent's own id or a path: never a secret."""
+    """Return True if `value` is a digest, an agent's own id or a path, and so never a secret."""
     return (
         _DIGEST.match(value) is not None
         or _AGENT_ID.match(value) is not None
@@ -107,8 +107,8 @@ def is_identifier_of_something(value: str) -> bool:
 
 
 def _is_base64_with_slash(value: str) -> bool:
-    """Return whether `value` reads like a path only because base64 has a slash: one of its
-    segments mixes cases and digits as no directory's name does."""
+    """Return True if `value` looks like a path only because base64 contains a slash: one segment
+    mixes cases and digits as no directory's name does."""
     if not _BASE64.match(value):
         return False
     return any(
@@ -120,8 +120,8 @@ def _is_base64_with_slash(value: str) -> bool:
 
 
 def is_slug(value: str) -> bool:
-    """Return whether `value` is short words joined by hyphens, dots or underscores, few of
-    them with digits."""
+    """Return True if `value` is short words joined by hyphens, dots or underscores, few of them
+    with digits."""
     if not _SLUG.match(value):
         return False
     segments = re.split("[-_.]", value)
@@ -129,7 +129,7 @@ def is_slug(value: str) -> bool:
 
 
 def is_gibberish(value: str) -> bool:
-    """Return whether `value` holds a long piece of letters only that is no words."""
+    """Return True if `value` contains a long sequence of letters that is no words."""
     return any(
         len(piece) >= 20 and piece.isalpha() and not _is_wordlike(piece)
         for piece in _PIECE.findall(value)
@@ -137,7 +137,7 @@ def is_gibberish(value: str) -> bool:
 
 
 def is_drawn(value: str) -> bool:
-    """Return whether a long piece of `value` has digits among letters that are no words."""
+    """Return True if a long piece of `value` has digits among letters that are no words."""
     for piece in _PIECE.findall(value):
         letters = "".join(filter(str.isalpha, piece))
         inner = piece.strip("0123456789")
@@ -153,7 +153,7 @@ def is_drawn(value: str) -> bool:
 
 
 def _is_wordlike(letters: str) -> bool:
-    """Return whether the pairs of letters are those that English has."""
+    """Return True if the letters form pairs as frequent as in English."""
     return _common_pairs(letters) >= _WORDLIKE
 
 
@@ -164,7 +164,7 @@ def _common_pairs(letters: str) -> float:
 
 
 def is_scrambled(value: str) -> bool:
-    """Return whether `value` is letters of both cases, no words and no name in code."""
+    """Return True if `value` is letters of both cases, but neither words nor a name in code."""
     if not 8 <= len(value) <= 64 or not value.isascii() or not value.isalpha():
         return False
     fragments = len(_FRAGMENT.findall(value))
@@ -174,7 +174,7 @@ def is_scrambled(value: str) -> bool:
 
 
 def is_quoted_password(value: str) -> bool:
-    """Return whether quoted `value`, given to what takes a password, is one."""
+    """Return True if quoted `value`, assigned to the name of a password, is one."""
     if any(character.isspace() for character in value):
         return _APP_PASSWORD.match(value) is not None
     if not any(map(str.isalnum, value)) or _VERSION.match(value) is not None:
@@ -187,7 +187,7 @@ def is_quoted_password(value: str) -> bool:
 
 
 def is_serial(value: str) -> bool:
-    """Return whether a long piece of `value` has stretches of digits among its letters."""
+    """Return True if a long piece of `value` has groups of digits among its letters."""
     for piece in _PIECE.findall(value):
         digits = sum(character.isdigit() for character in piece)
         inner = piece.strip("0123456789")
@@ -212,10 +212,10 @@ def is_hex(value: str) -> bool:
 
 
 def is_random(value: str, least: int = 12) -> bool:
-    """Return whether `value` looks drawn by a machine: its characters change class often.
+    """Return True if `value` looks generated: its characters change class often.
 
-    Random base62 falls into stretches of digits, lower and upper case of two characters
-    on average, random hex likewise; identifiers and prose into stretches of five or six.
+    In random base62, groups of digits, lower and upper case have two characters on average, as have
+    groups of digits and letters in random hex; in identifiers and prose they have five or six.
     """
     for piece in _PIECE.findall(value):
         if len(piece) < least:
@@ -254,7 +254,7 @@ def is_mixed(value: str) -> bool:
 
 
 def is_plausible_token(body: str) -> bool:
-    """Return whether the part of a token after its vendor's prefix is not a stand-in."""
+    """Return True if the part of a token after its vendor's prefix is no placeholder."""
     if len(set(body)) < 5 or body.endswith("EXAMPLE"):
         return False
     if "xxxxx" in body.lower() or "ABCDEFGHIJKLMNOPQRSTUVWXYZ" in body[:40]:

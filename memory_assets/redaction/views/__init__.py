@@ -1,1 +1,1 @@
-"""Other forms of a text (decoded, joined, without escapes), and the way back from each."""
+"""Other forms of a text (decoded, joined, unescaped), each with a mapping back to the text."""

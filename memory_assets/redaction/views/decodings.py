@@ -22,11 +22,13 @@ _ALNUM_MASK = bytes(1 if chr(byte) in _BASE64[:62] else 0 for byte in range(256)
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/]*")
 SHORTEST_BLOB = 24
 LONGEST_WHOLE = 2_000
-"""A blob of base64 up to this long goes whole; of a longer one only the part that tells."""
+"""Base64 up to this length is removed as a whole; of longer base64 only the part with the
+secret."""
 
 
 class _WithoutTerminalEscapes(View):
-    """The text without escapes, which split tokens and glue letters to their fronts."""
+    """The text without terminal escapes, which split tokens and attach letters to their
+    beginnings."""
 
     def __init__(self, source: str) -> None:
         super().__init__(_TERMINAL_ESCAPE.sub("", source))
@@ -43,7 +45,7 @@ class _WithoutTerminalEscapes(View):
 
 
 class _Lines(View):
-    """Some lines of the source, decoded; every escape in them becomes one character."""
+    """Some lines of the source, decoded; each escape sequence becomes one character."""
 
     def __init__(
         self, text: str, source: str, lines: list[tuple[int, int]], escape: re.Pattern[str]
@@ -71,8 +73,8 @@ class _Lines(View):
 
 
 def _lines_with(text: str, mark: str, escape: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Return (start, end) of the lines of `text` in which some `escape` stands; each of them
-    begins with `mark`."""
+    """Return (start, end) of the lines of `text` that contain some `escape`; each escape begins
+    with `mark`."""
     lines: list[tuple[int, int]] = []
     position = text.find(mark)
     while position >= 0:
@@ -87,14 +89,14 @@ def _lines_with(text: str, mark: str, escape: re.Pattern[str]) -> list[tuple[int
 
 
 def without_terminal_escapes(text: str) -> View | None:
-    """Return `text` without the escapes that colour it, if there are any."""
+    """Return `text` without the escapes that colour it, or None if there are none."""
     if "\x1b" not in text or _TERMINAL_ESCAPE.search(text) is None:
         return None
     return _WithoutTerminalEscapes(text)
 
 
 def json_unescaped(text: str) -> View | None:
-    """Return the lines of `text` that hold JSON escapes, without them."""
+    """Return the lines of `text` that contain JSON escapes, unescaped."""
     lines = _lines_with(text, "\\", _JSON_ESCAPE)
     if not lines:
         return None
@@ -107,7 +109,7 @@ def json_unescaped(text: str) -> View | None:
 
 
 def percent_decoded(text: str) -> View | None:
-    """Return the lines of `text` that hold percent-encoded characters, decoded."""
+    """Return the lines of `text` that contain percent-encoded characters, decoded."""
     lines = _lines_with(text, "%", _PERCENT)
     if not lines:
         return None
@@ -117,16 +119,16 @@ def percent_decoded(text: str) -> View | None:
 
 
 def base64_decoded(text: str) -> View | None:
-    """Return what stretches of base64 in `text` say, where they say text."""
+    """Return the decoded base64 of `text`, where it decodes to text."""
     blobs = list(_blobs(text))
     return _Decoded(text, blobs) if blobs else None
 
 
 def _blobs(text: str) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (start, end) of what decodes to ASCII text and of the run that it stands in.
+    """Yield (start, end) of base64 that decodes to ASCII text, and of the run that contains it.
 
-    A run is sought by its letters and digits alone: `+` and `/` are rare in encoded text
-    and common in paths.
+    Runs are searched by letters and digits alone: `+` and `/` are rare in encoded text and common
+    in paths.
     """
     copy = text.encode("ascii", "replace")
     mask = copy.translate(_ALNUM_MASK)
@@ -162,7 +164,7 @@ def ascii_in_base64() -> re.Pattern[str]:
 
 
 class _Decoded(View):
-    """What stretches of base64 say, one after the other."""
+    """The decoded texts of ranges of base64, one after the other."""
 
     rule = "encoded-secret"
 

@@ -1,8 +1,8 @@
-"""The view in which tokens that a line end has cut in two are whole again.
+"""The view in which tokens that were broken by a line end are joined.
 
-Terminals and mail programs break lines at a width; what was one token then stands at the
-end of one line and alone at the beginning of the next, behind an indent, a quote mark, a
-diff's sign or a line number. Only findings across a joint are of interest.
+Terminals and mail programs break lines at a width; a token is then at the end of one line and at
+the beginning of the next, after an indent, a quote mark, a diff's sign or a line number. Only
+findings across a joint are used.
 """
 
 from __future__ import annotations
@@ -28,21 +28,22 @@ _JOINT = re.compile(
 )
 _LINE_END = re.compile(r"\n")
 _CONTINUED = re.compile(r"\n(?<=[0-9A-Za-z/+#@][\\\r]\n)" + _REST)
-"""The same after a backslash, or where lines end in CR LF."""
+"""A line end inside a token after a backslash, or with CR LF."""
 _TOKEN_CHARACTERS = f"{ascii_letters}{digits}+/_-.~%@#!$^*"
 _DIGIT = re.compile(r"[0-9]")
 _WORDS = re.compile(r"[A-Z]?[a-z]*(?:[-_/.][A-Z]?[a-z]*)*[.]*")
 _CONTEXT = 300
 _BETWEEN = ";\n"
-"""Between windows: what ends one names nothing in the next, as a padding `=` would seem to."""
+"""Separates windows, so that the end of one is not read as a name of the next (as a padding `=`
+would be)."""
 _DIGEST = re.compile(r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96,128}")
-"""Behind a name at the end of a line: a list of checksums, not a token cut in two."""
+"""After a name at the end of a line: a list of checksums, not a broken token."""
 _SUBCHAINS = 4
 
 
 class Joint(NamedTuple):
-    """A line end inside a token: the token's first part ends at `left`, its second part
-    stands from `right` to `end`."""
+    """A line end inside a token: the token's first part ends at `left`, its second part is from
+    `right` to `end`."""
 
     left: int
     right: int
@@ -50,7 +51,7 @@ class Joint(NamedTuple):
 
 
 def line_joined(text: str, line_ends: Sequence[int] | None = None) -> View | None:
-    """Return the lines around joints, joined; `line_ends`: where alone they may be."""
+    """Return the lines around joints, joined; `line_ends` are the only candidates, if given."""
     if line_ends is None:
         line_ends = [line_end.start() for line_end in _LINE_END.finditer(text)]
     joints = [joint for end in line_ends if (joint := _joint(text, end)) is not None]
@@ -58,8 +59,7 @@ def line_joined(text: str, line_ends: Sequence[int] | None = None) -> View | Non
 
 
 def _joint(text: str, line_end: int) -> Joint | None:
-    """Return the joint at a line end unless what stands before it or after it reads as
-    words."""
+    """Return the joint at a line end, or None if the text before or after it reads as words."""
     match = (_CONTINUED if text[line_end - 1] in "\\\r" else _JOINT).match(text, line_end)
     if match is None:
         return None
@@ -79,8 +79,7 @@ def _joint(text: str, line_end: int) -> Joint | None:
 
 
 def _windows(joints: list[Joint]) -> Iterator[list[Joint]]:
-    """Yield the groups of joints to be joined together: whole chains of lines, and, of
-    short chains, their parts."""
+    """Yield the groups of joints to join: whole chains of lines, and parts of short chains."""
     chain: list[Joint] = []
     for joint in joints:
         if chain and joint.left != chain[-1].end:
@@ -128,7 +127,7 @@ class _Joined(View):
 
 
 def _kept(source: str, group: list[Joint]) -> Iterator[tuple[int, int]]:
-    """Yield the stretches that make a window: a line's end, whole parts, a line's rest."""
+    """Yield the ranges that make a window: the end of a line, whole parts, the rest of a line."""
     first, last = group[0], group[-1]
     position = max(source.rfind("\n", 0, first.left) + 1, first.left - _CONTEXT)
     for joint in group:

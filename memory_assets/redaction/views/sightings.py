@@ -1,4 +1,4 @@
-"""Secrets of a text, in its plain form and in every other reading of it."""
+"""Find the secrets of a text, in its plain form and in every view of it."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from memory_assets.redaction.views.joints import line_joined
 from memory_assets.redaction.views.views import View
 
 DEEPEST = 3
-"""Readings of readings: JSON in JSON in base64, and no further."""
+"""How many views are nested: JSON in JSON in base64, and no further."""
 _READINGS = (
     (ESCAPED, json_unescaped),
     (PERCENT, percent_decoded),
     (ENCODED, base64_decoded),
 )
-"""What a text must ask for to be worth a closer look for a view."""
+"""The views by the flag in a text's clues that calls for them."""
 _VIEWS = ESCAPED | PERCENT | ENCODED | JOINED
 
 
 def find_secrets(scanner: Scanner, text: str, clues: Clues | None = None) -> list[Edit]:
-    """Return the secrets of `text`, unmerged; none touches a tag that is there already.
+    """Return the secrets of `text`, unmerged; none touches an existing tag.
 
-    `clues` are what `scanner.look` says of the text, where that is known.
+    `clues` are the result of `scanner.look`, if it was called before.
     """
     found = _sightings(scanner, text, DEEPEST, scanner.look(text) if clues is None else clues)
     if not found or "<redacted" not in text:
@@ -74,7 +74,7 @@ def _sightings(scanner: Scanner, text: str, depth: int, clues: Clues) -> list[Ed
 
 
 def _through(view: View, text: str, scanner: Scanner, depth: int) -> list[Edit]:
-    """Return what a view of `text` shows, in terms of `text`."""
+    """Return the secrets in a view of `text`, as edits of `text`."""
     found: list[Edit] = []
     clues = scanner.look(view.text)
     if clues is NO_CLUES:
@@ -89,5 +89,5 @@ def _through(view: View, text: str, scanner: Scanner, depth: int) -> list[Edit]:
 
 
 def _says_something(piece: str) -> bool:
-    """Return whether what is left beside a tag is more than its quotes and brackets."""
+    """Return True if a piece next to a tag is more than quotes and brackets."""
     return sum(character.isalnum() for character in piece) > 3

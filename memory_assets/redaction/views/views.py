@@ -1,7 +1,7 @@
-"""Other readings of a text that show secrets its plain form hides, with the way back.
+"""Views: other forms of a text, which show secrets that its plain form hides.
 
-A view is made only where a cheap search asks for it. Its text is made at once, the way
-back from it only when something was found.
+A view is made only if a cheap search calls for it. Its text is made at once, the mapping back only
+if something was found.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 
 class Piece(NamedTuple):
-    """A stretch of a view: where it begins there, and what of the source it shows.
+    """A part of a view: its start there, and the range of the source it was made from.
 
-    `per` is how many characters of the view `of` characters of the source make: 1 of 1
-    for text that was kept, 3 of 4 for base64; 0 where the stretch is read as a whole.
+    `per` characters of the view are made from `of` characters of the source: 1 of 1 for copied
+    text, 3 of 4 for base64; `per` is 0 if the range is decoded as a whole.
     """
 
     start: int
@@ -26,7 +26,7 @@ class Piece(NamedTuple):
     of: int = 1
 
     def source(self, position: int) -> tuple[int, int]:
-        """Return the bounds in the source of what one character of the view shows."""
+        """Return the range in the source of one character of the view."""
         if not self.per:
             return self.source_start, self.source_end
         begin = self.source_start + (position - self.start) // self.per * self.of
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
 
 class View(ABC):
-    """A text made from another one, and the way back."""
+    """A text made from another one, with the mapping back."""
 
     rule = ""
     """What findings are called; "" leaves them their own rule."""
@@ -47,8 +47,8 @@ class View(ABC):
         self._starts: list[int] = []
 
     def original_span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return the stretch of the source that the view's `start` to `end` shows; None if
-        it is no one stretch."""
+        """Return the range of the source for `start` to `end` of the view; None if that is not one
+        range."""
         if not self._pieces:
             self._pieces = list(self._build())
             self._starts = [piece.start for piece in self._pieces]
