@@ -1,8 +1,8 @@
-"""The way back from a search hit to the bytes it came from, link by link.
+"""Trace a search hit to the bytes of the transcript that it was made from.
 
-Chroma document -> row of the lake -> redacted records -> source file and byte range ->
-the runs that made each, and the rules that were applied. Every link is looked at as it is
-now; what is missing or differs is said, not raised. Nothing here holds transcript text.
+Chroma document -> row of the lake -> redacted records -> source file and byte range -> the runs
+that made each, and the rules that were applied. Every step is compared with its present state; what
+is missing or differs is reported, not raised. Nothing here holds transcript text.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from memory_assets.stores.stores import Stores
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of row that can be found: its table, its vectors (None: it has no document in
-    Chroma), its collection's stage, and the column that says what made it."""
+    """A kind of row that an audit starts from: its table, its vectors (None if Chroma does not hold
+    it), the stage of its collection, and the column with the version that made it."""
 
     table: Table
     vectors: Table | None
@@ -62,10 +62,11 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Audit:
-    """What stands behind an id. `rows` are the table's rows with the state of each document
-    in Chroma ("present", "differs", "missing", "unreachable", or "none" for what is not kept
-    there); `records` what they were made from, with byte ranges into `sources`; `redactions`
-    what was taken out of these; `runs` which Dagster run made each stage of the session."""
+    """The origin of an id. `rows` are the rows of the table, each with the state of its document in
+    Chroma ("present", "differs", "missing", "unreachable", or "none" if Chroma does not hold this
+    kind); `records` are the records they were made from, with byte ranges into `sources`;
+    `redactions` counts what was redacted in these records; `runs` names the Dagster run of each
+    stage of the session."""
 
     id: str
     kind: str
@@ -80,7 +81,7 @@ class Audit:
 
     @property
     def intact(self) -> bool:
-        """Whether every document is in Chroma as the lake has it."""
+        """True if every document in Chroma equals the row of the lake."""
         return all(
             row["document"] in ("present", "none") and row["hash_matches"] for row in self.rows
         )
@@ -91,32 +92,32 @@ class Audit:
 
 
 def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
-    """Return what stands behind the id of a passage, turn, prompt, summary, observation,
-    commit or link, or behind a session (its summary); `key` is the installation's, of the
-    source files' fingerprints.
+    """Return the origin of a passage, turn, prompt, summary, observation, commit or link, or of a
+    session (its summary), by its id. `key` is the install key, for the fingerprints of source
+    files.
 
     Raises:
         ConfigurationError: it does not look like an id.
         NotFound: nothing of that id is in memory.
     """
-    wanted = parse_id(any_id)
-    kind = "summary" if wanted.kind == "session" else wanted.kind
-    project = stores.catalog.products.project_of(wanted.session_id)
+    parsed = parse_id(any_id)
+    kind = "summary" if parsed.kind == "session" else parsed.kind
+    project = stores.catalog.products.project_of(parsed.session_id)
     if project is None:
-        raise NotFound(f"no session {wanted.session_id} in memory; see `memory status`")
-    products = stores.catalog.products.of_session(project, wanted.session_id)
-    rows = _rows(stores.lake, project, any_id, wanted, kind)
-    records = _records(stores.lake, products, project, wanted, rows, kind)
+        raise NotFound(f"no session {parsed.session_id} in memory; see `memory status`")
+    products = stores.catalog.products.of_session(project, parsed.session_id)
+    rows = _rows(stores.lake, project, any_id, parsed, kind)
+    records = _records(stores.lake, products, project, parsed, rows, kind)
     return Audit(
         id=any_id,
         kind=kind,
         project=project,
         agent=records[0].agent if records else str(rows[0].get("agent", "")),
-        session_id=wanted.session_id,
-        rows=_with_documents(stores, project, wanted.session_id, rows, kind, products),
+        session_id=parsed.session_id,
+        rows=_with_documents(stores, project, parsed.session_id, rows, kind, products),
         records=[_about(record) for record in records],
-        sources=source_states(stores.catalog, project, wanted.session_id, records, key),
-        redactions=_redactions(stores.lake, project, wanted.session_id, records),
+        sources=source_states(stores.catalog, project, parsed.session_id, records, key),
+        redactions=_redactions(stores.lake, project, parsed.session_id, records),
         runs=[
             {"stage": stage, "run_id": made.run_id, "made_at": made.made_at, "rows": made.rows}
             for stage, made in products.items()
@@ -126,24 +127,24 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
 
 
 def _rows(
-    lake: Lake, project: str, any_id: str, wanted: MemoryId, kind: str
+    lake: Lake, project: str, any_id: str, parsed: MemoryId, kind: str
 ) -> list[dict[str, Any]]:
-    """Return the rows of that id: of a turn all passages, of a passage just that one."""
+    """Return the rows with an id: all passages of a turn, or one row."""
     try:
-        table = lake.read(_KINDS[kind].table, project, wanted.session_id)
+        table = lake.read(_KINDS[kind].table, project, parsed.session_id)
     except NotFound:
         if kind not in ("observation", "commit", "link"):  # which a session may have none of
             raise
         table = _KINDS[kind].table.schema.empty_table()
-    if wanted.turn_index is not None:
-        table = table.filter(pc.field("turn_index") == wanted.turn_index)
+    if parsed.turn_index is not None:
+        table = table.filter(pc.field("turn_index") == parsed.turn_index)
     rows: list[dict[str, Any]] = table.to_pylist()
-    of_one_row = wanted.turn_index is None and kind != "summary"
+    of_one_row = parsed.turn_index is None and kind != "summary"
     if of_one_row or "::part::" in any_id or (any_id.count("::") > 2 and kind == "prompt"):
         rows = [row for row in rows if row["id"] == any_id]
     if not rows:
         raise NotFound(
-            f"no {kind} {any_id} in memory; `memory show {wanted.session_id}` shows the session"
+            f"no {kind} {any_id} in memory; `memory show {parsed.session_id}` shows the session"
         )
     return rows
 
@@ -152,12 +153,13 @@ def _records(
     lake: Lake,
     products: Mapping[str, Product],
     project: str,
-    wanted: MemoryId,
+    parsed: MemoryId,
     rows: list[dict[str, Any]],
     kind: str,
 ) -> list[RedactedRecord]:
-    """Return the records that rows were made from: their turns', a prompt's one, or all."""
-    everything: list[RedactedRecord] = lake.read_rows(REDACTED_RECORDS, project, wanted.session_id)
+    """Return the records behind rows: those of their turns, of their prompt, or (for a summary) of
+    the whole session."""
+    everything: list[RedactedRecord] = lake.read_rows(REDACTED_RECORDS, project, parsed.session_id)
     if kind == "summary":
         return everything
     if kind == "prompt":
@@ -165,8 +167,8 @@ def _records(
         return [record for record in everything if record.record_uuid in uuids]
     facts = products["redacted_records"].facts if "redacted_records" in products else {}
     turns = build_turns(everything, first_index=facts.get("copied_prompts", 0))
-    told = {of for row in rows for of in row.get("turn_ids") or [row.get("turn_id")]}
-    return [record for turn in turns if turn.id in told for record in turn.records]
+    turn_ids = {of for row in rows for of in row.get("turn_ids") or [row.get("turn_id")]}
+    return [record for turn in turns if turn.id in turn_ids for record in turn.records]
 
 
 def _about(record: RedactedRecord) -> dict[str, Any]:
@@ -251,7 +253,8 @@ def _vectors(lake: Lake, table: Table, project: str, session_id: str) -> dict[st
 def _documents(
     stores: Stores, collection: str, ids: list[str], vectors: Mapping[str, tuple[str, Any]]
 ) -> tuple[dict[str, str] | None, str]:
-    """Return the documents that Chroma has of these ids, or None and why it cannot be asked."""
+    """Return the documents of Chroma by id. If Chroma cannot be asked, return None and the
+    reason."""
     if not collection:
         return {}, "not indexed yet"
     any_vector = next((vectors[row_id][1] for row_id in ids if row_id in vectors), None)
@@ -267,7 +270,8 @@ def _documents(
 def _redactions(
     lake: Lake, project: str, session_id: str, records: list[RedactedRecord]
 ) -> list[dict[str, Any]]:
-    """Return rule, tag, fields, versions and count of what was taken out of records."""
+    """Return the redactions of these records, counted by rule, tag and versions, with the
+    fields."""
     try:
         table: pa.Table = lake.read(REDACTION_AUDIT, project, session_id)
     except NotFound:

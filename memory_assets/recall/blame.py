@@ -1,10 +1,9 @@
 """`blame`: the sessions and turns behind a commit, a file or a line.
 
-A file's or a line's commits are asked of git; the sessions behind a commit are those that
-`session_commits` claims, and what a human linked. For a commit that nobody claims yet, the
-sessions that changed its files about then are looked at again, against the repository as it
-is now. What is not proven is not claimed: a file that no known commit explains is answered
-with the turns that changed it, and they are called so.
+Git names the commits of a file or a line. The sessions of a commit are those that `session_commits`
+attributes it to, and those that a user linked. If there are none, the sessions that changed the
+commit's files around its time are attributed again, against the present repository. If no session
+is proven for any commit of a file, the turns that changed the file are listed instead.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from memory_assets.commits import Repository, RepositoryCommit, uncontested
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.file_turns import ChangedBy, projects_in, turns_that_changed
-from memory_assets.recall.new_commits import claims_now
+from memory_assets.recall.new_commits import attribute_new_commit
 from memory_assets.recall.timeline.items import session_title
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
@@ -37,8 +36,8 @@ _AROUND = timedelta(days=14)
 
 
 @dataclass(frozen=True)
-class Behind:
-    """A session that stands behind a commit, by what evidence, how far to be trusted."""
+class AttributedSession:
+    """A session that a commit is attributed to, with the evidence and its score."""
 
     session_id: str
     project: str
@@ -54,21 +53,21 @@ class Behind:
 
 @dataclass(frozen=True)
 class BlamedCommit:
-    """A commit, what git and the sessions say of it, and who stands behind it, the best
-    proven first. `lines` are those of the file that it was the last to change."""
+    """A commit and its sessions, those with the highest score first. `lines` are the lines of the
+    file that this commit was the last to change."""
 
     commit: str
     subject: str
     committed_at: str | None
     lines: list[int]
-    sessions: list[Behind]
+    sessions: list[AttributedSession]
 
 
 @dataclass(frozen=True)
 class Blame:
-    """The answer. `kind` is "commit", "file" or "line"; `turns` are those that changed the
-    file, newest first, where no session stands behind its commits; `notes` say what could
-    not be told, and why."""
+    """The answer of `blame`. `kind` is "commit", "file" or "line"; `turns` are the turns that
+    changed the file, newest first, if none of its commits has a session; `notes` say what is not
+    known, and why."""
 
     target: str
     kind: str
@@ -79,7 +78,7 @@ class Blame:
 
     @property
     def found(self) -> bool:
-        """Whether any session or turn was found."""
+        """True if there is any session or turn."""
         return bool(self.turns) or any(commit.sessions for commit in self.commits)
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,8 +87,8 @@ class Blame:
 
 
 def blame(memory: Memory, target: str, directory: Path) -> Blame:
-    """Return who stands behind `target`: `PATH`, `PATH:LINE`, or a commit (a SHA of at least
-    seven digits, or any revision of the repository that `directory` lies in).
+    """Return the sessions behind `target`: `PATH`, `PATH:LINE`, or a commit (a SHA of at least
+    seven digits, or any revision of the repository that contains `directory`).
 
     Raises:
         ConfigurationError: it is empty, or a SHA that is too short or means several commits.
@@ -102,7 +101,7 @@ def blame(memory: Memory, target: str, directory: Path) -> Blame:
     if path.exists() or (_LINE.fullmatch(target) and not _SHA.fullmatch(target)):
         return _blame_file(memory, target, path, line)
     repository = Repository.at(directory)
-    commit = _commit_meant(memory, target, repository)
+    commit = _resolve_commit(memory, target, repository)
     if commit is not None:
         return _blame_commit(memory, target, commit, repository)
     if _SHA.fullmatch(target):
@@ -118,8 +117,8 @@ def _path_and_line(target: str, directory: Path) -> tuple[Path, int | None]:
     return directory / on_this_machine(found["path"]), int(found["line"])
 
 
-def _commit_meant(memory: Memory, target: str, repository: Repository | None) -> str | None:
-    """The full SHA where git knows it, else the longest that the memory has."""
+def _resolve_commit(memory: Memory, target: str, repository: Repository | None) -> str | None:
+    """Return the full SHA if git knows it, else the longest one that a session has, else None."""
     if repository is not None:
         known = repository.resolve(target)
         if len(known) > 1:
@@ -175,7 +174,7 @@ def _blame_file(memory: Memory, target: str, path: Path, line: int | None) -> Bl
 def _blamed(
     memory: Memory, lines: dict[str, list[int]], repository: Repository | None
 ) -> Iterator[BlamedCommit]:
-    """Yield the commits, those first that have most lines."""
+    """Yield the commits, those with most lines first."""
     claims = list(_claims(memory, repository))
     order = sorted(lines, key=lambda sha: (-len(lines[sha]), sha))[:_MOST_COMMITS]
     live = 0
@@ -185,22 +184,22 @@ def _blamed(
         known = repository.commit(sha) if repository is not None else None
         if not rows and known is not None and repository is not None and live < _MOST_LIVE:
             live += 1
-            rows = claims_now(memory, known, repository, _AROUND)
-        sessions = [_behind(memory, row) for row in _best(rows)]
+            rows = attribute_new_commit(memory, known, repository, _AROUND)
+        sessions = [_attributed(memory, row) for row in _best(rows)]
         yield BlamedCommit(sha, _subject(rows), _when(rows, known), lines[sha], sessions)
 
 
 def _unambiguous(row: dict[str, Any], sha: str, repository: Repository | None) -> bool:
-    """Whether a SHA that a session printed, and nobody checked, means this commit and no
-    other one of the repository."""
+    """Return True if an unverified SHA that a session printed can only be this commit of the
+    repository."""
     if repository is None or len(row["commit"]) == 40:
         return True
     return repository.resolve(row["commit"]) in ([sha], [])
 
 
 def _claims(memory: Memory, repository: Repository | None) -> Iterator[dict[str, Any]]:
-    """Every claim on a commit, the links made by hand among them: of the projects in this
-    repository, or of all where none is known to be."""
+    """Yield the rows of session_commits and commit_links: those of the projects in this repository,
+    or of all projects if none is in it."""
     mine = projects_in(memory.lake, repository)
     for project in mine or memory.lake.projects(SESSION_COMMITS):
         for row in memory.lake.read_partition(SESSION_COMMITS, project).to_pylist():
@@ -229,7 +228,7 @@ class _Row:
 
 
 def _best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The claims that stand, each session once, the best proven first."""
+    """Return the uncontested attributions, one a session, highest score first."""
     standing = uncontested([_Row(row["commit"][:7], row["evidence"], row) for row in rows])
     best: dict[str, dict[str, Any]] = {}
     for one in sorted(standing, key=lambda one: -float(one.row["score"])):
@@ -237,9 +236,9 @@ def _best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(best.values())
 
 
-def _behind(memory: Memory, row: dict[str, Any]) -> Behind:
+def _attributed(memory: Memory, row: dict[str, Any]) -> AttributedSession:
     title = session_title(memory.lake, row["project"], row["session_id"])
-    return Behind(
+    return AttributedSession(
         session_id=row["session_id"],
         project=row["project"],
         agent=row["agent"],
@@ -254,7 +253,7 @@ def _behind(memory: Memory, row: dict[str, Any]) -> Behind:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two SHAs, each at least seven digits, can be one commit's."""
+    """Return True if one SHA is the beginning of the other, with at least seven digits."""
     shorter = min(len(one), len(other))
     return shorter >= _FEWEST_DIGITS and one[:shorter] == other[:shorter]
 

@@ -1,5 +1,5 @@
-"""A question or a document asked across the sessions and another collection of the same
-Chroma: who worked on it, and where both say the same."""
+"""Search the sessions and another collection of the same Chroma with one question or document:
+which sessions worked on it, and which turns resemble which documents."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _QUERY_CHARACTERS = 1_000
 _HITS_PER_DOCUMENT = 3
 _TOUCHED_FILES = 5
 _ALIKE = 0.35
-"""Cosine from which two passages count as about the same thing: unrelated ones of one
-project rarely pass it."""
+"""Lowest cosine at which two passages count as similar: unrelated passages of one project rarely
+reach it."""
 _PATH_KEYS = ("path", "file_path", "filepath", "relative_path", "rel_path", "file", "source")
 _DOCUMENT_ID = re.compile(r"[^:]+::(?P<path>.+)::\d+")
 _PATH = re.compile(r"[^\n\0:*?\"<>|]*[/\\][^\n\0:*?\"<>|/\\]+\.\w{1,8}")
@@ -50,7 +50,8 @@ OURS = frozenset(
 
 @dataclass(frozen=True)
 class SessionFound:
-    """A session, why it is here ("similar", "touched" a document's file), and its turns."""
+    """A session, the reasons why it is listed ("similar", or "touched" a document's file), and its
+    turns."""
 
     session_id: str
     project: str
@@ -62,8 +63,8 @@ class SessionFound:
 
 @dataclass(frozen=True)
 class Overlap:
-    """A document and the turn of a session that is most like it (cosine), the words that
-    both use, and the document's path where the turn touched that file."""
+    """A document and the most similar turn of a session (cosine), the words that both contain, and
+    the document's path if the turn touched that file."""
 
     document: str
     session_id: str
@@ -75,8 +76,8 @@ class Overlap:
 
 @dataclass(frozen=True)
 class CrossAnswer:
-    """What a collection and the sessions have on one thing. `coverage` and `degraded` are
-    those of the search in the sessions."""
+    """The documents and the sessions found, and their overlap. `coverage` and `degraded` are those
+    of the search in the sessions."""
 
     query: str
     collection: str
@@ -110,8 +111,8 @@ def other_collections(memory: Memory) -> list[str]:
 def cross_query(
     memory: Memory, query: str | CrossQueryRequest = "", **arguments: Any
 ) -> CrossAnswer:
-    """Return the documents and the sessions that a request is about, or a query with the
-    other arguments of a `CrossQueryRequest`.
+    """Return the documents and sessions found by a `CrossQueryRequest`, or by a query with the
+    request's other arguments.
 
     Raises:
         ConfigurationError: the request makes no sense; says what would.
@@ -144,7 +145,7 @@ def cross_query(
     touched = _touched(memory, [each for each, _ in found], text, asked.project)
     sessions = _sessions(answer.hits, touched, asked.n)
     turns = {turn["id"] for each in sessions for turn in each.turns}
-    told = answer.to_dict()
+    payload = answer.to_dict()
     return CrossAnswer(
         query=asked.query,
         collection=other.name,
@@ -152,7 +153,7 @@ def cross_query(
         documents=tuple(_document(each, similarity) for each, similarity in found),
         sessions=tuple(sessions),
         overlap=tuple(_overlap(memory, [each for each, _ in found], answer.hits, touched, turns)),
-        coverage=told["coverage"],
+        coverage=payload["coverage"],
         degraded=answer.degraded,
     )
 
@@ -177,7 +178,7 @@ def _document(document: OtherDocument, similarity: float) -> dict[str, Any]:
 
 
 def document_path(document: OtherDocument) -> str | None:
-    """Return the path of the file that a document was made from, if it says so."""
+    """Return the path of the file that a document was made from, "" if its metadata has none."""
     for key in _PATH_KEYS:
         value = document.metadata.get(key)
         if isinstance(value, str) and _PATH.fullmatch(value):
@@ -241,7 +242,7 @@ def _overlap(
     touched: Mapping[str, Sequence[Hit]],
     turns: set[str],
 ) -> list[Overlap]:
-    """Return, for each document and session, the turn that is most like it, best first."""
+    """Return, for each document and session, the most similar turn, most similar first."""
     everything = {hit.id: hit for hit in (*hits, *(h for same in touched.values() for h in same))}
     passages = [hit for hit in everything.values() if hit.turn_id in turns]
     vectors = _vectors(memory, passages)
@@ -290,7 +291,7 @@ def _vectors(memory: Memory, hits: Sequence[Hit]) -> dict[str, Any]:
 
 
 def shared_terms(left: str, right: str, most: int = 8) -> tuple[str, ...]:
-    """Return words that two texts share, the most particular (longest) first."""
+    """Return the words that two texts share, longest first."""
     words = [{word.strip(".-/").lower() for word in _WORD.findall(text)} for text in (left, right)]
     shared = [word for word in words[0] & words[1] if not _COMMON.fullmatch(word)]
     return tuple(sorted(shared, key=lambda word: (-len(word), word))[:most])

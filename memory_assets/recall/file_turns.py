@@ -1,4 +1,4 @@
-"""The turns that changed a file, as the sessions' own calls tell."""
+"""The turns that changed a file, from the tool calls of the sessions."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _COLUMNS += ["timestamp", "files", "first_seq", "last_seq"]
 
 @dataclass(frozen=True)
 class ChangedBy:
-    """A turn that changed the file. `here`: its project lies in the same repository; else
-    only the end of the path is the same."""
+    """A turn that changed the file. `here` is True if its project is in the repository of the file;
+    otherwise only the end of the path is equal."""
 
     turn_id: str
     session_id: str
@@ -43,8 +43,9 @@ class ChangedBy:
 def turns_that_changed(
     memory: Memory, path: str, repository: Repository | None, most: int
 ) -> list[ChangedBy]:
-    """Return the turns that wrote `path` (relative to the repository's root), newest first:
-    those of projects in the same repository, else of others that wrote a path ending so."""
+    """Return the turns that wrote `path` (relative to the repository's root), newest first: turns
+    of projects in this repository, or, if there are none, of other projects that wrote a path with
+    this end."""
     lake = memory.lake
     mine = projects_in(lake, repository)
     turns = list(touching_turns(lake, mine, [path]))
@@ -62,8 +63,8 @@ def turns_that_changed(
 def touching_turns(
     lake: Lake, projects: Sequence[str], paths: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the turns (one row each) of these projects that touched a path which can be one
-    of `paths`."""
+    """Yield one row for each turn of these projects that read or wrote a path which can be one of
+    `paths`."""
     for project in projects:
         seen: set[str] = set()
         for row in lake.read_partition(TURN_CHUNKS, project, _COLUMNS).to_pylist():
@@ -77,7 +78,7 @@ def _touches(files: Sequence[str], paths: Sequence[str]) -> bool:
 
 
 def projects_in(lake: Lake, repository: Repository | None) -> list[str]:
-    """Return the projects whose root lies in the repository, on this machine."""
+    """Return the projects whose root is in the repository on this machine."""
     if repository is None:
         return []
     found = []
@@ -97,7 +98,7 @@ def _inside(root: str, repository: Path) -> bool:
 
 
 def _written(lake: Lake, row: dict[str, Any], path: str) -> str:
-    """The path, as the turn's call has it, that the turn wrote; "" if it only read it."""
+    """Return the path that the turn wrote, as its call has it; "" if it only read the file."""
     columns = ["kind", "tool_name", "paths", "seq", "agent_id", "cwd", "project_root"]
     try:
         table = lake.read(REDACTED_RECORDS, row["project"], row["session_id"], columns)

@@ -1,4 +1,4 @@
-"""Everything under one id: as rows for `memory show`, as one text for `get` of MCP."""
+"""Everything with one id: as rows for `memory show`, as one text for the MCP tool `get`."""
 
 from __future__ import annotations
 

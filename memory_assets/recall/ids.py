@@ -1,4 +1,4 @@
-"""The stable ids (docs/contracts.md), taken apart."""
+"""Parse the stable ids of docs/contracts.md."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class MemoryId:
-    """What an id points at: `kind` is turn, prompt, summary, observation, commit, link (a
-    commit by hand) or session; `turn_index` is that of a turn or prompt."""
+    """A parsed id: `kind` is turn, prompt, summary, observation, commit, link (a commit linked by
+    hand) or session; `turn_index` is set for turns and prompts."""
 
     session_id: str
     turn_index: int | None
@@ -26,8 +26,8 @@ class MemoryId:
 
 
 def parse_id(text: str) -> MemoryId:
-    """Return what the id of a turn, passage, prompt, summary, observation, commit or link,
-    or a bare session id, points at.
+    """Return the parsed id of a turn, passage, prompt, summary, observation, commit or link, or of
+    a bare session id.
 
     Raises:
         ConfigurationError: it looks like none of these.

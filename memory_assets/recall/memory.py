@@ -1,4 +1,4 @@
-"""`open_memory()`: the memory as one object, for the CLI, MCP and HTTP alike."""
+"""`open_memory()`: the memory as one object, for the CLI, MCP and HTTP."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Memory(Stores):
 
     @property
     def vectors(self) -> VectorStore:
-        """The connection to Chroma. A reader makes no empty store in the place of a lost
-        one: `memory ingest` could not see any more that it has to be rebuilt."""
+        """The connection to Chroma. It never creates an empty store: `memory ingest` recognises a
+        lost store by its absence, and rebuilds it."""
         if self.chroma_url is None and not self.has_chroma_files:
             raise NotFound(
                 f"the collections are not in {self.chroma_dir}; run `memory ingest`, which "
@@ -79,7 +79,8 @@ class Memory(Stores):
         return Searcher(self)
 
     def _named(self, request: SearchRequest) -> SearchRequest:
-        """Return the request with the whole id of its session; refuse names not in memory."""
+        """Return the request with the full id of its session; raise for an unknown project or
+        session."""
         self.require_project(request.project)
         if request.session is None or self.catalog.products.project_of(request.session) is not None:
             return request
@@ -91,7 +92,7 @@ class Memory(Stores):
             raise UnknownName(str(error)) from None
 
     def require_project(self, project: str | None) -> None:
-        """Refuse a project that is not in memory.
+        """Raise for a project that is not in memory.
 
         Raises:
             UnknownName: names those that are.
@@ -100,11 +101,11 @@ class Memory(Stores):
             raise UnknownName(f"no project {project!r} in memory; known are: {', '.join(known)}")
 
     def coverage(self, kinds: Sequence[str] = ("sessions",)) -> Coverage:
-        """Return how much of what is on record a search can see."""
+        """Return how many of the stored rows a search can find."""
         return coverage(self.catalog, kinds)
 
     def status(self) -> dict[str, Any]:
-        """Return sizes, counts, versions and what is held back; quick, opens no Chroma."""
+        """Return sizes, counts, versions and what is held back. Does not open Chroma."""
         return overview.status(self.settings)
 
     def show(self, any_id: str | ShowRequest, around: int = 0) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Claims on a commit that was made, or rewritten, since the sessions were taken in."""
+"""Attribute a commit that was made, or rewritten, after its sessions were ingested."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MOST_FILES = 12
 _CLOCK = timedelta(minutes=5)
 
 
-def claims_now(
+def attribute_new_commit(
     memory: Memory, commit: RepositoryCommit, repository: Repository, around: timedelta
 ) -> list[dict[str, Any]]:
-    """Return the claims on one commit of the sessions that touched its files not longer than
-    `around` before it was written, as rows of session_commits."""
+    """Return the attributions of one commit, as rows of session_commits: to sessions that touched
+    its files at most `around` before it was written."""
     found = []
     for project, session_id in _sessions(memory, commit, repository, around):
         session = _session(memory, project, session_id)
@@ -59,7 +59,8 @@ def claims_now(
 def _sessions(
     memory: Memory, commit: RepositoryCommit, repository: Repository, around: timedelta
 ) -> list[tuple[str, str]]:
-    """The sessions of this repository that touched the commit's files in time, latest first."""
+    """Return the sessions of this repository that touched the commit's files in time, latest
+    first."""
     latest: dict[tuple[str, str], datetime] = {}
     projects = projects_in(memory.lake, repository)
     for row in touching_turns(memory.lake, projects, commit.files[:_MOST_FILES]):

@@ -1,4 +1,4 @@
-"""Observations by type, concept, file, session and time: exact, from the lake."""
+"""Search observations by type, concept, file, session and time: exact, from the lake."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def find_observations(memory: Memory, request: SearchRequest) -> Answer:
-    """Return the observations that pass every filter: those most like the query first (cosine
-    to their stored vectors), without one the newest.
+    """Return the observations that pass every filter: with a query, most similar first (cosine with
+    their stored vectors); without one, newest first.
 
     Raises:
         NotFound: this memory has no observations.
@@ -73,7 +73,7 @@ def _within(moment: datetime | None, since: datetime | None, until: datetime | N
 
 
 def _scores(memory: Memory, query: str, found: Sequence[Observation]) -> dict[str, float]:
-    """Return the cosine of each observation's vector to the query's, by id."""
+    """Return the cosine of each observation's vector with the query's, by id."""
     asked = memory.embedder.embed([query])[0]
     scores: dict[str, float] = {}
     for project, session_id in sorted({(each.project, each.session_id) for each in found}):

@@ -1,4 +1,4 @@
-"""Whether a collection that is not ours was embedded so that we can search it."""
+"""Whether another program's collection was embedded with our model, so that we can search it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _NAMING_KEYS = (
     "model",
 )
 _CHROMA_MINILM = ("default", "onnx_mini_lm_l6_v2")
-"""Names that Chroma records for its own all-MiniLM-L6-v2; its default function is that."""
+"""Chroma's names for all-MiniLM-L6-v2, the model of its default embedding function."""
 _PROBED = 3
 _SAME, _OTHER = 0.95, 0.3
-"""Cosine of a stored vector to ours of the same text: at other precisions > .99, in another
-space about 0; between them the text that was embedded is not quite the one that is stored."""
+"""Cosine of a stored vector with ours of the same text: over .99 at another precision, about 0 for
+another model; between the two, the stored text is not quite the one that was embedded."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """What a collection was embedded with and how that is known: `evidence` is "metadata",
-    "configuration", "vectors" (texts embedded again gave the same) or "assumed"."""
+    """The model of a collection, and how it is known: `evidence` is "metadata", "configuration",
+    "vectors" (embedding its texts again gave equal vectors) or "assumed"."""
 
     embedder: str
     evidence: str
@@ -41,9 +41,9 @@ class Space:
 def require_same_space(
     collection: OtherCollection, embedder: Embedder, *, assume: bool = False
 ) -> Space:
-    """Return how it is known that a collection's vectors are of the embedder's family.
+    """Return the model of a collection, if its vectors can be compared with the embedder's.
 
-    `assume` is the user's word for it, and counts where nothing else tells.
+    `assume` is the user's statement that they can; it counts only if nothing else is known.
 
     Raises:
         StoreMismatch: they are not, or nothing tells; says which and what to do.
@@ -83,7 +83,8 @@ def _refusal(collection: OtherCollection, reason: str) -> StoreMismatch:
 
 
 def _declared(collection: OtherCollection) -> tuple[str, str] | None:
-    """Return the model that the collection names and where it does so."""
+    """Return the model that the collection names, and whether its metadata or its configuration
+    does."""
     for key in _NAMING_KEYS:
         value = collection.metadata.get(key)
         if isinstance(value, str) and value.strip():
@@ -105,10 +106,10 @@ def _model_of(name: str, config: Any) -> str:
 
 
 def _alike(embedder: Embedder, sample: list[OtherDocument]) -> float | None:
-    """Return the median cosine of stored vectors to ours of the same texts."""
-    told = [document for document in sample if document.text.strip()]
-    if not told:
+    """Return the median cosine between stored vectors and ours of the same texts."""
+    texts = [document for document in sample if document.text.strip()]
+    if not texts:
         return None
-    ours = embedder.embed([document.text for document in told])
-    stored = np.stack([document.vector for document in told])
+    ours = embedder.embed([document.text for document in texts])
+    stored = np.stack([document.vector for document in texts])
     return float(np.median(np.sum(ours * stored, axis=1)))

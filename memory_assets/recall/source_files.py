@@ -1,4 +1,4 @@
-"""Whether the files that records came from are still there, with the same bytes."""
+"""Whether the source files of records still exist with the bytes that were read."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from memory_assets.transcripts import file_fingerprint
 
 @dataclass(frozen=True)
 class SourceState:
-    """One source file of records. `state`: "unchanged", "grown" (the bytes that were read
-    are still those), "rewritten", "gone" or "unreadable"; `byte_start`/`byte_end` bound the
-    records that were asked for."""
+    """One source file of records. `state` is "unchanged", "grown" (bytes were appended),
+    "rewritten", "gone" or "unreadable"; `byte_start` and `byte_end` bound the records."""
 
     agent_id: str | None
     path: str
@@ -35,7 +34,7 @@ def source_states(
     records: Sequence[RedactedRecord],
     key: bytes,
 ) -> list[SourceState]:
-    """Return the files that hold these records, main file first. Each is read once, for its
+    """Return the source files of these records, main file first. Each is read once, to compute its
     keyed fingerprint."""
     ranges: dict[str, list[RedactedRecord]] = {}
     for record in records:

@@ -1,4 +1,4 @@
-"""How much of what is on record a search can see."""
+"""How many of the stored rows a search can find."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory_assets.stores.catalog.catalog import Catalog
 
 
 def coverage(catalog: Catalog, kinds: Sequence[str]) -> Coverage:
-    """Return how much of the lake is in the collections of these kinds."""
+    """Return how many rows of these kinds are in their collections."""
     totals = catalog.products.totals()
     stages = [(SEARCH_KINDS[kind].table, SEARCH_KINDS[kind].asset) for kind in kinds]
     chunks = totals.get("turn_chunks", {})

@@ -1,4 +1,4 @@
-"""One session at a glance: its summary, and the index of what happened in it."""
+"""A session's summary, and the list of what happened in it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _HIDDEN = frozenset({"content_hash", "text"})
 
 @dataclass(frozen=True)
 class SessionOverview:
-    """A session's summary (None where it said nothing) and its turns, observations and
-    commits, a line each; `missing` says why there is nothing of a kind."""
+    """A session's summary (None if it has none) and its turns, observations and commits, one line
+    each; `missing` says why there are none of a kind."""
 
     session_id: str
     project: str
@@ -47,9 +47,9 @@ class SessionOverview:
 
 
 def session_overview(memory: Memory, session: str) -> SessionOverview:
-    """Return what one session was about and what happened in it.
+    """Return the summary of one session and what happened in it.
 
-    `session` is its id, the beginning of it, or the id of any row of it.
+    `session` is its id, the beginning of the id, or the id of any of its rows.
 
     Raises:
         NotFound: there is no such session.

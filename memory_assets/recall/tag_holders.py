@@ -1,4 +1,4 @@
-"""Which sessions a secret was pasted in, asked by its tag."""
+"""The sessions that contain a secret, by its tag."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = ["agent", "tag", "rule", "field"]
 
 @dataclass(frozen=True)
 class TagHolder:
-    """A session that a secret was taken out of, how often, by which rules, where."""
+    """A session that contains a tag: how often, from which rules, in which fields."""
 
     project: str
     session_id: str
@@ -30,7 +30,7 @@ class TagHolder:
 
 @dataclass(frozen=True)
 class TagAudit:
-    """Every session that holds a tag, most often first."""
+    """All sessions that contain a tag, most occurrences first."""
 
     tag: str
     holders: tuple[TagHolder, ...]
@@ -45,15 +45,15 @@ class TagAudit:
 
 
 def is_tag(text: str) -> bool:
-    """Whether a text is a tag, in whole, without its brackets, or its 12 digits alone."""
+    """Return True if a text is a tag: whole, without its brackets, or only its 12 digits."""
     return _TAG.fullmatch(text) is not None
 
 
 def tag_holders(lake: Lake, tag: str) -> TagAudit:
-    """Return the sessions that a tag's secret was taken out of.
+    """Return the sessions that contain a tag.
 
-    The digits decide, whatever rule found it: the same key is the same digits. Those of
-    values that can be guessed differ from session to session.
+    Only the digits are compared, whatever rule found the secret: equal keys have equal digits.
+    Guessable values have other digits in each session.
 
     Raises:
         ConfigurationError: it is no tag.

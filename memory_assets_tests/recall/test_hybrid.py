@@ -142,7 +142,7 @@ def test_while_a_collection_is_made_anew_words_answer_and_say_so(
     assert memory.search(QUESTION, n=3).degraded is None
     rebuild(components, ["claude-code-sessions"])
     ((degraded, reason),) = told
-    assert degraded == "keyword-only" and "claude-code-sessions is being made anew" in str(reason)
+    assert degraded == "keyword-only" and "claude-code-sessions is being rebuilt" in str(reason)
     assert others == [None]
     after = memory.search(QUESTION, n=3)
     assert (after.degraded, after.reason) == (None, None)

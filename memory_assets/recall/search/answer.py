@@ -1,4 +1,4 @@
-"""What comes back: hits, and how much of the memory they were chosen from."""
+"""The answer of a search: hits, and how much of the memory they were chosen from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from memory_assets.redacted_text import RedactedText
 
 @dataclass(frozen=True)
 class Hit:
-    """One answer. `score` says how well it fits: in hybrid mode a weighted sum of the two
-    in `why` (`words`: share of the question's words found, weighed by their rarity;
-    `meaning`: cosine of its passages), in the other modes just one of them."""
+    """One hit. In hybrid mode, `score` is the weighted sum of the two values in `why` (`words`:
+    share of the question's words found, weighted by rarity; `meaning`: cosine of its passages); in
+    the other modes it is one of them."""
 
     id: str
     turn_id: str
@@ -25,10 +25,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of what is on record the search could see, and as of when.
-
-    `complete` is whether every row of the lake is where the search looked.
-    """
+    """How many of the stored rows the search could find, and as of when."""
 
     sessions: int
     turns: int
@@ -39,15 +36,15 @@ class Coverage:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of the lake is missing from where the search looked."""
+        """True if every row of the lake is in the searched index."""
         return self.rows == self.indexed
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The hits of one search, best first. `degraded` says what was not used, if anything
-    ("keyword-only", "semantic-only"), and `reason` why. `older` counts turns that would be
-    among the hits but for the window of recent days that was asked for."""
+    """The hits of one search, best first. `degraded` is "keyword-only" or "semantic-only" if one of
+    the two was not used, `reason` says why. `older` counts hits outside the requested window of
+    recent days."""
 
     query: str
     mode: str
@@ -58,7 +55,7 @@ class Answer:
     older: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as docs/contracts.md describes its JSON."""
+        """Return the JSON of an answer (docs/contracts.md)."""
         return {
             "query": self.query,
             "mode": self.mode,

@@ -1,8 +1,8 @@
-"""Semantic search: nearest passages, filtered, collapsed to their turns.
+"""Semantic search in Chroma: nearest passages, filtered, at most one hit a turn.
 
-Filters that Chroma can express (project, agent, time) go to Chroma. Those that it can
-not (a tool among several, the end of a path) first select ids in the lake, and those
-rows are compared exactly, so that a filter never hides a match behind nearer others.
+Filters that Chroma supports (project, agent, time) are passed to Chroma. For the others (a tool
+among several, the end of a path), the ids are selected in the lake first and only those rows are
+compared, so that a match is never hidden behind nearer rows that the filter excludes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 
 _PASSAGES_PER_HIT = 5
-"""Passages fetched at first for each hit wanted, because several may be of one turn."""
+"""Passages fetched at first for each requested hit, because several may be of one turn."""
 
 
 def collections_to_search(request: SearchRequest, names: Sequence[str]) -> list[str]:
-    """Return which of the existing collections hold what the request asks for."""
+    """Return those of the existing collections that hold the requested kinds and agents."""
     agents = KNOWN_AGENTS if request.agent is None else (request.agent,)
     wanted = {SEARCH_KINDS[kind].collection_of(agent) for kind in request.kinds for agent in agents}
     return [name for name in names if name in wanted]
@@ -66,7 +66,7 @@ def nearest_hits(
 def _nearest(
     collection: Collection, vector: npt.NDArray[np.float32], n: int, where: Where | None
 ) -> list[Neighbour]:
-    """Return enough of the nearest rows for `n` hits, if there are that many at all."""
+    """Return enough of the nearest rows for `n` hits, or all rows if there are fewer."""
     rows = n * _PASSAGES_PER_HIT
     while True:
         found = collection.nearest(vector, rows, where)
@@ -76,7 +76,7 @@ def _nearest(
 
 
 def all_of(conditions: Sequence[dict[str, object]]) -> dict[str, object] | None:
-    """Return the Chroma filter that holds when all conditions do; None for none."""
+    """Return the Chroma filter that requires all conditions; None without conditions."""
     if not conditions:
         return None
     return conditions[0] if len(conditions) == 1 else {"$and": list(conditions)}
@@ -126,7 +126,8 @@ def _passes(request: SearchRequest, row: dict[str, Any]) -> bool:
 
 
 def _collapse(found: Iterable[Neighbour]) -> list[Hit]:
-    """Keep the best passage of each turn and prompt; summaries and observations are whole."""
+    """Keep the best passage of each turn and prompt; summaries and observations are one row
+    each."""
     ordered = sorted(found, key=lambda neighbour: (-neighbour.similarity, neighbour.id))
     best: dict[str, Hit] = {}
     for neighbour in ordered:

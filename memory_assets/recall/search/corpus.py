@@ -1,8 +1,8 @@
-"""The rows of the keyword index as arrays: what a ranking computes with.
+"""The rows of the keyword index as arrays, which ranking computes with.
 
-A corpus is all rows of one kind at one moment, in reading order, session after session.
-Rows are gathered into turns (prompts and summaries are turns of one row or few). It is
-kept between searches and brought up to date when the index has changed.
+A corpus is all rows of one kind at one moment, in reading order, session after session. Rows are
+grouped into turns (a prompt or summary is a turn of one or a few rows). It is kept between searches
+and updated when the index has changed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CACHED_TERMS = 1_000
 
 @dataclass(frozen=True)
 class SessionKey:
-    """Which session a turn is of."""
+    """The project, agent and id of a turn's session."""
 
     project: str
     session_id: str
@@ -38,10 +38,10 @@ class SessionKey:
 
 @dataclass(frozen=True)
 class Corpus:
-    """All rows of a kind. Arrays by turn: `session`, `episode` (numbers of its session, and
-    of its stretch of at most 12 turns), `length` (terms), `symbols` (share of symbols),
-    `ts_epoch` (0 if unknown), `passages` (rows). `linked[i]`: turns i and i + 1 are
-    neighbours in one session. By row: `turn`."""
+    """All rows of a kind. Arrays by turn: `session` and `episode` (numbers of its session, and of
+    its stretch of at most 12 turns), `length` (terms), `symbols` (share of symbols), `ts_epoch` (0
+    if unknown), `passages` (rows); `linked[i]` is True if turns i and i + 1 are neighbours in one
+    session. Array by row: `turn`."""
 
     generation: int
     blocks: Sequence[Block]
@@ -60,16 +60,16 @@ class Corpus:
 
     @property
     def turns(self) -> int:
-        """How many turns there are."""
+        """The number of turns."""
         return len(self.session)
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.turn)
 
     def scope(self, project: str | None) -> slice:
-        """Return which turns are of a project (they stand together), or all."""
+        """Return the slice of turns of a project (they are contiguous), or of all turns."""
         if project is None:
             return slice(0, self.turns)
         numbers = [at for at, key in enumerate(self.sessions) if key.project == project]
@@ -79,13 +79,13 @@ class Corpus:
         return slice(int(start), int(stop))
 
     def episodes(self, scope: slice) -> int:
-        """Return how many episodes the turns in `scope` make; they are numbered in order."""
+        """Return the number of episodes of the turns in `scope`."""
         if scope.stop <= scope.start:
             return 0
         return int(self.episode[scope.stop - 1] - self.episode[scope.start]) + 1
 
     def postings(self, index: KeywordIndex, term: str) -> Postings:
-        """Return the rows that hold a term, and how often."""
+        """Return the rows that contain a term, and how often."""
         if term not in self.known_postings:
             if len(self.known_postings) >= _CACHED_TERMS:
                 self.known_postings.clear()
@@ -100,7 +100,7 @@ class Corpus:
         return self.known_postings[term]
 
     def rows_at(self, index: KeywordIndex, positions: Sequence[int]) -> list[IndexedRow | None]:
-        """Return what is shown of rows, None for one that is gone."""
+        """Return the stored texts and metadata of rows, with None for a row that was deleted."""
         within = np.searchsorted(self.bases, positions, side="right") - 1
         return index.rows(
             [
@@ -111,7 +111,7 @@ class Corpus:
 
 
 class Corpora:
-    """The corpora of one keyword index, each read when it is first asked for."""
+    """The corpora of one keyword index, each read when it is first used."""
 
     def __init__(self, index: KeywordIndex) -> None:
         self.index = index
@@ -119,7 +119,7 @@ class Corpora:
         self._vectors: dict[str, tuple[Corpus, Floats]] = {}
 
     def corpus(self, kind: str) -> Corpus:
-        """Return the rows of a kind as they are now; call it within `index.reading()`."""
+        """Return the present rows of a kind; to be called within `index.reading()`."""
         generation = self.index.generation
         known = self._corpora.get(kind)
         if known is None or known.generation != generation:
@@ -127,8 +127,8 @@ class Corpora:
         return known
 
     def vectors(self, kind: str, embedder_id: str) -> Floats | None:
-        """Return the vectors of a kind's rows (zeros for a row without one), or None if
-        there are none at all.
+        """Return the vectors of a kind's rows (zeros for a row without one), or None if no row has
+        one.
 
         Raises:
             StoreMismatch: an embedder of another family made them.
@@ -164,7 +164,7 @@ class Corpora:
 
 
 def build_corpus(blocks: Sequence[Block], generation: int) -> Corpus:
-    """Return the corpus of these blocks, which come session after session."""
+    """Return the corpus of these blocks, which are in order of their sessions."""
     joined = np.frombuffer(b"".join(each.columns for each in blocks), dtype=COLUMNS)
     sizes = np.array([len(each.columns) // COLUMNS.itemsize for each in blocks], dtype=np.int64)
     bases = np.concatenate(([0], np.cumsum(sizes)[:-1])) if len(blocks) else sizes
@@ -204,7 +204,8 @@ def _starts(session_of_row: Integers, turn_index: npt.NDArray[np.int32]) -> Mask
 
 
 def _episodes(session: Integers) -> Integers:
-    """Number stretches of at most 12 turns: a long session has several topics."""
+    """Return the number of each turn's episode, a stretch of at most 12 turns: a long session has
+    several topics."""
     if not len(session):
         return session
     first = np.ones(len(session), dtype=np.bool_)

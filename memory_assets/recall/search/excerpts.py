@@ -1,18 +1,18 @@
-"""The part of a text that a question is about: what is shown of a long passage."""
+"""The excerpt of a long passage that fits a question best."""
 
 from __future__ import annotations
 
 from memory_assets.keywords import query_terms, text_terms
 
 _LEAST_GAIN = 0.5
-"""A stretch further on has to hold so much more than the beginning does: a word of the
-question is 1, one that only makes it a question .2."""
+"""How much more a later part has to score than the beginning: a word of the question counts 1, a
+question word (such as "how") .2."""
 
 
 def excerpt(text: str, query: str, most: int) -> str:
-    """Return the stretch of a text, on one line and at most `most` characters long, that
-    holds most of a question's words; the beginning where none holds clearly more. What was
-    left out before or after it is marked by `…`."""
+    """Return the part of a text, on one line and at most `most` characters long, that contains most
+    of a question's words; the beginning, unless another part contains clearly more. `…` marks what
+    was left out."""
     words = text.split()
     start = _best_start(words, query_terms(query), most) if query.strip() else 0
     shown = words[start] if words else ""
@@ -28,8 +28,8 @@ def excerpt(text: str, query: str, most: int) -> str:
 
 
 def _best_start(words: list[str], asked: dict[str, float], most: int) -> int:
-    """Return the word that the best stretch begins with: the last one that begins a sentence,
-    where that loses nothing."""
+    """Return the index of the word at which the best excerpt starts: the start of a sentence, if
+    that costs none of the question's words."""
     held = [{term for term in text_terms(word) if term in asked} for word in words]
     worth = [0.0] * len(words)
     for start in range(len(words)):

@@ -1,4 +1,4 @@
-"""Which turns a request allows. Filters are exact: every turn that passes is ranked."""
+"""The turns that pass a request's filters. Filters are exact: every turn that passes is ranked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memory_assets.stores.keyword_index.index import KeywordIndex
 
 
 def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -> Mask | None:
-    """Return which turns pass all filters; None when there are no filters."""
+    """Return a mask of the turns that pass all filters; None without filters."""
     masks: list[Mask] = []
     wanted = {
         "project": request.project,
@@ -53,7 +53,7 @@ def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -
 
 
 def within_window(answer: Answer, days: int) -> Answer:
-    """Return the answer with the hits of the last days alone, and the number of older ones."""
+    """Return the answer with only the hits of the last days, and the number of older ones."""
     since = time.time() - days * 86_400
     recent = tuple(
         hit for hit in answer.hits if float(hit.metadata.get("ts_epoch") or 0.0) >= since

@@ -1,8 +1,8 @@
-"""Search in the keyword index: by words, by meaning, or by both, all turns compared.
+"""Search in the keyword index by words, by meaning, or by both, comparing all turns.
 
-The vectors of the rows are compared one by one with the question's: at 100,000 rows that
-costs 13 ms, misses nothing, and makes any filter exact, where an approximate index with a
-filter took 57 to 217 ms (docs/recall.md).
+The question's vector is compared with every row's: at 100,000 rows that costs 13 ms, misses
+nothing, and makes every filter exact. An approximate index with a filter took 57 to 217 ms
+(docs/recall.md).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _GATHER_BELOW = 0.3
 
 @dataclass(frozen=True)
 class Meaning:
-    """What compares meanings: the embedder's name and its vector of a text."""
+    """The id of the embedder, and the function that embeds a text."""
 
     embedder_id: str
     vector: QueryVector
@@ -41,8 +41,8 @@ class Meaning:
 def find(
     request: SearchRequest, corpora: Corpora, meaning: Meaning | None
 ) -> tuple[list[Hit], bool]:
-    """Return the best hits of all kinds asked for, best first, and whether vectors were
-    there to compare. Without `meaning`, words alone decide.
+    """Return the best hits of all requested kinds, best first, and whether vectors were compared.
+    Without `meaning`, hits are ranked by words alone.
 
     Raises:
         StoreMismatch: the vectors were made by another embedder.
@@ -85,7 +85,8 @@ def _find_kind(
 
 @dataclass(frozen=True)
 class _Ranking:
-    """Scores by turn and by row, and what they are made of: by turn, None for not asked."""
+    """Scores by turn and by row, and the two parts of each turn's score; None for a part that the
+    mode does not use."""
 
     scores: Floats
     rows: Floats
@@ -120,8 +121,8 @@ def _by_both(
 
 
 def _cosines(corpus: Corpus, vectors: Floats, vector: Floats, allowed: Mask | None) -> Floats:
-    """Return each row's cosine with the question; those of few allowed turns alone are
-    computed, the others are -1."""
+    """Return each row's cosine with the question. If few turns are allowed, only theirs are
+    computed and the others are -1."""
     if allowed is None:
         return _products(vectors, vector)
     rows = np.flatnonzero(allowed[corpus.turn])

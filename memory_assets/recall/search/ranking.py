@@ -1,6 +1,6 @@
-"""How well each turn answers a question: by its words, by its meaning, by both.
+"""Score each turn for a question: by words, by meaning, or by both.
 
-Every constant here was measured; the ablation is in docs/retrieval.md.
+Every constant was measured; the ablation is in docs/retrieval.md.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from memory_assets.stores.keyword_index.index import KeywordIndex
 
 _K1, _B = 0.9, 0.4
 _NEIGHBOUR, _SHORT_TURN = 0.8, 50.0
-"""A neighbouring turn's words count as the turn's own, at .8 * 50 / (50 + its length): a
-short turn is understood by what stands around it, a long one by itself."""
+"""The words of a neighbouring turn count as the turn's own, weighted by .8 * 50 / (50 + its
+length): a short turn needs its context, a long one does not."""
 _TEMPERATURE = 0.05
 _PROSE_WEIGHT, _SYMBOL_WEIGHT, _MOST_WEIGHT = 0.42, 50.0, 0.95
 _LOOKED_AT = 20
@@ -30,8 +30,8 @@ _EDGES = ".,?!:;\"'()[]`"
 
 @dataclass(frozen=True)
 class KeywordScores:
-    """BM25 as a share of the highest score that the question allows, in [0, 1]: by turn,
-    with neighbours, and by row, alone."""
+    """BM25 as a share of the highest score that the question allows, in [0, 1]: by turn with its
+    neighbours, and by row alone."""
 
     turns: Floats
     rows: Floats
@@ -40,8 +40,8 @@ class KeywordScores:
 def keyword_scores(
     corpus: Corpus, index: KeywordIndex, terms: Mapping[str, float], scope: slice
 ) -> KeywordScores:
-    """Score every turn by the terms of a question. Terms that nothing holds do not count.
-    How rare a term is, and how long a turn, is judged among the turns in `scope`."""
+    """Score every turn by the terms of a question. Terms that occur nowhere do not count. The
+    rarity of a term and the relative length of a turn are those among the turns in `scope`."""
     turns = np.zeros(corpus.turns, dtype=np.float32)
     rows = np.zeros(corpus.rows, dtype=np.float32)
     among = scope.stop - scope.start
@@ -68,9 +68,8 @@ def keyword_scores(
 
 
 def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> str:
-    """Return a question without the names that occur all over the turns in `scope` (in over
-    half of their episodes): they say nothing of what is asked, and draw the vector to
-    whoever speaks."""
+    """Return a question without names that occur in over half of the episodes in `scope`: they say
+    nothing of the topic, and move the vector towards whoever speaks."""
     if corpus.episodes(scope) < _FEWEST_EPISODES:
         return query
     kept = []
@@ -83,8 +82,8 @@ def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: s
 
 
 def meaning_scores(corpus: Corpus, similarities: Floats) -> Floats:
-    """Score every turn by the cosines of its rows: nearly the best one, a little more for
-    a turn that answers in several passages."""
+    """Score every turn by the cosines of its rows: about the highest one, a little more if several
+    passages fit."""
     heat = np.exp(similarities / _TEMPERATURE)
     pooled = np.bincount(corpus.turn, heat, corpus.turns)
     spread = np.sqrt(np.maximum(corpus.passages, 1))
@@ -93,9 +92,9 @@ def meaning_scores(corpus: Corpus, similarities: Floats) -> Floats:
 
 
 def meaning_weight(corpus: Corpus, meaning: Floats, allowed: Mask | None) -> float:
-    """Return how much meaning counts against words, from how much code there is among the
-    turns nearest in meaning: .42 for prose, .6 for talk about code, .95 for code, which is
-    asked for in other words than it is written in."""
+    """Return the weight of meaning against words, by how much code is in the turns nearest in
+    meaning: .42 for prose, .6 for talk about code, .95 for code, because questions about code use
+    other words than the code."""
     if allowed is not None:
         meaning = np.where(allowed, meaning, -np.inf)
     looked_at = best(meaning, _LOOKED_AT)
@@ -104,8 +103,8 @@ def meaning_weight(corpus: Corpus, meaning: Floats, allowed: Mask | None) -> flo
 
 
 def best(scores: Floats, n: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return where the `n` highest scores are, best first, the earlier first among equals;
-    those of -inf are left out."""
+    """Return the indices of the `n` highest scores, best first, the earlier first among equals;
+    scores of -inf are left out."""
     if n < len(scores):
         found = np.sort(np.argpartition(-scores, n - 1)[:n])
     else:
@@ -123,8 +122,8 @@ def _around(corpus: Corpus, values: Floats) -> Floats:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word looks like a name: `Mara`, but no acronym, and not `Go` (the index does
-    not tell it from the verb)."""
+    """Return True if a word looks like a name (`Mara`): no acronym, and not `Go`, which the index
+    cannot tell from the verb."""
     return len(word) > 2 and word[0].isupper() and word[1:].islower() and not is_weak(word)
 
 

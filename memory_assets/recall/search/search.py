@@ -1,7 +1,7 @@
-"""One search, whatever is there to search in: both indexes, or the one that is left.
+"""One search, with both indexes or with the one that is available.
 
-The keyword index answers alone while Chroma is away; Chroma answers alone while the
-keyword index is. What was not used, and why, is said in the answer.
+The keyword index answers alone while Chroma is unavailable, and Chroma alone while the keyword
+index is. The answer says which one was not used, and why.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ASK_AGAIN_SECONDS = 5.0
 
 
 class Searcher:
-    """Answers the searches of one memory, and keeps what they have in common."""
+    """Answers the searches of one memory, and caches what they share."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -56,7 +56,7 @@ class Searcher:
                 anything to fall back on.
             StoreMismatch: the vectors were made by another embedder.
         """
-        being_rebuilt = self._being_rebuilt(request) if request.mode == "hybrid" else None
+        being_rebuilt = self._rebuild_notice(request) if request.mode == "hybrid" else None
         if request.mode != "keyword" and being_rebuilt is None:
             self._start_model()
         corpora, lost = self._open_index(request)
@@ -64,7 +64,7 @@ class Searcher:
             if request.mode == "keyword":
                 raise lost or NotFound("there is no keyword index; run `memory ingest`")
             return self._in_chroma(request, lost)
-        away = None if request.mode == "keyword" else self._meaning_away()
+        away = None if request.mode == "keyword" else self._why_no_vectors()
         if away is not None and request.mode == "semantic":
             return self._in_chroma(request, None)
         away = away or being_rebuilt
@@ -87,7 +87,7 @@ class Searcher:
             self._coverage(request.kinds)[0],
             tuple(found),
             KEYWORD_ONLY if away else None,
-            away or self._chroma_behind(request),
+            away or self._chroma_lag(request),
         )
 
     def _start_model(self) -> None:
@@ -100,7 +100,7 @@ class Searcher:
         memory = self._memory
 
         def load() -> None:
-            with suppress(EmbedderUnavailable, OutOfMemory):  # told when it is needed
+            with suppress(EmbedderUnavailable, OutOfMemory):  # raised again when it is needed
                 memory.embedder.embed(["ready"])
 
         with self._lock:
@@ -117,8 +117,8 @@ class Searcher:
     def _open_index(
         self, request: SearchRequest
     ) -> tuple[Corpora | None, NotFound | StoreError | None]:
-        """Return the keyword index's corpora, or None and why not. One that has nothing of
-        what is on record yet is as good as none."""
+        """Return the corpora of the keyword index, or None and the error. An index without any of
+        the stored rows counts as missing."""
         path = self._memory.data_dir / keyword_files.FILE_NAME
         try:
             found = path.stat()
@@ -143,9 +143,9 @@ class Searcher:
     def _holds_any(self, index: KeywordIndex, kinds: Sequence[str]) -> bool:
         return any(index.holds(kind) for kind in kinds) or not self._coverage(kinds)[0].rows
 
-    def _meaning_away(self) -> str | None:
-        """Return why meanings cannot be compared, or None. The collections are what is
-        known to be complete, so that while they are lost or away, vectors are not used."""
+    def _why_no_vectors(self) -> str | None:
+        """Return why vectors cannot be used, or None. Only the collections are known to be
+        complete, so vectors are not used while the collections are lost or unreachable."""
         memory = self._memory
         if memory.settings.embedder == NO_EMBEDDER:
             return "no vectors are made (MEMORY_EMBEDDER=none)"
@@ -153,14 +153,14 @@ class Searcher:
             if memory.has_chroma_files:
                 return None
             return f"the collections are not in {memory.chroma_dir}; run `memory ingest`"
-        asked_at, told = self._chroma
+        asked_at, reason = self._chroma
         if time.monotonic() - asked_at > _ASK_AGAIN_SECONDS:
-            told = _unreachable(memory.chroma_url)
-            self._chroma = (time.monotonic(), told)
-        return told
+            reason = _unreachable(memory.chroma_url)
+            self._chroma = (time.monotonic(), reason)
+        return reason
 
-    def _being_rebuilt(self, request: SearchRequest) -> str | None:
-        """Return that a collection which is asked for is being made anew, or None."""
+    def _rebuild_notice(self, request: SearchRequest) -> str | None:
+        """Return a message if a requested collection is being rebuilt, else None."""
         name = rebuilding(self._memory.data_dir)
         if name is None:
             return None
@@ -168,10 +168,10 @@ class Searcher:
 
         if not collections_to_search(request, [name]):
             return None
-        return f"{name} is being made anew; ask again when that is done"
+        return f"{name} is being rebuilt; ask again when that is done"
 
-    def _chroma_behind(self, request: SearchRequest) -> str | None:
-        """Return that a collection lacks rows, which an answer from the index does not."""
+    def _chroma_lag(self, request: SearchRequest) -> str | None:
+        """Return a message if the collections lack rows that the keyword index has, else None."""
         if request.mode == "keyword" or self._memory.settings.embedder == NO_EMBEDDER:
             return None
         held = self._coverage(request.kinds)[1]
@@ -204,8 +204,8 @@ class Searcher:
         )
 
     def _coverage(self, kinds: Sequence[str]) -> tuple[Coverage, Coverage]:
-        """Return the coverage of the keyword index, and that of the collections, counted anew
-        when the catalogue changed."""
+        """Return the coverage of the keyword index and that of the collections, counted again when
+        the catalogue has changed."""
         catalog = self._memory.catalog
         state = (*kinds, *_state_of(catalog))
         if state not in self._covered:
@@ -222,7 +222,8 @@ class Searcher:
 
 
 def _state_of(catalog: Catalog) -> list[tuple[int, int]]:
-    """Return what changes when the catalogue does."""
+    """Return modification times and sizes of the catalogue's files, which differ after every
+    change."""
     state = []
     for name in (catalog.path.name, f"{catalog.path.name}-wal"):
         try:

@@ -1,4 +1,4 @@
-"""What a timeline is asked around: an id, a session, a commit, a file or a time."""
+"""The anchor of a timeline: an id, a session, a commit, a file or a time."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _ALSO = 5
 
 @dataclass(frozen=True)
 class Anchor:
-    """The middle of a timeline: an item of a session (`item_id`), or a moment (`time`).
-    `also` are other turns that were meant by the same name, newest first."""
+    """The middle of a timeline: an item of a session (`item_id`), or a moment (`time`). `also` are
+    other turns that fit the given name, newest first."""
 
     given: str
     kind: str
@@ -42,7 +42,7 @@ class Anchor:
 
     @property
     def item_kind(self) -> str | None:
-        """The kind of item that the anchor is, or None for a moment."""
+        """The kind of the anchor's item, or None for a moment."""
         if self.item_id is None:
             return None
         kinds = {"prompt": "prompts", "summary": "summaries", "observation": "observations"}
@@ -51,8 +51,8 @@ class Anchor:
 
 
 def resolve_anchor(memory: Memory, text: str, project: str | None = None) -> Anchor:
-    """Return what `text` means; `file:`, `commit:`, `time:` or `session:` before it says so
-    where it could mean two things.
+    """Return the anchor that `text` names; a prefix `file:`, `commit:`, `time:` or `session:`
+    decides if several could fit.
 
     Raises:
         ConfigurationError: it is nothing that can be meant.
@@ -78,7 +78,8 @@ def resolve_anchor(memory: Memory, text: str, project: str | None = None) -> Anc
 
 
 def find_session(memory: Memory, text: str) -> tuple[str, str]:
-    """Return (project, session id) of a session id, its beginning, or any id of its rows.
+    """Return the project and id of a session, by its id, the beginning of its id, or the id of one
+    of its rows.
 
     Raises:
         ConfigurationError: it looks like no id.
@@ -110,7 +111,7 @@ def _project(memory: Memory, session_id: str) -> str:
 
 
 def _session(memory: Memory, text: str, project: str | None) -> Anchor | None:
-    """A whole session id, or its beginning where only one begins so."""
+    """Return a session by its full id, or by a beginning that only one session has."""
     known = memory.catalog.products.project_of(text)
     if known is not None:
         return Anchor(text, "session", known, text)
@@ -151,7 +152,7 @@ def _time(memory: Memory, text: str, project: str | None) -> Anchor | None:
 
 
 def _file(memory: Memory, text: str, project: str | None) -> Anchor | None:
-    """The newest turn that touched a file."""
+    """Return the newest turn that touched a file."""
     answer = memory.search(text, file=text, project=project, n=_FILE_TURNS)
     if not answer.hits:
         return None

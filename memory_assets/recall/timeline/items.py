@@ -1,5 +1,5 @@
-"""What happened in one session, as items of a timeline: prompts, turns, observations,
-commits and the summary, in the session's order."""
+"""The events of one session as items of a timeline: prompts, turns, observations, commits and the
+summary, in the session's order."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ UNTIMED = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that happened. `time` is None where the transcript has none; `at` is where
-    it stands all the same. `text` is one line, or the whole text when that was asked for."""
+    """One event. `time` is None if the transcript has none; `at` is the position in time that it is
+    sorted by. `text` is one line, or the full text if that was requested."""
 
     id: str
     kind: str
@@ -59,7 +59,7 @@ class Item:
 
     @property
     def order(self) -> Order:
-        """What items of several sessions are ordered by."""
+        """The key that sorts items of several sessions."""
         return (self.at, self.session_id, self.turn_index, _RANK[self.kind], self.number)
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Item:
 
 
 def one_line(text: str, most: int = LINE_CHARACTERS) -> str:
-    """Return a text's beginning on one line, cut at a word where it is too long."""
+    """Return the beginning of a text on one line, cut after a word if it is too long."""
     line = " ".join(text[: 4 * most].split())
     if len(line) <= most:
         return line
@@ -82,25 +82,25 @@ def one_line(text: str, most: int = LINE_CHARACTERS) -> str:
 
 
 def missing_kinds(lake: Lake, kinds: tuple[str, ...]) -> dict[str, str]:
-    """Return, for each kind that this memory holds nothing of, why."""
-    told = {}
+    """Return the reason for each kind that this memory has no rows of."""
+    reasons = {}
     for kind, tables in _OTHER_TABLES.items():
         if kind in kinds and not any(lake.projects(table) for table in tables):
-            told[kind] = f"this memory has no {kind} yet; `memory ingest` makes them"
-    return told
+            reasons[kind] = f"this memory has no {kind} yet; `memory ingest` makes them"
+    return reasons
 
 
 def session_items(
     lake: Lake, project: str, session_id: str, kinds: tuple[str, ...], *, full: bool
 ) -> list[Item]:
-    """Return what is known of a session, of these kinds, in its order."""
+    """Return the items of a session, of these kinds, in its order."""
     found = list(_items(lake, project, session_id, kinds, full))
     found.sort(key=lambda item: (item.turn_index, _RANK[item.kind], item.number))
     return list(_placed(found))
 
 
 def _placed(items: list[Item]) -> Iterator[Item]:
-    """Yield items with a place in time that never steps back within the session."""
+    """Yield items with a position in time that never decreases within the session."""
     times = [item.time for item in items if item.time is not None]
     last = min(times, default=UNTIMED)
     for item in items:
@@ -151,7 +151,7 @@ def _observation_text(row: Mapping[str, Any], full: bool) -> str:
 
 
 def _commit_text(row: Mapping[str, Any]) -> str:
-    """Return the commit's name and subject, and how sure it is that the session made it."""
+    """Return the commit's name, its subject, and the evidence and score of its attribution."""
     name = row["commit"][:12] or row["pull_request"]
     if "linked_at" in row:
         return f"{name} (linked by hand)"
@@ -159,7 +159,7 @@ def _commit_text(row: Mapping[str, Any]) -> str:
 
 
 def _turn_line(row: Mapping[str, Any], typed: str) -> str:
-    """Return what a turn came to: the reply's beginning, the tools and the files."""
+    """Return a turn on one line: the beginning of the reply, the tools and the files."""
     text = row["text"]
     reply = text[len(typed) :] if typed and text.startswith(typed.strip()[:200]) else text
     used = ", ".join(row["tools_used"][:3])
@@ -170,7 +170,7 @@ def _turn_line(row: Mapping[str, Any], typed: str) -> str:
 
 
 def _whole(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return one row a turn, the texts of its passages together."""
+    """Return one row a turn, with the texts of its passages joined."""
     whole: dict[str, dict[str, Any]] = {}
     for row in sorted(rows, key=lambda row: (row["turn_index"], row["part"])):
         first = whole.setdefault(row["turn_id"], row)
@@ -204,6 +204,6 @@ def _item(row: Mapping[str, Any], kind: str, identity: str, text: str, number: i
 
 
 def session_title(lake: Lake, project: str, session_id: str) -> str:
-    """Return a session's title, "" where it has no summary."""
+    """Return a session's title, "" if it has no summary."""
     rows = _rows(lake, SESSION_SUMMARIES, project, session_id, ["title"])
     return str(rows[0]["title"]) if rows else ""

@@ -1,7 +1,7 @@
-"""What happened before and after something, over the sessions of a project.
+"""The events before and after an anchor, over the sessions of a project.
 
-The catalogue says from when to when each session went; only the sessions near the anchor
-are read from the lake, nearest first, until there are enough items on either side.
+The catalogue has the first and last time of each session; only sessions near the anchor are read
+from the lake, nearest first, until there are enough items on either side.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
 
 MAX_ITEMS = 200
-"""Items a side when a length of time is asked for."""
+"""Most items a side when a length of time is requested."""
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class SessionPart:
-    """The items of one session that fall into a timeline, in order."""
+    """The items of one session in a timeline, in order."""
 
     session_id: str
     project: str
@@ -45,9 +45,9 @@ class SessionPart:
 
 @dataclass(frozen=True)
 class Timeline:
-    """What stands around an anchor, by session. `anchor_id` is the item that is the anchor,
-    None for a moment; `more` says on which side there is more; `missing` why there is
-    nothing of a kind."""
+    """The items around an anchor, by session. `anchor_id` is the id of the anchor's item, None for
+    a moment; `more` names the sides that have further items; `missing` says why there are none of a
+    kind."""
 
     anchor: Anchor
     anchor_time: datetime | None
@@ -94,8 +94,8 @@ class Timeline:
 
 
 def timeline(memory: Memory, anchor: str | TimelineRequest, **arguments: Any) -> Timeline:
-    """Return what happened before and after something, itself in the middle: a request, or
-    an anchor with the other arguments of a `TimelineRequest`.
+    """Return the events before and after an anchor, the anchor included: for a `TimelineRequest`,
+    or for an anchor with the request's other arguments.
 
     Raises:
         ConfigurationError: a value makes no sense; says what would.
@@ -116,7 +116,8 @@ def timeline(memory: Memory, anchor: str | TimelineRequest, **arguments: Any) ->
 
 @dataclass(frozen=True)
 class _Span:
-    """From when to when a session went; what is not known reaches everywhere."""
+    """The first and last time of a session; an unknown time is the earliest or the latest
+    possible."""
 
     start: datetime
     end: datetime
@@ -213,7 +214,7 @@ class _Window:
         return (kept[::-1] if newest_first else kept), len(nearest) > most
 
     def _by_nearness(self, moment: datetime, *, newest_first: bool) -> list[_Span]:
-        """Return the sessions that reach to that side, those nearest to the moment first."""
+        """Return the sessions that reach to that side, nearest to the moment first."""
         if newest_first:
             spans = [span for span in self._spans if span.start <= moment]
             return sorted(spans, key=lambda span: span.end, reverse=True)
