@@ -17,7 +17,7 @@ from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hin
 from memory_assets.errors import BadArgument
 
 Door = Literal["http", "mcp", "cli"]
-"""A way in where arguments have names of their own."""
+"""The interfaces at which arguments may have names of their own."""
 _SHOWN = 60
 _DIGITS = re.compile(r"-?[0-9]{1,9}")
 
@@ -33,13 +33,14 @@ def argument(
     names: Mapping[Door, str | None] | None = None,
     **limits: Any,
 ) -> Any:
-    """Return a dataclass's field that is an argument.
+    """Return a dataclass field that is an argument.
 
-    `hint` is what the schema of an MCP tool says instead of the description; as every client
-    pays for its words, it is left out where the name says enough. `reads` turns what a client
-    may write (of the type `wire`) into the field's value, and raises `ConfigurationError` for
-    nonsense. `names` are those of the field where they differ, None where it is not offered.
-    `flag` is a name and a value: MCP and the command line offer a flag for the value.
+    `hint` replaces the description in the schema of an MCP tool; every client pays for its words,
+    so it is left out if the name suffices. `reads` parses what a client may write (of the type
+    `wire`) into the field's value, and raises `ConfigurationError` if it cannot. `names` are the
+    argument's names at interfaces where it is not called as the field is; None if an interface does
+    not offer it. `flag` is a name and a value: MCP and the command line offer a flag that stands
+    for the value.
     """
     ours = {"description": description, "hint": hint, "limits": limits, "reads": reads}
     more = {"flag": flag, "names": names or {}, "wire": wire}
@@ -67,35 +68,35 @@ class Argument:
 
     @property
     def required(self) -> bool:
-        """Whether there is no default."""
+        """True if there is no default."""
         return self.default is MISSING
 
     @property
     def expected(self) -> str:
-        """What an error tells the client to give."""
+        """The description, as an error message continues with it."""
         return self.description[:1].lower() + self.description[1:].rstrip(".") or "a value"
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values that are allowed, where they are listed."""
+        """The allowed values, if they are listed."""
         kind = _not_none(self.type)
         inner = get_args(kind)[0] if get_origin(kind) is tuple else kind
         return get_args(inner) if get_origin(inner) is Literal else ()
 
     @property
     def repeatable(self) -> bool:
-        """Whether the command line takes the argument several times."""
+        """True if the command line accepts the argument several times."""
         return get_origin(_not_none(self.type)) in (tuple, dict)
 
     def name_at(self, door: Door) -> str | None:
-        """Return what the argument is called at a door, None where it is not offered; on the
-        command line with its dashes, without any for a positional one."""
+        """Return the argument's name at an interface, None if it is not offered there. Options of
+        the command line have their dashes, positional arguments have none."""
         name = self.flag[0] if self.flag is not None and door != "http" else self.name
         usual = f"--{name.replace('_', '-')}" if door == "cli" else name
         return self.names.get(door, usual)
 
     def checked(self, value: Any) -> Any:
-        """Return the field's value for what was given.
+        """Return the field's value, parsed and checked.
 
         Raises:
             ConfigurationError: it is not allowed; says what is.
@@ -169,8 +170,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Arguments:
-    """Arguments of one question, checked when they are made: texts as clients write them
-    become values.
+    """Arguments of one question, parsed and checked when the object is made.
 
     Raises:
         ConfigurationError: a value is not allowed; says what is.
@@ -183,12 +183,12 @@ class Arguments:
         self.check_together()
 
     def check_together(self) -> None:
-        """Refuse values that are allowed one by one, but not together."""
+        """Raise for values that are allowed one by one, but not together."""
 
     @classmethod
     def given(cls, door: Door, values: Mapping[str, Any], **defaults: Any) -> Self:
-        """Return the arguments that came in at a door, by their names there; `defaults` are
-        the door's own, by field. None counts as not given.
+        """Return the request with arguments as an interface received them, by their names there;
+        `defaults` are the interface's own, by field. None counts as not given.
 
         Raises:
             ConfigurationError: an argument is not known, missing or not allowed.
@@ -232,7 +232,7 @@ def _declared(request: type[Arguments]) -> tuple[Argument, ...]:
 
 
 def _not_none(kind: Any) -> Any:
-    """Return the type that a value has when it is given."""
+    """Return a type without None."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
     return next(each for each in get_args(kind) if each is not NoneType)

@@ -1,4 +1,4 @@
-"""Arguments of what is asked by id."""
+"""Arguments of requests by id, and of those without arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _SESSION = "A session id, its beginning, or the id of one of its rows."
 
 @dataclass(frozen=True)
 class ShowRequest(Arguments):
-    """A turn, observation, commit or summary in full, with `around` turns before and after."""
+    """A request for a turn, observation, commit or summary in full, with `around` turns before and
+    after."""
 
     id: str = argument(
         MISSING,
@@ -26,7 +27,7 @@ class ShowRequest(Arguments):
 
 @dataclass(frozen=True)
 class SessionRequest(Arguments):
-    """A session at a glance."""
+    """A request for a session's summary and the list of what happened in it."""
 
     session: str = argument(
         MISSING, _SESSION, names={"http": "id", "cli": "session"}, min_length=1, max_length=500
@@ -35,7 +36,7 @@ class SessionRequest(Arguments):
 
 @dataclass(frozen=True)
 class GetRequest(Arguments):
-    """Full texts by ids, in pages."""
+    """A request for full texts by ids, in pages."""
 
     ids: tuple[str, ...] = argument(
         MISSING, "Ids from other tools.", min_length=1, max_length=MAX_IDS
@@ -45,7 +46,7 @@ class GetRequest(Arguments):
 
 @dataclass(frozen=True)
 class LinkRequest(Arguments):
-    """That a session is behind a commit."""
+    """A request to link a session to a commit."""
 
     session: str = argument(MISSING, _SESSION, min_length=1, max_length=500)
     commit: str = argument(MISSING, "A SHA of 7 to 40 hex digits.", pattern=r"^[0-9a-fA-F]{7,40}$")
@@ -53,4 +54,4 @@ class LinkRequest(Arguments):
 
 @dataclass(frozen=True)
 class StatusRequest(Arguments):
-    """What is in memory; there is nothing to say about it."""
+    """A request for the contents of the memory; it has no arguments."""

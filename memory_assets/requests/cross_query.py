@@ -1,4 +1,4 @@
-"""A cross-query's arguments."""
+"""Arguments of a cross-query."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def parse_conditions(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]
 
 @dataclass(frozen=True)
 class CrossQueryRequest(Arguments):
-    """A question, or a document's text, to another collection and the sessions. `document` is
-    an id in `collection`, which may be left out where there is just one that is not ours.
-    `where` keeps documents whose metadata equal it."""
+    """A search of another collection and the sessions by a question or a document's text.
+    `document` is an id in `collection`, which may be left out if there is only one other
+    collection. `where` restricts documents to those with equal metadata."""
 
     query: str = argument(
         "",
@@ -65,7 +65,7 @@ class CrossQueryRequest(Arguments):
     )
 
     def check_together(self) -> None:
-        """Refuse a question about nothing.
+        """Raise for a request with neither query nor document.
 
         Raises:
             ConfigurationError: neither query nor document is given.

@@ -1,4 +1,4 @@
-"""A search, in all its arguments and limits."""
+"""Arguments of a search, with their limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KIND_NAMES = (*KINDS, "all")
 
 
 def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds that a name (`all` for every one) or several names stand for.
+    """Return the kinds for one or several names; `all` means every kind.
 
     Raises:
         ConfigurationError: there is none, or one is not known.
@@ -39,9 +39,9 @@ def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class SearchRequest(Arguments):
-    """One search. `since` and `until` bound the time of the turn (UTC, since inclusive).
-    `concept` and `type` mean observations. With `recent`, what is older than the setting
-    RECENT_DAYS is left out of the hits, but counted."""
+    """One search. `since` and `until` bound the time of the turn (UTC, since inclusive). `concept`
+    and `type` are filters for observations. With `recent`, hits older than the setting RECENT_DAYS
+    are counted, not listed."""
 
     query: str = argument(
         "",
@@ -98,8 +98,8 @@ class SearchRequest(Arguments):
 
     @property
     def selects_observations(self) -> bool:
-        """Whether the request is for observations that pass filters, which are read from the
-        lake; the best fit of a query comes from the indexes."""
+        """True if observations are only filtered, which reads the lake; ranking them by a query
+        uses the indexes."""
         if self.type or self.concept:
             return True
         return self.kinds == ("observations",) and bool(self.file or not self.query.strip())
@@ -110,7 +110,8 @@ class SearchRequest(Arguments):
         return self.query if self.query.strip() else self.file or self.tool or ""
 
     def check_together(self) -> None:
-        """Refuse filters that the kind does not have, and a search for nothing.
+        """Raise for filters that the kind does not have, and for a search without query and
+        filters.
 
         Raises:
             ConfigurationError: says what would make sense.

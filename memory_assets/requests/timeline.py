@@ -1,4 +1,4 @@
-"""A timeline's arguments."""
+"""Arguments of a timeline."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 
 @dataclass(frozen=True)
 class TimelineRequest(Arguments):
-    """What happened around `anchor`. `before` and `after` are counts of items (0-50) or
-    lengths of time. `scope` is the anchor's project (the default), its session, or all
-    projects (the default for a time without a project)."""
+    """A request for what happened around `anchor`. `before` and `after` are counts of items (0-50)
+    or lengths of time. `scope` is the anchor's project (the default), its session, or all projects
+    (the default for a time without a project)."""
 
     anchor: str = argument(
         MISSING,

@@ -1,4 +1,4 @@
-"""Times and lengths of time as people write them."""
+"""Parse times and lengths of time as people write them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from memory_assets.errors import ConfigurationError
 
 MAX_COUNT = 50
-"""Items on one side of a timeline."""
+"""Most items on one side of a timeline."""
 AGO = r"^(\d{1,4}[hdw]|20\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])(T([01]\d|2[0-3]):[0-5]\d)?)$"
-"""Times that are surely understood, for descriptions; `parse_time` understands more."""
+"""Pattern of times for descriptions; `parse_time` accepts more."""
 REACH = r"^([1-4]?\d|50|\d{1,4}[mhdw])$"
-"""Reaches that are surely understood."""
+"""Pattern of reaches for descriptions."""
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGO = re.compile(r"(\d{1,5})([hdw])")
 _SPAN = re.compile(r"(\d{1,5})([mhdw])")
@@ -22,7 +22,7 @@ Reach = int | timedelta
 
 
 def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
-    """Return the moment that `7d`, `12h`, `2w` (ago), or an ISO date or time, means, in UTC.
+    """Return the UTC moment of `7d`, `12h`, `2w` (ago), or of an ISO date or time.
 
     Raises:
         ConfigurationError: it is none of these.

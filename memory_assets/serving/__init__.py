@@ -1,7 +1,6 @@
-"""Recall for others to ask: the MCP server and the HTTP API, thin adapters over `recall/`.
+"""The MCP server and the HTTP API: thin adapters over `recall/`.
 
-Belongs here: what can be asked and in which form, how an answer is cut to size and framed,
-what is refused. Does not: finding anything (`recall/`), printing (`cli/`). Modules
-are imported when a server starts, and `recall` with the first question, so that a client
-does not wait.
+Belongs here: tools and routes with their schemas, framing and paging of answers, access checks.
+Does not: searching (`recall/`), printing (`cli/`). Modules are imported when a server starts, and
+`recall` with the first question, so that a client does not wait.
 """

@@ -1,5 +1,5 @@
-"""The HTTP API: routes over `recall/`, read only. Each route is declared once, with its
-request; the handlers and the OpenAPI document follow from that."""
+"""The HTTP API: read-only routes over `recall/`. Each route is declared once, with its request;
+handlers and OpenAPI document are made from that."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from memory_assets.recall import Memory, ReaderSettings
 
 MAX_BYTES = 8_000_000
-"""Bytes of an answer."""
+"""Most bytes of an answer."""
 _AT_ONCE = 4
 _CODES: dict[type[MemoryAssetsError], tuple[int, str]] = {
     BadArgument: (400, "bad_parameter"),
@@ -54,7 +54,8 @@ _NO_MEMORY = "no_memory"
 
 @dataclass(frozen=True)
 class _Question:
-    """A route that asks the memory: its request, what answers it, and the answer's schema."""
+    """A route of the API: its request, the function that answers it, and the schema of the
+    answer."""
 
     summary: str
     request: type[Arguments]
@@ -169,7 +170,7 @@ _Handler = Callable[[Request], Awaitable[Response]]
 
 
 class _Api:
-    """Answers questions. What they ask of `recall` runs in threads, a few at a time."""
+    """The handlers. Calls of `recall` run in threads, a few at a time."""
 
     def __init__(self, opened: OpenedMemory) -> None:
         self._opened = opened
@@ -189,7 +190,8 @@ class _Api:
         return answered
 
     def _response(self, question: _Question, given: list[tuple[str, str]]) -> Response:
-        """Return the answer, or the error as one; never a text of a transcript in it."""
+        """Return the answer as a response; an error becomes its status and code, and quotes no
+        transcript."""
         from memory_assets.serving.framing import Frame
 
         try:
@@ -215,7 +217,8 @@ class _Api:
 
 
 def _asked(request: type[Arguments], given: list[tuple[str, str]]) -> Arguments:
-    """Return the request that a query string makes; `where.KEY` go into its `where`."""
+    """Return the request of a query string; parameters `where.KEY` become entries of its
+    `where`."""
     values: dict[str, str] = {}
     where: dict[str, Any] = {}
     has_where = any(each.name == "where" for each in declared(request))

@@ -25,7 +25,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MAX_TARGET = 8_192
 """Bytes of a request's path and query."""
 OPEN_PATHS = ("/healthz",)
-"""What needs no token: it tells nothing."""
+"""Paths that need no token, because their answers reveal nothing."""
 Header = tuple[bytes, bytes]
 API_HEADERS: tuple[Header, ...] = (
     (b"cache-control", b"no-store"),
@@ -33,24 +33,24 @@ API_HEADERS: tuple[Header, ...] = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-content-type-options", b"nosniff"),
 )
-"""Added to each answer of an API, which no browser has to show."""
+"""Headers of each answer of an API."""
 PAGE_HEADERS: tuple[Header, ...] = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 )
-"""Added to each answer of a server of pages: none may be framed by another page, where a
-click could be made to hit what it was not meant for."""
+"""Headers of each answer with a page. They forbid other pages to frame it, so that a user cannot be
+tricked into clicking on it."""
 _POLICY_VIOLATION = 1008
 """Close code of a refused web socket (RFC 6455, section 7.4.1)."""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address that is listened on can be reached from this machine alone."""
+    """Return True if an address can be reached from this machine alone."""
     return host in LOOPBACK
 
 
 def require_token(host: str, token: str | None) -> None:
-    """Refuse to listen where others can reach without a token.
+    """Raise if the address can be reached from other machines and no token protects it.
 
     Raises:
         ConfigurationError: there is none, or it is too short to be one.
@@ -65,7 +65,7 @@ def require_token(host: str, token: str | None) -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request is not answered: the HTTP status, a code for programs, and a sentence."""
+    """Why a request is refused: the HTTP status, a code for programs, and a sentence."""
 
     status: int
     code: str
@@ -84,11 +84,11 @@ class Refusal:
 
 
 class Guard:
-    """ASGI middleware that refuses what must not be answered, and adds headers to what is.
+    """ASGI middleware that refuses requests by host, origin and token, and adds headers to answers.
 
-    `hosts` are names that clients may use besides those of loopback. With `asks_browsers`
-    the token is also taken as the password of HTTP basic authentication, for which a
-    browser asks its user.
+    `hosts` are names that clients may use besides those of loopback. With `asks_browsers` the token
+    is also accepted as the password of HTTP basic authentication, for which a browser asks its
+    user.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Listening on a port until told to stop: what the HTTP API and MCP over HTTP share."""
+"""Serve an ASGI application on a port until a signal: shared by the HTTP API and MCP over HTTP."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def serve(
     started: Callable[[str], None],
     websockets: bool = False,
 ) -> None:
-    """Serve `app` on a socket that listens until SIGTERM or Ctrl-C; requests under way are
-    answered first.
+    """Serve `app` on a listening socket until SIGTERM or Ctrl-C; requests under way are answered
+    first.
 
-    `started` gets the address, once it accepts connections. Requests are not logged: they
-    say what was asked.
+    `started` is called with the address once connections are accepted. Requests are not logged,
+    because they contain questions.
     """
     config = uvicorn.Config(
         app,
@@ -69,7 +69,7 @@ def serve(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address; port 0 takes any that is free.
+    """Return a socket that listens on an address; port 0 takes any free port.
 
     Raises:
         ConfigurationError: the address cannot be listened on.

@@ -99,12 +99,12 @@ def tools() -> list[types.Tool]:
             name=name,
             description=description,
             input_schema=tool_schema(request, _FEWER.get(name, {})),
-            output_schema={"type": "object", "required": list(told)}
-            if told
+            output_schema={"type": "object", "required": list(fields)}
+            if fields
             else {"type": "object"},
             annotations=_WRITES if request is LinkRequest else _READS,
         )
-        for name, (request, description, told) in _TOOLS.items()
+        for name, (request, description, fields) in _TOOLS.items()
     ]
 
 

@@ -23,13 +23,14 @@ _MEANINGS = {
     414: "the address is too long",
     421: "asked under a wrong host name",
     422: "it makes no sense; the message says what would",
-    500: "not foreseen; no text is told",
+    500: "unexpected; without the message, which might quote a transcript",
     503: "no memory yet, or Chroma is away and no fallback was allowed",
 }
 
 
 def answer(rows: Sequence[str] = (), texts: Sequence[str] = (), **more: Any) -> dict[str, Any]:
-    """Return the schema of an object with these lists of objects and these texts."""
+    """Return the schema of an object with these fields that are lists of objects, and these that
+    are texts."""
     properties = {
         **dict.fromkeys(texts, _TEXT),
         **dict.fromkeys(rows, _ROWS),
@@ -47,12 +48,12 @@ def operation(
 ) -> dict[str, Any]:
     """Return the description of a route for GET."""
     problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    told = {"application/json": {"schema": answered}}
+    content = {"application/json": {"schema": answered}}
     errors = {
         str(status): {"description": meaning, "content": problem}
         for status, meaning in _MEANINGS.items()
     }
-    responses = {"200": {"description": "the answer", "content": told}, **errors}
+    responses = {"200": {"description": "the answer", "content": content}, **errors}
     parameters = query_parameters(request)
     return {"get": {"summary": summary, "parameters": parameters, "responses": responses}}
 

@@ -1,4 +1,4 @@
-"""The memory that a server asks: opened with the first question, and again until it is there."""
+"""The memory behind a server: opened with the first question, and tried again until it exists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class OpenedMemory:
-    """One memory for all requests of a server; a server may start before anything is there."""
+    """One memory for all requests of a server. The server may start before the memory exists."""
 
     def __init__(self, settings: ReaderSettings) -> None:
         self._settings = settings

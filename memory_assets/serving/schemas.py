@@ -1,5 +1,5 @@
-"""JSON schemas of the declared arguments, by pydantic: for the tools of MCP, short, because
-every client pays for each word in each conversation, and for OpenAPI, in full."""
+"""JSON schemas of declared arguments, by pydantic: short ones for the tools of MCP, because every
+client pays for each word in each conversation, and full ones for OpenAPI."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SAID_ELSEWHERE = ("title", "maxLength", "minLength", "minItems", "maxItems", "d
 
 
 def tool_schema(request: type[Arguments], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the input schema of a tool, with the defaults that it has instead of the
-    declared ones."""
+    """Return the input schema of a tool, with the tool's own defaults in place of the declared
+    ones."""
     whole = _schema(request, "mcp", defaults)
     properties = {name: _short(schema) for name, schema in whole["properties"].items()}
     required = {"required": whole["required"]} if "required" in whole else {}
@@ -26,8 +26,8 @@ def tool_schema(request: type[Arguments], defaults: Mapping[str, Any]) -> dict[s
 
 
 def query_parameters(request: type[Arguments]) -> list[dict[str, Any]]:
-    """Return OpenAPI's parameters of a request, that named `id` in the path, others in the
-    query; lists are written with commas."""
+    """Return OpenAPI's parameters of a request: the one named `id` in the path, the others in the
+    query; lists are separated by commas."""
     whole = _schema(request, "http", {})
     return [
         {
@@ -69,12 +69,12 @@ def _field(argument: Argument, door: Door, default: Any) -> tuple[Any, Any]:
         default = ...
     elif default is None:
         kind = kind | None
-    told = argument.description if door == "http" else argument.hint
-    return kind, Field(default, description=told or None, **limits)
+    description = argument.description if door == "http" else argument.hint
+    return kind, Field(default, description=description or None, **limits)
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a value that is there: null is written by leaving it out."""
+    """Return the schema of a type without null, because an absent argument is left out."""
     kept = {name: value for name, value in schema.items() if name not in ("title", "anyOf")}
     for choice in schema.get("anyOf", ()):
         if choice != {"type": "null"}:

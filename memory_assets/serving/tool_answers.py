@@ -1,5 +1,5 @@
-"""What each MCP tool answers: structured, and the same in framed lines; compact, with the
-next call named where something was left out."""
+"""The answer of each MCP tool: structured, and as framed lines; short, with the next call if
+something was left out."""
 
 from __future__ import annotations
 
@@ -34,17 +34,19 @@ _LISTED_HELD_BACK = 20
 
 @dataclass(frozen=True)
 class ToolAnswer:
-    """An answer for programs (`structured`, a JSON object) and the same for readers."""
+    """An answer for programs (`structured`, a JSON object) and for readers (`text`, framed
+    lines)."""
 
     structured: dict[str, Any]
     text: str
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What a tool found: `structured`, and the same in `lines`, both still as recorded.
+class _Answer:
+    """What a tool found, before framing: `structured` and `lines` have equal content, as it was
+    recorded.
 
-    `instead` is said where there are no lines; `after` follows the frame.
+    `instead` is the text of an answer without lines; `after` follows the frame.
     """
 
     structured: dict[str, Any]
@@ -54,22 +56,22 @@ class _Told:
 
 
 def answer_tool(memory: Memory, name: str, arguments: Arguments) -> ToolAnswer:
-    """Return what a tool answers, in a frame, with nothing in it that cannot be seen.
+    """Return the framed answer of a tool, without invisible characters.
 
     Raises:
         MemoryAssetsError: it cannot; the message says what to do.
     """
-    told = _TOOLS[name](memory, arguments)
-    if name == "link_session_to_commit":  # confirms what was asked, and recalls nothing
-        return ToolAnswer(visible_payload(told.structured), visible(told.instead))
+    answer = _TOOLS[name](memory, arguments)
+    if name == "link_session_to_commit":  # confirms the link, and recalls nothing
+        return ToolAnswer(visible_payload(answer.structured), visible(answer.instead))
     frame = Frame()
-    text = frame.lines(told.lines) if told.lines else visible(told.instead)
-    after = visible("\n".join(told.after))
-    return ToolAnswer(frame.payload(told.structured), f"{text}\n{after}".strip())
+    text = frame.lines(answer.lines) if answer.lines else visible(answer.instead)
+    after = visible("\n".join(answer.after))
+    return ToolAnswer(frame.payload(answer.structured), f"{text}\n{after}".strip())
 
 
-def _recall(memory: Memory, asked: SearchRequest) -> _Told:
-    told = memory.search(asked).to_dict()
+def _recall(memory: Memory, request: SearchRequest) -> _Answer:
+    payload = memory.search(request).to_dict()
     hits = [
         {
             "id": hit["id"],
@@ -77,20 +79,20 @@ def _recall(memory: Memory, asked: SearchRequest) -> _Told:
             "score": hit["score"],
             "time": hit["metadata"].get("timestamp") or None,
             "project": hit["metadata"].get("project"),
-            "text": excerpt(visible(hit["text"]), asked.query, SNIPPET),
+            "text": excerpt(visible(hit["text"]), request.query, SNIPPET),
         }
-        for hit in told["hits"]
+        for hit in payload["hits"]
     ]
-    more = len(hits) == asked.n
-    next_call = _next_after(hits, asked.n if more else None)
-    kept = {name: value for name, value in told.items() if name != "hits"}
+    more = len(hits) == request.n
+    next_call = _next_after(hits, request.n if more else None)
+    kept = {name: value for name, value in payload.items() if name != "hits"}
     lines = [
         f"{rank}. {hit['id']}  {_score(hit)}{str(hit['time'])[:16]}  {hit['project']}\n"
         f"   {hit['text']}"
         for rank, hit in enumerate(hits, start=1)
     ]
-    notes = _notes(told["coverage"], told["degraded"])
-    return _Told({**kept, "hits": hits, "next": next_call}, lines, after=[*notes, next_call])
+    notes = _notes(payload["coverage"], payload["degraded"])
+    return _Answer({**kept, "hits": hits, "next": next_call}, lines, after=[*notes, next_call])
 
 
 def _score(hit: Mapping[str, Any]) -> str:
@@ -117,11 +119,11 @@ def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
     return notes
 
 
-def _timeline(memory: Memory, asked: TimelineRequest) -> _Told:
-    told = timeline(memory, asked).to_dict()
+def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
+    payload = timeline(memory, request).to_dict()
     lines = []
     ends = []
-    for part in told["sessions"]:
+    for part in payload["sessions"]:
         lines.append(f"# {part['session_id']} {part['agent']} {part['project']} {part['title']}")
         for item in part["items"]:
             item["text"], cut = _cut(item["text"], _FULL_ITEM)
@@ -130,9 +132,9 @@ def _timeline(memory: Memory, asked: TimelineRequest) -> _Told:
             when = str(item["time"] or "no time")[:16]
             lines.append(f"{mark} {when} {item['kind']} {item['id']}: {item['text']}{more}")
             ends.append((item["time"] or "", item["id"]))
-    next_call = _next_on_timeline(told["more"], sorted(ends))
-    notes = [f"No {kind}: {why}." for kind, why in told["missing"].items()]
-    return _Told({**told, "next": next_call}, lines, "Nothing there.", [*notes, next_call])
+    next_call = _next_on_timeline(payload["more"], sorted(ends))
+    notes = [f"No {kind}: {why}." for kind, why in payload["missing"].items()]
+    return _Answer({**payload, "next": next_call}, lines, "Nothing there.", [*notes, next_call])
 
 
 def _next_on_timeline(more: Sequence[str], ends: Sequence[tuple[str, str]]) -> str:
@@ -149,10 +151,11 @@ def _cut(text: str, most: int) -> tuple[str, bool]:
     return (text, False) if len(text) <= most else (f"{text[:most].rstrip()}…", True)
 
 
-def _get(memory: Memory, asked: GetRequest) -> _Told:
-    """Pages are cut from all texts in a row, so that each has about the same size."""
+def _get(memory: Memory, request: GetRequest) -> _Answer:
+    """Return one page of full texts. Pages are cut from all texts in a row, so that they have about
+    equal size."""
     found, missing = [], {}
-    for any_id in dict.fromkeys(asked.ids):
+    for any_id in dict.fromkeys(request.ids):
         try:
             item = whole(memory, any_id)
             found.append({**item, "text": visible(item["text"])})
@@ -162,9 +165,9 @@ def _get(memory: Memory, asked: GetRequest) -> _Told:
         raise NotFound("; ".join(missing.values()))
     total = sum(len(item["text"]) for item in found)
     pages = max(1, -(-total // PAGE_CHARACTERS))
-    if asked.page > pages:
-        raise ConfigurationError(f"there is no page {asked.page}; the last is {pages}")
-    first, last = (asked.page - 1) * PAGE_CHARACTERS, asked.page * PAGE_CHARACTERS
+    if request.page > pages:
+        raise ConfigurationError(f"there is no page {request.page}; the last is {pages}")
+    first, last = (request.page - 1) * PAGE_CHARACTERS, request.page * PAGE_CHARACTERS
     items, at = [], 0
     for item in found:
         start, end = max(first - at, 0), min(last - at, len(item["text"]))
@@ -172,66 +175,66 @@ def _get(memory: Memory, asked: GetRequest) -> _Told:
             items.append({**item, "text": item["text"][start:end], "from_character": start})
         at += len(item["text"])
     next_call = ""
-    if asked.page < pages:
-        listed = ", ".join(f'"{any_id}"' for any_id in asked.ids)
-        next_call = f"Next: get(ids=[{listed}], page={asked.page + 1}) of {pages}."
+    if request.page < pages:
+        listed = ", ".join(f'"{any_id}"' for any_id in request.ids)
+        next_call = f"Next: get(ids=[{listed}], page={request.page + 1}) of {pages}."
     lines = [
         f"## {item['id']}  {str(item['time'])[:16]}  {item['project']}\n{item['text']}"
         for item in items
     ]
     notes = [f"Not there: {why}" for why in missing.values()]
     structured = {
-        "items": items, "page": asked.page, "pages": pages, "missing": missing, "next": next_call,
+        "items": items, "page": request.page, "pages": pages, "missing": missing, "next": next_call,
     }  # fmt: skip
-    return _Told(structured, lines, after=[*notes, next_call])
+    return _Answer(structured, lines, after=[*notes, next_call])
 
 
-def _cross_query(memory: Memory, asked: CrossQueryRequest) -> _Told:
-    told = cross_query(memory, asked).to_dict()
+def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
+    payload = cross_query(memory, request).to_dict()
     documents = [
         f"document {each['id']}  {each['score']:.2f}\n   {snippet(each['text'], SNIPPET)}"
-        for each in told["documents"]
+        for each in payload["documents"]
     ]
     sessions = [
         f"session {each['session_id']}  {', '.join(each['why'])}  {each['project']}\n"
         + "\n".join(f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in each["turns"][:3])
-        for each in told["sessions"]
+        for each in payload["sessions"]
     ]
     overlap = [
         f"overlap {each['document']} ~ {each['turn_id']}  {each['similarity']:.2f}  "
         f"{', '.join(each['shared_terms'])}"
         f"{' (touched ' + each['touched'] + ')' if each['touched'] else ''}"
-        for each in told["overlap"]
+        for each in payload["overlap"]
     ]
     lines = [*documents, *sessions, *overlap]
     next_call = _next_after(
-        [{"id": turn["id"], "turn_id": turn["id"]} for turn in _turns(told)], None
+        [{"id": turn["id"], "turn_id": turn["id"]} for turn in _turns(payload)], None
     )
-    notes = _notes(told["coverage"], told["degraded"])
-    return _Told({**told, "next": next_call}, lines, after=[*notes, next_call])
+    notes = _notes(payload["coverage"], payload["degraded"])
+    return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])
 
 
-def _turns(told: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [turn for each in told["sessions"] for turn in each["turns"]]
+def _turns(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [turn for each in payload["sessions"] for turn in each["turns"]]
 
 
-def _summarize(memory: Memory, asked: SessionRequest) -> _Told:
-    told = session_overview(memory, asked.session).to_dict()
-    summary = told["summary"] or {}
-    lines = [f"# {told['session_id']} {told['agent']} {told['project']}"]
+def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
+    payload = session_overview(memory, request.session).to_dict()
+    summary = payload["summary"] or {}
+    lines = [f"# {payload['session_id']} {payload['agent']} {payload['project']}"]
     for name, value in summary.items():
         if value and name not in ("id", "session_id", "project", "agent", "summarizer_id"):
             lines.append(f"{name}: {snippet(_words(value), 1_000)}")
-    shown = {kind: told[kind][:50] for kind in ("turns", "observations", "commits")}
+    shown = {kind: payload[kind][:50] for kind in ("turns", "observations", "commits")}
     for kind, items in shown.items():
         lines += [f"- {item['kind']} {item['id']}: {item['text']}" for item in items]
-        if len(items) < len(told[kind]):
-            lines.append(f"- and {len(told[kind]) - len(items)} more {kind}")
+        if len(items) < len(payload[kind]):
+            lines.append(f"- and {len(payload[kind]) - len(items)} more {kind}")
     next_call = ""
-    if told["turns"]:
-        next_call = f'Next: get(ids=["{told["turns"][0]["id"]}"]) for a turn in full.'
-    structured = {**told, **shown, "next": next_call}
-    return _Told(structured, lines, after=[next_call])
+    if payload["turns"]:
+        next_call = f'Next: get(ids=["{payload["turns"][0]["id"]}"]) for a turn in full.'
+    structured = {**payload, **shown, "next": next_call}
+    return _Answer(structured, lines, after=[next_call])
 
 
 def _words(value: object) -> str:
@@ -242,47 +245,47 @@ def _words(value: object) -> str:
     return str(value)
 
 
-def _link(memory: Memory, asked: LinkRequest) -> _Told:
-    """The commit is looked up in the repository that the server was started in."""
+def _link(memory: Memory, request: LinkRequest) -> _Answer:
+    """Link a session to a commit of the repository that the server was started in."""
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.pipeline.tables.session_commits import link_commit
     from memory_assets.settings import Settings, load_settings
 
     given = memory.settings
     settings = given if isinstance(given, Settings) else load_settings(data_dir=given.data_dir)
-    _, session_id = find_session(memory, asked.session)
-    made = link_commit(Components(settings), session_id, asked.commit, Path.cwd())
-    told = {"session_id": made.session_id, "commit": made.commit}
-    return _Told(told, (), f"Linked session {made.session_id} to commit {made.commit}.")
+    _, session_id = find_session(memory, request.session)
+    made = link_commit(Components(settings), session_id, request.commit, Path.cwd())
+    payload = {"session_id": made.session_id, "commit": made.commit}
+    return _Answer(payload, (), f"Linked session {made.session_id} to commit {made.commit}.")
 
 
-def _status(memory: Memory, _: Arguments) -> _Told:
-    told = memory.status()
-    projects = sorted(told["projects"].items(), key=lambda pair: -pair[1]["sessions"])
-    held = list(held_back(told))
+def _status(memory: Memory, _: Arguments) -> _Answer:
+    payload = memory.status()
+    projects = sorted(payload["projects"].items(), key=lambda pair: -pair[1]["sessions"])
+    held = list(held_back(payload))
     structured = {
-        "agents": told["agents"],
+        "agents": payload["agents"],
         "projects": {name: counts["sessions"] for name, counts in projects[:_LISTED_PROJECTS]},
         "projects_in_all": len(projects),
-        "coverage": told["coverage"],
-        "chroma": told["chroma"],
+        "coverage": payload["coverage"],
+        "chroma": payload["chroma"],
         "held_back": len(held),
         "held_back_reasons": held[:_LISTED_HELD_BACK],
     }
-    covered = told["coverage"]["sessions"]
+    covered = payload["coverage"]["sessions"]
     lines = [
         f"{covered['sessions']} sessions, {covered['turns']} turns, {covered['rows']} passages in "
         f"{len(projects)} projects; as of {covered['as_of'] or 'never'}; "
-        f"{len(held)} held back; Chroma {told['chroma']['state']}.",
-        *(line for well, line in in_words(told["coverage"]) if not well),
+        f"{len(held)} held back; Chroma {payload['chroma']['state']}.",
+        *(line for well, line in in_words(payload["coverage"]) if not well),
         *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),
         "Projects (sessions): "
         + ", ".join(f"{name} ({n})" for name, n in structured["projects"].items()),
     ]
-    return _Told(structured, lines)
+    return _Answer(structured, lines)
 
 
-_TOOLS: dict[str, Callable[[Memory, Any], _Told]] = {
+_TOOLS: dict[str, Callable[[Memory, Any], _Answer]] = {
     "recall": _recall,
     "timeline": _timeline,
     "get": _get,

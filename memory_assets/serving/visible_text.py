@@ -1,7 +1,7 @@
-"""Text as it leaves the memory: every character can be seen, and no frame can be closed.
+"""Make text visible before it leaves the memory, and unable to close its frame.
 
-Everything that is served passes here: MCP and HTTP answers, their errors, and what the
-command line prints. What is stored stays as it is.
+All that is served passes here: MCP and HTTP answers, their errors, and the command line's output.
+Stored text is not changed.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _UNSEEN = re.compile(
     "\U000e0000-\U000e0fff"  # tags, more variation selectors
     "]+"
 )
-"""Characters without a shape: Unicode's controls, format characters and all that it calls
-default-ignorable. Marks that enclose a number in Arabic and Syriac have a shape and stay."""
+"""Characters without a shape: Unicode's controls, format characters and default-ignorable ones.
+Marks that enclose a number in Arabic and Syriac have a shape and stay."""
 _LINES = re.compile("\r\n|[\u0085\u2028\u2029]")
 _MARK = re.compile(r"(?i)(<\s*/?\s*)recalled-memory")
 
 
 def visible(text: str) -> str:
-    """Return text without characters that cannot be seen, marks of a frame changed."""
+    """Return text without invisible characters and with marks of a frame altered."""
     if not text.isascii():
         text = _LINES.sub("\n", text)
     return str(_MARK.sub(r"\1recalled_memory", _UNSEEN.sub("", text)))
 
 
 def visible_payload(value: Any) -> Any:
-    """Return a JSON value with every text in it made visible, names of keys included."""
+    """Return a JSON value whose texts and keys are all visible."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, Mapping):
@@ -49,7 +49,8 @@ def visible_payload(value: Any) -> Any:
 
 
 def _visible_items(given: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return a mapping's items; of keys that look alike the later ones are spelled out."""
+    """Return the items of a mapping with visible keys; a key that would equal an earlier one has
+    its invisible characters escaped."""
     shown: dict[Any, Any] = {}
     for key, value in given.items():
         name = visible(key) if isinstance(key, str) else key
