@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memory_assets import status as overview
 from memory_assets.errors import NotFound, StoreError, UnknownName
-from memory_assets.recall.search.answer import Answer, Coverage
+from memory_assets.recall.opened_memory import OpenedMemory
+from memory_assets.recall.search.answer import Answer
 from memory_assets.recall.search.filters import within_window
 from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
-from memory_assets.recall.status import coverage
 from memory_assets.requests.search import SearchRequest
 from memory_assets.status.reader_settings import ReaderSettings, quick_settings
-from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
-    from memory_assets.embedding import Embedder
     from memory_assets.requests.by_id import ShowRequest
-    from memory_assets.stores.chroma.collections import VectorStore
 
 
-class Memory(Stores):
+class Memory(OpenedMemory):
     """Reads one memory. Heavy parts (the model, Chroma) load with the first search."""
-
-    def __init__(self, settings: ReaderSettings) -> None:
-        super().__init__(
-            settings.data_dir,
-            chroma_url=settings.chroma_url,
-            chroma_idle_seconds=settings.chroma_idle_seconds,
-        )
-        self.settings = settings
-
-    @cached_property
-    def embedder(self) -> Embedder:
-        """The embedding model."""
-        from memory_assets.embedding import load_embedder
-
-        return load_embedder(self.settings.embedder)
-
-    @property
-    def vectors(self) -> VectorStore:
-        """The connection to Chroma. It never creates an empty store: `memory ingest` recognises a
-        lost store by its absence, and rebuilds it."""
-        if self.chroma_url is None and not self.has_chroma_files:
-            raise NotFound(
-                f"the collections are not in {self.chroma_dir}; run `memory ingest`, which "
-                "makes them from the lake"
-            )
-        return super().vectors
 
     def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
         """Return the best hits for a request, or for a query with the other arguments of a
@@ -84,25 +54,12 @@ class Memory(Stores):
         self.require_project(request.project)
         if request.session is None or self.catalog.products.project_of(request.session) is not None:
             return request
-        from memory_assets.recall.timeline.anchor import find_session
+        from memory_assets.recall.timeline.identified import find_session
 
         try:
             return replace(request, session=find_session(self, request.session)[1])
         except NotFound as error:
             raise UnknownName(str(error)) from None
-
-    def require_project(self, project: str | None) -> None:
-        """Raise for a project that is not in memory.
-
-        Raises:
-            UnknownName: names those that are.
-        """
-        if project is not None and project not in (known := sorted(self.catalog.projects())):
-            raise UnknownName(f"no project {project!r} in memory; known are: {', '.join(known)}")
-
-    def coverage(self, kinds: Sequence[str] = ("sessions",)) -> Coverage:
-        """Return how many of the stored rows a search can find."""
-        return coverage(self.catalog, kinds)
 
     def status(self) -> dict[str, Any]:
         """Return sizes, counts, versions and what is held back. Does not open Chroma."""
@@ -117,7 +74,7 @@ class Memory(Stores):
             ConfigurationError: it does not look like an id.
             NotFound: there is no such id.
         """
-        from memory_assets.recall.get import show
+        from memory_assets.recall.show import show
         from memory_assets.requests.by_id import ShowRequest
 
         asked = ShowRequest(any_id, around) if isinstance(any_id, str) else any_id

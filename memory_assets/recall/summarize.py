@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import NotFound
-from memory_assets.recall.timeline.anchor import find_session
+from memory_assets.recall.timeline.identified import find_session
 from memory_assets.recall.timeline.items import Item, missing_kinds, session_items
 from memory_assets.requests.timeline import ITEM_KINDS
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES

@@ -14,7 +14,7 @@ from memory_assets.recall.cross_query import cross_query
 from memory_assets.recall.get import whole
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.summarize import session_overview
-from memory_assets.recall.timeline.anchor import find_session
+from memory_assets.recall.timeline.identified import find_session
 from memory_assets.recall.timeline.timeline import timeline
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.by_id import GetRequest, LinkRequest, SessionRequest

@@ -29,7 +29,7 @@ from memory_assets.stores.keyword_index.index import KeywordIndex
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
-    from memory_assets.recall.memory import Memory
+    from memory_assets.recall.opened_memory import OpenedMemory
 
 KEYWORD_ONLY, SEMANTIC_ONLY = "keyword-only", "semantic-only"
 _CONNECT_SECONDS = 1.0
@@ -39,7 +39,7 @@ _ASK_AGAIN_SECONDS = 5.0
 class Searcher:
     """Answers the searches of one memory, and caches what they share."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: OpenedMemory) -> None:
         self._memory = memory
         self._corpora: Corpora | None = None
         self._opened: tuple[int, int] | None = None

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.ids import parse_id
+from memory_assets.recall.timeline.identified import (
+    Anchor,
+    identified,
+    project_of,
+    session_named,
+)
 from memory_assets.requests.times import parse_time
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
@@ -22,32 +26,8 @@ _FORMS = (
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _PREFIX = re.compile(r"(file|commit|time|session):(?!:)(.+)", re.DOTALL)
 _LIKE_A_FILE = re.compile(r"[/\\]|\w\.\w|^\.\w")
-_SESSION_HEAD = 8
 _FILE_TURNS = 100
 _ALSO = 5
-
-
-@dataclass(frozen=True)
-class Anchor:
-    """The middle of a timeline: an item of a session (`item_id`), or a moment (`time`). `also` are
-    other turns that fit the given name, newest first."""
-
-    given: str
-    kind: str
-    project: str | None = None
-    session_id: str | None = None
-    item_id: str | None = None
-    time: datetime | None = None
-    also: tuple[str, ...] = ()
-
-    @property
-    def item_kind(self) -> str | None:
-        """The kind of the anchor's item, or None for a moment."""
-        if self.item_id is None:
-            return None
-        kinds = {"prompt": "prompts", "summary": "summaries", "observation": "observations"}
-        head = self.item_id.partition("::")[0]
-        return "commits" if self.kind == "commit" else kinds.get(head, "turns")
 
 
 def resolve_anchor(memory: Memory, text: str, project: str | None = None) -> Anchor:
@@ -63,65 +43,18 @@ def resolve_anchor(memory: Memory, text: str, project: str | None = None) -> Anc
         raise ConfigurationError(f"the anchor is empty; give {_FORMS}")
     said = _PREFIX.fullmatch(text)
     if said is not None:
-        by_name = {"file": _file, "commit": _commit, "session": _session, "time": _time}
+        by_name = {"file": _file, "commit": _commit, "session": session_named, "time": _time}
         found = by_name[said[1]](memory, said[2].strip(), project)
         if found is None:
             raise NotFound(f"no {said[1]} {said[2].strip()!r} in memory")
         return found
     if "::" in text:
-        return _identified(memory, text)
-    meanings = [_session, _commit, _time, *([_file] if _LIKE_A_FILE.search(text) else [])]
+        return identified(memory, text)
+    meanings = [session_named, _commit, _time, *([_file] if _LIKE_A_FILE.search(text) else [])]
     for meaning in meanings:
         if (found := meaning(memory, text, project)) is not None:
             return found
     raise NotFound(f"nothing in memory is called {text!r}; give {_FORMS}")
-
-
-def find_session(memory: Memory, text: str) -> tuple[str, str]:
-    """Return the project and id of a session, by its id, the beginning of its id, or the id of one
-    of its rows.
-
-    Raises:
-        ConfigurationError: it looks like no id.
-        NotFound: it is in no session, or several sessions begin so.
-    """
-    text = text.strip()
-    found = _identified(memory, text) if "::" in text else _session(memory, text, None)
-    if found is None or found.project is None or found.session_id is None:
-        raise NotFound(f"no session {text!r} in memory, or several begin so")
-    return found.project, found.session_id
-
-
-def _identified(memory: Memory, text: str) -> Anchor:
-    wanted = parse_id(text)
-    project = _project(memory, wanted.session_id)
-    kind = "commit" if wanted.kind == "link" else wanted.kind
-    items = {
-        "turn": f"session::{wanted.session_id}::turn::{wanted.turn_index}",
-        "prompt": f"prompt::{wanted.session_id}::{wanted.turn_index}",
-    }
-    return Anchor(text, kind, project, wanted.session_id, items.get(kind, text))
-
-
-def _project(memory: Memory, session_id: str) -> str:
-    project = memory.catalog.products.project_of(session_id)
-    if project is None:
-        raise NotFound(f"no session {session_id} in memory; see `memory status`")
-    return project
-
-
-def _session(memory: Memory, text: str, project: str | None) -> Anchor | None:
-    """Return a session by its full id, or by a beginning that only one session has."""
-    known = memory.catalog.products.project_of(text)
-    if known is not None:
-        return Anchor(text, "session", known, text)
-    if len(text) < _SESSION_HEAD:
-        return None
-    found = memory.catalog.products.sessions_beginning(text)
-    if len(found) != 1:
-        return None
-    ((session_id, of_project),) = found.items()
-    return Anchor(text, "session", of_project, session_id)
 
 
 def _commit(memory: Memory, text: str, project: str | None) -> Anchor | None:
@@ -164,7 +97,7 @@ def _file(memory: Memory, text: str, project: str | None) -> Anchor | None:
     return Anchor(
         text,
         "file",
-        _project(memory, session_id),
+        project_of(memory, session_id),
         session_id,
         turn,
         also=tuple(hit.turn_id for hit in hits[1 : 1 + _ALSO]),
