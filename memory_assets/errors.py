@@ -146,7 +146,7 @@ _CAUSES = {
     errno.ETIMEDOUT: Cause("the disk does not answer", _NETWORK),
     errno.ENOTCONN: Cause("the disk is not connected", _NETWORK),
 }
-"""Failures that have nothing to do with what a file holds, by number of the system's error."""
+"""Failures of the environment, which do not depend on a file's contents, by error number."""
 
 _OUT_OF_MEMORY = (
     "can't start new thread",
@@ -156,10 +156,10 @@ _OUT_OF_MEMORY = (
     "failed to map segment",
     "allocate memory",
 )
-"""How Python, C++ libraries and the loader of shared objects report that memory, also that for
-the stack of a thread, ran out."""
+"""Messages of Python, C++ libraries and the loader of shared objects when memory, also that for the
+stack of a thread, ran out."""
 _LIBRARIES = ("onnxruntime", "pyarrow")
-"""Libraries that report it by exceptions of their own, whose messages quote no transcript."""
+"""Libraries with exceptions of their own for that, whose messages quote no transcript."""
 
 
 def environment(error: BaseException | None) -> Cause | None:
@@ -176,7 +176,7 @@ def environment(error: BaseException | None) -> Cause | None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error of Python or of a C++ library means that memory ran out."""
+    """Return True if an error of Python or of a C++ library means that memory ran out."""
     if isinstance(error, MemoryError | OutOfMemory):
         return True
     of_library = type(error).__module__.startswith(_LIBRARIES)
@@ -191,14 +191,14 @@ def _of_system(number: int | None) -> Cause:
 
 
 def unreadable(path: str | os.PathLike[str], error: OSError) -> TranscriptError:
-    """Return the error for a transcript that cannot be read: its path and the cause. To be
-    raised from `error`, which `environment` finds by that."""
+    """Return the error for a transcript that cannot be read, with its path and the cause. Raise it
+    `from error`, so that `environment` finds the cause."""
     return TranscriptError(f"{printable(path)}: cannot be read: {_of_system(error.errno).reason}")
 
 
 def printable(name: str | os.PathLike[str]) -> str:
     """Return a path or name that can be printed and encoded: bytes that are not UTF-8, control
-    characters and invisible ones stand as backslash escapes."""
+    characters and invisible ones are written as backslash escapes."""
     text = os.fspath(name)
     try:
         text = os.fsencode(text).decode("utf-8", "backslashreplace")
@@ -229,7 +229,8 @@ def no_text_in_errors() -> Iterator[None]:
 
 
 def unexpected(error: Exception) -> UnexpectedFailure:
-    """Return what may be told of an error that was not foreseen."""
+    """Return an error that can be shown for an unexpected one: its type and the place in our code,
+    never its message."""
     frames = [
         (Path(frame.f_code.co_filename), line)
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -248,8 +249,8 @@ def unexpected(error: Exception) -> UnexpectedFailure:
 
 
 def safe_reason(error: Exception) -> str:
-    """Return what may be told of an error: our own message, the cause of a failure of the
-    environment, or the bare type of any other error, whose message may quote a transcript."""
+    """Return a reason that can be shown for any error: our own message, the cause of a failure of
+    the environment, or only the type of another error, whose message may quote a transcript."""
     if isinstance(error, MemoryAssetsError):
         return str(error)
     cause = environment(error)

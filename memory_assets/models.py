@@ -113,11 +113,11 @@ class RedactedRecord:
 
 @dataclass(frozen=True, slots=True)
 class AppliedRedaction:
-    """A row of `redaction_audit`: one thing that was taken out of one record.
+    """A row of `redaction_audit`: one redaction in one record.
 
-    `field` names the record's field ("text", "command", "paths[0]", ...), `tag` is what
-    stands there now. `start`/`end` are character offsets in the field as it was read, and
-    None where a tag was found in a record whose source is gone. No text of the record.
+    `field` names the record's field ("text", "command", "paths[0]", ...), `tag` is the text that
+    replaced the secret. `start`/`end` are character offsets in the field as it was read, and None
+    if the tag was found in a record whose source file is gone. Contains no text of the record.
     """
 
     project: str
@@ -140,8 +140,8 @@ class AppliedRedaction:
 class Turn:
     """One human prompt and all that followed it, in reading order.
 
-    `prompt` is None only for a preamble that carries text and for a session in
-    which no human speaks. A subagent's records stand after the call that spawned it.
+    `prompt` is None only for text before the first prompt and for a session without human prompts.
+    A subagent's records follow the call that started it.
     """
 
     session_id: str
@@ -218,14 +218,14 @@ class Embedding:
 
 
 def same_space(embedder_id: str, other: str) -> bool:
-    """Return whether vectors of two embedders may be compared: the ids name one family,
-    such as `all-MiniLM-L6-v2` in `all-MiniLM-L6-v2/dynamic-int8/onnxruntime/8199be6f`."""
+    """Return True if vectors of two embedders can be compared: their ids name one model, such as
+    `all-MiniLM-L6-v2` in `all-MiniLM-L6-v2/dynamic-int8/onnxruntime/8199be6f`."""
     return embedder_id.split("/")[0] == other.split("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorMet:
-    """An error that a session met, and how it ended (resolved, unresolved, ...)."""
+    """An error that occurred in a session, and its outcome (resolved, unresolved, ...)."""
 
     turn_id: str
     text: RedactedText
@@ -267,10 +267,11 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A row of `observations`: one thing that a session did, met, decided or found out.
+    """A row of `observations`: one event of a session, such as a change, an error, a decision or a
+    discovery.
 
-    `anchor_seq` is the record that completed it (`seq` of its file, the subagent's
-    where `agent_id` is set); the id is made of it, so it stays when the session grows.
+    `anchor_seq` is the record that completed it (`seq` in its file, the subagent's if `agent_id` is
+    set); the id contains it, so it does not change when the session grows.
     """
 
     id: str
@@ -301,11 +302,11 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class SessionCommit:
-    """A row of `session_commits`: a claim that a session stands behind a commit.
+    """A row of `session_commits`: a commit attributed to a session.
 
-    `commit` is as long as is known (40 characters where git was asked, "" for a pull
-    request without one), `evidence` the strongest there is, `score` how far it can be
-    trusted (0 to 1), `from_commit` the session's own commit that this one repeats.
+    `commit` is as long as is known (40 characters if git was asked, "" for a pull request without
+    one), `evidence` is the strongest kind there is, `score` its reliability (0 to 1), `from_commit`
+    the session's own commit that this one repeats.
     """
 
     id: str
@@ -331,7 +332,7 @@ class SessionCommit:
 
 @dataclass(frozen=True, slots=True)
 class CommitLink:
-    """A row of `commit_links`: a human's word that a session stands behind a commit."""
+    """A row of `commit_links`: a commit that a user linked to a session."""
 
     id: str
     project: str

@@ -18,13 +18,13 @@ _NAME = "memory_assets"
 
 
 def user_config_dir() -> Path:
-    """Return the directory of what belongs to the user and not to a data directory."""
+    """Return the directory of the user's configuration, which no data directory contains."""
     base = os.environ.get("XDG_CONFIG_HOME")
     return (Path(base) if base else Path.home() / ".config") / _NAME
 
 
 def user_cache_dir() -> Path:
-    """Return the directory of what can be made again at any time."""
+    """Return the directory of files that can be deleted at any time."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / _NAME
 
@@ -60,7 +60,7 @@ def transcript_roots(explicit: Mapping[str, Path | None], agents: Sequence[str])
 
 
 def sample_roots() -> dict[str, Path]:
-    """Return the directories of the sample sessions that ship with the project."""
+    """Return the directories of the sample sessions, which ship with the package, per agent."""
     return {
         "claude-code": SAMPLE_DIR / "claude" / "projects",
         "codex": SAMPLE_DIR / "codex",
@@ -69,14 +69,14 @@ def sample_roots() -> dict[str, Path]:
 
 
 def _may_be_read(root: Path) -> bool:
-    """Return whether a directory is there, or may be: what cannot be looked at is reported by
-    those who read it, not left out."""
+    """Return True if a directory exists or cannot be looked at; the latter is reported by the
+    reader."""
     return not is_gone(root) and not os.path.isfile(root)  # noqa: PTH113
 
 
 def is_gone(path: str | os.PathLike[str]) -> bool:
-    """Return whether nothing lies at a path. A path that cannot be looked at (permissions, a
-    disk that does not answer) is not gone."""
+    """Return True if nothing exists at a path. A path that cannot be looked at (permissions, a disk
+    that does not answer) counts as existing."""
     try:
         os.stat(path)  # noqa: PTH116 - strings of the ledger, on the hot path
     except (FileNotFoundError, NotADirectoryError):
@@ -87,8 +87,8 @@ def is_gone(path: str | os.PathLike[str]) -> bool:
 
 
 def on_this_machine(named: str) -> Path:
-    """Return the path that a transcript names, with a home directory in place of `~`. A name
-    that no home fits (`~\\project`, `~nobody/x`) is returned as it is: an unknown path."""
+    """Return the path that a transcript names, with the home directory in place of `~`. A name
+    without a home here (`~\\project`, `~nobody/x`) is returned unchanged, as an unknown path."""
     try:
         return Path(named).expanduser()
     except (RuntimeError, ValueError):

@@ -1,9 +1,9 @@
-"""Files that their owner alone may read: 0700 for directories and 0600 for files.
+"""Files that only their owner can read: 0700 for directories and 0600 for files.
 
-New files get these modes from the umask, which every process of ours sets when it starts and
-its children inherit. What an earlier version left readable by others is corrected once; a
-directory that is 0700 already costs one stat. Never touched are transcripts, projects, the
-sample sessions that lie in the default data directory, and anything else that is not ours.
+New files get these modes from the umask, which each of our processes sets when it starts and its
+children inherit. Files that an earlier version left readable by others are corrected once; a
+directory with mode 0700 costs one stat. Transcripts, projects, the sample sessions in the default
+data directory, and other files that are not ours are never changed.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ _OURS = (
 
 
 def create_private_files() -> None:
-    """Let this process and its children create files that their owner alone may read."""
+    """Set the umask, so that this process and its children create files that only their owner can
+    read."""
     os.umask(_UMASK)
 
 
 def take_from_others(data_dir: Path) -> None:
     """Make a memory, its cache and its configuration unreadable for others.
 
-    The top of each directory comes last: where this is interrupted, the next command starts
-    again. What cannot be changed (another owner, a read-only disk) stays as it is.
+    The top of each directory is changed last, so that the next command repeats an interrupted
+    change. Files that cannot be changed (another owner, a read-only disk) are skipped.
     """
     if _is_open(data_dir):
         with suppress(OSError):
@@ -59,7 +60,8 @@ def take_from_others(data_dir: Path) -> None:
 
 
 def _is_open(directory: Path) -> bool:
-    """Whether others may enter a directory of this user. Windows has no such modes."""
+    """Return True if others may enter a directory of this user; False on Windows, which has no such
+    modes."""
     if os.name == "nt":
         return False
     try:
@@ -70,8 +72,8 @@ def _is_open(directory: Path) -> bool:
 
 
 def _close(top: Path) -> None:
-    """Take everything at and under a path from others, unless it is a link, which may lead to
-    what is not ours."""
+    """Remove the access of others from everything at and under a path, unless it is a link, which
+    may lead to files that are not ours."""
     if top.is_symlink():
         return
     for directory, _, names in os.walk(top, topdown=False):

@@ -1,11 +1,11 @@
-"""What a record is known by, wherever it is written: keyed with the installation's key.
+"""Keyed ids of records, for everything that is written.
 
-Agents give most records a UUID. Where they give none, a reader derives an id from the
-record's text (`DERIVED`), and a hash of a text confirms a guess of that text. So readers
-hand on such ids in memory only. What is written is made here: `stored` (the lake), and in
-64 and 32 bits, where records are compared, `id_of`, `family_of` and `content_of` (the
-catalogue, tombstones). `id_of(stored(value)) == id_of(value)`, so that rows of the lake can
-be compared with records of a file.
+Agents give most records a UUID. For the others a reader derives an id from the record's text
+(`DERIVED`), and such a hash confirms a guess of the text. So readers pass such ids in memory only.
+The forms that are written are made here: `stored` for the lake, and `id_of`, `family_of` and
+`content_of` (64 and 32 bits) for comparisons in the catalogue and in tombstones.
+`id_of(stored(value)) == id_of(value)`, so that rows of the lake can be compared with records of a
+file.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import re
 from hashlib import blake2b
 
 DERIVED = "x-"
-"""How an id begins that a reader derived from other text: 32 hex digits follow."""
+"""Prefix of an id that a reader derived from text; 32 hex digits follow."""
 _STORED = "k-"
 _DERIVED_ID = re.compile(r"x-[0-9a-f]{32}")
 _STORED_ID = re.compile(r"k-[0-9a-f]{32}")
 
 
 def mark(text: str) -> int:
-    """Return 64 bits that stand for `text` in memory: equal in every process, unkeyed, and
-    so never to be written."""
+    """Return a 64-bit hash of `text`, for memory only: equal in every process and unkeyed, so it
+    must never be written."""
     return int.from_bytes(_mark(text), "little")
 
 
 def looks_stored(value: str) -> bool:
-    """Whether an id looks like one that `stored` made."""
+    """Return True if an id has the form that `stored` returns."""
     return _STORED_ID.fullmatch(value) is not None
 
 
 class RecordIdentity:
-    """The ids of records under one installation's key."""
+    """The ids of records under one install key."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -42,51 +42,50 @@ class RecordIdentity:
 
     @property
     def recognised_by(self) -> int:
-        """What tells this key from another one."""
+        """A number that differs between keys."""
         return self.content_of(b"")
 
     def stored(self, value: str) -> str:
-        """Return an id as it may be written: an agent's own as it is; of one that a reader
-        derived, the 64 bits that it is compared by, then those of the family it begins."""
+        """Return an id as it may be written: an agent's own id unchanged; for an id derived from
+        text, the 64 bits of `id_of`, then the 64 bits of `family_of`."""
         if not (value.startswith(DERIVED) and _DERIVED_ID.fullmatch(value)):
             return value
         marked = _mark(value)
         return f"{_STORED}{self._id(marked).hex()}{self._family(marked).hex()}"
 
     def id_of(self, record_uuid: str) -> int:
-        """Return the 64 bits that a record is compared by, from the id that a reader gave
-        or that was stored."""
+        """Return the 64 bits that identify a record, for the id from a reader or from the lake."""
         if looks_stored(record_uuid):
             return int.from_bytes(bytes.fromhex(record_uuid[2:18]), "little")
         return int.from_bytes(self._id(_mark(record_uuid)), "little")
 
     def id_of_mark(self, marked: int) -> int:
-        """Return `id_of` of the id that `marked` is the mark of."""
+        """Return `id_of` of an id, given its `mark`."""
         return int.from_bytes(self._id(marked.to_bytes(8, "little")), "little")
 
     def family_of(self, record_uuid: str) -> int:
-        """Return what stands for all files that begin with this record, as a signed number
-        of 64 bits."""
+        """Return the signed 64 bits that are equal for all files that begin with this record (a
+        session and its forks)."""
         if looks_stored(record_uuid):
             return int.from_bytes(bytes.fromhex(record_uuid[18:]), "little", signed=True)
         return int.from_bytes(self._family(_mark(record_uuid)), "little", signed=True)
 
     def family_of_mark(self, marked: int) -> int:
-        """Return `family_of` of the id that `marked`, signed, is the mark of."""
+        """Return `family_of` of an id, given its signed `mark`."""
         value = self._family(marked.to_bytes(8, "little", signed=True))
         return int.from_bytes(value, "little", signed=True)
 
     def content_of(self, content: bytes) -> int:
-        """Return 32 bits, never 0, that stand for what a record says."""
+        """Return a keyed 32-bit hash, never 0, of a record's content."""
         digest = blake2b(content, key=self._key, digest_size=4, person=b"record-content").digest()
         return int.from_bytes(digest, "little") or 1
 
     def id_of_tombstone(self, keyed: bytes) -> bytes:
-        """Return the bytes of `id_of` of the record that a tombstone of the first form names."""
+        """Return the bytes of `id_of` for a record, given its tombstone in the first format."""
         return blake2b(keyed, key=self._key, digest_size=8, person=b"record-id").digest()
 
     def family_of_tombstone(self, keyed: bytes) -> bytes:
-        """Return the bytes of `family_of` of the family that such a tombstone names."""
+        """Return the bytes of `family_of` for a record, given its tombstone in the first format."""
         return blake2b(keyed, key=self._key, digest_size=8, person=b"record-family").digest()
 
     def _id(self, marked: bytes) -> bytes:

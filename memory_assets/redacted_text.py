@@ -1,8 +1,8 @@
-"""`RedactedText`: the only text the lake, the pipeline's embedder and the stores accept.
+"""`RedactedText`: the only text that the lake, the pipeline's embedder and the stores accept.
 
-It can be obtained in four ways: from `Redactor.redact`, by reading the lake (which
-holds nothing else), by `compose` from our own words and other redacted texts, or by
-`cut`. A plain `str` is refused at run time by `require_redacted`.
+There are four ways to obtain it: `Redactor.redact`, reading the lake (which contains nothing else),
+`compose` from literal templates and other redacted texts, and `cut`. `require_redacted` refuses a
+plain `str` at run time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import LiteralString
 
 
 class RedactedText(str):
-    """Text that has passed the redactor. It cannot be built from a plain `str`."""
+    """Text that was redacted. It cannot be built from a plain `str`."""
 
     __slots__ = ()
 
@@ -35,20 +35,20 @@ def seal(text: str) -> RedactedText:
 
 
 def compose(template: LiteralString, *parts: RedactedText) -> RedactedText:
-    """Fill the `{}`s of a template of our own words with redacted parts."""
+    """Fill the `{}`s of a literal template with redacted parts."""
     require_redacted(parts)
     return seal(template.format(*parts))
 
 
 def join(separator: LiteralString, parts: Iterable[RedactedText]) -> RedactedText:
-    """Join redacted parts with a separator of our own."""
+    """Join redacted parts with a literal separator."""
     kept = tuple(parts)
     require_redacted(kept)
     return seal(separator.join(kept))
 
 
 def require_redacted(texts: Iterable[object]) -> None:
-    """Raise `TypeError` if any of `texts` has not passed the redactor.
+    """Raise `TypeError` if any of `texts` has not been redacted.
 
     The error names the type, never the text.
     """

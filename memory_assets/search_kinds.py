@@ -1,7 +1,7 @@
 """The kinds of rows that a search can ask for: each one's table, vectors and collection.
 
-Names only, so that a search, a server and `memory status` know them without loading a store.
-Whatever mirrors, embeds, counts or searches tables goes by this list.
+Names only, so that a search, a server and `memory status` need not load a store. Everything that
+mirrors, embeds, counts or searches tables uses this list.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SearchKind:
-    """A table whose rows are embedded and found.
+    """A table whose rows are embedded and searched.
 
-    `collection` is the name in Chroma; `{agent}` in it stands for the agent. `metadata` says
-    which columns a collection's row has beside the text, its session and its time: by name,
-    the columns that it comes from (lists are joined by commas, of `counted` ones only the
-    length is kept); `time` is the column of the time. `passages` of one turn count as one hit.
+    `collection` is the name in Chroma; `{agent}` in it stands for the agent. `metadata` maps each
+    metadata key of the collection, other than session and time, to the table's column (lists are
+    joined by commas; of `counted` ones only the length is stored); `time` is the column of the
+    time. `passages` of one turn count as one hit.
     """
 
     name: str
@@ -32,11 +32,11 @@ class SearchKind:
 
     @property
     def keywords(self) -> str:
-        """The stage under which the catalogue notes what is in the keyword index."""
+        """The stage under which the catalogue records the rows in the keyword index."""
         return f"{self.name}_keywords"
 
     def collection_of(self, agent: str) -> str:
-        """Return the name of the collection that holds an agent's rows."""
+        """Return the name of the collection with an agent's rows."""
         return self.collection.format(agent=agent)
 
 
@@ -91,4 +91,4 @@ SEARCH_KINDS = {
         ),
     )
 }
-"""All kinds, by the name that a search asks for."""
+"""All kinds by name, as a search asks for them."""

@@ -186,7 +186,7 @@ class Settings(BaseSettings):
         return self.data_dir / "dagster"
 
     def transcript_roots(self) -> dict[str, Path]:
-        """Return the directory to read per agent; `places.transcript_roots` says which."""
+        """Return the directory to read per agent; see `paths.transcript_roots`."""
         explicit = {"claude-code": self.projects_dir, "codex": self.codex_dir, "pi": self.pi_dir}
         return transcript_roots(explicit, self.agents)
 

@@ -23,7 +23,7 @@ from memory_assets.cli import (
     serving_commands,
     timeline_commands,
 )
-from memory_assets.cli.failures import run_told
+from memory_assets.cli.failures import run_reporting_errors
 from memory_assets.cli.request_options import takes
 from memory_assets.errors import ConfigurationError
 from memory_assets.private_files import create_private_files, take_from_others
@@ -56,7 +56,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are 
 def main() -> None:
     """Run the command line; errors of ours become one line and an exit code."""
     create_private_files()
-    run_told(app)
+    run_reporting_errors(app)
 
 
 @app.callback(invoke_without_command=True)

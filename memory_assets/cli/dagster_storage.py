@@ -24,7 +24,7 @@ DATABASES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db
 _DIRECTORIES = ("history", "schedules")
 _BROKEN = "broken-"
 _INCOMPLETE = "partitions-missing"
-"""There from when databases are set aside until the new ones have their partitions."""
+"""Marker file that exists from setting databases aside until the new ones have their partitions."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -49,7 +49,7 @@ def opening(home: Path, timeout: float) -> Iterator[bool]:
 
 
 def note_complete(home: Path) -> None:
-    """Note that the new databases have all that the old ones had to have."""
+    """Note that the new databases have the partitions of all projects on record."""
     (home / _INCOMPLETE).unlink(missing_ok=True)
 
 
@@ -75,7 +75,8 @@ def _set_aside_if_broken(home: Path) -> None:
 
 
 def _wrong_with(database: Path) -> str | None:
-    """Return why Dagster could not open a database, or None: it can, or there is none."""
+    """Return why Dagster could not open a database; None if it could, or if there is no
+    database."""
     if not database.exists() or not database.stat().st_size:
         return None
     try:

@@ -92,10 +92,10 @@ def erase_traces(settings: Settings, names: Names) -> int:
 
 
 class Mentions:
-    """Whether a value or a file mentions one of the names.
+    """Recognises the names in a value or a file.
 
-    Session ids count wherever they stand (by their UUID, if they hold one); projects, which
-    may be short and begin alike, only as whole words.
+    Session ids match anywhere (by their UUID, if they contain one); projects, which may be short
+    and have equal beginnings, only as whole words.
     """
 
     def __init__(self, names: Names) -> None:
@@ -112,7 +112,7 @@ class Mentions:
         self._pattern = re.compile("|".join(forms) or r"(?!)", re.ASCII)
 
     def are_in(self, value: object) -> bool:
-        """Whether a string, or bytes, mentions one."""
+        """Return True if a string or bytes contain one of the names."""
         text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
         return isinstance(text, str) and (
             self._pattern.search(text) is not None
@@ -120,7 +120,7 @@ class Mentions:
         )
 
     def are_in_file(self, path: Path) -> bool:
-        """Whether a file mentions one; a file that is gone does not."""
+        """Return True if a file contains one of the names; False if it does not exist."""
         try:
             return self.are_in(path.read_bytes())
         except FileNotFoundError:
@@ -128,7 +128,7 @@ class Mentions:
 
 
 def _spellings(name: str) -> set[str]:
-    """A name as it is, in JSON, in JSON within JSON, and percent-encoded."""
+    """Return a name as it is, in JSON, in JSON within JSON, and percent-encoded."""
     once = json.dumps(name)[1:-1]
     return {name, once, json.dumps(once)[1:-1], quote(name, safe="")}
 
@@ -154,7 +154,8 @@ def _refuse(run: dg.DagsterRun) -> None:
 
 
 def _forget_in_cursors(instance: dg.DagsterInstance, mentions: Mentions) -> None:
-    """Take the projects out of the sensors' cursors, JSON whose top values may be by project."""
+    """Remove the projects from the sensors' cursors: JSON objects whose values may be objects by
+    project."""
     for state in instance.all_instigator_state():
         data = state.sensor_instigator_data
         if data is not None and mentions.are_in(f"{data.cursor} {data.last_run_key}"):

@@ -9,8 +9,9 @@ from memory_assets.cli import exit_codes
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
 
 
-def run_told(command: Callable[[], object]) -> None:
-    """Run a command; an exception becomes one line on stderr, which quotes no transcript."""
+def run_reporting_errors(command: Callable[[], object]) -> None:
+    """Run a command; print an exception as one line on stderr, which quotes no transcript, and exit
+    with its code."""
     try:
         command()
     except ConfigurationError as error:

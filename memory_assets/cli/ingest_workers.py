@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 _MOST_WORKERS = 4
 _WORTH_IT_BYTES = 16_000_000
-"""Below this the start of a second process costs more than it saves."""
+"""Below this size, starting a second process costs more than it saves."""
 _MOST_ENDED = 5
-"""So many processes that end by themselves are no accident: no further one is started."""
+"""After this many processes have ended by themselves, no further one is started."""
 _GRACE_SECONDS = 30.0
-"""How long workers that were interrupted may take to mark their runs as failed."""
+"""Time for interrupted workers to mark their runs as failed."""
 
 
 def worker_count(settings: Settings, plans: Sequence[ProjectPlan], source_bytes: int) -> int:
@@ -49,7 +49,7 @@ def worker_count(settings: Settings, plans: Sequence[ProjectPlan], source_bytes:
 
 @dataclass
 class _Worker:
-    """A process, our end of its pipe, and the project that it is at."""
+    """A process, our end of its pipe, and the project that it is running."""
 
     process: subprocess.Popen[bytes]
     pipe: Channel
@@ -92,7 +92,7 @@ def run_in_workers(
         while busy:
             for pipe in wait(list(busy)):
                 worker = busy[pipe]  # type: ignore[index]
-                _hear(worker, result, progress)
+                _receive(worker, result, progress)
                 if worker.work is None:
                     del busy[worker.pipe]
                     alive = not worker.pipe.closed
@@ -124,8 +124,9 @@ def _start(settings: Settings) -> _Worker:
     return _Worker(process, ours)
 
 
-def _hear(worker: _Worker, result: IngestResult, progress: Progress) -> None:
-    """Take in one message; a worker without work has finished it, or has ended."""
+def _receive(worker: _Worker, result: IngestResult, progress: Progress) -> None:
+    """Receive one message from a worker; a worker without a project after it has finished the
+    project, or has ended."""
     assert worker.work is not None
     project = worker.work.project
     try:
@@ -147,7 +148,7 @@ def _hear(worker: _Worker, result: IngestResult, progress: Progress) -> None:
 
 
 def _interrupt(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """End the workers: as Ctrl-C would, so that they mark their runs, then by force."""
+    """End the workers by SIGINT, so that they mark their runs as failed, then by SIGTERM."""
     for stop in (signal.SIGINT, signal.SIGTERM):
         for process in processes:
             if process.poll() is None:
@@ -157,8 +158,8 @@ def _interrupt(processes: Sequence[subprocess.Popen[bytes]]) -> None:
                 process.wait(_GRACE_SECONDS)
 
 
-class _Teller:
-    """Sends progress and results to the parent process while it lives."""
+class _ProgressSender:
+    """Sends progress and results to the parent process while it is alive."""
 
     def __init__(self, pipe: Channel) -> None:
         self._pipe = pipe
@@ -175,7 +176,7 @@ class _Teller:
 
 def _run_projects(pipe: Channel) -> None:
     """Run the projects received through the pipe, after the settings, until it is closed."""
-    teller = _Teller(pipe)
+    teller = _ProgressSender(pipe)
     try:
         settings: Settings = pipe.recv()
         components = MemoryResource(settings).components()

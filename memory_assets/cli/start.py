@@ -53,24 +53,24 @@ def _status(settings: ReaderSettings, given: Sequence[str]) -> bool:
 
 def _search(_: ReaderSettings, given: Sequence[str]) -> bool:
     from memory_assets.cli import rendering
-    from memory_assets.cli.failures import run_told
+    from memory_assets.cli.failures import run_reporting_errors
     from memory_assets.cli.search_command import plain_arguments, search_plainly
 
     asked = plain_arguments(given)
     if asked is None:
         return False
     rendering.show_notices()
-    run_told(lambda: sys.exit(search_plainly(asked)))
+    run_reporting_errors(lambda: sys.exit(search_plainly(asked)))
     return True
 
 
 def _mcp(settings: ReaderSettings, given: Sequence[str]) -> bool:
-    from memory_assets.cli.failures import run_told
+    from memory_assets.cli.failures import run_reporting_errors
     from memory_assets.cli.mcp_stdio import serve_stdio
 
     if given:
         return False
-    run_told(lambda: serve_stdio(settings))
+    run_reporting_errors(lambda: serve_stdio(settings))
     return True
 
 

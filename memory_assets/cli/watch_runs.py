@@ -20,8 +20,8 @@ from memory_assets.watching import Outcome
 
 WATCH_TAG = "memory/watch"
 """Tells the watcher's runs from others on Dagster's page."""
-_WAITS_AT_MOST = 60.0
-"""A run that nobody has begun after this long (no daemon is there) counts as nobody's."""
+_MOST_QUEUED_SECONDS = 60.0
+"""A run that nothing has started after this long (no daemon is running) is ignored."""
 _BEGUN = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)
 _WAITING = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED)
 
@@ -36,7 +36,7 @@ class WatchRuns:
         self._runs = ProjectRuns(settings, instance, tags={WATCH_TAG: "true"})
 
     def run(self, project: str, reason: str) -> Outcome:
-        """Bring a project up to date in a run of its own, unless somebody else is at it."""
+        """Bring a project up to date in a run of its own, unless another process is doing so."""
         if self._is_run_elsewhere(project):
             return Outcome(busy=True)
         started = time.perf_counter()
@@ -49,7 +49,7 @@ class WatchRuns:
         return Outcome(failed=failed, seconds=time.perf_counter() - started)
 
     def search(self) -> str | None:
-        """Search the sessions on record for secrets found since; return why it failed."""
+        """Search the sessions on record for secrets found since; return the reason if it failed."""
         return search_for_known_secrets(self._settings)
 
     def _is_run_elsewhere(self, project: str) -> bool:
@@ -58,7 +58,7 @@ class WatchRuns:
         )
         return any(
             record.dagster_run.status in _BEGUN
-            or time.time() - record.create_timestamp.timestamp() < _WAITS_AT_MOST
+            or time.time() - record.create_timestamp.timestamp() < _MOST_QUEUED_SECONDS
             for record in self._instance.get_run_records(wanted)
         )
 
