@@ -87,6 +87,7 @@ PIPELINE_FLOORS = (
 rooms further down."""
 BANNED_WORDS = {
     "buried",
+    "claims_now",
     "doomed",
     "firm",
     "gave_way_to",

@@ -176,12 +176,12 @@ class _ProgressSender:
 
 def _run_projects(pipe: Channel) -> None:
     """Run the projects received through the pipe, after the settings, until it is closed."""
-    teller = _ProgressSender(pipe)
+    sender = _ProgressSender(pipe)
     try:
         settings: Settings = pipe.recv()
         components = MemoryResource(settings).components()
         with no_text_in_errors(), open_instance(settings) as instance, one_walk(components):
-            runs = ProjectRuns(settings, instance, teller.step)
+            runs = ProjectRuns(settings, instance, sender.step)
             while True:
                 try:
                     work, limit = pipe.recv()
@@ -189,9 +189,9 @@ def _run_projects(pipe: Channel) -> None:
                     return
                 result = IngestResult()
                 runs.run(work, result, limit)
-                teller.send(result)
+                sender.send(result)
     except MemoryAssetsError as error:
-        teller.send(str(error))
+        sender.send(str(error))
     except KeyboardInterrupt:
         return
 

@@ -78,8 +78,8 @@ def _retained(settings: Settings) -> dict[str, Any]:
         raise StoreError(failure)
     components = Components(settings)
     touched = set(str(removed["projects"]).split(", "))
-    behind = plan.plan(components, on_disk.find_sources(components))
-    works = [work for work in behind if work.project in touched]
+    outdated = plan.plan(components, on_disk.find_sources(components))
+    works = [work for work in outdated if work.project in touched]
     components.catalog.close()
     return {"removed": removed, **asdict(run_plans(settings, works, limit=0))}
 

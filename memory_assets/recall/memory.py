@@ -23,8 +23,8 @@ class Memory(OpenedMemory):
     """Reads one memory. Heavy parts (the model, Chroma) load with the first search."""
 
     def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
-        """Return the best hits for a request, or for a query with the other arguments of a
-        `SearchRequest`, best first.
+        """Return the best hits, best first, for a `SearchRequest`, or for a query with the
+        request's other arguments.
 
         Raises:
             ConfigurationError: the request makes no sense; says what would.
@@ -82,7 +82,7 @@ class Memory(OpenedMemory):
 
 
 def open_memory(settings: ReaderSettings | None = None) -> Memory:
-    """Return the memory that the environment's settings (or `settings`) describe.
+    """Return the memory of these settings, or of those from the environment.
 
     Raises:
         ConfigurationError: a setting is wrong.

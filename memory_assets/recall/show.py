@@ -42,10 +42,10 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
     if wanted.kind in _OF_ONE_ROW:
         row = _row(lake, project, session_id, any_id, wanted.kind)
         turn = row.get("turn_index")
-        beside = (
+        neighbours = (
             _turns(lake, project, session_id, turn, around) if around and turn is not None else []
         )
-        return [row, *beside]
+        return [row, *neighbours]
     turn = wanted.turn_index or 0
     turns = _turns(lake, project, session_id, turn, around)
     if all(shown["turn_index"] != turn for shown in turns):

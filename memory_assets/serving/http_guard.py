@@ -1,9 +1,9 @@
-"""Who may ask over HTTP: the host that was meant, a page of the same origin, a known token.
+"""Access checks of the HTTP servers: the host, the origin of a page, the token.
 
-A web page can make a browser send requests here, by an address of this machine or by a name
-of its own that resolves to it (DNS rebinding). So the Host must be one of ours, and so must
-the Origin where there is one, of web sockets too; what the browser says to have been sent by
-a page of another site is refused. There is no CORS: no such page may read an answer.
+A web page can make a browser send requests here, by an address of this machine or by a name of its
+own that resolves to it (DNS rebinding). So the Host must be one of ours, and so must the Origin, if
+there is one, also for web sockets; requests that the browser marks as sent by a page of another
+site are refused. There is no CORS, so no such page can read an answer.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ _WRITES = types.ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
 _AT_ONCE = 4
-"""Calls answered at a time."""
+"""Most calls answered at a time."""
 
 _FEWER: dict[str, dict[str, Any]] = {
     "recall": {"n": 8},
@@ -109,7 +109,7 @@ def tools() -> list[types.Tool]:
 
 
 def build_server(settings: ReaderSettings) -> Server[Any]:
-    """Return the server over the memory of these settings, which need not be there yet."""
+    """Return the server over the memory of these settings; the memory need not exist yet."""
     opened = OpenedMemory(settings)
     listed = tools()
     limiter = anyio.CapacityLimiter(_AT_ONCE)
@@ -137,8 +137,8 @@ def build_server(settings: ReaderSettings) -> Server[Any]:
 
 
 def call_tool(opened: OpenedMemory, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-    """Return a tool's result; whatever goes wrong becomes an error that says what to do, and
-    never quotes a transcript."""
+    """Return a tool's result; any error becomes an error result that says what to do, and never
+    quotes a transcript."""
     if name not in _TOOLS:
         return _failed(f"there is no tool {name}; there are: {', '.join(_TOOLS)}")
     try:
@@ -174,7 +174,7 @@ def _warm_up(opened: OpenedMemory) -> None:
 
 
 def run_stdio(settings: ReaderSettings) -> None:
-    """Serve on standard input and output until the client goes."""
+    """Serve on standard input and output until the client disconnects."""
     server = build_server(settings)
 
     async def serve() -> None:
