@@ -1,5 +1,6 @@
-"""The jobs: all assets and checks of a project; the search for known secrets in all; and,
-every night, retention and a look at the whole."""
+"""The [jobs](https://docs.dagster.io/guides/build/jobs): ingest of one project, the search for
+known secrets in all projects, and retention and the status report with their nightly
+[schedules](https://docs.dagster.io/guides/automate/schedules)."""
 
 from functools import partial
 
@@ -29,7 +30,7 @@ ingest_project = _job(
 recheck_known_secrets = _job(
     RECHECK_JOB,
     dg.AssetSelection.assets("known_secrets"),
-    description="Searches yesterday's sessions for the secrets that were found since.",
+    description="Searches redacted sessions for secrets that were found later.",
 )
 apply_retention = _job(
     RETENTION_JOB,
@@ -52,7 +53,7 @@ JOBS = (ingest_project, recheck_known_secrets, apply_retention, report_status)
 def retention_schedule(
     context: dg.ScheduleEvaluationContext, memory: MemoryParam
 ) -> dg.RunRequest | dg.SkipReason:
-    """Once a day, if MEMORY_RETENTION is set."""
+    """Request a run of apply_retention once a day, if MEMORY_RETENTION is set."""
     days = memory.settings.retention
     if days is None:
         return dg.SkipReason("MEMORY_RETENTION is not set: all is kept")

@@ -1,7 +1,8 @@
-"""Dagster metadata from what the stages report: schemas, column lineage, counts.
+"""[Metadata](https://docs.dagster.io/guides/build/assets/metadata-and-tags) of assets: column
+schemas and lineage from their tables, counts from the reports of stages.
 
-Counts, names and hashes only: nothing here may carry a transcript's text, because the
-event log is outside redaction.
+Only counts, names and hashes: Dagster's event log is not redacted, so no text of a transcript
+may be in metadata.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from memory_assets.stores.lake.schemas import Table
 
 OWNERS = ["team:memory"]
 SEARCHED_FIRST = {"dagster/priority": "1"}
-"""Tags of the steps that a new turn has to pass to be found: before those that it has not."""
+"""Tags of the steps after which a new turn can be found: they run before all others."""
 
 
 def table_schema(table: Table) -> dg.TableSchema:
@@ -41,8 +42,8 @@ def table_schema(table: Table) -> dg.TableSchema:
 def column_lineage(
     table: Table, upstream: str, sources: Mapping[str, tuple[str, ...]]
 ) -> dg.TableColumnLineage:
-    """Return which columns of `upstream` each column is made from. Columns that are not
-    in `sources` come from the column of the same name."""
+    """Return the lineage of a table's columns: the columns of `upstream` in `sources`, else the
+    column with their name."""
     key = dg.AssetKey(upstream)
     return dg.TableColumnLineage(
         deps_by_column={
@@ -56,7 +57,7 @@ def column_lineage(
 
 
 def plain_schema(columns: Mapping[str, str]) -> dg.TableSchema:
-    """Return a schema from column names and descriptions alone."""
+    """Return a schema of column names and descriptions, without types."""
     return dg.TableSchema(
         columns=[
             dg.TableColumn(name=name, description=description)
@@ -66,7 +67,7 @@ def plain_schema(columns: Mapping[str, str]) -> dg.TableSchema:
 
 
 def lineage_of(columns: Mapping[str, tuple[str, str]]) -> dg.TableColumnLineage:
-    """Return the lineage that maps each column to one (asset, column)."""
+    """Return the lineage of columns that each come from one (asset, column)."""
     return dg.TableColumnLineage(
         deps_by_column={
             name: [dg.TableColumnDep(asset_key=dg.AssetKey(asset), column_name=column)]
@@ -78,7 +79,7 @@ def lineage_of(columns: Mapping[str, tuple[str, str]]) -> dg.TableColumnLineage:
 def definition_metadata(
     table: Table, upstream: str, sources: Mapping[str, tuple[str, ...]]
 ) -> dict[str, object]:
-    """Return what is known of a table before it is materialized."""
+    """Return the metadata of a table's asset definition: schema, lineage and name."""
     return {
         "dagster/column_schema": table_schema(table),
         "dagster/column_lineage": column_lineage(table, upstream, sources),
@@ -89,7 +90,7 @@ def definition_metadata(
 def materialized(
     components: Components, report: StageReport, table: Table | None = None
 ) -> dg.MaterializeResult[None]:
-    """Return the materialization that a stage's report describes."""
+    """Return the materialization of an asset with the counts of its stage's report."""
     metadata: dict[str, dg.MetadataValue | str | int | float] = {
         "work": "nothing to do" if report.unchanged else "brought up to date",
         "sessions": report.sessions,
@@ -113,7 +114,7 @@ def materialized(
 
 
 def checked(asset: str, name: str, verdict: Verdict) -> dg.AssetCheckResult:
-    """Return the check result that a verdict describes; the remedy shows on failure."""
+    """Return a verdict as the result of an asset check; the remedy is shown on failure."""
     severity = dg.AssetCheckSeverity.WARN if verdict.warning else dg.AssetCheckSeverity.ERROR
     return dg.AssetCheckResult(
         asset_key=asset,

@@ -1,4 +1,5 @@
-"""Partitions: one dynamic partition per project, nothing else."""
+"""The [dynamic partitions](https://docs.dagster.io/guides/build/partitions-and-backfills): one for
+each project."""
 
 from __future__ import annotations
 
@@ -7,13 +8,13 @@ from collections.abc import Iterable
 import dagster as dg
 
 PARTITION_TAG = "dagster/partition"
-"""The tag of a run that says which project it is of."""
+"""Dagster's tag of a run with its partition key, the project."""
 
 projects = dg.DynamicPartitionsDefinition(name="projects")
 
 _FORBIDDEN = (",", "/", "\\", "...", "\n", "\t")
 _ADD_BATCH = 500
-"""Keys added at once; one statement with 36,000 broke SQLite (dagster#16260)."""
+"""Keys added in one statement; 36,000 of them broke SQLite (dagster#16260)."""
 
 
 def is_valid_key(project: str) -> bool:
@@ -27,15 +28,15 @@ def is_valid_key(project: str) -> bool:
     )
 
 
-def new_keys(instance: dg.DagsterInstance, wanted: Iterable[str]) -> list[str]:
-    """Return the valid keys that the instance does not have yet, sorted."""
+def new_keys(instance: dg.DagsterInstance, names: Iterable[str]) -> list[str]:
+    """Return the valid partition keys among `names` that the instance lacks, sorted."""
     existing = set(instance.get_dynamic_partitions(str(projects.name)))
-    return sorted(key for key in set(wanted) - existing if is_valid_key(key))
+    return sorted(key for key in set(names) - existing if is_valid_key(key))
 
 
-def add_keys(instance: dg.DagsterInstance, wanted: Iterable[str]) -> list[str]:
-    """Add the keys that the instance lacks, in batches, and return them."""
-    keys = new_keys(instance, wanted)
+def add_keys(instance: dg.DagsterInstance, names: Iterable[str]) -> list[str]:
+    """Add the valid partition keys among `names` that the instance lacks, and return them."""
+    keys = new_keys(instance, names)
     for start in range(0, len(keys), _ADD_BATCH):
         instance.add_dynamic_partitions(str(projects.name), keys[start : start + _ADD_BATCH])
     return keys

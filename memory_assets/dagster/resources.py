@@ -1,8 +1,9 @@
-"""The Dagster resource `memory`: the settings of this process, and what a run opens with them.
+"""The [resource](https://docs.dagster.io/guides/build/external-resources) `memory`: the settings
+of this process, and the stores and engines that a run opens with them.
 
-It has no configuration. Where the memory lies, which Chroma is used and how long sessions
-are kept is decided by the environment of the process (and memory.toml) alone, so that
-nobody who can launch a run, in the launchpad or by GraphQL, can point it elsewhere.
+It has no run configuration. The data directory, Chroma's address and the retention policy
+come from the process's environment and memory.toml only, so that nobody who can launch a run,
+in the launchpad or by GraphQL, can change them.
 """
 
 from __future__ import annotations
@@ -19,25 +20,26 @@ from memory_assets.settings import Settings, load_settings
 
 @dataclass(frozen=True)
 class MemoryResource:
-    """The settings of one memory, and the run that uses it ("" outside of runs)."""
+    """The settings of one memory, and the id of the run that uses it ("" outside of runs)."""
 
     settings: Settings
     run_id: str = ""
 
     def components(self) -> Components:
-        """Return the stores and engines, opened once a process: models load once."""
+        """Return the stores and engines; they are opened once for each process."""
         components = _components(self.settings)
         components.catalog.products.run_id = self.run_id
         return components
 
 
 MemoryParam = dg.ResourceParam[MemoryResource]
-"""The type of a parameter `memory` that Dagster fills with the resource of that name."""
+"""The type of the parameter `memory` of assets, sensors and schedules: Dagster passes the
+resource of that name."""
 
 
 def memory_resource(settings: Settings | None = None) -> dg.ResourceDefinition:
-    """Return the resource that opens the memory of `settings`, or (None) of those that the
-    environment has when a run or a tick begins. Any run configuration for it is refused."""
+    """Return the resource for `settings` or, if None, for the settings of the environment at
+    the beginning of a run or tick. Run configuration for it is refused."""
 
     def opened(context: dg.InitResourceContext) -> MemoryResource:
         run_id = context.run.run_id if context.run else ""
@@ -52,7 +54,8 @@ def memory_resource(settings: Settings | None = None) -> dg.ResourceDefinition:
 
 def present_ruleset_version() -> str:
     """Return the version of the redaction rules under the settings of the environment: the
-    code version of redacted_records, by which its partitions show as out of date."""
+    [code version](https://docs.dagster.io/guides/build/assets/asset-versioning-and-caching) of
+    redacted_records, by which Dagster shows partitions as out of date."""
     return ruleset_version(redaction_settings(load_settings()))
 
 

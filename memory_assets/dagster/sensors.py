@@ -1,4 +1,5 @@
-"""projects_directory_sensor: new projects become partitions, changed ones get a run."""
+"""The [sensor](https://docs.dagster.io/guides/automate/sensors) of the agents' directories: it adds
+a partition for each new project, and requests a run of each project that has work."""
 
 import json
 import time
@@ -21,13 +22,13 @@ from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.stage.components import Components
 
 _RETRY_SECONDS = 120.0
-"""Wait before work that was requested and is still undone is requested again; doubled
-each time. A run key counts for ever, even after a failure (dagster#15982)."""
+"""Wait before a request is repeated whose work is still not done; doubled each time. The run
+key changes with each attempt, because Dagster never repeats one (dagster#15982)."""
 _MOST_SECONDS_HELD_BACK = 3_600.0
-"""Wait at most, where sessions are held back for a failure that may pass. Their runs succeed,
-so newer ones supersede them and the history does not grow."""
+"""Longest wait if sessions are held back for a failure that may pass. These runs succeed, so
+that they are superseded and the history does not grow."""
 _MOST_SECONDS = 86_400.0
-"""Wait at most for all other work, whose runs fail: each leaves 0.9 MB for 30 days."""
+"""Longest wait for other work, whose runs fail: each keeps 0.9 MB for 30 days."""
 _MOST_DOUBLINGS = 16
 
 _UNDER_WAY = (
@@ -40,7 +41,7 @@ _UNDER_WAY = (
 
 @dataclass
 class _Requested:
-    """What was last requested for a project: the work, how often, and when."""
+    """The last request for a project: fingerprint of the work, number of attempts, and time."""
 
     fingerprint: str
     attempt: int
@@ -63,11 +64,11 @@ class _Requested:
 def projects_directory_sensor(
     context: dg.SensorEvaluationContext, memory: MemoryParam
 ) -> dg.SensorResult | dg.SkipReason:
-    """Watch the agents' directories; ask for a run of each project that has work to do.
+    """Watch the agents' directories, and request a run of each project that has work to do.
 
-    A tick costs a stat a file. It asks for a bounded number of runs, least recently
-    requested first, and the next tick goes on. A vanished file only gets noted. When the
-    projects are at rest, it asks for the search for secrets that became known meanwhile.
+    A tick costs a stat for each file. It requests a bounded number of runs, least recently
+    requested projects first, and the next tick continues. When no project has work or a run
+    in progress, it requests the search for secrets that were found since.
     """
     settings = memory.settings
     components = memory.components()
@@ -119,8 +120,8 @@ def _nothing_to_ask_for(behind: int, unlisted: int) -> str:
 def _search_for_secrets(
     components: Components, instance: dg.DagsterInstance
 ) -> dg.RunRequest | None:
-    """Return the request for a search of the sessions that are behind the known values, if
-    any is; the run key names them, so that the same search is asked for once."""
+    """Return the request for a search of sessions for secrets found since, or None if none is
+    due. Its run key identifies sessions and secrets, so that no search is repeated."""
     fingerprint = recheck.due_fingerprint(components)
     if fingerprint is None or instance.get_runs(_under_way(RECHECK_JOB), limit=1):
         return None
@@ -128,8 +129,7 @@ def _search_for_secrets(
 
 
 def _busy_projects(instance: dg.DagsterInstance) -> set[str]:
-    """Return the projects that have a run waiting or under way: it will see the change, or
-    the next tick will."""
+    """Return the projects with a run that is queued or in progress, which need no other."""
     return {
         run.tags[PARTITION_TAG]
         for run in instance.get_runs(_under_way(INGEST_JOB))
@@ -143,8 +143,8 @@ def _under_way(job_name: str) -> dg.RunsFilter:
 
 @dataclass
 class _State:
-    """The cursor: what was last requested for each project that is behind, and the project
-    after which the next tick goes on when this one ran out of time."""
+    """The sensor's cursor: the last request for each project with work, and the project after
+    which the next tick continues if this one ran out of time."""
 
     requested: dict[str, _Requested]
     after: str = ""
@@ -172,7 +172,7 @@ class _State:
         return last is None or last.is_due(work, now)
 
     def request(self, work: ProjectPlan, now: float) -> dg.RunRequest:
-        """Note the request, and return it under a run key of its own."""
+        """Note the request in the state, and return it with a new run key."""
         last = self.requested.get(work.project)
         repeated = last is not None and last.fingerprint == work.fingerprint
         attempt = last.attempt + 1 if last is not None and repeated else 1

@@ -1,9 +1,9 @@
-"""Runs in Dagster's history whose every result a newer run has made again.
+"""Deleting runs from Dagster's history that newer runs have superseded.
 
-Each run of `ingest_project` keeps 0.9 MB of events, in a SQLite file of its own and in the
-index of all, and Dagster's `retention` setting is for ticks only. Such a run makes every
-asset of its project and evaluates every check, so once newer ones have succeeded, an older
-one holds nothing that the partition's state hangs on.
+Each run of `ingest_project` keeps 0.9 MB of events, and Dagster's
+[retention setting](https://docs.dagster.io/deployment/oss/dagster-yaml) is for ticks only. Such
+a run makes every asset of its project and evaluates every check, so once newer ones have
+succeeded, the state of the partition does not depend on the older one.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
@@ -25,13 +25,13 @@ from memory_assets.errors import no_text_in_errors
 PRUNE_JOB = "prune_superseded_runs"
 _BACKFILL_TAG = "dagster/backfill"
 _BACKFILL_ENDED = ("COMPLETED", "FAILED", "CANCELED")
-"""How the names of the states begin in which a backfill launches and awaits nothing more."""
+"""Beginnings of the states of a backfill that has ended."""
 _STILL_IN_USE_SECONDS = 60.0
 """Dagster's daemon and page may still write to, or read, a run that has just ended."""
 _FAILED_KEPT_SECONDS = 30 * 86_400.0
-"""A run that did not succeed is kept for so long, to find out why."""
+"""How long a run that did not succeed is kept, to find out why."""
 _MOST_AT_ONCE = 50
-"""A deletion takes 13 ms; an old history goes little by little, after each ingest."""
+"""Runs deleted in one call. A deletion takes 13 ms, so an old history is deleted in parts."""
 _ENDED = (
     dg.DagsterRunStatus.SUCCESS,
     dg.DagsterRunStatus.FAILURE,
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 def delete_superseded(instance: dg.DagsterInstance, project: str, keep: int | None) -> int:
     """Delete the runs of a project that its newest `keep` whole runs supersede, and return
-    how many that were. With None all are kept.
+    their number. With None all are kept.
 
     Not touched are runs that are waiting or under way, that ended after the oldest of those
     kept had begun, or within the last minute; that belong to a backfill under way; and, for

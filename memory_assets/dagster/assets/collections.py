@@ -1,9 +1,10 @@
-"""The Chroma collections: disposable mirrors of the lake's tables, an asset for each kind of
-rows that is searched (`search_kinds.py`).
+"""The assets of the Chroma collections, one for each kind of rows that is searched
+(`search_kinds.py`). They are copies of the lake's tables and can be deleted.
 
-They need no concurrency pool: Chroma's server takes several writers, and a project has one
-at a time by its lock. (A pool would harm: a step that waits for a slot spins at full CPU,
-and the slot of a killed process is freed only by the daemon. Measured at Dagster 1.13.27.)
+They need no [concurrency pool](https://docs.dagster.io/guides/operate/managing-concurrency):
+Chroma's server accepts several writers, and a project has one at a time by its lock. A pool
+has costs: a step that waits for a slot uses a whole CPU, and the slot of a killed process is
+freed by the daemon only (seen with Dagster 1.13.27).
 """
 
 from functools import partial

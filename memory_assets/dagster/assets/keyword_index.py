@@ -1,6 +1,6 @@
-"""keyword_index: the words of everything that can be found, in one SQLite file.
+"""The asset keyword_index: all rows that a search can find, in one SQLite file.
 
-It needs no Chroma, so that a search has something to answer from while Chroma is away.
+It does not need Chroma, so that searches are answered while Chroma is down.
 """
 
 import dagster as dg
@@ -26,5 +26,5 @@ from memory_assets.pipeline.indexes.keywords import STAGE, index_keywords
     check_specs=specs_of(STAGE),
 )
 def keyword_index(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
-    """Terms, texts and vectors of all that can be found, whatever its kind, in `keywords.db`."""
+    """Terms, texts and vectors of all rows that a search can find, in `keywords.db`."""
     yield from stage_and_checks(context, memory, index_keywords)

@@ -1,4 +1,4 @@
-"""known_secrets: yesterday's sessions, searched for the secrets found today."""
+"""The asset known_secrets: redacted sessions, searched for secrets that were found later."""
 
 import dagster as dg
 
@@ -19,11 +19,12 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 )
 @no_text_in_errors()
 def known_secrets(memory: MemoryParam) -> dg.MaterializeResult[None]:
-    """The secrets found in any session, as keyed hashes, looked for in all sessions that were
+    """The secrets found in any session, as keyed hashes, searched for in all sessions that were
     redacted before.
 
-    One asset for all projects: a secret that one gives away may stand bare in another.
-    Sessions that hold one are marked, and the next run of their project redacts them again.
+    One asset without [partitions](https://docs.dagster.io/guides/build/partitions-and-backfills),
+    because a secret that one project reveals may occur in others. Affected sessions are marked,
+    and the next run of their project redacts them again.
     """
     components = memory.components()
     report = mark_affected(components)

@@ -1,4 +1,5 @@
-"""memory_status: the figures of `memory status`, and whether they are as they should be."""
+"""The asset memory_status: the figures of `memory status`, with
+[asset checks](https://docs.dagster.io/guides/test/asset-checks) of the whole memory."""
 
 import dagster as dg
 
@@ -33,9 +34,10 @@ CHECKS = {
     ],
 )
 def memory_status(memory: MemoryParam) -> StepResults:
-    """Coverage by set, lag, what is held back, store sizes, versions and runs, of all projects.
+    """Coverage by set, lag, quarantined sessions, store sizes, versions and runs, of all projects.
 
-    Every night, and on demand: its checks read all sources again, as `memory verify` does.
+    Materialized every night and on demand, because its checks read all sources again, as
+    `memory verify` does.
     """
     with no_text_in_errors():
         components = memory.components()

@@ -1,4 +1,4 @@
-"""raw_sessions: the transcripts as they lie on disk."""
+"""The asset raw_sessions: facts about the transcripts on disk."""
 
 # No `from __future__ import annotations` in asset modules: Dagster reads the annotation
 # of `context` at run time (dagster#26837).
@@ -17,10 +17,11 @@ from memory_assets.transcripts import READER_VERSIONS
 
 
 class ScanConfig(dg.Config):
-    """How much of what changed to take in."""
+    """[Run configuration](https://docs.dagster.io/guides/operate/configuration/run-configuration)
+    of raw_sessions."""
 
     limit: int | None = None
-    """At most this many new or changed files, newest first; None: all."""
+    """The most new or changed files to read, newest first; None: all."""
 
 
 @dg.asset(
@@ -39,7 +40,7 @@ def raw_sessions(
 ) -> StepResults:
     """Facts about each transcript of a project: size, lines, records, prompts, bad lines.
 
-    The files stay where their agents wrote them; no text of theirs is kept here. A file
-    that its agent deleted is counted as gone, and its memory stays.
+    The files stay where their agents wrote them, and their text is not stored. A file that its
+    agent deleted is counted as gone; what was made of it stays.
     """
     yield from stage_and_checks(context, memory, partial(scan_project, limit=config.limit))

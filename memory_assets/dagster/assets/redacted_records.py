@@ -1,5 +1,5 @@
-"""redacted_records, the archive, and redaction_audit: what was taken out of it, where, and by
-which rule."""
+"""The assets redacted_records and redaction_audit, which one stage writes together: a
+[multi-asset](https://docs.dagster.io/guides/build/assets/defining-assets)."""
 
 import dagster as dg
 
@@ -52,7 +52,7 @@ def _spec(
             REDACTED_RECORDS.name,
             raw_sessions.key.to_user_string(),
             "Every content block of every record of a project, redacted: the archive.\n\n"
-            "Two passes: what any record of a session gives away is taken out of all of them. "
+            "Two passes: a secret that any record of a session reveals is removed from all. "
             "Records that a fork or a resume copied from another session are kept once, in the "
             "oldest. A session that cannot be redacted is quarantined: nothing of it is written.",
             present_ruleset_version(),
@@ -76,10 +76,10 @@ def _spec(
     can_subset=True,
 )
 def redacted_records(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
-    """Redact a project, and report both tables: a session's records and the audit of them are
-    written together, so that neither is ever without the other.
+    """Redact a project, then yield the materializations and check results of both tables.
 
-    Whichever of the two is selected, both are brought up to date; the selected is reported.
+    A session's records and audit are always written together. If a run selects only one of
+    the assets, both tables are brought up to date and the selected one is reported.
     """
     stages: dict[str, tuple[Stage, Table | None]] = {
         REDACTED_RECORDS.name: (redact_project, REDACTED_RECORDS),

@@ -1,4 +1,4 @@
-"""retained_sessions: old sessions, of which prompts and summary are all that is kept."""
+"""The asset retained_sessions: old sessions, cut down to their prompts and summary."""
 
 import dagster as dg
 
@@ -18,10 +18,11 @@ from memory_assets.pipeline.stages import STAGES
 )
 @no_text_in_errors()
 def retained_sessions(memory: MemoryParam) -> dg.MaterializeResult[None]:
-    """Sessions that ended longer ago than MEMORY_RETENTION says, cut down to what is kept.
+    """Sessions older than MEMORY_RETENTION, cut down to their prompts and summary.
 
-    One asset for all projects: collections, from which every byte of the rest goes, are
-    shared by them. The next run of each project brings its other assets up to date.
+    One asset without [partitions](https://docs.dagster.io/guides/build/partitions-and-backfills),
+    because all projects share the Chroma collections, whose files are rewritten. The next run
+    of each project brings its other assets up to date.
     """
     report = retain(memory.components())
     return dg.MaterializeResult(

@@ -1,4 +1,5 @@
-"""The one shape of our assets' steps: a stage, then the checks of what it made."""
+"""The step that all partitioned assets have: run a stage, then the
+[asset checks](https://docs.dagster.io/guides/test/asset-checks) of its tables."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -24,8 +25,8 @@ def stage_and_checks(
     stage: Stage,
     table: Table | None = None,
 ) -> StepResults:
-    """Yield what a stage made of the partition's project, then what each of the asset's
-    checks finds in it."""
+    """Run a stage for the partition's project; yield the materialization of the asset, then
+    the results of its checks."""
     asset = context.asset_key.to_user_string()
     yield from stages_and_checks(context, memory, {asset: (stage, table)})
 
@@ -35,11 +36,11 @@ def stages_and_checks(
     memory: MemoryResource,
     stages: Mapping[str, tuple[Stage, Table | None]],
 ) -> StepResults:
-    """Yield, for each selected asset of a step, what its stage made of the partition's project
-    and what its checks find. Nobody else writes the project meanwhile.
+    """Run the stages of a step for the partition's project, which is locked meanwhile; yield
+    the materialization and check results of each selected asset.
 
-    The step fails when a blocking check does, or when a check cannot be made: either way
-    nothing downstream is made, of the step's own assets neither.
+    If a blocking check fails or a check raises an error, the step fails, and neither the
+    step's later assets nor those downstream are made.
     """
     with no_text_in_errors():
         components, project = memory.components(), context.partition_key
@@ -59,7 +60,7 @@ def stages_and_checks(
 
 
 def if_embedding(name: str, stage: Stage) -> Stage:
-    """Return a stage that does nothing, and says so, while no vectors are made."""
+    """Return a stage that reports that nothing was done while `MEMORY_EMBEDDER` is none."""
 
     def stage_or_nothing(components: Components, project: str) -> StageReport:
         if components.embeds:

@@ -1,4 +1,5 @@
-"""The asset checks: what must hold of a project's tables and collections.
+"""The [asset checks](https://docs.dagster.io/guides/test/asset-checks) of a project's tables and
+collections.
 
 Thin: `pipeline/checks/checks.py` has the list; here each check becomes a spec and, in the step
 of its asset, a result with counts, never with text. Great Expectations evaluates what is

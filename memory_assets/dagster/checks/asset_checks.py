@@ -1,8 +1,9 @@
-"""The checks of `pipeline/checks/checks.py` as Dagster's asset checks.
+"""The checks of `pipeline/checks/checks.py` as Dagster's
+[asset checks](https://docs.dagster.io/guides/test/asset-checks).
 
-A check is not a step of its own: 26 of those made most of a run's events, and each of
-them cost as much as the check. It runs in the step of the asset that it is about; what a
-blocking one finds fails that step, so that nothing downstream runs.
+Each check runs in the step of its asset, because 26 steps for checks alone made most of a run's
+events, and cost as much as the checks. A blocking check that fails makes the step fail, so
+that nothing downstream runs.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ def specs_of(asset: str) -> list[dg.AssetCheckSpec]:
 def check_results(
     components: Components, project: str, asset: str, selected: Collection[dg.AssetCheckKey]
 ) -> Generator[dg.AssetCheckResult, None, bool]:
-    """Yield what each selected check of an asset finds in a project, and return whether all
-    the blocking ones passed. The caller holds the project's lock.
+    """Yield the results of the selected checks of an asset in a project; return whether all
+    blocking ones passed. The caller holds the project's lock.
 
-    Those that can look at what is new since they passed, do.
+    Checks that can be incremental read only rows that changed since they passed.
     """
     passed = True
     for check in checks_of(asset):
