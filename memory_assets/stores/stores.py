@@ -46,7 +46,7 @@ class Stores:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The ledger, made when it is not there."""
+        """The catalogue, created if there is none."""
         return Catalog(self._catalog_path)
 
     @property

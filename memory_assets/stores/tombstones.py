@@ -1,4 +1,4 @@
-"""Tombstones: which sessions were forgotten, known by keyed hashes alone.
+"""Tombstones: keyed hashes of the forgotten sessions and their records.
 
 Belongs here: keyed ids of forgotten sessions and of the records they owned, and how far
 each forgetting has come. Does not: any name or text, and no word of what was removed.
@@ -55,7 +55,7 @@ _UNFINISHED = "SELECT 1 FROM sessions WHERE state != 'done' LIMIT 1"
 
 @dataclass(frozen=True)
 class Forgotten:
-    """The sessions that had been forgotten when this was read."""
+    """The sessions that were forgotten at the time of reading."""
 
     key: bytes = field(default=b"", repr=False)
     ids: frozenset[bytes] = frozenset()
@@ -117,7 +117,7 @@ class Tombstones:
                 )
 
     def advance(self, before: State, after: State) -> None:
-        """Take every session at one state to another."""
+        """Move every session in state `before` to state `after`."""
         with self._connected() as connection, transaction(connection):
             connection.execute("UPDATE sessions SET state = ? WHERE state = ?", (after, before))
 
@@ -236,7 +236,7 @@ def is_unique(session_id: str) -> bool:
 
 
 def _session_key(key: bytes, project: str, session_id: str) -> bytes:
-    """A session with a UUID is the same in whatever project its file turns up."""
+    """Return the keyed hash of a session; the project counts only if the session id has no UUID."""
     where: Sequence[str] = (session_id,) if is_unique(session_id) else (project, session_id)
     return _keyed(key, b"session", "\0".join(where).encode("utf-8", "surrogatepass"))
 

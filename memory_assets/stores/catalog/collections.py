@@ -1,4 +1,4 @@
-"""Collections: which creation of each collection the products speak of."""
+"""Collections: the incarnation of each collection that the products refer to."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ class Collections:
         self._connection = connection
 
     def incarnation(self, collection: str) -> str | None:
-        """Return which creation of a collection the products speak of."""
+        """Return the incarnation of a collection that the products refer to."""
         rows = self._connection.rows(
             "SELECT incarnation FROM collections WHERE name = ?", collection
         )
         return str(rows[0]["incarnation"]) if rows else None
 
     def forget_all(self) -> int:
-        """Count every collection as lost; return how many were known."""
+        """Mark every collection as lost; return the number of those known."""
         with self._connection.transaction() as connection:
             return connection.execute("DELETE FROM collections").rowcount
 
     def put(self, collection: str, incarnation: str) -> None:
-        """Note which creation of a collection the products speak of."""
+        """Note the incarnation of a collection that the products refer to."""
         with self._connection.transaction() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO collections VALUES (?,?)", (collection, incarnation)

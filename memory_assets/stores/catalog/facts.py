@@ -1,4 +1,4 @@
-"""Facts: what the catalogue keeps of a source file or a product besides its columns.
+"""Facts of source files and products: what the catalogue has about them besides columns.
 
 They are JSON in SQLite. Each stage writes its own `TypedDict`, and any key may be missing:
 products of earlier versions have fewer.
@@ -42,7 +42,7 @@ Places = tuple[Sequence[Sequence[int]], Mapping[str, int]]
 
 
 class GrowthFacts(TypedDict):
-    """The product whose first `kept` rows this one has still (`to`: its output hash)."""
+    """The product that this one extends: its output hash (`to`), and the number of equal rows."""
 
     to: str
     kept: int
@@ -50,12 +50,12 @@ class GrowthFacts(TypedDict):
 
 
 class GrownFacts(TypedDict, total=False):
-    """How a product grew, where it was not made whole (`pipeline/stage/growth.py`)."""
+    """How a product grew, if it was appended to (`pipeline/stage/growth.py`)."""
 
     appended: GrowthFacts
     lineage: str | None
-    """The hash of the state that was last written whole. Of two states with the same one the
-    later grew from the earlier by appends alone."""
+    """The output hash of the last product that was written whole. Two products with equal
+    lineage differ by appends only."""
 
 
 class RecordFacts(GrownFacts, total=False):
@@ -91,7 +91,7 @@ class TurnFacts(GrownFacts, total=False):
 
 
 class DeferredFacts(TypedDict, total=False):
-    """Tables made of whole sessions."""
+    """Tables made from whole sessions (`pipeline/tables/deferral.py`)."""
 
     made_of: tuple[str | None, int, str]
     """Lineage and number of the records, and the version that made a table of them."""
@@ -125,8 +125,8 @@ class ProductFacts(
 
 
 class _ParsedLater(Mapping[str, Any]):
-    """A JSON object that is parsed at the first look: most rows of the catalogue are read for
-    their hashes alone."""
+    """A JSON object that is parsed on first access, because most rows of the catalogue are read
+    for their hashes only."""
 
     __slots__ = ("_text", "_values")
 

@@ -1,4 +1,4 @@
-"""Whether the hashes that stand for records are keyed.
+"""Whether the hashes of record ids are keyed.
 
 The versions before wrote unkeyed hashes, which confirm a guess of a record's text: into the
 catalogue, and into the lake as ids. `key_records` puts keyed ones in their place in the
@@ -33,12 +33,12 @@ class Identities:
         self._connection = connection
 
     def state(self) -> State:
-        """Return how far keying has come."""
+        """Return the progress of the migration."""
         state: State = self._connection.rows("SELECT state FROM identities")[0]["state"]
         return state
 
     def note(self, state: State) -> None:
-        """Note how far keying has come."""
+        """Note the progress of the migration."""
         with self._connection.transaction() as connection:
             connection.execute("UPDATE identities SET state = ?", (state,))
 

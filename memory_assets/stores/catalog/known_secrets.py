@@ -1,4 +1,5 @@
-"""The known values: secrets found anywhere, by keyed hash; and which sessions were checked.
+"""The known secrets: keyed hashes of secrets found in any session; and which sessions were
+searched for them.
 
 No plaintext, and nothing that would confirm a guess: only values that nobody can guess
 have such a hash (`redaction/known_secrets.py`).
@@ -22,7 +23,7 @@ _BEHIND = (
 
 @dataclass(frozen=True)
 class KnownValue:
-    """A value as it is known: its number in the order of finding, keyed hash and rule."""
+    """A known secret: its number in the order of discovery, keyed hash, and rule."""
 
     number: int
     hash: bytes
@@ -31,8 +32,8 @@ class KnownValue:
 
 @dataclass(frozen=True)
 class UncheckedSession:
-    """A session on record that was not yet searched for the values numbered above
-    `through`; `output_hash` names the state of its records."""
+    """A session that was not yet searched for the secrets numbered above `through`;
+    `output_hash` is that of its records."""
 
     project: str
     session_id: str
@@ -41,30 +42,30 @@ class UncheckedSession:
 
 
 class KnownSecrets:
-    """The known values, and up to which of them each session was searched."""
+    """The known secrets, and the number up to which each session was searched."""
 
     def __init__(self, connection: CatalogConnection) -> None:
         self._connection = connection
 
     def rules(self) -> dict[bytes, str]:
-        """Return the rule of each known value by its keyed hash."""
+        """Return the rules of the known secrets by keyed hash."""
         return {value.hash: value.rule for value in self.since(0)}
 
     def since(self, number: int) -> list[KnownValue]:
-        """Return the values that were found after the one of this number, in order."""
+        """Return the secrets with higher numbers than this, in order."""
         rows = self._connection.rows(
             "SELECT number, hash, rule FROM known_values WHERE number > ? ORDER BY number", number
         )
         return [KnownValue(row["number"], row["hash"], row["rule"]) for row in rows]
 
     def add(self, session_id: str, found: Mapping[bytes, str]) -> int:
-        """Remember values that a session holds (rule by hash); return how many were new."""
+        """Add the secrets of a session (rule by keyed hash); return the number of new ones."""
         with self._connection.transaction() as connection:
             return _insert_values(connection, session_id, found)
 
     def unchecked_sessions(self) -> list[UncheckedSession]:
-        """Return the sessions on record that were redacted before some value was known, and
-        not searched for it since; sorted."""
+        """Return the sessions that were redacted before some secret was known and not searched
+        for it since, sorted."""
         rows = self._connection.rows(
             "SELECT p.project, p.session_id, COALESCE(c.through, 0) AS through, p.output_hash "
             f"{_BEHIND} ORDER BY p.project, p.session_id"
@@ -76,8 +77,8 @@ class KnownSecrets:
         return bool(self._connection.rows(f"SELECT 1 {_BEHIND} LIMIT 1"))
 
     def note_checked(self, session: UncheckedSession, through: int, *, holds: bool) -> None:
-        """Note what a search of a session for the values up to `through` came to; a session
-        whose records changed meanwhile stays unchecked."""
+        """Note that a session was searched for the secrets up to `through`, and whether it
+        `holds` one. A session whose records changed meanwhile stays unchecked."""
         with self._connection.transaction() as connection:
             same = connection.execute(
                 "SELECT 1 FROM products WHERE stage = 'redacted_records' AND project = ?"
@@ -92,8 +93,8 @@ class KnownSecrets:
                 )
 
     def affected_sessions(self, project: str | None = None) -> dict[tuple[str, str], int]:
-        """Return the sessions whose records hold a secret that was found since, as (project,
-        session) with the number up to which they were searched."""
+        """Return the affected sessions, as (project, session) with the number up to which they
+        were searched."""
         where, parameters = ("AND project = ?", (project,)) if project is not None else ("", ())
         rows = self._connection.rows(
             "SELECT project, session_id, through FROM known_checked c WHERE holds AND EXISTS"
@@ -104,7 +105,7 @@ class KnownSecrets:
         return {(row["project"], row["session_id"]): row["through"] for row in rows}
 
     def checked_through(self, project: str, session_id: str) -> int:
-        """Return the number of the known value up to which a session is free of them."""
+        """Return the number of the known secret up to which a session was searched."""
         rows = self._connection.rows(
             "SELECT through FROM known_checked WHERE project = ? AND session_id = ?",
             project,
@@ -115,8 +116,8 @@ class KnownSecrets:
     def note_redacted(
         self, project: str, session_id: str, through: int, found: Mapping[bytes, str]
     ) -> None:
-        """Add a session's own values (rule by hash); it is free of them, and of those up to
-        `through`."""
+        """Add the secrets found in a session that was just redacted (rule by keyed hash), and
+        note that it has none of these, nor of those up to `through`."""
         with self._connection.transaction() as connection:
             before = _last_number(connection)
             _insert_values(connection, session_id, found)

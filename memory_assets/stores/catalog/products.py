@@ -1,4 +1,4 @@
-"""Products: what each stage made of each session, and from which input."""
+"""Products: for each stage and session, the input it was made from and its output."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Products:
         return {row["session_id"]: _product(row) for row in rows}
 
     def hashes(self, stage: str, project: str) -> dict[str, tuple[str, str]]:
-        """Return the input and the output hash of a stage's products by session: all that the
-        plan asks of every session, at a third of what `of_project` costs."""
+        """Return input and output hash of a stage's products by session, at a third of the cost
+        of `of_project`."""
         rows = self._connection.rows(
             "SELECT session_id, input_hash, output_hash FROM products"
             " WHERE stage = ? AND project = ?",
@@ -63,7 +63,7 @@ class Products:
         return {(row["project"], row["session_id"]): product_facts(row["facts"]) for row in rows}
 
     def of_session(self, project: str, session_id: str) -> dict[str, Product]:
-        """Return what each stage made of one session, by stage."""
+        """Return the products of one session by stage."""
         rows = self._connection.rows(
             "SELECT * FROM products WHERE session_id = ? AND project = ? ORDER BY stage",
             session_id,
@@ -80,7 +80,8 @@ class Products:
                 self._quarantine.release(product.project, product.session_id, product.stage)
 
     def adopt(self, product: Product) -> None:
-        """Insert or replace a product that an earlier catalogue knew, as its file tells it."""
+        """Insert or replace a product that was read from a file's footer after the catalogue was
+        lost."""
         with self._connection.transaction() as connection:
             _insert(connection, product)
 
@@ -104,8 +105,8 @@ class Products:
         return {str(row["stage"]): row_without(row, "stage") for row in rows}
 
     def project_of(self, session_id: str) -> str | None:
-        """Return the project that a session belongs to, or None; of several projects that
-        hold a copy of its file, the one whose copy counts."""
+        """Return the project of a session, or None. If several projects have a copy of its file,
+        the one that owns the records."""
         rows = self._connection.rows(
             "SELECT project FROM products WHERE session_id = ? AND stage IN"
             " ('turn_chunks', 'redacted_records') ORDER BY rows DESC, project LIMIT 1",
@@ -143,7 +144,7 @@ class Products:
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
     def has_any(self, stage: str) -> bool:
-        """Whether any session was ever done at a stage."""
+        """Whether a stage has any product."""
         return bool(self._connection.rows("SELECT 1 FROM products WHERE stage = ? LIMIT 1", stage))
 
     def rows_by_collection(self, stage: str) -> dict[str, int]:
@@ -156,7 +157,7 @@ class Products:
         return {str(row["name"]): int(row["rows"]) for row in rows}
 
     def note_output(self, stage: str, project: str, session_id: str, output_hash: str) -> None:
-        """Note that the file of a product was rewritten, and is of this content now."""
+        """Replace the output hash of a product whose file was rewritten."""
         with self._connection.transaction() as connection:
             connection.execute(
                 "UPDATE products SET output_hash = ?"

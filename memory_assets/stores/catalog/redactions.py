@@ -1,4 +1,4 @@
-"""Redactions: what redaction made of each session, and where it can go on."""
+"""Redactions: the state of each session's redaction, from which added records are redacted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Redactions:
         self._known_secrets = known_secrets
 
     def state(self, project: str, session_id: str) -> str:
-        """Return how a session was redacted, or ""."""
+        """Return the state in which redaction left a session, or ""."""
         rows = self._connection.rows(
             "SELECT state FROM redaction_states WHERE project = ? AND session_id = ?",
             project,

@@ -1,4 +1,4 @@
-"""How far each source file was read: its records, and where reading can go on.
+"""The source files: their records, and the state in which reading each of them stopped.
 
 Records (keyed hashes, `records.RECORD_DTYPE`) are kept in pieces, one an append,
 so that a file that grows costs what is new. States belong to their owners: those of reading
@@ -38,7 +38,7 @@ NOTHING_NOTED = ReadNote()
 
 
 def source_key(row: SourceRow) -> SourceKey:
-    """Return what tells a source file from every other."""
+    """Return the key of a source file."""
     return (row.agent, row.project, row.session_id, row.agent_id)
 
 
@@ -61,7 +61,7 @@ class Sources:
         return [_source_row(row) for row in rows]
 
     def mark_gone(self, project: str, paths: Iterable[str]) -> int:
-        """Note that these files of a project are gone; return how many are newly so."""
+        """Mark files of a project as deleted; return the number of those that were not marked."""
         at = now()
         with self._connection.transaction() as connection:
             return sum(
@@ -105,13 +105,13 @@ class Sources:
             _insert(connection, source, note)
 
     def reading_state(self, key: SourceKey) -> str:
-        """Return where reading a file stopped, or ""."""
+        """Return the state in which reading a file stopped, or ""."""
         rows = self._connection.rows(f"SELECT state FROM reading_states WHERE {_OF_SOURCE}", *key)
         return str(rows[0]["state"]) if rows else ""
 
     def note_sharing(self, alone: Iterable[SourceKey], sharing: Iterable[SourceKey]) -> None:
-        """Note which main files share a record with another one, and which do not; those
-        that were known to share one go on doing so."""
+        """Note which main files share a record with another file, and which share none. A file
+        once marked as sharing stays marked."""
         with self._connection.transaction() as connection:
             connection.executemany(
                 f"UPDATE sources SET shares = 0 WHERE {_OF_SOURCE} AND shares IS NULL",

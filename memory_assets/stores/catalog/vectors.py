@@ -1,5 +1,5 @@
-"""Where the vector of a text stands, so that no text is embedded twice: not when a session
-grows, nor when another one says the same."""
+"""The place of each text's vector in the lake, so that no text is embedded twice: neither when a
+session grows, nor when another session has an equal text."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class VectorPlace(NamedTuple):
 
 
 class VectorPlaces:
-    """The place of each vector by the keyed hash of its text. A place may be out of date:
-    the vector must be looked for there."""
+    """The place of each vector by the keyed hash of its text. It may be out of date: readers
+    must check that the file has the vector."""
 
     def __init__(self, connection: CatalogConnection) -> None:
         self._connection = connection
 
     def places(self, hashes: Iterable[bytes]) -> dict[bytes, VectorPlace]:
-        """Return where vectors stand, of those that are known."""
+        """Return the known places of these vectors by hash."""
         wanted, found = list(hashes), {}
         for start in range(0, len(wanted), _AT_ONCE):
             part = wanted[start : start + _AT_ONCE]

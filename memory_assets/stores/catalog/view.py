@@ -57,7 +57,7 @@ class CatalogView:
         return str(found[0]["project"]) if found else None
 
     def knows(self, path: str, size: int, mtime_ns: int) -> bool:
-        """Whether the file was read as it is now."""
+        """Whether the file was read in its present state."""
         sql = (
             "SELECT 1 FROM sources WHERE path = ? AND size = ? AND mtime_ns = ?"
             " AND gone_at IS NULL LIMIT 1"
@@ -65,7 +65,7 @@ class CatalogView:
         return bool(self.rows(sql, path, size, mtime_ns))
 
     def is_present(self, path: str) -> bool:
-        """Whether the ledger believes that the file is there."""
+        """Whether the ledger has the file as present."""
         sql = "SELECT 1 FROM sources WHERE path = ? AND gone_at IS NULL LIMIT 1"
         return bool(self.rows(sql, path))
 

@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 from memory_assets.errors import NotFound
-from memory_assets.stores.keyword_index.index import KeywordIndex, store_error, told
+from memory_assets.stores.keyword_index.index import KeywordIndex, sqlite_errors, store_error
 
 FILE_NAME = "keywords.db"
 _CACHE_KIB = 16_384
@@ -52,7 +52,7 @@ def open_for_writing(path: Path, *, busy_seconds: float = 30.0) -> KeywordIndex:
         raise store_error(path, error) from error
     except (sqlite3.DatabaseError, _OtherLayout):
         discard(path)
-    with told(path):
+    with sqlite_errors(path):
         return _opened(path, busy_seconds)
 
 
@@ -65,7 +65,7 @@ def open_for_reading(path: Path) -> KeywordIndex:
     """
     if not path.is_file():
         raise NotFound(f"there is no keyword index in {path.parent}; run `memory ingest`")
-    with told(path):
+    with sqlite_errors(path):
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=rw",
             uri=True,

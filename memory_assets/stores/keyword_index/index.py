@@ -43,7 +43,7 @@ class Block:
 
 @dataclass(frozen=True)
 class IndexedRow:
-    """What is shown of a row."""
+    """The parts of a row that a search shows."""
 
     id: str
     text: RedactedText
@@ -66,12 +66,12 @@ class KeywordIndex:
 
     @property
     def incarnation(self) -> str:
-        """Which creation of the index this is; one made anew has another."""
+        """A random id of the index; a new index has another."""
         return self.about("incarnation")
 
     @property
     def generation(self) -> int:
-        """How often it was changed."""
+        """The number of changes so far."""
         return int(self.about("generation") or 0)
 
     def kept_rows(
@@ -243,7 +243,7 @@ class KeywordIndex:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """See one state of the index for the length of a block."""
-        with self._lock, told(self.path):
+        with self._lock, sqlite_errors(self.path):
             self._connection.execute("BEGIN")
             try:
                 yield
@@ -251,12 +251,12 @@ class KeywordIndex:
                 self._connection.execute("COMMIT")
 
     def about(self, name: str) -> str:
-        """Return what the index says of itself: layout, incarnation, generation."""
+        """Return an entry of the index's metadata: layout, incarnation or generation."""
         rows = self._select("SELECT value FROM about WHERE name = ?", name)
         return str(rows[0][0]) if rows else ""
 
     def _select(self, sql: str, *parameters: object) -> list[Any]:
-        with self._lock, told(self.path):
+        with self._lock, sqlite_errors(self.path):
             return self._connection.execute(sql, parameters).fetchall()
 
     def _drop(self, blocks: Sequence[int]) -> None:
@@ -272,7 +272,7 @@ class KeywordIndex:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, told(self.path):
+        with self._lock, sqlite_errors(self.path):
             if self._together:
                 yield self._connection
                 return
@@ -337,8 +337,8 @@ def _drop_blocks(connection: sqlite3.Connection, blocks: Sequence[int]) -> None:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Translate the errors of SQLite."""
+def sqlite_errors(path: Path) -> Iterator[None]:
+    """Raise SQLite's errors as errors of this project."""
     try:
         yield
     except sqlite3.Error as error:
@@ -346,7 +346,7 @@ def told(path: Path) -> Iterator[None]:
 
 
 def store_error(path: Path, error: sqlite3.Error) -> StoreError:
-    """Return what to tell of an error of SQLite."""
+    """Return the StoreError for an error of SQLite."""
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return StoreBusy(f"{path} is locked by another process; wait for it or stop it")
     return StoreError(

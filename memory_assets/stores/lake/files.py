@@ -3,9 +3,9 @@
     <session>.parquet        the rows as last written whole
     <session>.tail.parquet   what replaces everything after the first `keep` rows of the base
 
-So that what is added to a long session costs what is added. The tail names the base that
-it belongs to; one that names another is left over from before the base was written anew,
-and does not count. Both are replaced by atomic rename, the base first.
+So appending to a long session costs only what is added. The tail names the base that it
+belongs to. A tail that names another base is left from before the base was rewritten, and is
+ignored. Both are replaced by atomic rename, the base first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from memory_assets.stores.lake.rows import BATCH_ROWS
 
 Footer = Callable[[], Mapping[str, str]]
-"""Returns what a file says of itself, once its last row is written."""
+"""Returns a file's footer metadata; called after the last row."""
 
 SUFFIX = ".parquet"
 TAIL_SUFFIX = ".tail.parquet"
@@ -50,7 +50,7 @@ _OWN = frozenset({_GENERATION, _TAIL_OF, _KEEP, "ARROW:schema"})
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What was written: rows, bytes on disk, and a hash of the content."""
+    """Rows of a file, its bytes on disk, and a hash of its content."""
 
     rows: int
     bytes: int
@@ -74,13 +74,13 @@ class SessionRows:
 
     @property
     def footer(self) -> dict[str, str]:
-        """What the file says of itself: the tail where there is one."""
+        """The footer metadata; that of the tail, if there is one."""
         footer = self._tail_footer or self._base_footer
         return {name: value for name, value in footer.items() if name not in _OWN}
 
     @property
     def base_name(self) -> str:
-        """What a tail calls its base by."""
+        """The name by which a tail refers to this base."""
         return self._base_footer.get(_GENERATION) or self._base_footer.get(_OUTPUT_HASH, "")
 
     @property
@@ -90,7 +90,7 @@ class SessionRows:
         return FileFacts(rows, self._size, self.footer.get(_OUTPUT_HASH, ""))
 
     def read(self, columns: list[str] | None = None, skip: int = 0) -> pa.Table:
-        """Return the rows behind the first `skip`; costs the row groups that hold them."""
+        """Return the rows from `skip` on; reads only their row groups."""
         parts = list(self.parts(skip, None, columns))
         if not parts:
             return self._base.schema_arrow.empty_table().select(
@@ -163,7 +163,7 @@ def write_whole(
     return facts
 
 
-def write_behind(
+def write_after(
     path: Path,
     schema: pa.Schema,
     keep: int,
@@ -171,10 +171,11 @@ def write_behind(
     footer: Footer,
     content: blake2b,
 ) -> FileFacts:
-    """Replace all behind the first `keep` rows of a session's file by these rows.
+    """Replace the rows after the first `keep` of a session's file by these.
 
     Raises:
-        FileNotFoundError, pa.ArrowInvalid, OSError: as `opened`.
+        FileNotFoundError: there is no base.
+        pa.ArrowInvalid, OSError: a file is not readable as Parquet.
         ValueError: it has fewer rows than `keep`.
     """
     with opened(path) as before:
@@ -250,7 +251,7 @@ def _leaves(name: str, kind: pa.DataType) -> Iterator[str]:
 
 
 def _regrouped(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the same rows in tables of `BATCH_ROWS`, each a row group to be."""
+    """Yield the rows of these tables in tables of `BATCH_ROWS`, one for each row group."""
     waiting: list[pa.Table] = []
     held = 0
     for part in parts:

@@ -136,7 +136,7 @@ class Lake:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             if keep:
-                return lake_files.write_behind(path, table.schema, keep, parts, footer, content)
+                return lake_files.write_after(path, table.schema, keep, parts, footer, content)
             return lake_files.write_whole(path, table.schema, parts, footer, content)
         except pa.ArrowInvalid as error:
             raise _damaged(path, project, error) from None
