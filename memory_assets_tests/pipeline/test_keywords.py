@@ -16,7 +16,7 @@ def test_every_row_of_every_kind_is_in_the_index(finished: Any) -> None:
     """By ids; a second run finds nothing to do."""
     for project in finished.projects():
         verdict = keywords_match(finished.components, project)
-        assert verdict.passed and not keywords.keywords_behind(finished.components, project)
+        assert verdict.passed and not keywords.keywords_reason(finished.components, project)
         assert keywords.index_keywords(finished.components, project).unchanged
 
 

@@ -58,7 +58,7 @@ def test_what_does_not_fit_is_read_each_time(
     """And is the same."""
     kept = memory.components.sessions.session(_flaky(memory))
     memory.components.sessions.forget()
-    monkeypatch.setattr(session_reading, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(session_reading, "_CACHE_BYTES", 0)
     for _ in range(2):
         assert memory.components.sessions.session(_flaky(memory)) == kept
     assert reads[memory.flaky] == 3

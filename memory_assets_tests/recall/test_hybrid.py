@@ -225,9 +225,9 @@ def test_a_keyword_index_that_is_away_leaves_semantic_search(
                     keywords.stage_of(kind), project
                 ):
                     components.catalog.products.drop(keywords.stage_of(kind), project, product)
-        assert keywords.keywords_behind(components, project)
+        assert keywords.keywords_reason(components, project)
         keywords.index_keywords(components, project)
-        assert not keywords.keywords_behind(components, project)
+        assert not keywords.keywords_reason(components, project)
     assert memory.search(QUESTION, n=3).degraded is None
 
 

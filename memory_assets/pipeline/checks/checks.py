@@ -1,5 +1,5 @@
-"""All that must hold of a project, in one list: `memory verify` runs it without Dagster,
-the asset checks report it in the step of the asset that they are about."""
+"""The list of all checks. `memory verify` runs them without Dagster; the asset checks run them
+in the step of their asset."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from memory_assets.stores.lake.schemas import TABLES
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that must hold of an asset of each project.
+    """A check of an asset, for one project at a time.
 
-    `blocking`: nothing is made of an asset that fails it. `warning`: that it does not hold
-    is reported, and fails nothing. `verify_new`, where there is one, is what the asset check
+    `blocking`: if it fails, nothing downstream is made. `warning`: a failure is reported, and
+    stops nothing. `verify_new`, where there is one, is what the asset check
     runs: over the rows that are new since it passed.
     """
 
@@ -49,7 +49,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Verified:
-    """What one check of one project came to."""
+    """The result of one check of one project."""
 
     project: str
     subject: str
@@ -58,7 +58,7 @@ class Verified:
 
     @property
     def failed(self) -> bool:
-        """Whether it does not hold, and that is more than a warning."""
+        """Whether the check failed and is not a warning."""
         return not self.verdict.passed and not self.verdict.warning
 
 
@@ -160,8 +160,8 @@ def checks_of(asset: str) -> list[Check]:
 
 
 def verify_project(components: Components, project: str) -> Iterator[Verified]:
-    """Yield what each check of a project comes to, taken while nobody writes it. One that
-    cannot be made has failed. Tables are compared row by row, whatever passed before;
+    """Yield the result of each check of a project, which is locked meanwhile. A check that
+    raises an error has failed. Tables are compared row by row, whatever passed before;
     files that both scanners found clean are scanned again after `forget_notes` only."""
     with components.project_lock(project):
         forget_notes(components, project, COMPARISONS)
@@ -177,7 +177,7 @@ def verify_project(components: Components, project: str) -> Iterator[Verified]:
 def forget_notes(
     components: Components, project: str, checks: Sequence[str] = NOTED_CHECKS
 ) -> None:
-    """Make checks of a project start over: what was noted as passed does not count."""
+    """Delete the notes of passed sessions of these checks, so that they read all rows again."""
     for table in TABLES.values():
         for stage in (note_stage(check, table) for check in checks):
             for session_id in components.catalog.products.of_project(stage, project):
@@ -185,7 +185,7 @@ def forget_notes(
 
 
 def projects_on_record(components: Components) -> list[str]:
-    """Return every project that the catalogue or any table of the lake has."""
+    """Return every project in the catalogue or in a table of the lake."""
     lake = components.lake
     stored = {name for table in TABLES.values() for name in lake.projects(table)}
     return sorted(stored | components.catalog.projects())

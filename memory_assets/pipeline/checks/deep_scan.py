@@ -1,5 +1,4 @@
-"""The proof at rest: values that must be nowhere are looked for in every byte that this
-project keeps on the machine."""
+"""The search for values that must not be stored, in every byte that this project keeps on disk."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Hit:
-    """A value found: in which file, where in it, which value and in what form. The value
-    itself is not here. In a packed place the offset counts from that place's start."""
+    """A place where a value was found: file, offset (in packed content, from its start), name
+    and form of the value; never the value itself."""
 
     path: str
     place: str
@@ -36,8 +35,8 @@ class Hit:
 
 @dataclass
 class DeepScan:
-    """What a scan came to. `bytes` counts those of the files, `searched` also what was
-    unpacked; `excluded` are the places that were left out on purpose."""
+    """The result of a scan. `bytes` is the size of the files, `searched` includes unpacked
+    content; `excluded` are the paths that were left out on purpose."""
 
     files: int = 0
     bytes: int = 0

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import (
-    PendingSessions,
+    PendingSession,
     note_passed,
     pending_sessions,
 )
@@ -130,7 +130,7 @@ def new_rows_match(
 
 
 def _repeated_in(
-    lake: Lake, project: str, table: Table, key: Sequence[str], session: PendingSessions
+    lake: Lake, project: str, table: Table, key: Sequence[str], session: PendingSession
 ) -> int:
     """Return how many rows of a session have the key of another one."""
     keys = lake.read(table, project, session.session_id, list(key))

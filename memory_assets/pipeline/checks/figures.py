@@ -1,5 +1,5 @@
-"""The figures of `memory status` for the whole memory, and what must hold of them, as the
-asset `memory_status` reports them. Names, reasons and counts; no text."""
+"""The figures of `memory status` and the checks of the whole memory, for the asset
+`memory_status`. Names, reasons and counts; no text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Figures = dict[str, int | float | str]
 
 
 def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
-    """Return the figures, and the status that they are of; the versions are noted for it."""
+    """Write the present versions, and return the figures and the status that they are from."""
     note_versions(components)
     current = overview.status(components.settings)
     fresh, runs = current["freshness"], current["runs"]
@@ -45,7 +45,7 @@ def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
 
 
 def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[str, Verdict]:
-    """Return what holds of the whole memory, by name of the check. Reads all sources again."""
+    """Return the results of the checks of the whole memory by name. Reads all sources again."""
     behind = {
         kind: each
         for kind, each in current["coverage"].items()
@@ -89,7 +89,7 @@ def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[
 
 
 def _redacted(components: Components, path: str) -> str:
-    """Return a path without secrets: Dagster keeps what a check says."""
+    """Return a path without secrets, because Dagster stores the results of checks."""
     return str(components.redactor.redact(path).text)
 
 

@@ -1,8 +1,8 @@
-"""What the agents' files say now, against what can be found: each file is read again, and
-neither the ledger nor any count that was noted is believed.
+"""Comparing the agents' files with what a search can find: each file is read again, and neither
+the ledger nor any stored count is used.
 
-A turn is known by the id of its prompt's record, which forks and resumed sessions share. So
-a copy counts as found wherever its owner is, and turn numbers play no part.
+A turn is identified by the id of its prompt's record, which forks and resumed sessions share. So
+a copy counts as found if its owner's turn is, and turn numbers are not compared.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ SETS: Mapping[str, IndexedTable] = {
     "prompts": PROMPTS_INDEX,
     "summaries": SUMMARIES_INDEX,
 }
-"""What a search may ask for; of the first two turns are counted, of the third sessions."""
+"""The sets that are compared: of the first two turns are counted, of the third sessions."""
 PLACES = ("table", "collection", "keywords")
 
 
 @dataclass
 class SetCount:
-    """Of one set: how many there are at the source, and how many of them in each place."""
+    """The number of a set's members in the sources, and of those found in each place."""
 
     at_source: int = 0
     found: Counter[str] = field(default_factory=Counter)
@@ -52,10 +52,10 @@ class SetCount:
 
 @dataclass
 class Gap:
-    """A session whose turns on disk are not those that can be found. `missing` counts them by
+    """A session whose turns on disk differ from those that can be found. `missing` counts them by
     set and place (`prompts.collection`); `extra` are turns that its file does not have.
-    `reason` says why, where that is known; a gap that has one closes by itself, unless the
-    file cannot be read now (`missing["file"]`)."""
+    `reason` says why, if that is known; such a gap closes by itself, unless the file cannot be
+    read (`missing["file"]`)."""
 
     project: str
     session_id: str
@@ -66,7 +66,7 @@ class Gap:
 
 @dataclass
 class SourceCount:
-    """What a reading of all files came to."""
+    """The result of reading all files."""
 
     files: int = 0
     bytes: int = 0
@@ -75,7 +75,7 @@ class SourceCount:
     sets: dict[str, SetCount] = field(default_factory=lambda: {name: SetCount() for name in SETS})
     gaps: list[Gap] = field(default_factory=list)
     unlisted: list[Unlisted] = field(default_factory=list)
-    """Files and directories that could not be looked at: nobody knows what is in them."""
+    """Files and directories that could not be read."""
 
     def to_dict(self) -> dict[str, object]:
         """Return the count as plain values."""
@@ -95,15 +95,14 @@ class SourceCount:
 
     @property
     def passed(self) -> bool:
-        """Whether all files could be looked at, and nothing is missing or extra but what a
-        known reason explains."""
+        """Whether all files could be read, and every missing or extra turn has a known reason."""
         return not self.unlisted and all(
             gap.reason and not gap.missing["file"] for gap in self.gaps
         )
 
 
 @dataclass(frozen=True)
-class _Held:
+class _PromptChunk:
     """A chunk that begins with a human's prompt."""
 
     project: str
@@ -113,8 +112,8 @@ class _Held:
 
 
 def count_sources(components: Components, projects: Sequence[str]) -> SourceCount:
-    """Read the files of these projects again and compare; a session whose source is gone is
-    counted as archived, and not looked at.
+    """Read the files of these projects again, compare them, and return the counts. A session
+    whose source is deleted is counted as archived, and not compared.
 
     Raises:
         StoreError: the lake, Chroma or the keyword index cannot be read.
@@ -159,7 +158,7 @@ def _compare(components: Components, source: Source, found: _Findable, count: So
     missing = {uuid: contents[uuid] for uuid in prompts - found.prompts.keys()}
     if missing:
         prompts -= _forgotten(components, first, missing)
-    mine: _Held | None = None
+    mine: _PromptChunk | None = None
     for uuid in prompts:
         held = found.held(uuid, source)
         again = (uuid, held) in found.seen
@@ -178,15 +177,15 @@ def _compare(components: Components, source: Source, found: _Findable, count: So
 def _note(
     name: str, places: set[str], count: SourceCount, gap: Gap, *, again: bool = False
 ) -> None:
-    if not again:  # a copy of a turn that was counted
+    if not again:  # a copy of a turn already counted
         count.sets[name].at_source += 1
         count.sets[name].found.update(places)
     gap.missing.update(f"{name}.{place}" for place in PLACES if place not in places)
 
 
 def _forgotten(components: Components, first: str, missing: Mapping[str, int]) -> set[str]:
-    """Return those prompts (by id, with what they say) of a file that begins with `first`
-    that a forgotten session owned: what a fork copied of it stays away."""
+    """Return the missing prompts (by id, with content) that a forgotten session owned, in a file
+    whose first record is `first`: a fork's copies of them are not taken in."""
     tombstone_store, identity = tombstones(components), components.identity
     ids = {identity.id_of(uuid): uuid for uuid in missing}
     rows = [(record_id, 0, missing[uuid]) for record_id, uuid in ids.items()]
@@ -196,7 +195,7 @@ def _forgotten(components: Components, first: str, missing: Mapping[str, int]) -
 
 
 def _reasons(components: Components, project: str, files: Sequence[Source]) -> dict[str, str]:
-    """Return why sessions of a project may be behind their files, by session."""
+    """Return the reasons why sessions of a project may be out of date, by session."""
     reasons = {
         source.session_id: "its file has changed since; run `memory ingest`"
         for source in out_of_date(components.catalog.sources.rows(project), files)
@@ -208,7 +207,7 @@ def _reasons(components: Components, project: str, files: Sequence[Source]) -> d
 
 
 def _on_disk(components: Components, project: str) -> set[str]:
-    """Return the sessions of a project whose main file is not gone, as far as is known."""
+    """Return the sessions of a project whose main file the ledger has as present."""
     return {
         row.session_id
         for row in components.catalog.sources.rows(project)
@@ -217,41 +216,42 @@ def _on_disk(components: Components, project: str) -> set[str]:
 
 
 class _Findable:
-    """What is in the lake, in Chroma and in the keyword index; each project is listed once."""
+    """The prompts and sessions in the lake, Chroma and the keyword index; each project is read
+    once."""
 
     def __init__(self, components: Components) -> None:
         self._components = components
         self._ids: dict[tuple[str, str, str], set[str]] = {}
-        self.prompts: dict[str, list[_Held]] = {}
-        self.seen: set[tuple[str, _Held | None]] = set()
+        self.prompts: dict[str, list[_PromptChunk]] = {}
+        self.seen: set[tuple[str, _PromptChunk | None]] = set()
         lake = components.lake
         columns = ["prompt_uuid", "project", "session_id", "turn_index", "id"]
         for project in lake.projects(TURN_CHUNKS):
             rows = lake.read_partition(TURN_CHUNKS, project, columns).to_pydict()
             for uuid, *held in zip(*(rows[name] for name in columns), strict=True):
                 if uuid:
-                    self.prompts.setdefault(uuid, []).append(_Held(*held))
+                    self.prompts.setdefault(uuid, []).append(_PromptChunk(*held))
         self._by_session: dict[tuple[str, str], set[str]] = {}
         for uuid, sessions in self.prompts.items():
             for each in sessions:
                 self._by_session.setdefault((each.project, each.session_id), set()).add(uuid)
 
-    def held(self, uuid: str, source: Source) -> _Held | None:
-        """Return where a prompt of a file is held: in its own session, else in the one that
-        it was copied from."""
+    def held(self, uuid: str, source: Source) -> _PromptChunk | None:
+        """Return the chunk of a prompt: in the file's session, else in the one it was copied
+        from."""
         sessions = self.prompts.get(uuid, [])
         own = (each for each in sessions if each.session_id == source.session_id)
         return next(own, sessions[0] if sessions else None)
 
-    def of_project(self, project: str) -> Iterator[_Held]:
+    def of_project(self, project: str) -> Iterator[_PromptChunk]:
         everywhere = (each for sessions in self.prompts.values() for each in sessions)
         return (held for held in everywhere if held.project == project)
 
     def of_session(self, project: str, session_id: str) -> set[str]:
         return self._by_session.get((project, session_id), set())
 
-    def places(self, name: str, held: _Held | None) -> set[str]:
-        """Return where a turn's row of a set is (for summaries: its session's)."""
+    def places(self, name: str, held: _PromptChunk | None) -> set[str]:
+        """Return the places that have a turn's row of a set (for summaries: its session's row)."""
         if held is None:
             return set()
         if name == "sessions":

@@ -1,7 +1,6 @@
-"""What must hold of a project's tables and collections, and whether it does.
+"""Checks of a project's tables and collections.
 
-Each function returns a `Verdict` with counts, never with text. The asset checks report
-them; nothing is repaired here.
+Each function returns a `Verdict` with counts, never with text. Nothing is repaired here.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ _LISTED = 10
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether something holds, the counts behind it, and what to do when it does not.
+    """The result of a check: whether it passed, the counts, and the remedy if it did not.
 
-    `warning`: that it does not hold is to be told, and stops nothing.
+    `warning`: a failure is reported, and stops nothing.
     """
 
     passed: bool
@@ -48,9 +47,9 @@ _NO_EMBEDDER = Verdict(True, {"embedder": "none: no vectors are made, none are l
 
 
 def no_secrets_remain(components: Components, project: str, table: Table) -> Verdict:
-    """Whether the redactor finds nothing in any free text of a table as it lies on disk.
+    """Whether the redactor finds no secret in the free text of a table on disk.
 
-    A file that was found clean is not read again until it or the rules change.
+    A file that passed is not read again until it or the rules change.
     """
     catalog, lake = components.catalog, components.lake
     version = components.ruleset_version
@@ -85,9 +84,8 @@ def _rules_found(components: Components, table: Table, batch: Batch) -> Counter[
 
 
 def rows_conserved(components: Components, project: str) -> Verdict:
-    """Whether every record read is accounted for: kept, dropped for a stated reason, or a
-    bad line; and every block kept is a row of redacted_records, a copy, or was let go of by
-    the retention policy."""
+    """Whether every record read was kept, dropped for a stated reason, or a bad line; and every
+    block kept is a row of redacted_records, a copy, or was removed by retention."""
     unbalanced: list[str] = []
     totals: Counter[str] = Counter()
     for session_id, product in components.catalog.products.of_project(
@@ -120,10 +118,10 @@ def rows_conserved(components: Components, project: str) -> Verdict:
 
 
 def audit_matches_records(components: Components, project: str) -> Verdict:
-    """Whether redaction_audit has as many entries of each record as that record says."""
+    """Whether redaction_audit has as many entries for each record as its `redactions` counts."""
     catalog, lake = components.catalog, components.lake
     sessions = pending_sessions(
-        catalog, lake, project, REDACTED_RECORDS, "audited", beside=REDACTION_AUDIT
+        catalog, lake, project, REDACTED_RECORDS, "audited", compared_to=REDACTION_AUDIT
     )
     differing: list[str] = []
     entries = records = 0
@@ -149,7 +147,7 @@ def audit_matches_records(components: Components, project: str) -> Verdict:
 
 
 def nothing_quarantined(components: Components, project: str) -> Verdict:
-    """Whether no session of the project is held back; why, and since when, if one is."""
+    """Whether no session of the project is quarantined; the counts have reason and time of each."""
     held = components.catalog.quarantine.entries(project)
     reasons = {
         entry.session_id: f"{entry.reason} (since {entry.since}); to do: {entry.remedy}"
@@ -167,7 +165,7 @@ def prompts_in_one_chunk(components: Components, project: str) -> Verdict:
     """Whether each human prompt of redacted_records begins in exactly one chunk."""
     catalog, lake = components.catalog, components.lake
     sessions = pending_sessions(
-        catalog, lake, project, REDACTED_RECORDS, "prompted", beside=TURN_CHUNKS
+        catalog, lake, project, REDACTED_RECORDS, "prompted", compared_to=TURN_CHUNKS
     )
     missing = repeated = extra = prompts = 0
     for session in sessions:
@@ -241,7 +239,7 @@ def vectors_complete(components: Components, project: str) -> Verdict:
         return _NO_EMBEDDER
     catalog, lake = components.catalog, components.lake
     sessions = pending_sessions(
-        catalog, lake, project, TURN_CHUNKS, "embedded", beside=TURN_EMBEDDINGS
+        catalog, lake, project, TURN_CHUNKS, "embedded", compared_to=TURN_EMBEDDINGS
     )
     vectors = missing = extra = repeated = 0
     for session in sessions:
@@ -287,7 +285,7 @@ def _collection(components: Components, name: str) -> Collection | None:
 
 
 def _prompts_and_starts(lake: Lake, project: str, session_id: str) -> tuple[set[str], Counter[str]]:
-    """Return the prompts of a session's records, and how many chunks begin with each."""
+    """Return the ids of a session's prompts, and the number of chunks that begin with each."""
     wanted: set[str] = set()
     try:
         records = lake.read(REDACTED_RECORDS, project, session_id, ["record_uuid", "kind"])

@@ -1,4 +1,4 @@
-"""One run's writes of a project into collections: only what differs, many rows a request."""
+"""Writing the differences of a project into collections, in requests of many rows."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _MANY_SESSIONS = 8
 
 
 class CollectionWrites:
-    """What one run writes of a project into the collections of a table: rows of several
-    sessions a request, and a product once its session's rows are in."""
+    """Queues the rows of a project's sessions for the collections of one table, and notes the
+    product of a session once its rows are written."""
 
     def __init__(
         self, components: Components, project: str, index: IndexedTable, report: StageReport
@@ -43,22 +43,22 @@ class CollectionWrites:
         self._products: list[Product] = []
 
     def collection(self, name: str) -> Collection:
-        """Return a collection, opened once; one that was made anew gets its new incarnation
-        noted."""
+        """Return a collection for writing, opened once. If it was created since the last run,
+        its new incarnation is noted in the catalogue."""
         if name not in self._collections:
             components = self.components
             opened = components.vectors.open(name, components.collection_versions)
             with suppress(Timeout), rebuild_lock(components).acquire(blocking=False):
                 components.vectors.drop_leftovers(name)
-            known_as = catalog_name(components, name)
-            if components.catalog.collections.incarnation(known_as) != opened.incarnation:
-                components.catalog.collections.put(known_as, opened.incarnation)
+            name_in_catalog = catalog_name(components, name)
+            if components.catalog.collections.incarnation(name_in_catalog) != opened.incarnation:
+                components.catalog.collections.put(name_in_catalog, opened.incarnation)
             self._collections[name] = opened
         return self._collections[name]
 
     def will_compare(self, sessions: Sequence[IndexedSession]) -> None:
-        """Read the row hashes of the whole project at once where many sessions need them:
-        Chroma takes as long for one session (13 ms among 100,000 rows) as for fifty."""
+        """Read the row hashes of the whole project if many sessions will be compared: Chroma
+        takes as long for one session (13 ms among 100,000 rows) as for fifty."""
         for name, count in Counter(session.collection for session in sessions).items():
             if count < _MANY_SESSIONS:
                 continue
@@ -69,25 +69,28 @@ class CollectionWrites:
                 by_session.setdefault(session_id, {})[row_id] = row_hash
             self._hashes[name] = by_session
 
-    def index(self, session: IndexedSession, made: Product | None) -> None:
-        """Queue what differs between a session and its collection."""
+    def index(self, session: IndexedSession, product: Product | None) -> None:
+        """Delete a session's extra rows from its collection; queue missing and changed ones.
+
+        `product` is the session's last product; None has all rows compared.
+        """
         collection = self.collection(session.collection)
-        new = self._grown(session, made, collection) if made is not None else None
-        rows, extra = new if new is not None else self._differing(session, collection)
+        growth = self._growth(session, product, collection) if product is not None else None
+        rows, extra = growth if growth is not None else self._differing(session, collection)
         if extra:
             collection.delete(extra)
         self._pending.setdefault(session.collection, []).extend(rows)
         self._report.rows_written += len(rows)
         self._report.changed += 1
         key = (self.project, session.session_id)
-        made_of = self.components.catalog.products.of_session(*key)
+        products = self.components.catalog.products.of_session(*key)
         self._products.append(
             Product(
                 self.index_of.stage,
                 *key,
                 input_hash=input_of(self.components, session, collection.incarnation),
                 output_hash=session.rows_hash,
-                rows=made_of[self.index_of.table.name].rows,
+                rows=products[self.index_of.table.name].rows,
                 facts={"collection": session.collection},
             )
         )
@@ -95,7 +98,7 @@ class CollectionWrites:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is queued, then note that it was."""
+        """Write the queued rows, then note their products."""
         for name, rows in self._pending.items():
             upsert_rows(self.collection(name), rows)
         self._pending.clear()
@@ -106,7 +109,7 @@ class CollectionWrites:
     def _differing(
         self, session: IndexedSession, collection: Collection
     ) -> tuple[list[CollectionRow], list[str]]:
-        """Return the rows that Chroma lacks or has otherwise, and the ids it has too many."""
+        """Return the rows that are missing or different in Chroma, and the ids of extra ones."""
         if session.collection in self._hashes:
             before = self._hashes[session.collection].get(session.session_id, {})
         else:
@@ -115,11 +118,11 @@ class CollectionWrites:
         changed = [row for row in rows if before.get(row.id) != row.metadata["row_hash"]]
         return changed, sorted(before.keys() - {row.id for row in rows})
 
-    def _grown(
-        self, session: IndexedSession, made: Product, collection: Collection
+    def _growth(
+        self, session: IndexedSession, product: Product, collection: Collection
     ) -> tuple[list[CollectionRow], list[str]] | None:
-        """Return the rows that a session has grown by and the ids that went, or None if what
-        was indexed last is not what it grew from."""
+        """Return the rows that were added to a session and the ids that were removed; None if
+        its last product was not made from the rows before the growth."""
         index, key = self.index_of, (self.project, session.session_id)
         catalog = self.components.catalog
         rows_of = catalog.products.of_session(*key)
@@ -128,7 +131,7 @@ class CollectionWrites:
         if rows is None or vectors is None:
             return None
         before = IndexedSession(session.session_id, session.collection, rows.to, vectors.to)
-        if made.input_hash != input_of(self.components, before, collection.incarnation):
+        if product.input_hash != input_of(self.components, before, collection.incarnation):
             return None
         try:
             new = session_rows(
@@ -139,6 +142,6 @@ class CollectionWrites:
                 skip=rows.kept,
                 skip_vectors=vectors.kept,
             )
-        except KeyError:  # a vector of a row that is new stands among those kept
+        except KeyError:  # an added row has an older vector
             return None
         return list(new), sorted(set(rows.removed_ids) - {row.id for row in new})

@@ -1,7 +1,7 @@
-"""The Chroma collections: exactly the rows of the lake, by set difference.
+"""The stage of the Chroma collections: they are made equal to the lake's rows by set difference.
 
-A collection can be thrown away at any time. When it is made anew it has another
-incarnation, and every session counts as not yet indexed.
+A collection can be deleted at any time. The next one has a new incarnation, so that every
+session counts as not yet indexed.
 """
 
 from __future__ import annotations
@@ -39,21 +39,23 @@ __all__ = [
     "IndexedTable",
     "expected_input_hash",
     "forget_lost_store",
-    "heal",
     "index_project",
     "indexed_sessions",
     "reset_collections",
     "session_rows",
+    "set_aside_damaged_files",
 ]
 
 
 def index_project(components: Components, project: str, index: IndexedTable) -> StageReport:
-    """Make the collections hold exactly this project's rows of `index.table`.
+    """Make the collections have exactly this project's rows of `index.table`, and return the
+    report.
 
-    Sessions whose rows, vectors or collection changed are compared with Chroma, row by
-    row, and only differing rows are written; of one that grew, only what is new. All sessions
-    are compared when a collection does not hold as many rows as it should. Rows of vanished
-    sessions are removed. A damaged local Chroma is set aside and made again.
+    If rows, vectors or collection of a session changed, its row hashes are compared with
+    Chroma's and only differing rows are written; if it only grew, the added rows. All
+    sessions are compared when the number of rows in a collection is wrong. Rows of deleted
+    sessions are removed. A damaged local Chroma is set aside and its collections are made
+    again.
     """
     report = StageReport(index.stage, project)
     with components.project_lock(project), timed(report):
@@ -62,13 +64,13 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
         except StoreMismatch:
             raise
         except StoreError as error:
-            wrong = heal(components, error)
+            wrong = set_aside_damaged_files(components, error)
             if wrong is None:
                 raise
             report.details["chroma_set_aside"] = wrong
             _make_equal(components, project, index, report)
-        made = components.catalog.products.of_project(index.stage, project)
-        report.add_products(list(made.values()))
+        products = components.catalog.products.of_project(index.stage, project)
+        report.add_products(list(products.values()))
     return report
 
 
@@ -87,12 +89,12 @@ def _make_equal(
     ]
     written.will_compare(changed)
     for session in changed:
-        made = None if session.collection in incomplete else products.get(session.session_id)
-        written.index(session, made)
+        product = None if session.collection in incomplete else products.get(session.session_id)
+        written.index(session, product)
     written.flush()
     for session_id in sorted(products.keys() - {session.session_id for session in sessions}):
-        gone = products[session_id]
-        collection = written.collection(gone.facts["collection"])
+        product = products[session_id]
+        collection = written.collection(product.facts["collection"])
         collection.delete(sorted(collection.ids(rows_of_session(project, session_id))))
         catalog.products.drop(index.stage, project, session_id)
         report.removed += 1
@@ -102,10 +104,11 @@ def _make_equal(
 def _incomplete_collections(
     written: CollectionWrites, sessions: Sequence[IndexedSession], products: Mapping[str, Product]
 ) -> set[str]:
-    """Return the collections whose rows of this project are not as many as were written.
+    """Return the collections in which the number of this project's rows is not the number
+    written.
 
-    All rows of a collection are counted first, which costs a millisecond; the project's own
-    are only listed when that count is not what all projects together wrote.
+    First all rows of a collection are counted, which takes a millisecond. The project's rows
+    are listed only if that count differs from the products of all projects.
     """
     mine: Counter[str] = Counter()
     for product in products.values():
@@ -124,13 +127,13 @@ def _incomplete_collections(
 def _is_current(
     components: Components, products: Mapping[str, Product], session: IndexedSession
 ) -> bool:
-    made = products.get(session.session_id)
-    return made is not None and made.input_hash == expected_input_hash(components, session)
+    product = products.get(session.session_id)
+    return product is not None and product.input_hash == expected_input_hash(components, session)
 
 
 def forget_lost_store(components: Components) -> str:
-    """Count every session as not indexed if the local Chroma directory is gone or damaged;
-    return what is wrong, or "". Costs two stats, but after a crash of the server.
+    """Mark all sessions as not indexed if the local Chroma's files are deleted or damaged;
+    return what is wrong, or "". Costs two stats; the files are read only after a crash.
     """
     settings = components.settings
     if settings.chroma_url is not None:
@@ -146,9 +149,9 @@ def forget_lost_store(components: Components) -> str:
     return f"Chroma's files were damaged ({wrong})" if wrong else "Chroma's files are gone"
 
 
-def heal(components: Components, error: StoreError) -> str | None:
-    """Set the local Chroma aside if its files are the reason of an error; return what is
-    wrong with them, or None: it is something else. All sessions then count as not indexed."""
+def set_aside_damaged_files(components: Components, error: StoreError) -> str | None:
+    """Set the local Chroma's files aside if they caused `error`, and mark all sessions as not
+    indexed; return what is wrong with the files, or None if they are not the cause."""
     settings = components.settings
     if settings.chroma_url is not None or isinstance(error, StoreBusy):
         return None
@@ -161,13 +164,13 @@ def heal(components: Components, error: StoreError) -> str | None:
 
 
 def reset_collections(components: Components) -> list[str]:
-    """Drop the collections with vectors of another family of embedders; return their names.
-    What they held is indexed again from the lake."""
+    """Drop our collections with vectors of another embedder's space, and return their names.
+    The next ingest fills new ones from the lake."""
     dropped = []
     for name in components.vectors.names():
         collection = components.vectors.get(name)
-        mine = components.catalog.collections.incarnation(catalog_name(components, name))
-        if mine and not same_space(collection.embedder_id, components.embedder.embedder_id):
+        is_ours = components.catalog.collections.incarnation(catalog_name(components, name))
+        if is_ours and not same_space(collection.embedder_id, components.embedder.embedder_id):
             components.vectors.drop(name)
             dropped.append(name)
     return dropped

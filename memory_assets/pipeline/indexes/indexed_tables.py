@@ -1,4 +1,4 @@
-"""Which tables of the lake which collections mirror, and a session's rows as they belong there."""
+"""The tables of the lake that collections mirror, and their rows as the collections have them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class IndexedTable:
 
     @property
     def stage(self) -> str:
-        """The asset of the collections, and the stage that the catalogue notes."""
+        """The name of the collections' asset, and of their stage in the catalogue."""
         return self.kind.asset
 
     def collection(self, agent: str) -> str:
@@ -54,7 +54,7 @@ SUMMARIES_INDEX = INDEX_OF["summaries"]
 
 @dataclass(frozen=True)
 class IndexedSession:
-    """A session of a table, and what its rows in the collection are made from."""
+    """A session of a table, its collection, and the output hashes of its rows and vectors."""
 
     session_id: str
     collection: str
@@ -65,7 +65,7 @@ class IndexedSession:
 def indexed_sessions(
     components: Components, project: str, index: IndexedTable
 ) -> list[IndexedSession]:
-    """Return the sessions of a project that have vectors of this table, sorted."""
+    """Return the sessions of a project that have rows and vectors of a table, sorted."""
     catalog = components.catalog
     archive = catalog.products.of_project(REDACTED_RECORDS.name, project)
     rows = catalog.products.of_project(index.table.name, project)
@@ -88,13 +88,13 @@ def expected_input_hash(components: Components, session: IndexedSession) -> str:
 
 
 def rebuild_lock(components: Components) -> FileLock:
-    """Return the lock that is held while a collection is made anew: what lies beside a
-    collection when nobody holds it is left from one that was killed."""
+    """Return the lock that is held while a collection is rebuilt. A replacement collection
+    that exists while nobody holds the lock is left from an interrupted rebuild."""
     return FileLock(components.data_dir / LOCK_NAME)
 
 
 def input_of(components: Components, session: IndexedSession, incarnation: str) -> str:
-    """Return the hash of a session's rows and vectors in one creation of a collection."""
+    """Return the input hash of a session in the given incarnation of its collection."""
     name = catalog_name(components, session.collection)
     return input_hash(session.rows_hash, session.vectors_hash, name, incarnation)
 
@@ -105,7 +105,7 @@ def rows_of_session(project: str, session_id: str) -> Where:
 
 
 def catalog_name(components: Components, collection: str) -> str:
-    """Return what the catalogue calls a collection: each Chroma has its own."""
+    """Return the name of a collection in the catalogue, with that of its Chroma."""
     return f"{components.settings.chroma_url or 'local'}/{collection}"
 
 
@@ -129,12 +129,12 @@ def session_rows(
     skip: int = 0,
     skip_vectors: int = 0,
 ) -> Sequence[collection_rows.CollectionRow]:
-    """Return the rows of a session as a collection should hold them, from the lake, without
-    the first `skip`.
+    """Return the rows that a collection should have of a session, from row `skip` on, joined
+    with the vectors from `skip_vectors` on.
 
     Raises:
         NotFound, DamagedFile: the lake lacks a file.
-        KeyError: rows and vectors do not fit.
+        KeyError: a row has no vector.
     """
     rows = components.catalog.products.of_session(project, session_id)[index.table.name].rows
     if rows <= skip:
@@ -143,8 +143,8 @@ def session_rows(
     table = lake.read(index.table, project, session_id, skip=skip)
     texts = [text for _, _, text in texts_from_arrow(table)]
     vectors = lake.read_vectors(index.embeddings, project, session_id, skip=skip_vectors)
-    made = zip(vectors.vectors, vectors.embedder_ids, strict=True)
-    by_id = dict(zip(vectors.ids, made, strict=True))
+    pairs = zip(vectors.vectors, vectors.embedder_ids, strict=True)
+    by_id = dict(zip(vectors.ids, pairs, strict=True))
     values: list[dict[str, Any]] = table.to_pylist()
     return [
         collection_rows.CollectionRow(

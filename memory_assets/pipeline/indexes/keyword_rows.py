@@ -28,14 +28,14 @@ from memory_assets.stores.keyword_index.blocks import (
 Vector = npt.NDArray[np.float32]
 
 _FACTS = ("files", "commands", "errors")
-"""What a turn did. Its terms count a quarter of what is said: the digest in the text names
-most of them already."""
+"""Columns with what a turn did. Their terms count a quarter of those in the text, where the
+digest has most of them already."""
 
 
 @dataclass(frozen=True)
 class LakeRow:
-    """A row of a table, its text sealed, its vector if it has one, and the hash of all
-    that its row in the index is made from."""
+    """A row of a table with its redacted text, its vector if it has one, and the hash of all
+    values that its row in the index is made from."""
 
     values: Mapping[str, Any]
     text: RedactedText
@@ -51,7 +51,7 @@ def lake_rows(
     vectors: Mapping[str, Vector],
     embedder_id: str,
 ) -> list[LakeRow]:
-    """Return a session's rows, hashed, not yet split into terms."""
+    """Return a session's rows with their hashes, not yet split into terms."""
     rows = []
     for row, text in zip(values, texts, strict=True):
         vector = vectors.get(row["id"])

@@ -1,8 +1,8 @@
-"""The keyword index holds exactly the rows of the lake: by input hash, checked by ids.
+"""The stage of the keyword index, which is made equal to the lake's rows, session by session.
 
-It is disposable: when its file is gone, damaged or of another version, every session
-counts as not yet in it, and the next ingest makes it again. A session that grew has only
-its last rows split into terms and written.
+The index is disposable: if its file is deleted, damaged or of another version, the next
+ingest makes it again. Of a session that grew only the last rows are split into terms and
+written.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 STAGE = "keyword_index"
 KINDS: Mapping[str, IndexedTable] = INDEX_OF
-"""The kinds of rows in the index, and the tables that they are from."""
+"""The kinds of rows in the index, and the table of each."""
 _ROWS_A_TRANSACTION = 2_000
-"""So many rows are written at once, of whatever kind: in a large index the postings of few
-rows are on as many pages as those of many. It keeps other writers waiting for half a second."""
+"""Rows of all kinds in one transaction. In a large index the postings of few rows change as
+many pages as those of many. Other writers wait for half a second at most."""
 
 
 def stage_of(kind: str) -> str:
-    """Return the stage under which the products of a kind are noted."""
+    """Return the stage name of a kind's products in the catalogue."""
     return KINDS[kind].kind.keywords
 
 
 def keywords_path(components: Components) -> Path:
-    """Return where the index is."""
+    """Return the path of the index."""
     return components.data_dir / keyword_files.FILE_NAME
 
 
 def index_keywords(components: Components, project: str) -> StageReport:
-    """Make the keyword index hold exactly this project's rows of every kind."""
+    """Make the keyword index have exactly this project's rows of every kind; return the report."""
     report = StageReport(STAGE, project)
     opened = keyword_files.open_for_writing(keywords_path(components))
     removed: set[str] = set()
@@ -69,27 +69,27 @@ def index_keywords(components: Components, project: str) -> StageReport:
     return report
 
 
-def keywords_behind(components: Components, project: str) -> str:
-    """Return which table of a project the index is behind, or ""; opens its file only."""
+def keywords_reason(components: Components, project: str) -> str:
+    """Return a reason with the first table that changed since it was indexed, or "" if none did."""
     incarnation = _incarnation(keywords_path(components))
     for kind, table in KINDS.items():
-        made = components.catalog.products.hashes(stage_of(kind), project)
-        wanted = _wanted(components, project, table, incarnation)
-        if {session_id: made_from for session_id, (made_from, _) in made.items()} != wanted:
+        hashes = components.catalog.products.hashes(stage_of(kind), project)
+        actual = {session_id: input_hash for session_id, (input_hash, _) in hashes.items()}
+        if actual != _expected(components, project, table, incarnation):
             return f"{STAGE} behind {table.table.name}"
     return ""
 
 
 def missing_and_extra(components: Components, project: str, kind: str) -> tuple[int, int]:
-    """Return how many rows of the lake the index lacks, and how many it has too many, of
-    one kind of a project.
+    """Return the number of a project's rows of one kind that are in the lake but not in the
+    index, and the number of those in the index but not in the lake.
 
     Raises:
         StoreError: the index cannot be read.
     """
     table = KINDS[kind].table
     lake = components.lake
-    wanted = {
+    in_lake = {
         row_id
         for session_id in lake.sessions(table, project)
         for row_id in lake.read(table, project, session_id, ["id"])["id"].to_pylist()
@@ -97,17 +97,17 @@ def missing_and_extra(components: Components, project: str, kind: str) -> tuple[
     try:
         opened = keyword_files.open_for_reading(keywords_path(components))
     except NotFound:
-        return len(wanted), 0
+        return len(in_lake), 0
     with closing(opened) as index:
-        there = index.ids(kind, project)
-    return len(wanted - there), len(there - wanted)
+        indexed = index.ids(kind, project)
+    return len(in_lake - indexed), len(indexed - in_lake)
 
 
 def forget_keywords(
     components: Components, selected: Set[tuple[str, str]], kinds: Sequence[str] = tuple(KINDS)
 ) -> int:
-    """Remove the rows of sessions (project, session id) from the index, every byte of them;
-    return how many there were."""
+    """Remove the rows of sessions (project, session id) from the index, leaving no byte of
+    them in its file; return their number."""
     path = keywords_path(components)
     if not path.exists():
         return 0
@@ -118,21 +118,21 @@ def forget_keywords(
 def _remove_vanished(
     components: Components, project: str, kind: str, index: KeywordIndex
 ) -> set[str]:
-    """Remove the sessions that the lake has no more; return which."""
+    """Remove the sessions that are no longer in the lake, and return them."""
     stage = stage_of(kind)
-    made = components.catalog.products.hashes(stage, project).keys()
-    wanted = _wanted(components, project, KINDS[kind], index.incarnation).keys()
-    gone = (made | index.sessions(kind, project)) - wanted
-    for session_id in gone:
+    noted = components.catalog.products.hashes(stage, project).keys()
+    expected = _expected(components, project, KINDS[kind], index.incarnation).keys()
+    vanished = (noted | index.sessions(kind, project)) - expected
+    for session_id in vanished:
         index.remove([(project, session_id)], kind)
         components.catalog.products.drop(stage, project, session_id)
-    return gone
+    return vanished
 
 
-def _wanted(
+def _expected(
     components: Components, project: str, table: IndexedTable, incarnation: str
 ) -> dict[str, str]:
-    """Return the input hash that each session of a table should have in the index."""
+    """Return the expected input hash of each session of a table."""
     catalog = components.catalog
     rows = catalog.products.hashes(table.table.name, project)
     vectors = catalog.products.hashes(table.embeddings.name, project)
@@ -150,8 +150,8 @@ def _wanted(
 
 @dataclass(frozen=True)
 class _Session:
-    """A session of a kind as it is to be in the index: the leading blocks that stay, and the
-    rows behind them; `rows` counts all."""
+    """A session of a kind to be written: the blocks of the index that stay (`kept`) and the
+    new rows after them; `rows` is the number of all rows."""
 
     kind: str
     project: str
@@ -163,15 +163,15 @@ class _Session:
     embedder_id: str
 
     def write(self, index: KeywordIndex) -> None:
-        """Write what changed."""
+        """Write the new rows."""
         where = (self.kind, self.project, self.session_id, self.agent)
         index.write(*where, self.kept, self.new, self.embedder_id)
 
 
 class _Batch:
-    """The changed sessions of a project, of all kinds, on their way into the index.
+    """Writes a project's changed sessions of all kinds, in transactions of many rows.
 
-    `products` are those of all its sessions; `changed` the sessions that were written.
+    `products` has the products of all its sessions, `changed` the ids of those written.
     """
 
     def __init__(self, components: Components, project: str, index: KeywordIndex) -> None:
@@ -179,40 +179,43 @@ class _Batch:
         self.changed: set[str] = set()
         self.rows_written = 0
         self._components, self._project, self._index = components, project, index
-        self._waiting: list[tuple[_Session, Product]] = []
+        self._queued: list[tuple[_Session, Product]] = []
 
     def add_changed(self, kind: str) -> None:
-        """Gather the sessions of a kind that changed; write when that is enough."""
+        """Queue the sessions of a kind that changed; write when there are enough rows."""
         catalog, stage = self._components.catalog, stage_of(kind)
-        made = catalog.products.of_project(stage, self._project)
+        existing = catalog.products.of_project(stage, self._project)
         archive = catalog.products.of_project(REDACTED_RECORDS.name, self._project)
-        wanted = _wanted(self._components, self._project, KINDS[kind], self._index.incarnation)
-        for session_id, hashed in wanted.items():
-            if session_id in made and made[session_id].input_hash == hashed:
-                self.products.append(made[session_id])
+        expected = _expected(self._components, self._project, KINDS[kind], self._index.incarnation)
+        for session_id, expected_hash in expected.items():
+            product = existing.get(session_id)
+            if product is not None and product.input_hash == expected_hash:
+                self.products.append(product)
                 continue
             agent = archive[session_id].facts["agent"]
             session = _session(
                 self._components, self._project, session_id, kind, agent, self._index
             )
-            product = Product(stage, self._project, session_id, hashed, hashed, session.rows)
-            self._waiting.append((session, product))
-            if sum(len(each.new) for each, _ in self._waiting) >= _ROWS_A_TRANSACTION:
+            product = Product(
+                stage, self._project, session_id, expected_hash, expected_hash, session.rows
+            )
+            self._queued.append((session, product))
+            if sum(len(each.new) for each, _ in self._queued) >= _ROWS_A_TRANSACTION:
                 self.write()
 
     def write(self) -> None:
-        """Write what was gathered; only then note that it is there."""
-        if not self._waiting:
+        """Write the queued sessions, then note their products."""
+        if not self._queued:
             return
         with self._index.together():
-            for session, _ in self._waiting:
+            for session, _ in self._queued:
                 session.write(self._index)
                 self.changed.add(session.session_id)
                 self.rows_written += len(session.new)
-        products = [product for _, product in self._waiting]
+        products = [product for _, product in self._queued]
         self._components.catalog.products.put(*products)
         self.products += products
-        self._waiting.clear()
+        self._queued.clear()
 
 
 def _session(
@@ -245,15 +248,16 @@ def _vectors(
     components: Components, table: IndexedTable, project: str, session_id: str
 ) -> tuple[dict[str, Vector], str]:
     try:
-        made = components.lake.read_vectors(table.embeddings, project, session_id)
+        stored = components.lake.read_vectors(table.embeddings, project, session_id)
     except NotFound:
         return {}, ""
-    embedder_id = made.embedder_ids[0] if made.embedder_ids else ""
-    return dict(zip(made.ids, made.vectors, strict=True)), embedder_id
+    embedder_id = stored.embedder_ids[0] if stored.embedder_ids else ""
+    return dict(zip(stored.ids, stored.vectors, strict=True)), embedder_id
 
 
 def _incarnation(path: Path) -> str:
-    """Return which creation of the index a file is; "" if there is none. It is read once."""
+    """Return the incarnation of the index in a file, or "" if there is none; cached per file
+    state."""
     try:
         status = path.stat()
         return _incarnation_of(path, status.st_ino, status.st_mtime_ns, status.st_size)

@@ -1,7 +1,7 @@
-"""Making collections anew from the lake: beside the old ones, then swapped.
+"""Rebuilding collections from the lake: a replacement is filled, then swapped in.
 
-Searches go on in the old collection until the new one takes its name. Nothing is embedded:
-rows and vectors are in the lake.
+Searches use the old collection until the swap. Nothing is embedded: rows and vectors are in
+the lake.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A collection made anew: its rows, and sessions that wait for the next ingest because
-    the lake holds no vectors of today's embedder for them."""
+    """A rebuilt collection: its rows and sessions, and the number of sessions left to the next
+    ingest because the lake has no vectors of the present embedder for them."""
 
     collection: str
     rows: int
@@ -49,7 +49,7 @@ class Rebuilt:
 
 
 def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
-    """Return the collections that the lake has rows for, with the tables they mirror."""
+    """Return the names of our collections, each with the tables that it mirrors."""
     agents = {
         product.facts["agent"]
         for product in components.catalog.products.of_stage(REDACTED_RECORDS.name).values()
@@ -64,10 +64,10 @@ def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
 def rebuild(
     components: Components, names: Sequence[str] = (), progress: Progress = lambda step: None
 ) -> list[Rebuilt]:
-    """Make these collections (all, when none is named) anew, and return what they hold.
+    """Rebuild the named collections, or all, and return what they contain.
 
-    No project can be written meanwhile; searches can be made. Killed at any moment, the old
-    collection is still there, and the next ingest or rebuild cleans up.
+    All projects are locked meanwhile; searches are answered. If it is interrupted, the old
+    collection stays, and the next ingest or rebuild cleans up.
 
     Raises:
         NotFound: there is no such collection.
@@ -78,32 +78,32 @@ def rebuild(
     unknown = sorted(set(names) - known.keys())
     if unknown:
         raise NotFound(f"no collection {unknown[0]!r}; known are: {', '.join(sorted(known))}")
-    with all_projects(components, progress):
+    with lock_all_projects(components, progress):
         lost = forget_lost_store(components)
         if lost:
             progress(lost)
         try:
             components.vectors.names()
-        except StoreDamaged as error:  # set aside by now; the next server begins empty
+        except StoreDamaged as error:  # the files are set aside; the next server begins empty
             components.catalog.collections.forget_all()
             progress(str(error))
-        made = [
+        rebuilt = [
             rebuild_collection(components, name, known[name], progress)
             for name in (names or sorted(known))
         ]
         if components.chroma_url is None:
             with chroma_server.closed_files(components.data_dir) as directory:
                 remove_deleted_collections(directory)
-    return made
+    return rebuilt
 
 
 @contextmanager
-def all_projects(components: Components, progress: Progress) -> Iterator[None]:
-    """Hold every project on record against other writers."""
-    with ExitStack() as held:
+def lock_all_projects(components: Components, progress: Progress) -> Iterator[None]:
+    """Lock every known project against other writers."""
+    with ExitStack() as locks:
         for project in sorted(components.catalog.projects()):
             try:
-                held.enter_context(components.project_lock(project))
+                locks.enter_context(components.project_lock(project))
             except StoreBusy as busy:
                 raise StoreBusy(f"{busy}; nothing was rebuilt") from None
         yield
@@ -115,12 +115,10 @@ def rebuild_collection(
     indexes: Sequence[IndexedTable],
     progress: Progress = lambda step: None,
 ) -> Rebuilt:
-    """Make one collection anew from the lake, and put it in the old one's place. The caller
-    holds the projects.
+    """Rebuild one collection from the lake and swap it in; the caller has locked the projects.
 
-    The new one is of another incarnation; the products of the sessions that are in it are
-    noted as made for it, so that what was not in it, whatever the reason, is indexed by the
-    next ingest.
+    The new collection has a new incarnation, and only sessions that are in it get a product
+    for that incarnation. The next ingest indexes all others.
     """
     with rebuild_lock(components), marked_as_rebuilding(components.data_dir, name):
         return _rebuild(components, name, indexes, progress)
@@ -178,8 +176,8 @@ def _sessions_in(
 def _rows_of(
     components: Components, index: IndexedTable, project: str, session_id: str, embedder_id: str
 ) -> Sequence[CollectionRow] | None:
-    """Return the rows of a session, or None where rows and vectors do not fit (a run ended
-    between two stages, a damaged file) or are of another embedder."""
+    """Return the rows of a session, or None if rows and vectors do not match (a run ended
+    between two stages, a file is damaged) or the vectors are of another embedder."""
     try:
         rows = session_rows(components, project, index, session_id)
         if rows:
@@ -199,10 +197,12 @@ def _product(
     collection: Collection,
     rows: int,
 ) -> Product:
-    made = components.catalog.products.of_project(index.stage, project).get(session.session_id)
-    known = made or Product(index.stage, project, session.session_id, "", "")
+    products = components.catalog.products.of_project(index.stage, project)
+    before = products.get(session.session_id) or Product(
+        index.stage, project, session.session_id, "", ""
+    )
     return replace(
-        known,
+        before,
         input_hash=input_of(components, session, collection.incarnation),
         output_hash=session.rows_hash,
         rows=rows,

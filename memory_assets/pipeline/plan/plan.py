@@ -20,7 +20,7 @@ from memory_assets.pipeline.indexes.collections import (
     forget_lost_store,
     indexed_sessions,
 )
-from memory_assets.pipeline.indexes.keywords import keywords_behind
+from memory_assets.pipeline.indexes.keywords import keywords_reason
 from memory_assets.pipeline.ownership.keyed_lake import key_lake
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
@@ -211,4 +211,4 @@ def _derived_reason(components: Components, project: str) -> str:
         }
         if expected != actual:
             return f"{index.stage} behind {index.table.name}"
-    return keywords_behind(components, project)
+    return keywords_reason(components, project)

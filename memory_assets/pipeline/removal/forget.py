@@ -1,17 +1,17 @@
-"""Forgetting: sessions leave the memory, byte for byte, and do not come back.
+"""Forgetting sessions: removing every byte of them from the memory, for good.
 
-In this order, each step harmless to repeat: tombstones (keyed ids, from then on the
-sessions are never read again), the lake, what forks say of them, Chroma, the keyword index,
-traces in Dagster, and last the catalogue, whose names are what an interrupted forgetting is
-completed by. Files other than the lake's are made anew of what is left, not edited.
+The steps, each of which can be repeated: write tombstones (keyed ids; from then on the
+sessions are never read again), delete the lake's files, amend the footers of forks, then
+remove the sessions from Chroma, the keyword index, Dagster's history and, last, the
+catalogue, because its names are needed to complete an interrupted forgetting. Files outside
+the lake are rewritten from the remaining rows, not edited.
 
-The agents' transcript files are not ours and stay.
+The agents' transcript files stay.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -42,24 +42,24 @@ _LOCK = "forgotten.lock"
 
 @dataclass(frozen=True)
 class Names:
-    """What no run history may name any more: sessions, and projects without a session left."""
+    """Names to remove from the run history: sessions, and projects that have no session left."""
 
     session_ids: frozenset[str] = field(default=frozenset(), repr=False)
     projects: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 EraseTraces = Callable[[Names], int]
-"""Removes what a run history holds of these names; returns how many runs it removed.
+"""Removes runs and events with these names from the run history; returns the number of runs.
 
 Raises:
-    StoreBusy: a run that it would have to remove is under way.
+    StoreBusy: a run to be removed is in progress.
 """
 Progress = Callable[[str], None]
 
 
 @dataclass
 class ForgetReport:
-    """What was removed, and how long it took."""
+    """The numbers of removed rows and files, and the seconds that each step took."""
 
     sessions: int = 0
     projects_gone: int = 0
@@ -83,17 +83,15 @@ def forget(
     erase_traces: EraseTraces,
     progress: Progress = lambda step: None,
 ) -> ForgetReport:
-    """Forget these sessions; return what was removed.
-
-    Killed at any moment, it is completed by `complete`.
+    """Forget these sessions, and return the report. `complete` finishes an interrupted call.
 
     Raises:
-        StoreBusy: another process writes the memory; nothing was done yet.
-        StoreError: a store cannot be used; what was begun is completed by `complete`.
+        StoreBusy: another process writes the memory; nothing was done.
+        StoreError: a store cannot be used; `complete` finishes the rest.
     """
     keys = [session.key for session in sessions]
     progress("waiting for other writers of this memory")
-    with all_writers_out(components, keys):
+    with lock_all_writers(components, keys):
         owned = list(_owned_records(components, set(keys)))
         Tombstones(components.data_dir / FILE_NAME, components.install_key).begin(keys, owned)
         return _complete(components, erase_traces, progress)
@@ -105,30 +103,30 @@ def complete(
     erase_traces: EraseTraces,
     progress: Progress = lambda step: None,
 ) -> ForgetReport:
-    """Complete what was begun and interrupted, if anything was; return what was removed."""
+    """Finish an interrupted forgetting, if there is one, and return the report."""
     adopt_archive(components)
-    with all_writers_out(components, []):
+    with lock_all_writers(components, []):
         return _complete(components, erase_traces, progress)
 
 
 @contextmanager
-def all_writers_out(components: Components, keys: Sequence[SessionKey]) -> Iterator[None]:
-    """Hold every project: the collections, which all of them share, are made again."""
+def lock_all_writers(components: Components, keys: Sequence[SessionKey]) -> Iterator[None]:
+    """Lock every project, because the files of collections, which all share, are rewritten."""
     lake = components.lake
     wait = components.settings.lock_timeout_seconds
     on_record = components.catalog.projects()
     components.data_dir.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as held:
+    with ExitStack() as locks:
         try:
-            held.enter_context(FileLock(components.data_dir / _LOCK, timeout=wait))
+            locks.enter_context(FileLock(components.data_dir / _LOCK, timeout=wait))
         except Timeout:
             raise StoreBusy(
                 f"another process has been forgetting for {wait:.0f} s; wait for it"
             ) from None
         for project in sorted(on_record | {project for project, _ in keys}):
-            held.enter_context(components.project_lock(project))
-            if project not in on_record:  # nothing of it is here, and its name shall not be
-                held.callback(lake.lock_path(project).unlink, missing_ok=True)
+            locks.enter_context(components.project_lock(project))
+            if project not in on_record:  # leave no file with the name of an unknown project
+                locks.callback(lake.lock_path(project).unlink, missing_ok=True)
         yield
 
 
@@ -181,10 +179,9 @@ def _complete(
 def _owned_records(
     components: Components, selected: set[SessionKey]
 ) -> Iterator[tuple[int, Records]]:
-    """Yield family and records (`RECORD_DTYPE`) that each of these sessions owns: forks may
-    hold copies. What a session itself only copied stays with its owner."""
-    wanted = Counter(project for project, _ in selected)
-    for project in sorted(wanted):
+    """Yield family and owned records (`RECORD_DTYPE`) of each of these sessions, of which forks
+    may have copies. Records that a session only copied are left out."""
+    for project in sorted({project for project, _ in selected}):
         copied = {each.session_id: each.copied for each in session_files(components, project)}
         for row in components.catalog.sources.families_of(project):
             if (row.project, row.session_id) not in selected or row.project != project:

@@ -1,4 +1,5 @@
-"""Where a fork branched off: its file's footer names the session that it copied from."""
+"""Removing forgotten sessions from the footers of their forks, which name the sessions that
+they copied from."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ _COPIED_FROM = "copied_from"
 
 
 def forget_references(components: Components, selected: Set[SessionKey]) -> int:
-    """Take forgotten sessions out of their forks' footers; return how many forks there are."""
+    """Remove these sessions from the footers of their forks, and return the number of forks."""
     forks = {
         key
         for key, facts in components.catalog.products.facts_with(
@@ -23,7 +24,7 @@ def forget_references(components: Components, selected: Set[SessionKey]) -> int:
     }
     lake = components.lake
     for key in sorted(forks):
-        if lake.path(REDACTED_RECORDS, *key).exists():  # one that only copied has no rows
+        if lake.path(REDACTED_RECORDS, *key).exists():  # a session of copies only has no file
             _, footer = lake.read_footer(REDACTED_RECORDS, *key)
             facts = json.loads(footer["facts"])
             kept = [each for each in facts[_COPIED_FROM] if tuple(each) not in selected]

@@ -1,12 +1,12 @@
-"""Retention: sessions that ended long ago keep their prompts and their summary, no more.
+"""Retention: cutting old sessions down to their prompts and summary.
 
-The records of such a session are made again of its prompts alone; chunks, observations and
-commits are removed with their vectors, collection rows and keywords, through the code by
-which a session is forgotten, and the next run makes them of what is left. Killed at any
-moment, it is completed by the next time: sessions are noted before they are touched.
+The records of such a session are written again with its prompts only. Chunks, observations
+and commits are removed with their vectors, collection rows and keywords, by the code that
+forgets sessions, and the next run makes them from the prompts. The sessions are noted first,
+so that the next call finishes an interrupted one.
 
-A retained session counts as one whose source is gone, until it has grown or the policy has
-been widened: then it comes back whole, if its files are still there.
+A retained session is treated as one whose source is deleted. When it grows, or the policy
+keeps more, it becomes whole again if its files still exist.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memory_assets.pipeline.redact.redacted_records import (
     RedactionState,
     redact_project,
 )
-from memory_assets.pipeline.removal.forget import all_writers_out
+from memory_assets.pipeline.removal.forget import lock_all_writers
 from memory_assets.pipeline.removal.vectors import forget_vectors
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
@@ -44,8 +44,9 @@ Progress = Callable[[str], None]
 
 @dataclass
 class RetentionReport:
-    """What was let go of. `due` sessions were old enough; `waiting` ones, too, but are not
-    up to date (a summary is made of the whole session), and are left to the next time."""
+    """The result of a retention run: `due` sessions were old enough and up to date; `waiting`
+    ones are old enough, but left to the next run because they or their summaries are out of
+    date. `cut` sessions lost `blocks` records; `retained` counts all that are cut down."""
 
     days: int | None = None
     due: int = 0
@@ -61,14 +62,14 @@ class RetentionReport:
 
 @dataclass(frozen=True)
 class Due:
-    """Sessions to be cut down now, and how many must wait."""
+    """The sessions to be cut down now, and the number of those that must wait."""
 
     sessions: frozenset[SessionKey]
     waiting: int
 
 
 def due(components: Components) -> Due:
-    """Return the sessions that ended long enough ago and are whole; nothing is changed."""
+    """Return the sessions that are old enough and not yet cut down."""
     adopt_archive(components)
     found: set[SessionKey] = set()
     waiting = 0
@@ -81,13 +82,13 @@ def due(components: Components) -> Due:
             records = state.records.get(session.session_id)
             if records is None or session.retained is not None or not is_over(session, days):
                 continue
-            wanted = session.input_hash(components.ruleset_version)
-            summarised = expected_input(records.output_hash, components.summarizer.summarizer_id)
+            expected_hash = session.input_hash(components.ruleset_version)
+            summary_input = expected_input(records.output_hash, components.summarizer.summarizer_id)
             summary = summaries.get(session.session_id)
             if (
-                state.is_done(session.session_id, wanted)
+                state.is_done(session.session_id, expected_hash)
                 and summary is not None
-                and summary.input_hash == summarised
+                and summary.input_hash == summary_input
             ):
                 found.add(key)
             else:
@@ -96,22 +97,22 @@ def due(components: Components) -> Due:
 
 
 def retain(components: Components, progress: Progress = lambda step: None) -> RetentionReport:
-    """Apply the policy of the settings, complete what was interrupted, and say what was let
-    go of. The next run of each project brings the rest of it up to date.
+    """Apply the retention policy of the settings, finish an interrupted call, and return the
+    report. The next run of each project brings its tables up to date.
 
     Raises:
         StoreBusy: another process writes the memory; nothing was done.
-        StoreError: a store cannot be used; what was begun is completed by the next time.
+        StoreError: a store cannot be used; the next call finishes the rest.
     """
     report = RetentionReport(components.settings.retention)
     started = time.perf_counter()
     begun = components.data_dir / RETENTION_FILE
     adopt_archive(components)
     if report.days is not None or begun.exists():
-        with all_writers_out(components, []):
-            wanted = due(components)
-            report.due, report.waiting = len(wanted.sessions), wanted.waiting
-            selected = _begin(begun, wanted.sessions)
+        with lock_all_writers(components, []):
+            now = due(components)
+            report.due, report.waiting = len(now.sessions), now.waiting
+            selected = _begin(begun, now.sessions)
             if selected:
                 _cut(components, selected, report, progress)
                 begun.unlink()
@@ -121,7 +122,7 @@ def retain(components: Components, progress: Progress = lambda step: None) -> Re
 
 
 def _begin(begun: Path, sessions: frozenset[SessionKey]) -> frozenset[SessionKey]:
-    """Note the sessions, with those of a time that was interrupted; return all."""
+    """Add these sessions to those of an interrupted call, note them all, and return them."""
     if begun.exists():
         sessions |= {(project, name) for project, name in json.loads(begun.read_text())}
     if sessions:
@@ -152,7 +153,7 @@ def _cut(
     report.keyword_rows = forget_keywords(components, cut, _KINDS)
     for key in sorted(cut):
         lake.remove_leftovers(*key)
-        for stage in stages:  # first: a product without its file would be believed
+        for stage in stages:  # before the file: no product may lack its file
             catalog.products.drop(stage, *key)
         for table in _TABLES:
             lake.delete(table, *key)

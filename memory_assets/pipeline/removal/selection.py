@@ -1,4 +1,4 @@
-"""Which sessions a request to forget means."""
+"""Finding the sessions that a request to forget means."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _TAG = re.compile(
 
 @dataclass(frozen=True)
 class Selection:
-    """What is to be forgotten; what is given must all hold. `session` is an id or the
-    beginning of one, `tag` what redaction put in a secret's place, `before` bounds the
-    session's last record (exclusive)."""
+    """The conditions of a request to forget, all of which must be met: a session id or the
+    beginning of one, a project, a tag that redaction put in a secret's place, and a time
+    before which the session's last record was written."""
 
     session: str | None = None
     project: str | None = None
@@ -44,7 +44,7 @@ class Selection:
 
 @dataclass
 class SessionOnRecord:
-    """A session of a project, what is known of it and where its agent's files are."""
+    """A session of a project: agent, title, end, rows by table, and its transcript files."""
 
     project: str
     session_id: str
@@ -61,12 +61,12 @@ class SessionOnRecord:
 
 
 def select(components: Components, selection: Selection) -> list[SessionOnRecord]:
-    """Return the sessions that a selection means, sorted, with their copies in other
-    projects; sessions that are only on disk so far are among them.
+    """Return the sessions that meet a selection, sorted, with their copies in other projects;
+    also sessions that were not yet ingested.
 
     Raises:
-        ConfigurationError: nothing was selected, the beginning of an id fits several
-            sessions, or the tag is none.
+        ConfigurationError: no condition is given, the beginning of an id fits several
+            sessions, or the tag has a wrong form.
         NotFound: no session fits.
     """
     if selection == Selection():
@@ -96,8 +96,8 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
 
 
 def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnRecord]:
-    """Return every session that the catalogue, the lake or the agents' directories know,
-    those left out that were forgotten for good."""
+    """Return every session in the catalogue, the lake or the agents' directories by key,
+    without forgotten ones."""
     known: dict[SessionKey, SessionOnRecord] = {}
 
     def at(project: str, session_id: str) -> SessionOnRecord:
@@ -152,7 +152,7 @@ def _by_id(known: Iterable[SessionKey], wanted: str) -> set[SessionKey]:
 
 
 def _ended_before(components: Components, session: SessionOnRecord, before: datetime) -> bool:
-    """Whether a session's last record is older; False for one that has no times."""
+    """Whether a session's last record is older than `before`; False if it has no times."""
     if session.last_at is None:
         try:
             rows = components.lake.read(
@@ -165,7 +165,7 @@ def _ended_before(components: Components, session: SessionOnRecord, before: date
 
 
 def _tag_pattern(tag: str) -> str:
-    """Return the literal that stands in a text for a tag, given whole or by its digest."""
+    """Return the end of a tag as it occurs in texts, for a whole tag or its digest."""
     parts = _TAG.fullmatch(tag.strip())
     if parts is None:
         raise ConfigurationError(
@@ -176,7 +176,7 @@ def _tag_pattern(tag: str) -> str:
 
 
 def _holds(components: Components, key: SessionKey, literal: str) -> bool:
-    """Whether any string of any table of a session holds the literal."""
+    """Whether any string in any table of a session contains the literal."""
     for table in TABLES.values():
         names = [field.name for field in table.schema if holds_text(field.type)]
         with suppress(NotFound):
@@ -187,7 +187,7 @@ def _holds(components: Components, key: SessionKey, literal: str) -> bool:
 
 
 def _describe(components: Components, session: SessionOnRecord) -> None:
-    """Add the session's title and when it ended, so that a human recognises it."""
+    """Add the session's title and end, by which a human recognises it."""
     try:
         rows = components.lake.read(SESSION_SUMMARIES, *session.key, ["title", "ended_at"])
     except (NotFound, DamagedFile):

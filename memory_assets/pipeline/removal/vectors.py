@@ -1,6 +1,6 @@
-"""Forgetting in Chroma: the rows at once, then every byte of them.
+"""Removing sessions from Chroma.
 
-A deleted row stays in Chroma's files, so the local ones are made anew of what is left.
+A deleted row stays in Chroma's files, so local files are rewritten with the remaining rows.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def forget_vectors(
     *,
     progress: Progress,
 ) -> int:
-    """Remove the rows of these sessions from our collections (of these tables) and, where the
-    files are ours, every byte of them, in stores that were set aside too; return how many
-    rows were found."""
+    """Remove the rows of these sessions from the collections of these tables, and return their
+    number. Of a local Chroma the files are rewritten, and those set aside are deleted, so
+    that no byte of the rows is left."""
     if components.chroma_url is None:
         for path in were_set_aside(components.data_dir):
             shutil.rmtree(path, ignore_errors=True)
@@ -42,7 +42,7 @@ def forget_vectors(
         if any(table in indexes for table in tables)
     )
     if components.chroma_url is None:
-        progress("making Chroma's files anew")
+        progress("rewriting Chroma's files")
         rewrite_files(components.data_dir, progress)
     return removed
 

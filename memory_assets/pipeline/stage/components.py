@@ -15,7 +15,7 @@ from memory_assets.errors import StoreBusy
 from memory_assets.install_key import load_install_key
 from memory_assets.pipeline.stage.keyed_catalog import key_catalog
 from memory_assets.pipeline.stage.pending_checks import RowsToCheck
-from memory_assets.pipeline.stage.session_cache import SessionReading
+from memory_assets.pipeline.stage.session_cache import SessionCache
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor, ruleset_version
 from memory_assets.settings import NO_EMBEDDER, Settings
@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def redaction_settings(settings: Settings) -> RedactionSettings:
-    """Return what the settings say of redaction."""
+    """Return the settings of redaction among all settings."""
     return RedactionSettings(
         max_file_bytes=settings.max_file_bytes,
         allowlist=settings.allowlist,
@@ -39,7 +39,8 @@ def redaction_settings(settings: Settings) -> RedactionSettings:
 
 
 class Components(Stores):
-    """What a stage needs, made from the settings; heavy parts load on first use."""
+    """The stores and engines of one memory, made from the settings; each is opened or loaded on
+    first use."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(
@@ -49,17 +50,17 @@ class Components(Stores):
         )
         self.settings = settings
         self.walked: Mapping[str, Sequence[Source]] | None = None
-        """What one walk found of each project, while many are gone through (`on_disk.one_walk`)."""
+        """The transcripts by project, while many projects are scanned (`on_disk.one_walk`)."""
         self._project_locks: dict[str, FileLock] = {}
 
     @cached_property
     def install_key(self) -> bytes:
-        """The key of fingerprints, tags and known values."""
+        """The key of tags, fingerprints, record ids and known secrets."""
         return load_install_key()
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The ledger, made when it is not there; of the versions before: keyed."""
+        """The catalogue, created if there is none; one of an earlier version is migrated."""
         catalog = super().catalog
         if catalog.identities.state() == "unkeyed":
             key_catalog(catalog, self.identity)
@@ -67,27 +68,31 @@ class Components(Stores):
 
     @cached_property
     def identity(self) -> RecordIdentity:
-        """What records are known by, under the key."""
+        """The keyed hashes of record ids and contents."""
         return RecordIdentity(self.install_key)
 
     @cached_property
     def rows_to_check(self) -> RowsToCheck:
-        """What the checks of a step read together."""
+        """The rows that the checks of a step share."""
         return RowsToCheck(self.lake)
 
     @cached_property
-    def sessions(self) -> SessionReading:
-        """The sessions that the stages behind redaction read, one after the other."""
-        return SessionReading(self.lake)
+    def sessions(self) -> SessionCache:
+        """The records of sessions, for the stages that follow redaction."""
+        return SessionCache(self.lake)
 
     @cached_property
     def redactor(self) -> Redactor:
-        """The redactor; raises `RedactionUnavailable` rather than degrade."""
+        """The redactor.
+
+        Raises:
+            RedactionUnavailable: a rule or the engine fails its self-test.
+        """
         return load_redactor(redaction_settings(self.settings), self.install_key)
 
     @property
     def ruleset_version(self) -> str:
-        """The version of the redactor; where none is loaded yet, none is for this."""
+        """The version of the redaction rules; does not load the redactor."""
         loaded: Redactor | None = vars(self).get("redactor")
         return loaded.ruleset_version if loaded is not None else self._version_of_settings
 
@@ -97,7 +102,7 @@ class Components(Stores):
 
     @property
     def embeds(self) -> bool:
-        """Whether vectors are made: not with `MEMORY_EMBEDDER=none`."""
+        """Whether vectors are made; false with `MEMORY_EMBEDDER=none`."""
         return self.settings.embedder != NO_EMBEDDER
 
     @cached_property
@@ -117,7 +122,7 @@ class Components(Stores):
 
     @cached_property
     def collection_versions(self) -> CollectionVersions:
-        """What the rows of the collections are made with now."""
+        """The versions with which rows of the collections are made now."""
         return CollectionVersions(
             embedder_id=self.embedder.embedder_id,
             dimension=self.embedder.dimension,
@@ -127,11 +132,10 @@ class Components(Stores):
 
     @contextmanager
     def project_lock(self, project: str) -> Iterator[None]:
-        """Hold the project against other writers: one stage of one project at a time. Who
-        holds it may take it again.
+        """Lock a project against other writers for the block; the lock is reentrant.
 
         Raises:
-            StoreBusy: another process kept it for longer than the lock timeout.
+            StoreBusy: another process held the lock for longer than the lock timeout.
         """
         lock = self._project_locks.get(project)
         if lock is None:
@@ -151,7 +155,7 @@ class Components(Stores):
             ) from None
 
     def _wait_for(self, lock: FileLock, project: str) -> None:
-        """Say that somebody else is at work, if so: the caller is about to wait for it."""
+        """Log a warning if another process holds the lock, because the caller is about to wait."""
         try:
             lock.acquire(blocking=False)
         except Timeout:

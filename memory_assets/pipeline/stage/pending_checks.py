@@ -1,9 +1,9 @@
-"""Which rows a check has still to look at: those that did not pass it as they lie on disk.
+"""Incremental checks: remember which files passed, and return only the sessions that changed
+since.
 
-A session whose files are as they were when they passed is not looked at again; of one whose
-base stands and whose tail is new, the tail is. What passed is noted in the catalogue, by
-size and time of the files and by the version of the check; notes count for nothing to
-`memory verify --full`.
+Passed files are noted in the catalogue by size, time and the version of the check. If only
+the tail of a session's file is new, only the tail is checked. `memory verify --full` ignores
+the notes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import Table
 
 COMPARISONS = ("audited", "prompted", "embedded")
-"""The checks of two tables against each other that note what passed."""
+"""The checks that compare two tables and note what passed."""
 
 NOTED_CHECKS = ("clean", "independent", "expected", "great_expectations", *COMPARISONS)
-"""All checks that note what passed."""
+"""All checks that note what passed, by their name in the catalogue."""
 
 _BATCH_BYTES = 16 << 20
 _SHARED_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
-class PendingSessions:
-    """A session with rows to look at: those behind the first `skip`. `stamp` says which
-    files they are in; `note` is what to keep when they pass."""
+class PendingSession:
+    """A session whose rows from `skip` on are pending. `stamp` identifies its files in their
+    present state; `note` is the product to store when they pass."""
 
     session_id: str
     skip: int
@@ -46,19 +46,19 @@ class PendingSessions:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of several sessions, one behind the other."""
+    """Rows of several sessions in one table; `starts` has the first row of each session."""
 
     rows: pa.Table
-    sessions: list[PendingSessions]
+    sessions: list[PendingSession]
     starts: list[int]
 
     def place_of(self, row: int) -> tuple[str, int]:
-        """Return the session that a row is of, and its number there."""
+        """Return the session of a row, and the row's number in that session."""
         at = bisect_right(self.starts, row) - 1
         return self.sessions[at].session_id, row - self.starts[at] + self.sessions[at].skip
 
     def split(self) -> Iterator[Batch]:
-        """Yield each session's rows by themselves."""
+        """Yield a batch for each session."""
         ends = (*self.starts[1:], len(self.rows))
         for session, start, end in zip(self.sessions, self.starts, ends, strict=True):
             yield Batch(self.rows.slice(start, end - start), [session], [0])
@@ -71,14 +71,15 @@ def pending_sessions(
     table: Table,
     check: str,
     version: str = "",
-    beside: Table | None = None,
-) -> list[PendingSessions]:
-    """Return the sessions of a table that did not pass `check` in this `version` as they
-    are now; with `beside`, those of both tables, looked at whole."""
+    compared_to: Table | None = None,
+) -> list[PendingSession]:
+    """Return the sessions of a table that did not yet pass this `version` of `check` in their
+    present state. With `compared_to`, a session is pending as a whole when its file in
+    either table changed."""
     stage = note_stage(check, table)
     notes = catalog.products.of_project(stage, project)
-    tables = (table,) if beside is None else (table, beside)
-    found: list[PendingSessions] = []
+    tables = (table,) if compared_to is None else (table, compared_to)
+    pending: list[PendingSession] = []
     for session_id in sorted({name for each in tables for name in lake.sessions(each, project)}):
         stamps = [
             f"{each.name}/{path.name}:{stat.st_mtime_ns}:{stat.st_size}"
@@ -93,7 +94,7 @@ def pending_sessions(
         if note is not None and note.input_hash == state:
             continue
         base, rows, skip = input_hash(version, stamps[0]), -1, 0
-        if beside is None and len(stamps) > 1:
+        if compared_to is None and len(stamps) > 1:
             with lake.opened(table, project, session_id) as opened:
                 rows = opened.of_base
             passed: CheckFacts = note.facts if note is not None else {}
@@ -102,22 +103,22 @@ def pending_sessions(
                 skip = rows
         facts: ProductFacts = {"base": base, "rows": rows}
         noted = Product(stage, project, session_id, state, "", facts=facts)
-        found.append(PendingSessions(session_id, skip, " ".join(stamps), noted))
-    return found
+        pending.append(PendingSession(session_id, skip, " ".join(stamps), noted))
+    return pending
 
 
 def note_stage(check: str, table: Table) -> str:
-    """Return the stage under which the catalogue notes what passed a check."""
+    """Return the stage name under which the catalogue notes sessions that passed a check."""
     return f"{check}/{table.name}"
 
 
-def note_passed(catalog: Catalog, passed: Iterable[PendingSessions]) -> None:
-    """Note that sessions passed, with the state that they were looked at in."""
+def note_passed(catalog: Catalog, passed: Iterable[PendingSession]) -> None:
+    """Note that sessions passed in the state in which they were read."""
     catalog.products.put(*(session.note for session in passed))
 
 
 class RowsToCheck:
-    """Reads what is to be looked at from disk; the checks of one step share what was read."""
+    """Reads pending rows from disk; the checks of one step share what was read last."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -125,9 +126,9 @@ class RowsToCheck:
         self._batches: list[Batch] = []
 
     def batches(
-        self, project: str, table: Table, sessions: list[PendingSessions]
+        self, project: str, table: Table, sessions: list[PendingSession]
     ) -> Iterator[Batch]:
-        """Yield the rows to look at, a few megabytes at a time."""
+        """Yield the pending rows of these sessions, in batches of about 16 MB."""
         key = (project, table.name, *(f"{each.skip}:{each.stamp}" for each in sessions))
         if key == self._key:
             yield from self._batches
@@ -144,12 +145,12 @@ class RowsToCheck:
             self._key, self._batches = key, read
 
     def forget(self) -> None:
-        """Let go of what was read."""
+        """Drop the rows that were read."""
         self._key, self._batches = (), []
 
-    def _read(self, project: str, table: Table, sessions: list[PendingSessions]) -> Iterator[Batch]:
+    def _read(self, project: str, table: Table, sessions: list[PendingSession]) -> Iterator[Batch]:
         parts: list[pa.Table] = []
-        held: list[PendingSessions] = []
+        included: list[PendingSession] = []
         size = 0
         for session in sessions:
             try:
@@ -159,15 +160,15 @@ class RowsToCheck:
             rows = rows.replace_schema_metadata(None)
             unlike = bool(parts) and not parts[0].schema.equals(rows.schema)
             if parts and (unlike or size >= _BATCH_BYTES):
-                yield _batch(parts, held)
-                parts, held, size = [], [], 0
+                yield _batch(parts, included)
+                parts, included, size = [], [], 0
             parts.append(rows)
             size += rows.nbytes
-            held.append(session)
+            included.append(session)
         if parts:
-            yield _batch(parts, held)
+            yield _batch(parts, included)
 
 
-def _batch(parts: list[pa.Table], sessions: list[PendingSessions]) -> Batch:
+def _batch(parts: list[pa.Table], sessions: list[PendingSession]) -> Batch:
     starts = list(accumulate((len(part) for part in parts[:-1]), initial=0))
     return Batch(pa.concat_tables(parts), sessions, starts)

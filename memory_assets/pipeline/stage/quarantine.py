@@ -1,4 +1,4 @@
-"""Holding a session back: what is quarantined, until when, and what is not."""
+"""Quarantine of a session that a stage could not process: for which errors, and until when."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _PERMANENT_REMEDY = (
 
 
 def hold_back(
-    catalog: Catalog, project: str, session_id: str, stage: str, wanted: str, error: Exception
+    catalog: Catalog, project: str, session_id: str, stage: str, failed_input: str, error: Exception
 ) -> None:
-    """Quarantine a session at a stage until its input is not `wanted` any more, or until
-    the next run if the failure may pass.
+    """Quarantine a session at a stage until its input hash differs from `failed_input`, or
+    until the next run if the failure may pass.
 
     Raises:
-        StoreError, EmbedderUnavailable, RedactionUnavailable: `error` itself, when it is
-            none of the session's doing; nothing is held back then.
+        StoreError, EmbedderUnavailable, RedactionUnavailable: `error` itself, if it is not
+            about this session; nothing is held back then.
     """
     stores = (StoreError, EmbedderUnavailable, RedactionUnavailable)
     if isinstance(error, stores) and not isinstance(error, DamagedFile):
         raise error
-    until = "" if may_pass(error) else wanted
+    until = "" if may_pass(error) else failed_input
     reason, remedy = safe_reason(error), remedy_for(error)
     catalog.quarantine.hold(Quarantined(project, session_id, stage, until, reason, remedy=remedy))
 
 
 def may_pass(error: Exception) -> bool:
-    """Return whether a failure may be gone the next time although nothing about the session
-    changes: one of the environment, or a file that could not be read as it was expected."""
+    """Return whether the next run may succeed although nothing about the session changed: after
+    an error of the environment, or one of reading a file."""
     return isinstance(error, TranscriptError) or environment(error) is not None
 
 

@@ -1,8 +1,7 @@
-"""Composed text, redacted once more.
+"""Redacting composed text again before it is written.
 
-Two harmless texts may stand next to each other in a telling way (a program's name, then
-another command's `-p value`), or a cut may go through a tag. What is composed is therefore
-redacted again before it is written; a text that has come to rest costs one scan.
+Two harmless texts may reveal a secret next to each other (a program's name, then another
+command's `-p value`), or a cut may split a tag. Text without findings costs one scan.
 """
 
 from __future__ import annotations
@@ -22,19 +21,18 @@ from memory_assets.stores.lake.lake import redacted_columns
 Row = TypeVar("Row", bound=Any)
 
 _COPIED = frozenset({"project_root", "git_branch"})
-"""Texts of a row that are copied from a record as they are; the others are composed or cut."""
+"""Columns that are copied from a record unchanged; other text is composed or cut."""
 
 _TEXTS_OF_A_RECORD = frozenset({"text", "tool_name", "paths", "command", "cwd", "git_branch"})
 _ANY_TAG = re.compile(
     r"<redacted:(?P<rule>[a-z0-9-]{1,60})(?::[0-9a-f]{12})?>|<redacted-file-contents-of-\d+-bytes>"
 )
-"""Tags of today, and those without a digest that the first version wrote."""
+"""Present tags, and those without a digest that the first version wrote."""
 FILE_CONTENTS = "file-contents"
 
 
 def redact_composed(redactor: Redactor | SessionRedactor, row: Row) -> Row:
-    """Return a row of a table with every composed field at rest under the redactor: all free
-    text but what is copied."""
+    """Return a row with its composed text redacted until the redactor finds nothing more."""
     changed: dict[str, Any] = {}
     model: type = type(row)
     for name in _composed(model):
@@ -53,8 +51,8 @@ def _composed(model: type) -> tuple[str, ...]:
 
 
 def as_read(record: RedactedRecord) -> Record:
-    """Return a record of the lake as if it had just been read, to be redacted under the
-    rules of today: its source is gone, and this is all there is of it."""
+    """Return a record of the lake as an unredacted record, to be redacted under the present
+    rules when its source file is deleted."""
     values: dict[str, Any] = {
         field.name: getattr(record, field.name)
         for field in fields(Record)
@@ -72,8 +70,8 @@ def as_read(record: RedactedRecord) -> Record:
 
 
 def traces_of_tags(record: RedactedRecord) -> Iterator[AppliedRedaction]:
-    """Yield what the tags in a record tell of its redactions, when no audit does: it was
-    redacted before there was one, and its source is gone."""
+    """Yield an audit entry for each tag in a record that was redacted before there was an
+    audit."""
     for name in sorted(_TEXTS_OF_A_RECORD):
         value = getattr(record, name)
         for place, text in _named(name, value):

@@ -1,4 +1,4 @@
-"""What a stage did: the figures that become metadata, progress and benchmarks."""
+"""The report of a stage: counts that become metadata, progress and benchmarks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from memory_assets.stores.catalog.schema import Product
 
 @dataclass
 class StageReport:
-    """Counts of one stage over one project. `rows` and `bytes` are of the whole
-    partition; `rows_written` of this run."""
+    """Counts of one stage for one project. `sessions`, `rows` and `bytes` are totals of the
+    partition; `changed`, `removed` (sessions) and `rows_written` are of this run."""
 
     stage: str
     project: str
@@ -35,7 +35,7 @@ class StageReport:
         return self.changed == 0 and self.removed == 0
 
     def add_products(self, products: list[Product]) -> None:
-        """Set the partition's totals from what the catalogue says of the stage."""
+        """Set the totals and the data version from all products of the stage."""
         self.sessions = len(products)
         self.rows = sum(product.rows for product in products)
         self.bytes = sum(product.bytes for product in products)
@@ -56,5 +56,5 @@ def timed(report: StageReport) -> Iterator[StageReport]:
 
 
 def input_hash(*parts: str) -> str:
-    """Return a hash of what a product is made from."""
+    """Return the hash of the strings that identify the input of a product."""
     return blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()

@@ -1,8 +1,8 @@
-"""The records of a session, as the stages behind redaction are given them.
+"""A cache of session records for the stages that follow redaction.
 
-Those stages read the same sessions one after the other. What was read is kept while a run
-is at one project, as far as it fits, by the hash of what was written: a session that has
-changed meanwhile is read again. Checks do not come here, they read what lies on disk.
+These stages read the same sessions one after the other, so records of one project are kept in
+memory, up to a limit, by the output hash of the session's product: a session that changes is
+read again. Checks do not use the cache; they read the files.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from memory_assets.stores.lake.lake import Lake, rows_from_arrow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 _TOOL_OUTPUT_HEAD = 8_000
-"""Characters of a tool's output that the stages look at: its first error, its commits."""
-_KEPT_BYTES = 20 << 20
-"""So much is kept of a project, as Arrow counts it; as Python objects it is some five times
-that. The stages go through the sessions in the same order: what came first stays."""
+"""Characters of a tool's output in which the stages look for errors and commits."""
+_CACHE_BYTES = 20 << 20
+"""Limit of the cache, in bytes of Arrow tables; Python objects take about five times as much.
+The first sessions of a project stay, because all stages read them in one order."""
 
 Records = Sequence[RedactedRecord]
 
 
-class SessionReading:
-    """Reads sessions of the lake; keeps those of the project that was asked for last."""
+class SessionCache:
+    """Reads sessions of the lake, and caches those of one project."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -40,8 +40,8 @@ class SessionReading:
         self._bytes = 0
 
     def records(self, source: Product, *, skip: int = 0) -> Records:
-        """Return the records that `source` (a redacted_records product) holds, behind the
-        first `skip`, in file order, long tool output cut to its head.
+        """Return the records of the redacted_records product `source` from row `skip` on, in
+        file order, with long tool output cut to its head.
 
         Raises:
             NotFound, DamagedFile: the lake lacks the session's file.
@@ -49,31 +49,34 @@ class SessionReading:
         if skip:
             return self._read(source, skip)[0]
         self._turn_to(source.project)
-        kept = self._records.get(source.output_hash)
-        if kept is not None:
-            return kept
+        cached = self._records.get(source.output_hash)
+        if cached is not None:
+            return cached
         records, size = self._read(source, 0)
-        if self._bytes + size <= _KEPT_BYTES:
+        if self._bytes + size <= _CACHE_BYTES:
             self._bytes += size
             self._records[source.output_hash] = records
         return records
 
     def session(self, source: Product) -> SessionTurns | None:
-        """Return the whole session, by source file, without what this memory answered; None
-        if it has no turn. Raises as `records`."""
+        """Return a session's turns, its records ordered by source file and without answers
+        of this memory; None if it has no turn.
+
+        Raises:
+            NotFound, DamagedFile: the lake lacks the session's file.
+        """
         self._turn_to(source.project)
         if source.output_hash in self._sessions:
             return self._sessions[source.output_hash]
-        read = self.records(source)
-        said = sorted(as_said(read), key=by_source_file)
-        turns = list(turns_of(source, said))
-        session = session_turns(said, turns) if turns else None
+        records = sorted(as_said(self.records(source)), key=by_source_file)
+        turns = list(turns_of(source, records))
+        session = session_turns(records, turns) if turns else None
         if source.output_hash in self._records:
             self._sessions[source.output_hash] = session
         return session
 
     def forget(self) -> None:
-        """Let go of what was read."""
+        """Empty the cache."""
         self._records.clear()
         self._sessions.clear()
         self._bytes = 0
@@ -99,12 +102,12 @@ class SessionReading:
 
 
 def turns_of(source: Product, records: Sequence[RedactedRecord]) -> Iterator[Turn]:
-    """Yield the turns of the session that `source` holds, from its records."""
+    """Yield the turns of the session of a redacted_records product, from its records."""
     if source.facts.get("copied_blocks") and all(record.agent_id for record in records):
-        return iter(())  # a mere copy: what its subagents said belongs to another's turns
+        return iter(())  # all but subagents was copied: their turns are the owner's
     return build_turns(records, first_index=source.facts.get("copied_prompts", 0))
 
 
 def by_source_file(record: RedactedRecord) -> tuple[str, int]:
-    """Sort key: in the file they stand in the order in which the sources grew."""
+    """Sort key: the records of a session's file are in the order in which its sources grew."""
     return record.agent_id or "", record.seq

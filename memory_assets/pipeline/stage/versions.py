@@ -1,4 +1,5 @@
-"""What this process makes things with, noted for those who must not load it to know."""
+"""The versions of all parts, written to a file that `memory status` reads without loading
+them."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ def present_versions(components: Components) -> dict[str, str]:
 
 
 def note_versions(components: Components) -> None:
-    """Keep the versions beside the catalogue, where `memory status` reads them. It is told
-    what was last made with, so a failure to write stops nothing."""
+    """Write the present versions to the data directory, for `memory status`. A failure to
+    write is ignored."""
     path = components.data_dir / VERSIONS_FILE
     text = json.dumps(present_versions(components), indent=2)
     with contextlib.suppress(OSError):
