@@ -91,6 +91,7 @@ BANNED_WORDS = {
     "doomed",
     "firm",
     "gave_way_to",
+    "grown",
     "let_go",
     "provisional",
     "resting",

@@ -19,7 +19,7 @@ from memory_assets.status.disk import Disk, look
 from memory_assets.status.reader_settings import ReaderSettings
 from memory_assets.status.run_history import last_runs
 from memory_assets.stores.catalog.view import CatalogView
-from memory_assets.stores.chroma.files import were_set_aside
+from memory_assets.stores.chroma.files import set_aside_directories
 
 VERSIONS_FILE = "versions.json"
 """What the last process that made anything was made of (`pipeline/stage/versions.py`)."""
@@ -179,7 +179,7 @@ def _chroma(data_dir: Path, url: str | None) -> dict[str, Any]:
         "url": endpoint.url if endpoint else None,
         "state": "running" if endpoint else "stopped",
         "bytes": _size(data_dir / "chroma"),
-        "set_aside": [str(path) for path in were_set_aside(data_dir)],
+        "set_aside": [str(path) for path in set_aside_directories(data_dir)],
     }
 
 

@@ -35,7 +35,7 @@ class Stores:
     @property
     def has_chroma_files(self) -> bool:
         """Whether this directory's own Chroma ever stored anything that is still there."""
-        return chroma_files.are_there(self.chroma_dir)
+        return chroma_files.has_database(self.chroma_dir)
 
     @cached_property
     def lake(self) -> Lake:

@@ -88,7 +88,7 @@ def test_a_reader_is_told_and_the_next_ingest_makes_it_again(subject: Any, name:
     reports = subject.index_all()
     assert sum(report.details.get("texts_embedded", 0) for report in reports) == 0
     assert subject.collections() == before
-    assert len(chroma_files.were_set_aside(subject.data_dir)) == 1
+    assert len(chroma_files.set_aside_directories(subject.data_dir)) == 1
     assert subject.behind() == []
 
 
@@ -98,7 +98,7 @@ def test_a_killed_server_with_torn_files_is_noticed_without_being_used(subject: 
     subject.kill_server()
     DAMAGES["labels empty"][0](subject)
     assert subject.behind() == sorted(subject.components.catalog.projects())
-    assert len(chroma_files.were_set_aside(subject.data_dir)) == 1
+    assert len(chroma_files.set_aside_directories(subject.data_dir)) == 1
 
 
 def test_a_run_under_way_makes_a_torn_store_again_by_itself(subject: Any) -> None:
@@ -125,7 +125,7 @@ def test_a_running_server_on_a_damaged_database_is_healed(subject: Any) -> None:
     database.write_bytes(bytes(data))
     subject.index_all()
     assert subject.collections() == before
-    (aside,) = chroma_files.were_set_aside(subject.data_dir)
+    (aside,) = chroma_files.set_aside_directories(subject.data_dir)
     assert "chroma.sqlite3" in (aside / "WHY").read_text()
 
 
@@ -136,7 +136,7 @@ def test_a_server_that_was_killed_with_whole_files_is_simply_started_again(subje
     assert subject.behind() == []
     assert sum(report.rows_written for report in subject.index_all()) == 0
     assert subject.collections() == before
-    assert chroma_files.were_set_aside(subject.data_dir) == []
+    assert chroma_files.set_aside_directories(subject.data_dir) == []
 
 
 def test_a_server_takes_its_port_again(subject: Any) -> None:

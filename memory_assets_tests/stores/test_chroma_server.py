@@ -248,7 +248,7 @@ def test_damaged_files_are_set_aside_and_named(servers: Any) -> None:
         with pytest.raises(StoreDamaged, match=r"not a database.*chroma\.broken-.*memory ingest"):
             chroma_server.ensure_running(data_dir, 60.0)
         assert not (data_dir / "chroma").exists()
-    aside = chroma_files.were_set_aside(data_dir)
+    aside = chroma_files.set_aside_directories(data_dir)
     assert [(path / "chroma.sqlite3").read_bytes()[15:16] for path in aside] == [b"1", b"2"]
     assert "not a database" in (aside[-1] / "WHY").read_text()
     assert _collection(data_dir).count() == 0

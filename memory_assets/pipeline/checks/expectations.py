@@ -116,8 +116,10 @@ def new_rows_match(
     if rows:
         frame = pa.concat_tables(parts, promote_options="permissive")
         failures.update(unmet(frame, table, expected))
-    grown = [session for session in sessions if session.skip]
-    repeated = sum(_repeated_in(lake, project, table, expected.unique, each) for each in grown)
+    incremental = [session for session in sessions if session.skip]
+    repeated = sum(
+        _repeated_in(lake, project, table, expected.unique, each) for each in incremental
+    )
     if repeated:
         failures["key: repeated in the session"] = repeated
     if not failures:

@@ -14,7 +14,7 @@ from memory_assets.pipeline.indexes.rebuild import Progress, collections_of
 from memory_assets.pipeline.removal.selection import SessionKey
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.files import were_set_aside
+from memory_assets.stores.chroma.files import set_aside_directories
 from memory_assets.stores.chroma.rewrite import rewrite_files
 
 _IDS_A_QUERY = 200
@@ -31,7 +31,7 @@ def forget_vectors(
     number. Of a local Chroma the files are rewritten, and those set aside are deleted, so
     that no byte of the rows is left."""
     if components.chroma_url is None:
-        for path in were_set_aside(components.data_dir):
+        for path in set_aside_directories(components.data_dir):
             shutil.rmtree(path, ignore_errors=True)
         if not chroma_server.has_files(components.data_dir):
             return 0

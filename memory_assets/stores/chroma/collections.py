@@ -50,7 +50,7 @@ def sessions_collection(agent: str) -> str:
 
 @dataclass(frozen=True)
 class CollectionVersions:
-    """What a collection's rows were made with."""
+    """The versions with which a collection's rows were made."""
 
     embedder_id: str
     dimension: int
@@ -76,11 +76,11 @@ class VectorStore:
 
     @property
     def url(self) -> str:
-        """Where Chroma is; a local server that was restarted may be elsewhere."""
+        """Chroma's present address; a local server has another one after a restart."""
         return self._connection.url
 
     def find_server(self) -> None:
-        """Make sure that somebody answers: a local server that stopped is started again."""
+        """Make sure that Chroma answers; a local server that stopped is started again."""
         self._connection.find_server()
 
     def names(self) -> list[str]:
@@ -130,7 +130,8 @@ class VectorStore:
         return Collection(self._connection, name, raw)
 
     def other(self, name: str) -> OtherCollection:
-        """Return a collection that somebody else may have made, or raise `NotFound`."""
+        """Return any collection, also one that is not ours, for reading; raise `NotFound` if
+        there is none."""
         return OtherCollection(self.get(name)._raw, partial(chroma_errors, self.url))
 
     def drop(self, name: str) -> None:
@@ -150,7 +151,7 @@ class VectorStore:
         )
 
     def _put_back(self, name: str) -> None:
-        """Undo a swap that ended half-way."""
+        """Undo an interrupted swap."""
         there = self._stored()
         if name not in there and f"{name}{_REPLACED}" in there:
             self._rename(f"{name}{_REPLACED}", name)
@@ -178,14 +179,14 @@ class VectorStore:
         return Collection(self._connection, beside, raw)
 
     def drop_leftovers(self, name: str) -> None:
-        """Delete what an interrupted replacement of `name` left beside it."""
+        """Delete the replacement of `name` that an interrupted rebuild left."""
         self._put_back(name)
         for leftover in {f"{name}{_REPLACEMENT}", f"{name}{_REPLACED}"} & self._stored():
             self._delete(leftover)
 
     def replace(self, name: str) -> None:
-        """Let the replacement of `name` take its place, and delete the old one. Between the
-        two renamings readers find the old one under its other name."""
+        """Swap the replacement of `name` in, and delete the old collection. Between the two
+        renamings, readers find the old one under its temporary name."""
         old = f"{name}{_REPLACED}"
         if name in self._stored():
             self._rename(name, old)
@@ -226,9 +227,9 @@ class Collection:
             try:
                 return question(self._raw)
             except (InvalidArgumentError, InvalidDimensionException):
-                break  # what was asked is wrong, and stays so
+                break  # the request is wrong: a retry does not help
             except (httpx.TransportError, ChromaError):
-                # stopped, swapped, or deleted amid the call, which Chroma calls internal
+                # stopped, swapped or deleted during the call, which Chroma reports as internal
                 self._connection.find_server()
                 self._raw = _found(self._connection, self._name)
         with chroma_errors(self._connection.url):
@@ -236,18 +237,18 @@ class Collection:
 
     @property
     def incarnation(self) -> str:
-        """Which creation this is: a collection made anew has another one."""
+        """The id of this creation of the collection; a new one has another."""
         return str((self._raw.metadata or {}).get("incarnation", self._raw.id))
 
     @property
     def embedder_id(self) -> str:
-        """What the vectors were made with, as recorded at creation."""
+        """The embedder of the vectors, as recorded at creation."""
         return str((self._raw.metadata or {}).get("embedder_id", ""))
 
     def count(self) -> int:
         """Return the number of rows."""
         rows = int(self._ask(lambda raw: raw.count()))
-        if not rows:  # or it is just being deleted: another one has its name now
+        if not rows:  # or it was just replaced by another one of this name
             self._raw = _found(self._connection, self._name)
             rows = int(self._ask(lambda raw: raw.count()))
         return rows

@@ -1,4 +1,4 @@
-"""The local Chroma's files, examined and moved while no process has them open.
+"""The local Chroma's files: examining and moving them while no process has them open.
 
 Seen with chromadb 1.5.9: a deleted collection's HNSW directory is never removed.
 """
@@ -19,8 +19,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEADER_FILE, _ELEMENTS_FILE, _LENGTHS_FILE = "header.bin", "data_level0.bin", "length.bin"
 _HEADER = struct.Struct("<iQQQQ")
 _HEADER_BYTES = 100
-"""What chroma-hnswlib writes begins with: version, offset of level 0, room for elements,
-elements, bytes an element."""
+"""Length of the header of chroma-hnswlib's files: version, offset of level 0, capacity, number
+of elements, bytes of an element."""
 _LENGTH_BYTES = 4
 _LINK_LENGTH = struct.Struct("<I")
 _LINKS_FILE, _LABELS_FILE = "link_lists.bin", "index_metadata.pickle"
@@ -59,7 +59,8 @@ def damage(directory: Path) -> str | None:
 
 
 def wrong_within(directory: Path) -> str | None:
-    """Return what SQLite finds wrong when it reads the whole database (seconds a GB)."""
+    """Return the error that SQLite finds when it reads the whole database, or None; takes
+    seconds for each GB."""
     database = directory / DATABASE
     if not database.exists():
         return None
@@ -123,18 +124,18 @@ def set_aside(directory: Path, reason: str) -> Path:
     target = directory.with_name(f"{_BROKEN}{stamp}")
     directory.rename(target)
     (target / "WHY").write_text(f"{reason}\n")
-    for old in were_set_aside(directory.parent)[:-_KEPT_BROKEN]:
+    for old in set_aside_directories(directory.parent)[:-_KEPT_BROKEN]:
         shutil.rmtree(old)
     return target
 
 
-def were_set_aside(data_dir: Path) -> list[Path]:
+def set_aside_directories(data_dir: Path) -> list[Path]:
     """Return the directories of damaged files, oldest first."""
     return sorted(path for path in data_dir.glob(f"{_BROKEN}*") if path.is_dir())
 
 
-def are_there(directory: Path) -> bool:
-    """Whether Chroma ever stored anything that is still there."""
+def has_database(directory: Path) -> bool:
+    """Whether a Chroma database is at `directory`, or an interrupted swap left one beside it."""
     return (directory / DATABASE).exists() or _replaced(directory).exists()
 
 

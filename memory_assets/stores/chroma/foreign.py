@@ -1,4 +1,4 @@
-"""A Chroma collection that is not ours: what it says of itself, and its documents.
+"""A Chroma collection that is not ours: its metadata and documents.
 
 Belongs here: reading any collection of the same Chroma, whoever made it, with whatever
 distance. Does not: deciding whether its vectors are of our space (`recall/`), writing.
@@ -44,7 +44,7 @@ class OtherCollection:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What its maker wrote on it."""
+        """The metadata that its maker gave it."""
         return dict(self._raw.metadata or {})
 
     @property

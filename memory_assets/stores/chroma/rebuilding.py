@@ -1,4 +1,4 @@
-"""Whether a collection is being made anew right now, for those who are about to search.
+"""Whether a collection is being rebuilt now, for searches.
 
 A marker beside the lock that the maker holds says which one; a marker that a killed process
 left says nothing, because nobody holds its lock.
@@ -26,7 +26,7 @@ def marked_as_rebuilding(data_dir: Path, collection: str) -> Iterator[None]:
 
 
 def rebuilding(data_dir: Path) -> str | None:
-    """Return the collection that is being made anew, or None. Costs a look for a file."""
+    """Return the collection that is being rebuilt, or None. Costs one stat."""
     try:
         collection = (data_dir / _MARKER).read_text("utf-8")
     except OSError:

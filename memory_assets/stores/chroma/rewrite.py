@@ -1,4 +1,4 @@
-"""Chroma's files made anew: what its server still serves, copied into a fresh directory.
+"""Rewriting Chroma's files: the rows that its server has are copied into a new directory.
 
 A row that was deleted through Chroma stays in its files: in the HNSW files of its collection,
 in the queue, in free pages and in full-text pages. Seen with chromadb 1.5.9: HNSW files even
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import httpx
 
 BESIDE = "chroma.anew"
-"""Where in the data directory the second server works, with lock, token and log of its own."""
+"""Directory below the data directory for the second server, with its own lock, token and log."""
 _TRIES = 3
 _IDLE_SECONDS = 60.0
 _REQUEST_SECONDS = 120.0
@@ -76,7 +76,7 @@ def _database(data_dir: Path) -> sqlite3.Connection:
 
 
 def _committed(database: sqlite3.Connection) -> int:
-    """Return a number that is another one once anybody has written to the database."""
+    """Return a number that changes with every write to the database."""
     return int(database.execute("PRAGMA data_version").fetchone()[0])
 
 

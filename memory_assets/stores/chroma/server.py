@@ -171,7 +171,7 @@ def touch(data_dir: Path) -> None:
 
 def has_files(data_dir: Path) -> bool:
     """Whether this directory's server has ever stored anything that is still there."""
-    return chroma_files.are_there(data_dir / "chroma")
+    return chroma_files.has_database(data_dir / "chroma")
 
 
 def stop(data_dir: Path, timeout: float = 10.0) -> bool:
