@@ -84,6 +84,7 @@ def test_the_quick_way_to_the_settings_agrees_with_them(
 ) -> None:
     """Without pydantic, the same directories and the same Chroma."""
     (tmp_path / "claude" / "projects").mkdir(parents=True)
+    monkeypatch.delenv("MEMORY_BENCH_DATA", raising=False)  # of the tests, no setting
     for name, value in environment.items():
         monkeypatch.setenv(name, str(tmp_path / value) if name == "CLAUDE_CONFIG_DIR" else value)
     quick, full = quick_settings(), load_settings()
