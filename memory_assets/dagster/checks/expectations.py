@@ -2,8 +2,8 @@
 declares what must hold of it.
 
 GX never gets text: a text column is replaced by its length before GX sees it, so no
-result, log or data doc of its can quote a secret. Its import takes 2 s of CPU, several times
-what a run over one new turn takes; so runs evaluate with Arrow, and Great Expectations once a
+result, log or data doc of its can quote a secret. Its import takes 3 s of CPU, several times
+what the stages take for one new turn; so runs evaluate with Arrow, and Great Expectations once a
 night, or whenever memory_status is materialized, over all that changed.
 """
 
@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from memory_assets.dagster.checks.lean_import import lean_import
 from memory_assets.pipeline.checks.checks import projects_on_record
 from memory_assets.pipeline.checks.expectations import new_rows_match
 from memory_assets.pipeline.checks.verify import Verdict
@@ -71,9 +70,8 @@ def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, in
 @cache
 def _gx_source() -> Any:
     """Return the one data source of this process; each context makes a directory."""
-    with lean_import():
-        import great_expectations as gx
-        from great_expectations.data_context.types.base import ProgressBarsConfig
+    import great_expectations as gx
+    from great_expectations.data_context.types.base import ProgressBarsConfig
 
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
