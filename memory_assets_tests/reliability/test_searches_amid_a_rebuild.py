@@ -51,6 +51,8 @@ def _rebuild_under_way(subject: Any, environment: dict[str, str]) -> Iterator[No
             while not marker.exists() and process.poll() is None:
                 time.sleep(0.001)
             process.send_signal(signal.SIGSTOP)
+            # kill returns before the process has stopped: what it still does must be over.
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
             if rebuilding(subject.data_dir) is None:
                 process.send_signal(signal.SIGCONT)
         yield
@@ -96,7 +98,7 @@ def test_the_http_api_amid_a_rebuild_answers_and_stops_in_order(
                 stderr=subprocess.STDOUT,
             )
             try:
-                answer = _ask(f"http://127.0.0.1:{port}/search?q={urllib.parse.quote(QUERY)}")
+                answer = _ask(f"http://127.0.0.1:{port}/search?in=all&q={urllib.parse.quote(QUERY)}")
                 assert answer["degraded"] == KEYWORD_ONLY
             finally:
                 server.terminate()

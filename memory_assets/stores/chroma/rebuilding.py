@@ -18,7 +18,9 @@ _MARKER = "rebuild.collection"
 def marked_as_rebuilding(data_dir: Path, collection: str) -> Iterator[None]:
     """Mark a collection for the length of a block; the caller holds the lock."""
     marker = data_dir / _MARKER
-    marker.write_text(collection, "utf-8")
+    written = marker.with_suffix(".new")  # renamed, so that no search reads half a name
+    written.write_text(collection, "utf-8")
+    written.replace(marker)
     try:
         yield
     finally:
