@@ -114,7 +114,9 @@ class Settings(BaseSettings):
     runs_kept: int | None = Field(
         3, ge=1, description="Whole runs kept of each project in Dagster's history, or `all`."
     )
-    sensor_runs_per_tick: int = Field(20, gt=0, description="Runs a sensor tick may request.")
+    sensor_projects_per_tick: int = Field(
+        200, gt=0, description="Projects that the run of one sensor tick may be for."
+    )
     sensor_seconds_per_tick: float = Field(20.0, gt=0, description="Time a sensor tick may take.")
     watch_sweep_seconds: float = Field(
         60.0, gt=0, description="A watcher looks at every file this often, events or not."

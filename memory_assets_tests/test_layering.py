@@ -73,6 +73,7 @@ SEALS = {
 }
 """Modules outside redaction/ that may mark text as redacted: they read it from a store."""
 PIPELINE_FLOORS = (
+    {"ingest"},
     {"removal"},
     {"plan"},
     {"checks"},

@@ -127,7 +127,7 @@ def test_settings_do_not_change() -> None:
         ("MEMORY_MAX_FILE_BYTES", "0", "greater than 0"),
         ("MEMORY_CHROMA_IDLE_SECONDS", "-1", "greater than 0"),
         ("MEMORY_LOCK_TIMEOUT_SECONDS", "soon", "number"),
-        ("MEMORY_SENSOR_RUNS_PER_TICK", "0", "greater than 0"),
+        ("MEMORY_SENSOR_PROJECTS_PER_TICK", "0", "greater than 0"),
     ],
 )
 def test_a_wrong_value_is_an_error_that_names_its_variable(

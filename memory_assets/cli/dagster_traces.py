@@ -20,8 +20,8 @@ import dagster as dg
 
 from memory_assets.cli.dagster_home import fail_dead_runs, open_instance
 from memory_assets.cli.dagster_storage import DATABASES
-from memory_assets.dagster.partitions import PARTITION_TAG
 from memory_assets.dagster.partitions import projects as project_partitions
+from memory_assets.dagster.partitions import projects_of
 from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.removal.forget import Names
 from memory_assets.settings import Settings
@@ -51,7 +51,8 @@ def require_idle(settings: Settings, projects: Iterable[str]) -> None:
     with open_instance(settings) as instance:
         fail_dead_runs(instance)
         for run in instance.get_runs(dg.RunsFilter(statuses=list(_UNDER_WAY))):
-            if run.tags.get(PARTITION_TAG) in wanted or PARTITION_TAG not in run.tags:
+            projects = projects_of(run)
+            if not projects or wanted.intersection(projects):
                 _refuse(run)
 
 
@@ -68,7 +69,7 @@ def erase_traces(settings: Settings, names: Names) -> int:
         runs = [
             run
             for run in instance.get_runs()
-            if run.tags.get(PARTITION_TAG) in names.projects
+            if names.projects.intersection(projects_of(run))
             or any(map(mentions.are_in_file, history.glob(f"{run.run_id}.db*")))
         ]
         for run in runs:
@@ -146,7 +147,7 @@ def _delete_rows(path: Path, mentions: Mentions) -> None:
 
 
 def _refuse(run: dg.DagsterRun) -> None:
-    project = run.tags.get(PARTITION_TAG, "all projects")
+    project = " and ".join(projects_of(run)) or "all projects"
     raise StoreBusy(
         f"run {run.run_id[:8]} of {project} is {run.status.value.lower()}. Wait until it has "
         "ended, or cancel it in `memory dev`; then try again."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -18,11 +18,13 @@ from memory_assets.cli.source_directories import (
     require_transcripts,
 )
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.indexes import collections as index
+from memory_assets.pipeline.ingest.passes import PASSES, WORDS, Outcome, Pass
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
-from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.serving.visible_text import visible
 from memory_assets.settings import SAMPLE_DIR, Settings
@@ -31,6 +33,8 @@ from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 _NEWEST = 20
 """The number of newest sessions from which a title to search for is taken."""
 _MOST_SEARCHES = 3
+_WORTH_SAYING_SECONDS = 5.0
+"""From this time on it is said when words could be searched before the rest was done."""
 
 
 def ingest_once(
@@ -51,7 +55,7 @@ def ingest_once(
     console.print(f"Reading {rendering.escaped(reading)}")
     if all(path.is_relative_to(SAMPLE_DIR) for path in roots.values()):
         console.print("No transcripts found: ingesting the sample sessions instead.")
-    components = Components(settings)
+    components = components_of(settings)
     found = on_disk.look_for_sources(components)
     sources = found.sources
     require_transcripts(roots, found, bool(components.catalog.sources.counts_by("project")))
@@ -72,10 +76,9 @@ def ingest_once(
     if unknown and not set(unknown) <= set(components.catalog.sources.counts_by("project")):
         raise ConfigurationError(f"no project {unknown[0]!r}; known are: {', '.join(sources)}")
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
-    sizes = {name: sum(source.size for source in files) for name, files in sources.items()}
     if works:
-        report = _run(settings, works, limit, console, sizes)
-    works += _redact_affected_again(settings, components, report, console, sizes)
+        report = _run(settings, works, limit, console)
+    works += _redact_affected_again(settings, components, report, console)
     report["seconds"] = round(time.perf_counter() - started, 2)
     report["work"] = [vars(work) for work in works]
     current = _print_report(components, report, console, as_json)
@@ -99,7 +102,6 @@ def _redact_affected_again(
     components: Components,
     report: dict[str, Any],
     console: Console,
-    sizes: Mapping[str, int],
 ) -> list[plan.ProjectPlan]:
     """Search stored sessions for secrets found since they were redacted, redact affected ones
     again, and replace their projects' entries in `report`. Returns the plans that were run.
@@ -118,7 +120,7 @@ def _redact_affected_again(
         if not works or (number and not due):
             break
         redone += works
-        _replace(report, _run(settings, works, 0, console, sizes), works)
+        _replace(report, _run(settings, works, 0, console), works)
     return redone
 
 
@@ -139,38 +141,37 @@ def _replace(
 
 
 def _run(
-    settings: Settings,
-    works: Sequence[plan.ProjectPlan],
-    limit: int | None,
-    console: Console,
-    sizes: Mapping[str, int],
+    settings: Settings, works: Sequence[plan.ProjectPlan], limit: int | None, console: Console
 ) -> dict[str, Any]:
-    """Run the projects and return the result, largest first if several processes share them."""
+    """Run the projects, say from when on they can be searched, and return the result."""
     from memory_assets.cli.ingest import run_plans
-    from memory_assets.cli.ingest_workers import run_in_workers, worker_count
 
-    source_bytes = sum(sizes.get(work.project, 0) for work in works)
-    workers = 1 if limit else worker_count(settings, works, source_bytes)
-    if workers > 1:
-        works = sorted(works, key=lambda work: -sizes.get(work.project, 0))
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
     )
+    started = time.perf_counter()
+    seconds: dict[str, float] = {}
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("starting", total=len(works))
+        steps = sum(len(each.assets) for each in PASSES)
+        task = bar.add_task("starting", total=len(works) * steps)
 
-        def show(project: str, step: str, share: float) -> None:
-            about = rendering.escaped(f"{project[-40:]} {step}")
-            bar.update(task, advance=share, description=about)
+        def show(event: Outcome | Pass) -> None:
+            if isinstance(event, Pass):
+                seconds[event.name] = round(time.perf_counter() - started, 2)
+                if event is WORDS and seconds[event.name] > _WORTH_SAYING_SECONDS:
+                    console.print(
+                        f"Searchable by words after {seconds[event.name]:.0f} s; summaries and "
+                        "meaning follow. If you stop now, the next ingest goes on."
+                    )
+            elif not isinstance(event, Verified):
+                about = rendering.escaped(f"{event.project[-40:]} {event.asset}")
+                bar.update(task, advance=1, description=about)
 
-        if workers > 1:
-            made = run_in_workers(settings, works, workers, limit=limit, progress=show)
-        else:
-            made = run_plans(settings, works, limit=limit, progress=show)
-        return dict(vars(made))
+        result = run_plans(settings, works, limit=limit, progress=show)
+    return {**vars(result), "seconds_until": seconds}
 
 
 def _print_report(

@@ -1,4 +1,4 @@
-"""Runs of `memory ingest --watch`: Dagster's ingest job in one process that stays loaded."""
+"""Runs of `memory ingest --watch`: Dagster's batch job in one process that stays loaded."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from contextlib import contextmanager
 import dagster as dg
 
 from memory_assets.cli.dagster_home import fail_dead_runs, open_instance
-from memory_assets.cli.ingest import IngestResult, ProjectRuns, search_for_known_secrets
-from memory_assets.dagster.jobs import INGEST_JOB
-from memory_assets.dagster.partitions import PARTITION_TAG, add_keys
+from memory_assets.cli.ingest import BatchRuns, search_for_known_secrets
+from memory_assets.dagster.partitions import add_keys, projects_of
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import Components
@@ -33,7 +32,7 @@ class WatchRuns:
         self._settings = settings
         self._instance = instance
         self.components: Components = MemoryResource(settings).components()
-        self._runs = ProjectRuns(settings, instance, tags={WATCH_TAG: "true"})
+        self._runs = BatchRuns(settings, instance, tags={WATCH_TAG: "true"})
 
     def run(self, project: str, reason: str) -> Outcome:
         """Bring a project up to date in a run of its own, unless another process is doing so."""
@@ -41,9 +40,8 @@ class WatchRuns:
             return Outcome(busy=True)
         started = time.perf_counter()
         add_keys(self._instance, [project])
-        result = IngestResult()
-        self._runs.run(ProjectPlan(project, reason, ""), result)
-        failed = result.failed.get(project, "")
+        result = self._runs.run([ProjectPlan(project, reason, "")])
+        failed = next(iter(result.failed.values()), "")
         if not failed and result.checks_failed:
             failed = f"check failed: {', '.join(result.checks_failed)}"
         return Outcome(failed=failed, seconds=time.perf_counter() - started)
@@ -53,12 +51,13 @@ class WatchRuns:
         return search_for_known_secrets(self._settings)
 
     def _is_run_elsewhere(self, project: str) -> bool:
-        wanted = dg.RunsFilter(
-            job_name=INGEST_JOB, tags={PARTITION_TAG: project}, statuses=[*_BEGUN, *_WAITING]
-        )
+        wanted = dg.RunsFilter(statuses=[*_BEGUN, *_WAITING])
         return any(
-            record.dagster_run.status in _BEGUN
-            or time.time() - record.create_timestamp.timestamp() < _MOST_QUEUED_SECONDS
+            project in projects_of(record.dagster_run)
+            and (
+                record.dagster_run.status in _BEGUN
+                or time.time() - record.create_timestamp.timestamp() < _MOST_QUEUED_SECONDS
+            )
             for record in self._instance.get_run_records(wanted)
         )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import dagster as dg
 
 from memory_assets.dagster.assets.collections import COLLECTIONS
@@ -14,8 +12,8 @@ from memory_assets.dagster.assets.raw_sessions import raw_sessions
 from memory_assets.dagster.assets.redacted_records import redacted_records
 from memory_assets.dagster.assets.retained_sessions import retained_sessions
 from memory_assets.dagster.assets.tables import TABLES
+from memory_assets.dagster.batch import batch_resources, ingest_batch
 from memory_assets.dagster.jobs import JOBS, retention_schedule, status_schedule
-from memory_assets.dagster.resources import memory_resource
 from memory_assets.dagster.sensors import projects_directory_sensor
 from memory_assets.dagster.superseded_runs import (
     prune_superseded_runs,
@@ -28,23 +26,19 @@ ASSETS = (raw_sessions, redacted_records, *TABLES, *COLLECTIONS, keyword_index)
 """The assets of one project."""
 
 
-def build_defs(
-    settings: Settings | None = None,
-    loggers: Mapping[str, dg.LoggerDefinition] | None = None,
-) -> dg.Definitions:
+def build_defs(settings: Settings | None = None) -> dg.Definitions:
     """Return the whole graph, on the memory of `settings` or, without, of the environment.
 
-    `loggers` are added to Dagster's own. No resource takes run configuration: the values
+    No resource takes run configuration: the values
     that assets hand each other stay in memory, because the lake is where they are kept.
     """
     return dg.Definitions(
         assets=[*ASSETS, known_secrets, retained_sessions, memory_status],
-        jobs=[*JOBS, prune_superseded_runs],
+        jobs=[ingest_batch, *JOBS, prune_superseded_runs],
         schedules=[retention_schedule, status_schedule, superseded_runs_schedule],
         sensors=[projects_directory_sensor],
-        resources={"memory": memory_resource(settings), "io_manager": dg.mem_io_manager},
+        resources=batch_resources(settings),
         executor=dg.in_process_executor,
-        loggers=loggers,
     )
 
 

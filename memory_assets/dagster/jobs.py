@@ -8,6 +8,7 @@ import dagster as dg
 
 from memory_assets.dagster.resources import MemoryParam
 
+INGEST_BATCH = "ingest_batch"
 INGEST_JOB = "ingest_project"
 RECHECK_JOB = "recheck_known_secrets"
 RETENTION_JOB = "apply_retention"

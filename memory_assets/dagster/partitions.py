@@ -3,12 +3,17 @@ each project."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import dagster as dg
 
 PARTITION_TAG = "dagster/partition"
 """Dagster's tag of a run with its partition key, the project."""
+BATCH_TAG = "memory/batch"
+"""The tag of a run of ingest_batch that is for several projects; its value is "true"."""
+BATCH_OP = "index_words"
+"""The op of ingest_batch whose configuration names its projects."""
 
 projects = dg.DynamicPartitionsDefinition(name="projects")
 
@@ -40,3 +45,18 @@ def add_keys(instance: dg.DagsterInstance, names: Iterable[str]) -> list[str]:
     for start in range(0, len(keys), _ADD_BATCH):
         instance.add_dynamic_partitions(str(projects.name), keys[start : start + _ADD_BATCH])
     return keys
+
+
+def batch_tags(names: Sequence[str]) -> dict[str, str]:
+    """Return the tags of a run of ingest_batch for these projects."""
+    return {PARTITION_TAG: names[0]} if len(names) == 1 else {BATCH_TAG: "true"}
+
+
+def projects_of(run: dg.DagsterRun) -> Sequence[str]:
+    """Return the projects that a run of ingest_project or ingest_batch is for."""
+    if PARTITION_TAG in run.tags:
+        return [run.tags[PARTITION_TAG]]
+    if BATCH_TAG not in run.tags:
+        return []
+    config: Any = run.run_config
+    return list(config["ops"][BATCH_OP]["config"]["projects"])

@@ -8,26 +8,36 @@ in the launchpad or by GraphQL, can change them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import dagster as dg
 
-from memory_assets.pipeline.stage.components import Components, redaction_settings
+from memory_assets.pipeline.ingest.passes import Outcome, Pass
+from memory_assets.pipeline.stage.components import Components, components_of, redaction_settings
 from memory_assets.redaction import ruleset_version
 from memory_assets.settings import Settings, load_settings
+
+Listener = Callable[[Outcome | Pass], None]
+"""Called with what comes of each step of a batch, and with each pass when it has ended."""
+
+
+def ignore(event: Outcome | Pass) -> None:
+    """Do nothing."""
 
 
 @dataclass(frozen=True)
 class MemoryResource:
-    """The settings of one memory, and the id of the run that uses it ("" outside of runs)."""
+    """The settings of one memory, the id of the run that uses it ("" outside of runs), and who
+    listens to what comes of a batch."""
 
     settings: Settings
     run_id: str = ""
+    listen: Listener = ignore
 
     def components(self) -> Components:
         """Return the stores and engines; they are opened once for each process."""
-        components = _components(self.settings)
+        components = components_of(self.settings)
         components.catalog.products.run_id = self.run_id
         return components
 
@@ -37,13 +47,15 @@ MemoryParam = dg.ResourceParam[MemoryResource]
 resource of that name."""
 
 
-def memory_resource(settings: Settings | None = None) -> dg.ResourceDefinition:
+def memory_resource(
+    settings: Settings | None = None, listen: Listener = ignore
+) -> dg.ResourceDefinition:
     """Return the resource for `settings` or, if None, for the settings of the environment at
     the beginning of a run or tick. Run configuration for it is refused."""
 
     def opened(context: dg.InitResourceContext) -> MemoryResource:
         run_id = context.run.run_id if context.run else ""
-        return MemoryResource(settings or load_settings(), run_id)
+        return MemoryResource(settings or load_settings(), run_id, listen)
 
     return dg.ResourceDefinition(
         opened,
@@ -57,8 +69,3 @@ def present_ruleset_version() -> str:
     [code version](https://docs.dagster.io/guides/build/assets/asset-versioning-and-caching) of
     redacted_records, by which Dagster shows partitions as out of date."""
     return ruleset_version(redaction_settings(load_settings()))
-
-
-@lru_cache(maxsize=4)
-def _components(settings: Settings) -> Components:
-    return Components(settings)

@@ -7,19 +7,23 @@ from dataclasses import asdict, dataclass
 
 import dagster as dg
 
-from memory_assets.dagster.jobs import (
-    INGEST_JOB,
-    RECHECK_JOB,
-    ingest_project,
-    recheck_known_secrets,
+from memory_assets.dagster.batch import ingest_batch
+from memory_assets.dagster.jobs import INGEST_BATCH, RECHECK_JOB, recheck_known_secrets
+from memory_assets.dagster.partitions import (
+    BATCH_OP,
+    batch_tags,
+    is_valid_key,
+    new_keys,
+    projects,
+    projects_of,
 )
-from memory_assets.dagster.partitions import PARTITION_TAG, is_valid_key, new_keys, projects
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan_each
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import input_hash
 
 _RETRY_SECONDS = 120.0
 """Wait before a request is repeated whose work is still not done; doubled each time. The run
@@ -56,7 +60,7 @@ class _Requested:
 
 
 @dg.sensor(
-    jobs=[ingest_project, recheck_known_secrets],
+    jobs=[ingest_batch, recheck_known_secrets],
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
 )
@@ -64,10 +68,10 @@ class _Requested:
 def projects_directory_sensor(
     context: dg.SensorEvaluationContext, memory: MemoryParam
 ) -> dg.SensorResult | dg.SkipReason:
-    """Watch the agents' directories, and request a run of each project that has work to do.
+    """Watch the agents' directories, and request one run of all projects that have work to do.
 
-    A tick costs a stat for each file. It requests a bounded number of runs, least recently
-    requested projects first, and the next tick continues. When no project has work or a run
+    A tick costs a stat for each file. It takes a bounded number of projects, least recently
+    requested ones first, and the next tick continues. When no project has work or a run
     in progress, it requests the search for secrets that were found since.
     """
     settings = memory.settings
@@ -92,8 +96,8 @@ def projects_directory_sensor(
         work for project, work in works.items() if project not in busy and state.is_due(work, now)
     ]
     due.sort(key=lambda work: (state.requested_at(work.project), work.project))
-    due = due[: settings.sensor_runs_per_tick]
-    runs = [state.request(work, now) for work in due]
+    due = due[: settings.sensor_projects_per_tick]
+    runs = [state.request(due, now)] if due else []
     search = None if runs or busy else _search_for_secrets(components, context.instance)
     if search is not None:
         return dg.SensorResult(run_requests=[search], cursor=state.to_cursor())
@@ -131,9 +135,9 @@ def _search_for_secrets(
 def _busy_projects(instance: dg.DagsterInstance) -> set[str]:
     """Return the projects with a run that is queued or in progress, which need no other."""
     return {
-        run.tags[PARTITION_TAG]
-        for run in instance.get_runs(_under_way(INGEST_JOB))
-        if PARTITION_TAG in run.tags
+        project
+        for run in instance.get_runs(dg.RunsFilter(statuses=list(_UNDER_WAY)))
+        for project in projects_of(run)
     }
 
 
@@ -171,15 +175,24 @@ class _State:
         last = self.requested.get(work.project)
         return last is None or last.is_due(work, now)
 
-    def request(self, work: ProjectPlan, now: float) -> dg.RunRequest:
-        """Note the request in the state, and return it with a new run key."""
-        last = self.requested.get(work.project)
-        repeated = last is not None and last.fingerprint == work.fingerprint
-        attempt = last.attempt + 1 if last is not None and repeated else 1
-        self.requested[work.project] = _Requested(work.fingerprint, attempt, now)
+    def request(self, works: list[ProjectPlan], now: float) -> dg.RunRequest:
+        """Note the request of projects in the state, and return it with a new run key."""
+        names = [work.project for work in works]
+        key = []
+        for work in works:
+            last = self.requested.get(work.project)
+            repeated = last is not None and last.fingerprint == work.fingerprint
+            attempt = last.attempt + 1 if last is not None and repeated else 1
+            self.requested[work.project] = _Requested(work.fingerprint, attempt, now)
+            key.append(f"{work.project}:{work.fingerprint}:{attempt}")
+        one = key[0] if len(key) == 1 else f"{len(key)} projects:{input_hash(*key)}"
+        reasons = {work.reason for work in works}
         return dg.RunRequest(
-            run_key=f"{work.project}:{work.fingerprint}:{attempt}",
-            partition_key=work.project,
-            job_name=INGEST_JOB,
-            tags={"memory/reason": work.reason},
+            run_key=one,
+            job_name=INGEST_BATCH,
+            run_config={"ops": {BATCH_OP: {"config": {"projects": names}}}},
+            tags={
+                "memory/reason": reasons.pop() if len(reasons) == 1 else f"{len(names)} projects",
+                **batch_tags(names),
+            },
         )

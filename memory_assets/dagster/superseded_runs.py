@@ -1,9 +1,9 @@
 """Deleting runs from Dagster's history that newer runs have superseded.
 
-Each run of `ingest_project` keeps 0.9 MB of events, and Dagster's
-[retention setting](https://docs.dagster.io/deployment/oss/dagster-yaml) is for ticks only. Such
-a run makes every asset of its project and evaluates every check, so once newer ones have
-succeeded, the state of the partition does not depend on the older one.
+Each run keeps some 0.3 MB of events a project, and Dagster's
+[retention setting](https://docs.dagster.io/deployment/oss/dagster-yaml) is for ticks only. A
+run of `ingest_batch` or `ingest_project` makes every asset of its projects and evaluates every
+check, so once newer ones have succeeded, the state of the partitions does not depend on it.
 """
 
 # No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
@@ -11,14 +11,14 @@ succeeded, the state of the partition does not depend on the older one.
 
 import logging
 import time
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 import dagster as dg
 from sqlalchemy.exc import SQLAlchemyError
 
-from memory_assets.dagster.jobs import INGEST_JOB
-from memory_assets.dagster.partitions import PARTITION_TAG, projects
+from memory_assets.dagster.jobs import INGEST_BATCH, INGEST_JOB
+from memory_assets.dagster.partitions import BATCH_TAG, PARTITION_TAG, projects, projects_of
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 
@@ -44,9 +44,10 @@ _UNDER_WAY = dg.RunsFilter(
 _log = logging.getLogger(__name__)
 
 
-def delete_superseded(instance: dg.DagsterInstance, project: str, keep: int | None) -> int:
-    """Delete the runs of a project that its newest `keep` whole runs supersede, and return
-    their number. With None all are kept.
+def delete_superseded(instance: dg.DagsterInstance, names: Sequence[str], keep: int | None) -> int:
+    """Delete the runs of projects that the newest `keep` whole runs of each supersede, and
+    return their number. With None all are kept. A run for several projects is superseded when
+    it is for each of them.
 
     Not touched are runs that are waiting or under way, that ended after the oldest of those
     kept had begun, or within the last minute; that belong to a backfill under way; and, for
@@ -55,7 +56,7 @@ def delete_superseded(instance: dg.DagsterInstance, project: str, keep: int | No
     """
     if keep is None:
         return 0
-    return _delete(instance, _superseded_of(instance, project, keep))
+    return _delete(instance, _superseded_of(instance, names, keep))
 
 
 @dg.op
@@ -63,12 +64,14 @@ def delete_superseded(instance: dg.DagsterInstance, project: str, keep: int | No
 def delete_superseded_runs(context: dg.OpExecutionContext, memory: MemoryParam) -> None:
     """Delete the superseded runs of every project, and those of this job."""
     keep, deleted = memory.settings.runs_kept, 0
-    for project in _projects(context.instance):
-        while found := delete_superseded(context.instance, project, keep):
-            deleted += found
+    names = sorted(context.instance.get_dynamic_partitions(str(projects.name)))
+    while found := delete_superseded(context.instance, names, keep):
+        deleted += found
     if keep is not None:
         wanted = dg.RunsFilter(job_name=PRUNE_JOB, statuses=list(_ENDED))
-        deleted += _delete(context.instance, _superseded(context.instance, wanted, keep))
+        ended = context.instance.get_run_records(wanted)
+        superseded = (record.dagster_run.run_id for record in _superseded(ended, keep))
+        deleted += _delete(context.instance, superseded)
     context.add_output_metadata({"runs_deleted": deleted})
 
 
@@ -103,16 +106,12 @@ def superseded_runs_schedule(
     if instance.get_runs(_UNDER_WAY, limit=1):
         return dg.SkipReason("the last time is still under way")
     deadline = time.monotonic() + settings.sensor_seconds_per_tick
-    for project in _projects(instance):
-        if next(_superseded_of(instance, project, settings.runs_kept), None) is not None:
+    for project in sorted(instance.get_dynamic_partitions(str(projects.name))):
+        if next(_superseded_of(instance, [project], settings.runs_kept), None) is not None:
             return dg.RunRequest(tags={"memory/reason": "superseded runs"})
         if time.monotonic() > deadline:
             return dg.RunRequest(tags={"memory/reason": "more projects than a tick can look at"})
     return dg.SkipReason("no run is superseded")
-
-
-def _projects(instance: dg.DagsterInstance) -> list[str]:
-    return sorted(instance.get_dynamic_partitions(str(projects.name)))
 
 
 def _delete(instance: dg.DagsterInstance, run_ids: Iterator[str]) -> int:
@@ -129,27 +128,42 @@ def _delete(instance: dg.DagsterInstance, run_ids: Iterator[str]) -> int:
     return deleted
 
 
-def _superseded_of(instance: dg.DagsterInstance, project: str, keep: int) -> Iterator[str]:
-    """Yield the ids of a project's superseded runs, of whatever job, newest first."""
-    wanted = dg.RunsFilter(tags={PARTITION_TAG: project}, statuses=list(_ENDED))
-    return _superseded(instance, wanted, keep)
+def _superseded_of(instance: dg.DagsterInstance, names: Sequence[str], keep: int) -> Iterator[str]:
+    """Yield the ids of the superseded runs of projects, of whatever job; those for several
+    projects only if `names` are several."""
+    wanted = dg.RunsFilter(tags={BATCH_TAG: "true"}, statuses=list(_ENDED))
+    batches = instance.get_run_records(wanted)
+
+    def superseded(project: str) -> Iterator[dg.RunRecord]:
+        alone = dg.RunsFilter(tags={PARTITION_TAG: project}, statuses=list(_ENDED))
+        shared = [record for record in batches if project in projects_of(record.dagster_run)]
+        return _superseded([*instance.get_run_records(alone), *shared], keep)
+
+    found = (record for project in names for record in superseded(project))
+    among = batches if len(names) > 1 else ()
+    shared = (
+        record
+        for record in among
+        if all(record in superseded(project) for project in projects_of(record.dagster_run))
+    )
+    for record in chain((record for record in found if record not in batches), shared):
+        if not _is_of_backfill_under_way(instance, record.dagster_run):
+            yield record.dagster_run.run_id
 
 
-def _superseded(instance: dg.DagsterInstance, wanted: dg.RunsFilter, keep: int) -> Iterator[str]:
-    """Yield the ids of those runs that the newest `keep` whole ones among them supersede."""
-    ended = sorted(instance.get_run_records(wanted), key=_end, reverse=True)
+def _superseded(records: Sequence[dg.RunRecord], keep: int) -> Iterator[dg.RunRecord]:
+    """Yield those of some ended runs that the newest `keep` whole ones among them supersede,
+    newest first."""
+    ended = sorted(records, key=_end, reverse=True)
     kept = [record for record in ended if _is_whole(record.dagster_run)][:keep]
     if len(kept) < keep:
         return
     begun = min(_start(record) for record in kept)
     now = time.time()
     for record in ended:
-        run = record.dagster_run
-        rests = _STILL_IN_USE_SECONDS if run.is_success else _FAILED_KEPT_SECONDS
-        if record in kept or _end(record) > min(begun, now - rests):
-            continue
-        if not _is_of_backfill_under_way(instance, run):
-            yield run.run_id
+        rests = _STILL_IN_USE_SECONDS if record.dagster_run.is_success else _FAILED_KEPT_SECONDS
+        if record not in kept and _end(record) <= min(begun, now - rests):
+            yield record
 
 
 def _is_whole(run: dg.DagsterRun) -> bool:
@@ -158,7 +172,12 @@ def _is_whole(run: dg.DagsterRun) -> bool:
     counts as not."""
     part = run.asset_selection or run.asset_check_selection or run.op_selection
     again = run.parent_run_id is not None
-    return run.is_success and run.job_name in (INGEST_JOB, PRUNE_JOB) and not part and not again
+    return (
+        run.is_success
+        and run.job_name in (INGEST_BATCH, INGEST_JOB, PRUNE_JOB)
+        and not part
+        and not again
+    )
 
 
 def _is_of_backfill_under_way(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:

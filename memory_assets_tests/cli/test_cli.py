@@ -16,7 +16,7 @@ import dagster as dg
 import pytest
 
 from memory_assets.cli import exit_codes
-from memory_assets.dagster.jobs import INGEST_JOB
+from memory_assets.dagster.jobs import INGEST_BATCH
 from memory_assets.settings import SAMPLE_DIR
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests import command_line
@@ -301,8 +301,10 @@ def test_asking_loads_no_dagster(ingested: tuple[Cli, str]) -> None:
 
 _KILLED = """
 import os, signal
-from memory_assets.pipeline.tables import turn_chunks as chunk
-chunk.chunk_project = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+from dataclasses import replace
+from memory_assets.pipeline.ingest.steps import STEPS
+kill = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+STEPS["turn_chunks"] = replace(STEPS["turn_chunks"], run=kill)
 from memory_assets.cli.start import main
 main()
 """
@@ -325,5 +327,5 @@ def test_a_killed_ingest_is_completed_by_the_next_one(empty: Cli, run_here: Run)
     assert again["status"]["coverage"]["sessions"]["turns"] == 5
     assert json.loads(run_here(empty, "ingest", "--json").stdout)["work"] == []
     with dg.DagsterInstance.from_config(str(empty.data_dir / "dagster")) as instance:
-        statuses = [run.status for run in instance.get_runs(dg.RunsFilter(job_name=INGEST_JOB))]
-    assert sorted(status.value for status in statuses) == ["FAILURE", "SUCCESS", "SUCCESS"]
+        statuses = [run.status for run in instance.get_runs(dg.RunsFilter(job_name=INGEST_BATCH))]
+    assert sorted(status.value for status in statuses) == ["FAILURE", "SUCCESS"]

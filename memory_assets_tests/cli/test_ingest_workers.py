@@ -6,15 +6,17 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import dagster as dg
 import pytest
 
-from memory_assets.cli import ingest_workers
 from memory_assets.cli.dagster_home import open_instance
 from memory_assets.cli.exit_codes import FINE
+from memory_assets.cli.ingest import run_plans
 from memory_assets.cli.ingest_command import ingest_once
-from memory_assets.cli.ingest_workers import run_in_workers, worker_count
 from memory_assets.pipeline.checks.checks import verify_project
+from memory_assets.pipeline.ingest import workers
+from memory_assets.pipeline.ingest.passes import Outcome, Pass
+from memory_assets.pipeline.ingest.steps import Made
+from memory_assets.pipeline.ingest.workers import worker_count
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
@@ -22,7 +24,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 
-Started = list[ingest_workers._Worker]
+Started = list[workers._Worker]
 PROJECTS = ("-home-mara-code-mill", "-home-mara-code-oven", "-home-mara-code-yard")
 
 
@@ -63,15 +65,15 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[Started]:
     """The workers that a test has started; none may outlive it."""
-    real, workers = ingest_workers._start, []
+    real, found = workers.Workers._start, []
 
-    def start(settings: Settings) -> ingest_workers._Worker:
-        workers.append(real(settings))
-        return workers[-1]
+    def start(pool: workers.Workers) -> workers._Worker:
+        found.append(real(pool))
+        return found[-1]
 
-    monkeypatch.setattr(ingest_workers, "_start", start)
-    yield workers
-    for worker in workers:
+    monkeypatch.setattr(workers.Workers, "_start", start)
+    yield found
+    for worker in found:
         assert worker.process.wait(30) is not None
 
 
@@ -80,10 +82,9 @@ def _plans(settings: Settings) -> list[ProjectPlan]:
     return plan(components, find_sources(components))
 
 
-def _runs(settings: Settings, *statuses: dg.DagsterRunStatus) -> list[str]:
+def _runs(settings: Settings) -> list[str]:
     with open_instance(settings) as instance:
-        runs = instance.get_runs(dg.RunsFilter(statuses=list(statuses)))
-    return sorted(run.tags["dagster/partition"] for run in runs)
+        return sorted(run.status.value for run in instance.get_runs())
 
 
 def test_a_worker_that_is_killed_loses_its_project_and_no_other(
@@ -94,46 +95,67 @@ def test_a_worker_that_is_killed_loses_its_project_and_no_other(
     assert len(plans) == len(PROJECTS)
     killed: list[str] = []
 
-    def kill_the_first(project: str, step: str, share: float) -> None:
-        if not killed:
-            killed.append(project)
-            at_it = [each for each in started if each.work and each.work.project == project]
-            at_it[0].process.kill()
+    def kill_the_first(event: Outcome | Pass) -> None:
+        if not killed and isinstance(event, Made):
+            killed.append(event.project)
+            (at_it,) = [each for each in started if each.task and each.task.project == killed[0]]
+            at_it.process.kill()
 
-    made = run_in_workers(settings, plans, 2, progress=kill_the_first)
-    others = sorted({work.project for work in plans} - set(killed))
-    assert made.failed == {killed[0]: "its process ended with code -9; run `memory ingest` again"}
-    assert _runs(settings, dg.DagsterRunStatus.SUCCESS) == others and made.projects == len(others)
+    made = run_plans(settings, plans, progress=kill_the_first)
+    assert list(made.failed) == killed
+    assert "its process ended with code -9; run `memory ingest` again" in made.failed[killed[0]]
+    assert _runs(settings) == ["FAILURE"]
+    assert sorted(work.project for work in _plans(settings)) == killed
     assert ingest_once(settings, limit=None, projects=[], full=False, as_json=True) == FINE
     assert _plans(settings) == []
     components = Components(settings)
     for work in plans:
         assert components.lake.sessions(TURN_CHUNKS, work.project)
         assert not [each for each in verify_project(components, work.project) if each.failed]
-    assert _runs(settings, dg.DagsterRunStatus.STARTED) == []
+    assert "STARTED" not in _runs(settings)
 
 
-def test_an_interrupt_ends_the_workers_and_their_runs(settings: Settings, started: Started) -> None:
+def test_an_interrupt_ends_the_workers_and_their_run(settings: Settings, started: Started) -> None:
     """Ctrl-C is passed on: no process is left, and no run that counts as under way."""
 
-    def interrupt(project: str, step: str, share: float) -> None:
+    def interrupt(event: Outcome | Pass) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_in_workers(settings, _plans(settings), 2, progress=interrupt)
+        run_plans(settings, _plans(settings), progress=interrupt)
     assert len(started) == 2
     assert all(worker.process.poll() is not None for worker in started)
-    assert _runs(settings, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING) == []
+    assert not {"STARTED", "STARTING"} & set(_runs(settings))
+
+
+def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settings) -> None:
+    """Every project is searchable by words before anything is summarized; with a limit, only so
+    many of the newest files are read."""
+    seen: list[str] = []
+
+    def note(event: Outcome | Pass) -> None:
+        if isinstance(event, Pass):
+            seen.append(f"{event.name} done")
+        elif isinstance(event, Made) and event.report.rows_written:
+            seen.append(event.asset)
+
+    one = settings.model_copy(update={"ingest_workers": 1})
+    limited = run_plans(one, _plans(one), limit=1, progress=note)
+    assert limited.projects == 1 and len(_plans(one)) == 2
+    assert run_plans(one, _plans(one), progress=note).failed == {}
+    first = seen.index("words done")
+    assert "keyword_index" in seen[:first] and "session_summaries" not in seen[:first]
+    assert seen.count("words done") == seen.count("vectors done") == 2
+    assert _plans(one) == []
 
 
 def test_processes_are_used_where_they_pay(settings: Settings) -> None:
     """As many as the setting says, never more than projects; by itself one for little."""
-    plans = [ProjectPlan(name, "", "") for name in "abc"]
-    assert worker_count(settings, plans, 0) == 2
-    assert worker_count(settings, plans[:1], 10**9) == 1
+    assert worker_count(settings, 3, 0) == 2
+    assert worker_count(settings, 1, 10**9) == 1
     unset = settings.model_copy(update={"ingest_workers": None})
-    assert worker_count(unset, plans, 10**6) == 1
-    assert 1 <= worker_count(unset, plans, 10**9) <= 3
+    assert worker_count(unset, 3, 10**6) == 1
+    assert 1 <= worker_count(unset, 3, 10**9) <= 3
 
 
 def test_without_an_embedder_nothing_is_embedded_and_nothing_is_behind(settings: Settings) -> None:

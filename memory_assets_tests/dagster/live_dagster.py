@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from memory_assets.dagster.partitions import BATCH_OP
 from memory_assets.stores.chroma import server as chroma_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -32,7 +34,7 @@ SELECTOR = {
     "repositoryName": "__repository__",
 }
 RUNS = """query { runsOrError(limit: 200) { ... on Runs { results {
-  runId status tags { key value } } } } }"""
+  runId status runConfigYaml tags { key value } } } } }"""
 
 
 @dataclass
@@ -56,10 +58,15 @@ class Dagster:
         return dict(answer["data"])
 
     def runs(self) -> list[tuple[str, str, dict[str, str]]]:
-        """Status, project and tags of every run."""
-        found = self.ask(RUNS)["runsOrError"]["results"]
-        tagged = [(run, {tag["key"]: tag["value"] for tag in run["tags"]}) for run in found]
-        return [(run["status"], tags.get("dagster/partition", ""), tags) for run, tags in tagged]
+        """Status, project and tags of every run, once for each of its projects."""
+        found = []
+        for run in self.ask(RUNS)["runsOrError"]["results"]:
+            tags = {tag["key"]: tag["value"] for tag in run["tags"]}
+            config = yaml.safe_load(run["runConfigYaml"]) or {}
+            batch = config.get("ops", {}).get(BATCH_OP, {}).get("config", {}).get("projects")
+            for project in batch or [tags.get("dagster/partition", "")]:
+                found.append((run["status"], project, tags))
+        return found
 
     def by_sensor(self) -> Counter[str]:
         """How many runs of each project the sensor has asked for."""

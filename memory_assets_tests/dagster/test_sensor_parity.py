@@ -44,7 +44,7 @@ def _by_sensor(settings: Settings) -> list[str]:
             for request in asked.run_requests or []:
                 job = defs.resolve_job_def(str(request.job_name))
                 run = job.execute_in_process(
-                    instance=instance, partition_key=request.partition_key, run_config=QUIET
+                    instance=instance, run_config={**request.run_config, **QUIET}
                 )
                 assert run.success
                 jobs.append(str(request.job_name))
@@ -96,6 +96,6 @@ def test_the_sensor_makes_what_ingest_makes(
         chroma_server.stop(directory)
     code = ingest_once(sample_settings, limit=None, projects=[], full=False, as_json=True)
     assert code == 0
-    assert sorted(set(jobs)) in (["ingest_project"], ["ingest_project", "recheck_known_secrets"])
+    assert sorted(set(jobs)) in (["ingest_batch"], ["ingest_batch", "recheck_known_secrets"])
     assert made == _memory(sample_settings)
     assert len(made) > 30

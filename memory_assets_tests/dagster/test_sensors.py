@@ -12,8 +12,8 @@ import dagster as dg
 import pytest
 
 from memory_assets.dagster import sensors
-from memory_assets.dagster.jobs import RECHECK_JOB
-from memory_assets.dagster.partitions import add_keys
+from memory_assets.dagster.jobs import INGEST_BATCH, RECHECK_JOB
+from memory_assets.dagster.partitions import BATCH_OP, add_keys
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.stage.components import Components
@@ -62,6 +62,16 @@ def _tick(
     return list(result.run_requests or []), added, result.cursor
 
 
+def _projects(requests: list[dg.RunRequest]) -> list[str]:
+    """The projects that runs are asked for, each in one run."""
+    return sorted(
+        project
+        for request in requests
+        if request.job_name == INGEST_BATCH
+        for project in request.run_config["ops"][BATCH_OP]["config"]["projects"]
+    )
+
+
 def _ingest(settings: Settings, instance: dg.DagsterInstance, project: str) -> None:
     """What a run does, as the ledger sees it; the sensor looks at that and at no run."""
     add_keys(instance, [project])
@@ -77,11 +87,11 @@ def _search(settings: Settings) -> None:
 def test_new_projects_become_partitions_and_get_a_run(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
-    """The first tick adds every project and asks for one run of each."""
+    """The first tick adds every project and asks for one run of all."""
     requests, added, _ = _tick(sample_settings, instance)
     assert added == PROJECTS
-    assert sorted(str(request.partition_key) for request in requests) == PROJECTS
-    assert len({request.run_key for request in requests}) == 3
+    assert _projects(requests) == PROJECTS
+    assert len(requests) == 1
 
 
 def test_work_is_asked_for_once(sample_settings: Settings, instance: dg.DagsterInstance) -> None:
@@ -106,12 +116,10 @@ def test_only_the_project_of_a_changed_file_gets_a_run(
     with session.open("ab") as file:
         file.write(b'{"type":"mode","mode":"plan"}\n')
     requests, _, cursor = _tick(without_vectors, instance, cursor)
-    assert [request.partition_key for request in requests] == [PROJECTS[0]]
+    assert _projects(requests) == [PROJECTS[0]]
     session.unlink()
     _ingest(without_vectors, instance, PROJECTS[0])
-    assert PROJECTS[0] not in {
-        request.partition_key for request in _tick(without_vectors, instance, cursor)[0]
-    }
+    assert PROJECTS[0] not in _projects(_tick(without_vectors, instance, cursor)[0])
 
 
 def test_when_all_is_at_rest_the_search_for_new_secrets_is_asked_for_once(
@@ -122,7 +130,7 @@ def test_when_all_is_at_rest_the_search_for_new_secrets_is_asked_for_once(
     for project in PROJECTS[:2]:
         _ingest(without_vectors, instance, project)
     requests, _, cursor = _tick(without_vectors, instance)
-    assert [request.partition_key for request in requests] == [PROJECTS[2]]
+    assert _projects(requests) == [PROJECTS[2]]
     _ingest(without_vectors, instance, PROJECTS[2])
     first, _, cursor = _tick(without_vectors, instance, cursor)
     again, _, cursor = _tick(without_vectors, instance, cursor)
@@ -145,7 +153,7 @@ def test_work_that_stays_undone_is_asked_for_again_under_a_new_key(
             last["at"] = time.time() - 86_401
         requests, _, cursor = _tick(sample_settings, instance, json.dumps(state))
         keys |= {str(request.run_key) for request in requests}
-    assert len(keys) == 3 * 11
+    assert len(keys) == 11
     state = json.loads(cursor or "")
     for last in state["requested"].values():
         last["at"] = time.time() - 3_601
@@ -163,7 +171,7 @@ def test_sessions_held_back_are_tried_again_at_least_every_hour(
         _ingest(without_vectors, instance, project)
     _search(without_vectors)
     requests, _, cursor = _tick(without_vectors, instance)
-    assert [request.partition_key for request in requests] == [PROJECTS[0]]
+    assert _projects(requests) == [PROJECTS[0]]
     for waited, due in [(3_599, False), (3_601, True)]:
         state = json.loads(cursor or "")
         state["requested"][PROJECTS[0]] |= {"attempt": 40, "at": time.time() - waited}
@@ -186,7 +194,7 @@ def test_a_name_that_is_not_utf8_does_not_stop_the_sensor(
         Path(os.fsdecode(root + name)).write_bytes(session)
     requests, added, cursor = _tick(without_vectors, instance)
     assert added == PROJECTS
-    assert sorted(str(request.partition_key) for request in requests) == PROJECTS
+    assert _projects(requests) == PROJECTS
     for project in PROJECTS:
         _ingest(without_vectors, instance, project)
     _search(without_vectors)
@@ -197,15 +205,15 @@ def test_a_name_that_is_not_utf8_does_not_stop_the_sensor(
     assert "2 files or directories cannot be taken in" in str(result.skip_message)
 
 
-def test_a_tick_asks_for_a_bounded_number_of_runs_and_goes_on_next_time(
+def test_a_tick_asks_for_a_bounded_number_of_projects_and_goes_on_next_time(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
-    """With room for two runs a tick, three projects take two ticks."""
-    bounded = sample_settings.model_copy(update={"sensor_runs_per_tick": 2})
+    """With room for two projects a tick, three take two ticks of one run each."""
+    bounded = sample_settings.model_copy(update={"sensor_projects_per_tick": 2})
     first, _, cursor = _tick(bounded, instance)
     second, _, cursor = _tick(bounded, instance, cursor)
-    assert len(first) == 2 and len(second) == 1
-    assert sorted(str(r.partition_key) for r in (*first, *second)) == PROJECTS
+    assert (len(_projects(first)), len(_projects(second))) == (2, 1)
+    assert _projects([*first, *second]) == PROJECTS
 
 
 def test_a_name_that_cannot_be_a_partition_is_left_out_not_fatal(
@@ -216,14 +224,14 @@ def test_a_name_that_cannot_be_a_partition_is_left_out_not_fatal(
     odd.mkdir()
     (odd / "s.jsonl").write_text('{"type":"user","uuid":"1","message":{"content":"hi"}}\n')
     requests, added, _ = _tick(sample_settings, instance)
-    assert sorted(str(request.partition_key) for request in requests) == PROJECTS
+    assert _projects(requests) == PROJECTS
     assert "a,b" not in added
 
 
 def test_ten_thousand_files_fit_in_a_tick(
     tmp_path: Path, sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
-    """A tick over 10,000 new files in 100 projects stays within its bounds: 20 runs, a
+    """A tick over 10,000 new files in 100 projects stays within its bounds: one run, a
     small cursor, and no file is read."""
     root = tmp_path / "many"
     for project in range(100):
@@ -236,6 +244,6 @@ def test_ten_thousand_files_fit_in_a_tick(
     )
     start = time.process_time()
     requests, added, cursor = _tick(many, instance)
-    assert len(requests) == len(added) == 20
+    assert len(_projects(requests)) == len(added) == 100
     assert len(cursor or "") < 20_000
     assert time.process_time() - start < 20.0, "a tick has 60 s of wall time in Dagster"

@@ -69,7 +69,7 @@ def _end_earlier(
 
 def _prune(instance: dg.DagsterInstance, keep: int | None = 2) -> set[str]:
     """Delete what the newest runs supersede, and return what is left."""
-    delete_superseded(instance, PROJECT, keep)
+    delete_superseded(instance, [PROJECT], keep)
     return {run.run_id for run in instance.get_runs()}
 
 

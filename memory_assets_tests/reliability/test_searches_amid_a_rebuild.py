@@ -98,7 +98,9 @@ def test_the_http_api_amid_a_rebuild_answers_and_stops_in_order(
                 stderr=subprocess.STDOUT,
             )
             try:
-                answer = _ask(f"http://127.0.0.1:{port}/search?in=all&q={urllib.parse.quote(QUERY)}")
+                answer = _ask(
+                    f"http://127.0.0.1:{port}/search?in=all&q={urllib.parse.quote(QUERY)}"
+                )
                 assert answer["degraded"] == KEYWORD_ONLY
             finally:
                 server.terminate()

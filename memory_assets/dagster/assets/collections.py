@@ -7,30 +7,27 @@ has costs: a step that waits for a slot uses a whole CPU, and the slot of a kill
 freed by the daemon only (seen with Dagster 1.13.27).
 """
 
-from functools import partial
-
 import dagster as dg
 
-from memory_assets.dagster.assets.step import StepResults, if_embedding, stage_and_checks
+from memory_assets.dagster.assets.step import StepResults, run_steps
 from memory_assets.dagster.checks.asset_checks import specs_of
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, lineage_of, plain_schema
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam
-from memory_assets.embedding import DEFAULT_EMBEDDER
 from memory_assets.pipeline.indexes.collection_rows import columns_of
 from memory_assets.pipeline.indexes.collections import (
     INDEXES,
     SESSIONS_INDEX,
     IndexedTable,
-    index_project,
 )
+from memory_assets.pipeline.ingest.steps import STEPS
 
 _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
 
 
 def _collection(index: IndexedTable) -> dg.AssetsDefinition:
     """Return the asset that mirrors the rows of `index` in Chroma."""
-    stage = if_embedding(index.stage, partial(index_project, index=index))
+    step = STEPS[index.stage]
     name, columns = index.collection("<agent>"), columns_of(index.kind)
     sources = {
         each: (index.embeddings.name if each == "embedding" else index.table.name, column)
@@ -39,13 +36,13 @@ def _collection(index: IndexedTable) -> dg.AssetsDefinition:
 
     @dg.asset(
         name=index.stage,
-        deps=[index.embeddings.name],
+        deps=step.deps,
         partitions_def=projects,
         group_name="collections",
         kinds={"chroma"},
         owners=OWNERS,
         op_tags=SEARCHED_FIRST if index == SESSIONS_INDEX else None,
-        code_version=DEFAULT_EMBEDDER,
+        code_version=step.code_version,
         retry_policy=_RETRY,
         description=f"The rows of {index.table.name} in Chroma, in `{name}`.",
         check_specs=specs_of(index.stage),
@@ -57,7 +54,7 @@ def _collection(index: IndexedTable) -> dg.AssetsDefinition:
         },
     )
     def collection(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
-        yield from stage_and_checks(context, memory, stage)
+        yield from run_steps(context, memory)
 
     return collection
 

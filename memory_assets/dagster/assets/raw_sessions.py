@@ -3,25 +3,15 @@
 # No `from __future__ import annotations` in asset modules: Dagster reads the annotation
 # of `context` at run time (dagster#26837).
 
-from functools import partial
-
 import dagster as dg
 
-from memory_assets.dagster.assets.step import StepResults, stage_and_checks
+from memory_assets.dagster.assets.step import StepResults, run_steps
 from memory_assets.dagster.metadata import OWNERS, plain_schema
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam
-from memory_assets.pipeline.scan.raw_sessions import scan_project
+from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.pipeline.scan.raw_sessions import STAGE
 from memory_assets.stores.catalog.schema import SOURCE_COLUMNS
-from memory_assets.transcripts import READER_VERSIONS
-
-
-class ScanConfig(dg.Config):
-    """[Run configuration](https://docs.dagster.io/guides/operate/configuration/run-configuration)
-    of raw_sessions."""
-
-    limit: int | None = None
-    """The most new or changed files to read, newest first; None: all."""
 
 
 @dg.asset(
@@ -33,14 +23,12 @@ class ScanConfig(dg.Config):
         "dagster/column_schema": plain_schema(SOURCE_COLUMNS),
         "dagster/table_name": "catalog.sources.rows",
     },
-    code_version="+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS)),
+    code_version=STEPS[STAGE].code_version,
 )
-def raw_sessions(
-    context: dg.AssetExecutionContext, config: ScanConfig, memory: MemoryParam
-) -> StepResults:
+def raw_sessions(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
     """Facts about each transcript of a project: size, lines, records, prompts, bad lines.
 
     The files stay where their agents wrote them, and their text is not stored. A file that its
     agent deleted is counted as gone; what was made of it stays.
     """
-    yield from stage_and_checks(context, memory, partial(scan_project, limit=config.limit))
+    yield from run_steps(context, memory)

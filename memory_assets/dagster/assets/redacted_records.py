@@ -4,14 +4,13 @@
 import dagster as dg
 
 from memory_assets.dagster.assets.raw_sessions import raw_sessions
-from memory_assets.dagster.assets.step import Stage, StepResults, stages_and_checks
+from memory_assets.dagster.assets.step import StepResults, run_steps
 from memory_assets.dagster.checks.asset_checks import specs_of
 from memory_assets.dagster.metadata import OWNERS, definition_metadata, lineage_of, table_schema
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam, present_ruleset_version
-from memory_assets.pipeline.redact.redacted_records import audit_project, redact_project
-from memory_assets.redaction import ENGINE_VERSION
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
+from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 _RECORDS_FROM = {
     "project": ("raw_sessions", "project"),
@@ -31,7 +30,11 @@ _AUDIT_FROM: dict[str, tuple[str, ...]] = {
 
 
 def _spec(
-    name: str, upstream: str, description: str, code_version: str, metadata: dict[str, object]
+    name: str,
+    upstream: str,
+    description: str,
+    code_version: str | None,
+    metadata: dict[str, object],
 ) -> dg.AssetSpec:
     return dg.AssetSpec(
         name,
@@ -67,7 +70,7 @@ def _spec(
             REDACTED_RECORDS.name,
             "Every redaction of every record: field, offsets, rule, tag and versions; never the "
             "secret.",
-            ENGINE_VERSION,
+            STEPS[REDACTION_AUDIT.name].code_version,
             definition_metadata(REDACTION_AUDIT, REDACTED_RECORDS.name, _AUDIT_FROM),
         ),
     ],
@@ -81,8 +84,4 @@ def redacted_records(context: dg.AssetExecutionContext, memory: MemoryParam) -> 
     A session's records and audit are always written together. If a run selects only one of
     the assets, both tables are brought up to date and the selected one is reported.
     """
-    stages: dict[str, tuple[Stage, Table | None]] = {
-        REDACTED_RECORDS.name: (redact_project, REDACTED_RECORDS),
-        REDACTION_AUDIT.name: (audit_project, REDACTION_AUDIT),
-    }
-    yield from stages_and_checks(context, memory, stages)
+    yield from run_steps(context, memory, (REDACTED_RECORDS.name, REDACTION_AUDIT.name))

@@ -8,21 +8,22 @@ from them in minutes, and where their model is recorded row by row.
 
 import dagster as dg
 
-from memory_assets.dagster.assets.step import StepResults, if_embedding, stage_and_checks
+from memory_assets.dagster.assets.step import StepResults, run_steps
 from memory_assets.dagster.checks.asset_checks import specs_of
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, definition_metadata
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam
+from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.stages import STAGES, Stage
 
 
 def _table(stage: Stage) -> dg.AssetsDefinition:
-    table, upstream = stage.table, stage.derived.upstream
-    run = if_embedding(table.name, stage.run) if stage.embeds else stage.run
+    table = stage.table
+    step = STEPS[table.name]
 
     @dg.asset(
         name=table.name,
-        deps=[upstream.name],
+        deps=step.deps,
         partitions_def=projects,
         group_name=stage.group,
         kinds={"parquet", *stage.reads},
@@ -30,11 +31,11 @@ def _table(stage: Stage) -> dg.AssetsDefinition:
         op_tags=SEARCHED_FIRST if stage.searched else None,
         description=stage.description,
         check_specs=specs_of(table.name),
-        code_version=stage.derived.code_version,
-        metadata=definition_metadata(table, upstream.name, stage.made_from),
+        code_version=step.code_version,
+        metadata=definition_metadata(table, step.deps[0], stage.made_from),
     )
     def made(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
-        yield from stage_and_checks(context, memory, run, table)
+        yield from run_steps(context, memory)
 
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from filelock import FileLock, Timeout
 
@@ -165,3 +165,9 @@ class Components(Stores):
             )
         else:
             lock.release()
+
+
+@lru_cache(maxsize=4)
+def components_of(settings: Settings) -> Components:
+    """Return the stores and engines of one memory; the same ones each time in a process."""
+    return Components(settings)

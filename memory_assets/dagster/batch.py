@@ -1,0 +1,215 @@
+"""The job `ingest_batch`: many projects in one run.
+
+A run of `ingest_project` is for one
+[partition](https://docs.dagster.io/guides/build/partitions-and-backfills), and costs nearly a
+second whatever there is to do. This job has one op for each pass over all projects, and stores
+the same materializations and check evaluations, for each project's partition, in a few
+transactions.
+"""
+
+# No `from __future__ import annotations`: Dagster reads the annotation of an op's `context` at
+# run time (dagster#26837).
+
+import time
+from collections.abc import Iterator
+
+import dagster as dg
+
+from memory_assets.dagster.event_log import asset_event
+from memory_assets.dagster.jobs import INGEST_BATCH
+from memory_assets.dagster.metadata import checked, materialized
+from memory_assets.dagster.partitions import BATCH_OP
+from memory_assets.dagster.resources import (
+    Listener,
+    MemoryParam,
+    MemoryResource,
+    ignore,
+    memory_resource,
+)
+from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.checks.checks import Verified
+from memory_assets.pipeline.ingest.passes import (
+    SUMMARIES,
+    VECTORS,
+    WORDS,
+    Batch,
+    Outcome,
+    Pass,
+)
+from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made
+from memory_assets.pipeline.ingest.workers import Workers, worker_count
+from memory_assets.pipeline.scan.on_disk import one_walk
+from memory_assets.settings import Settings
+
+_STORE_SECONDS = 1.0
+"""How long an event may wait to be stored together with others."""
+
+
+class BatchConfig(dg.Config):
+    """[Run configuration](https://docs.dagster.io/guides/operate/configuration/run-configuration)
+    of ingest_batch."""
+
+    projects: list[str]
+    """The projects to bring up to date: partition keys."""
+    limit: int | None = None
+    """The most new or changed files to read, newest first; None: all."""
+
+
+@dg.resource(required_resource_keys={"memory"}, description="The processes of one batch.")
+def workers(context: dg.InitResourceContext) -> Iterator[Workers]:
+    """Open the processes that run the steps of a batch, for the length of the run."""
+    memory: MemoryResource = context.resources.memory
+    opened = Workers(memory.components(), memory.run_id)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+WorkersParam = dg.ResourceParam[Workers]
+
+
+@dg.op(name=BATCH_OP)
+def index_words(
+    context: dg.OpExecutionContext,
+    config: BatchConfig,
+    memory: MemoryParam,
+    workers: WorkersParam,
+) -> Batch:
+    """Read, redact and cut into turns what is new in each project, newest first, and index its
+    words."""
+    components = memory.components()
+    with one_walk(components):
+        sources = components.walked or {}
+        batch = Batch.of(components, config.projects, sources, config.limit)
+        size = sum(source.size for name in batch.projects for source in sources.get(name, ()))
+        workers.count = worker_count(memory.settings, len(batch.projects), size)
+        _run(context, memory, workers, batch, WORDS)
+    return batch
+
+
+@dg.op
+def make_summaries(
+    context: dg.OpExecutionContext, memory: MemoryParam, workers: WorkersParam, batch: Batch
+) -> Batch:
+    """Make and index what is derived from whole sessions: summaries, observations, commits."""
+    _run(context, memory, workers, batch, SUMMARIES)
+    return batch
+
+
+@dg.op
+def make_vectors(
+    context: dg.OpExecutionContext, memory: MemoryParam, workers: WorkersParam, batch: Batch
+) -> None:
+    """Embed what was not embedded before, and write it to the keyword index and to Chroma."""
+    _run(context, memory, workers, batch, VECTORS)
+    if batch.failed:
+        raise dg.Failure(
+            f"{len(batch.failed)} of {len(batch.projects)} projects failed; the others are done. "
+            "The log says which and why.",
+            allow_retries=False,
+        )
+
+
+def _run(
+    context: dg.OpExecutionContext,
+    memory: MemoryResource,
+    workers: Workers,
+    batch: Batch,
+    part: Pass,
+) -> None:
+    """Run a pass over all projects of a batch; store what came of it, and tell the listener."""
+    events = _Events(context, memory)
+    try:
+        with no_text_in_errors():
+            for outcome in workers.run(batch.tasks(part)):
+                batch.note(outcome)
+                events.add(outcome)
+                memory.listen(outcome)
+        memory.listen(part)
+    finally:
+        events.store()
+
+
+class _Events:
+    """Collects the events of a step, and stores those of about a second at once."""
+
+    def __init__(self, context: dg.OpExecutionContext, memory: MemoryResource) -> None:
+        self._context = context
+        self._components = memory.components()
+        self._waiting: list[dg.EventLogEntry] = []
+        self._stored_at = time.monotonic()
+        self._versions: dict[tuple[str, str], str] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        """Note an outcome; failures are logged."""
+        if isinstance(outcome, Failed):
+            self._context.log.error("%s: %s: %s", outcome.project, outcome.asset, outcome.reason)
+            return
+        what = self._made(outcome) if isinstance(outcome, Made) else _evaluation(outcome)
+        step = self._context.op.name
+        self._waiting.append(asset_event(self._context.run, step, what))
+        if time.monotonic() - self._stored_at > _STORE_SECONDS:
+            self.store()
+
+    def store(self) -> None:
+        """Store the events that wait."""
+        self._context.instance.event_log_storage.store_event_batch(self._waiting)
+        self._waiting = []
+        self._stored_at = time.monotonic()
+
+    def _made(self, outcome: Made) -> dg.AssetMaterialization:
+        """Return a materialization with the tags by which Dagster knows what it was made of."""
+        step, report = STEPS[outcome.asset], outcome.report
+        result = materialized(self._components, report, step.table)
+        self._versions[outcome.project, step.asset] = report.data_version
+        tags = {
+            "dagster/code_version": step.code_version or self._components.ruleset_version,
+            "dagster/data_version": report.data_version,
+            "dagster/data_version_is_user_provided": "true",
+        }
+        for upstream in step.deps:
+            version = self._versions.get((outcome.project, upstream))
+            if version is not None:
+                tags[f"dagster/input_data_version/{upstream}"] = version
+                tags[f"dagster/input_event_pointer/{upstream}"] = "NULL"
+        return dg.AssetMaterialization(
+            step.asset, partition=outcome.project, metadata=result.metadata, tags=tags
+        )
+
+
+def _evaluation(outcome: Verified) -> dg.AssetCheckEvaluation:
+    result = checked(outcome.subject, outcome.name, outcome.verdict)
+    return dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(outcome.subject),
+        check_name=outcome.name,
+        passed=result.passed,
+        metadata=result.metadata,
+        severity=result.severity,
+        description=result.description,
+        partition=outcome.project,
+    )
+
+
+@dg.job(
+    name=INGEST_BATCH,
+    executor_def=dg.in_process_executor,
+    tags={"dagster/max_runtime": "7200"},
+    description="Transcripts of many projects to searchable memory, words first; stores "
+    "materializations and checks of each project's partition.",
+)
+def ingest_batch() -> None:
+    """Run the passes one after the other."""
+    make_vectors(make_summaries(index_words()))
+
+
+def batch_resources(
+    settings: Settings | None = None, listen: Listener = ignore
+) -> dict[str, dg.ResourceDefinition]:
+    """Return the resources of a run, on the memory of `settings` or, without, of the
+    environment. What assets and ops hand each other stays in memory: the lake keeps it."""
+    return {
+        "memory": memory_resource(settings, listen),
+        "workers": workers,
+        "io_manager": dg.mem_io_manager,
+    }

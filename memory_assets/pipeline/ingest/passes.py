@@ -1,0 +1,165 @@
+"""The passes of an ingest over many projects: words first, then what is derived, then vectors.
+
+A search needs words only, so every project is read, redacted and indexed by words before
+anything is summarized or embedded, the newest sessions first. A step that fails ends its
+project's pass; other projects go on. Whatever is not done is found by the next plan.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate
+
+from memory_assets.errors import safe_reason
+from memory_assets.pipeline.checks.checks import Verified, checks_of
+from memory_assets.pipeline.indexes.collections import INDEXES
+from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
+from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked, run_step
+from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
+from memory_assets.pipeline.scan.raw_sessions import out_of_date, scan_project
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stages import STAGES
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
+from memory_assets.transcripts import Source
+
+_FIRST_BYTES = 1_000_000
+"""Transcripts that are taken in before all others, newest first, for a first answer."""
+
+Outcome = Made | Verified | Failed
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A part of the ingest of a project that is run for all projects before the next one.
+    `name` says what it makes."""
+
+    name: str
+    assets: tuple[str, ...]
+
+
+def _tables(*, searched: bool) -> tuple[str, ...]:
+    """The names of the tables without vectors that hold turns, or those made of whole sessions."""
+    return tuple(
+        stage.table.name
+        for stage in STAGES
+        if not stage.embeds and (stage.group == "turns") == searched
+    )
+
+
+WORDS = Pass(
+    "words",
+    (
+        RAW_SESSIONS,
+        REDACTED_RECORDS.name,
+        REDACTION_AUDIT.name,
+        *_tables(searched=True),
+        KEYWORD_INDEX,
+    ),
+)
+SUMMARIES = Pass("summaries", (*_tables(searched=False), KEYWORD_INDEX))
+VECTORS = Pass(
+    "vectors",
+    (
+        *(index.embeddings.name for index in INDEXES),
+        KEYWORD_INDEX,
+        *(index.stage for index in INDEXES),
+    ),
+)
+PASSES = (WORDS, SUMMARIES, VECTORS)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One pass of one project. `limit`: the most new or changed files to read, newest first;
+    `failed`: the assets of the project that failed in earlier passes."""
+
+    project: str
+    assets: tuple[str, ...]
+    limit: int | None = None
+    failed: frozenset[str] = frozenset()
+
+
+@dataclass
+class Batch:
+    """The projects of an ingest, in the order in which they are taken in, and what failed so
+    far, by project. `first`: so many files of some projects come before all others. `limit`:
+    the most files to read of each project."""
+
+    projects: Sequence[str]
+    first: Mapping[str, int] = field(default_factory=dict)
+    limit: int | None = None
+    failed: dict[str, set[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        components: Components,
+        projects: Sequence[str],
+        sources: Mapping[str, Sequence[Source]],
+        limit: int | None = None,
+    ) -> Batch:
+        """Return the batch of these projects, those with the newest transcripts first, and its
+        first megabyte. With a `limit` it has so many files of all projects; with 0, none."""
+        changed: list[Source] = []
+        for project in projects:
+            rows = components.catalog.sources.rows(project)
+            changed += out_of_date(rows, sources.get(project, ()))
+        changed.sort(key=lambda source: -source.mtime_ns)
+        newest = {source.project: source.mtime_ns for source in reversed(changed)}
+        ordered = sorted(projects, key=lambda name: (-newest.get(name, 0), name))
+        if limit:
+            first = Counter(source.project for source in changed[:limit])
+            return cls([name for name in ordered if name in first], first, 0)
+        if limit == 0:
+            return cls(ordered, limit=0)
+        sizes = accumulate((source.size for source in changed), initial=0)
+        count = sum(size < _FIRST_BYTES for size in sizes)
+        few = len(projects) == 1 or count > len(changed)
+        return cls(ordered, {} if few else Counter(each.project for each in changed[:count]))
+
+    def note(self, outcome: Outcome) -> None:
+        """Note an outcome, so that nothing is made of an asset that failed."""
+        if asset := failed_asset(outcome):
+            self.failed.setdefault(outcome.project, set()).add(asset)
+
+    def tasks(self, part: Pass) -> list[Task]:
+        """Return the tasks of a pass."""
+        first = self.first if part is WORDS else {}
+        tasks = [Task(project, part.assets, limit) for project, limit in first.items()]
+        for project in self.projects:
+            failed = frozenset(self.failed.get(project, ()))
+            if part is not WORDS or self.limit is None or project not in first:
+                tasks.append(Task(project, part.assets, self.limit, failed))
+        return tasks
+
+
+def failed_asset(outcome: Outcome) -> str:
+    """Return the asset of which nothing may be made after this outcome, or ""."""
+    if isinstance(outcome, Failed):
+        return outcome.asset
+    if isinstance(outcome, Verified) and outcome.failed:
+        blocking = {check.name for check in checks_of(outcome.subject) if check.blocking}
+        return outcome.subject if outcome.name in blocking else ""
+    return ""
+
+
+def run_task(components: Components, task: Task) -> Iterator[Outcome]:
+    """Run a task in this process; yield what came of each step and check."""
+    failed = set(task.failed)
+    for asset in task.assets:
+        if asset in failed or is_blocked(asset, failed):
+            continue
+        step = STEPS[asset]
+        if asset == RAW_SESSIONS:
+            step = replace(step, run=partial(scan_project, limit=task.limit))
+        try:
+            for outcome in run_step(components, task.project, step):
+                failed.add(failed_asset(outcome))
+                yield outcome
+        except Exception as error:  # noqa: BLE001 - one project does not stop the others
+            failed.add(asset)
+            yield Failed(task.project, asset, safe_reason(error))
+    components.sessions.forget()

@@ -1,0 +1,139 @@
+"""The list of the partitioned assets: what makes each, of what, and what is run for it.
+
+Dagster's assets and the passes of an ingest (`passes.py`) go by this list.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from memory_assets.embedding import DEFAULT_EMBEDDER
+from memory_assets.errors import StoreError
+from memory_assets.keywords import TERMS_VERSION
+from memory_assets.pipeline.checks.checks import Verified, checks_of
+from memory_assets.pipeline.indexes.collections import INDEXES, index_project
+from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
+from memory_assets.pipeline.indexes.keywords import index_keywords
+from memory_assets.pipeline.redact.redacted_records import audit_project, redact_project
+from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
+from memory_assets.pipeline.scan.raw_sessions import scan_project
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.pipeline.stages import STAGES
+from memory_assets.redaction import ENGINE_VERSION
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
+from memory_assets.transcripts import READER_VERSIONS
+
+_TRIES = 3
+_EMBEDDINGS = {index.embeddings.name for index in INDEXES}
+Run = Callable[[Components, str], StageReport]
+
+
+@dataclass(frozen=True)
+class Step:
+    """How one asset of a project is made.
+
+    `code_version` is that of the code that makes it; None: that of the redaction rules, which
+    depends on the settings. `deps` are the assets that it is made of. `blocked_by` is the step
+    without whose success it is not run. `tries`: a failure of its store is tried again after
+    some seconds.
+    """
+
+    asset: str
+    run: Run
+    code_version: str | None
+    deps: tuple[str, ...] = ()
+    blocked_by: str = ""
+    table: Table | None = None
+    tries: int = 1
+
+    def report(self, components: Components, project: str) -> StageReport:
+        """Bring the asset up to date in a project whose lock the caller holds."""
+        for attempt in range(1, self.tries):
+            try:
+                return self.run(components, project)
+            except StoreError:
+                time.sleep(2**attempt)
+        return self.run(components, project)
+
+
+@dataclass(frozen=True)
+class Made:
+    """An asset of a project was brought up to date."""
+
+    project: str
+    asset: str
+    report: StageReport
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A step of a project failed; `reason` is fit to be shown."""
+
+    project: str
+    asset: str
+    reason: str
+
+
+def run_step(components: Components, project: str, step: Step) -> Iterator[Made | Verified]:
+    """Run a step; yield what it made, and the result of each of its checks over what is new, up
+    to the first blocking one that fails."""
+    with components.project_lock(project):
+        try:
+            yield Made(project, step.asset, step.report(components, project))
+            for check in checks_of(step.asset):
+                verdict = check.verdict(components, project, new=True)
+                verified = Verified(project, step.asset, check.name, verdict)
+                yield verified
+                if verified.failed and check.blocking:
+                    return
+        finally:
+            components.rows_to_check.forget()
+
+
+def is_blocked(asset: str, failed: Iterable[str]) -> bool:
+    """Whether an asset is not to be made because one that it needs is among the `failed`."""
+    needed = STEPS[asset].blocked_by
+    return bool(needed) and (needed in failed or is_blocked(needed, failed))
+
+
+def _if_embedding(name: str, run: Run) -> Run:
+    """Return a stage that reports that nothing was done while `MEMORY_EMBEDDER` is none."""
+
+    def run_or_nothing(components: Components, project: str) -> StageReport:
+        if components.embeds:
+            return run(components, project)
+        report = StageReport(name, project, details={"embedder": "none"})
+        for entry in components.catalog.quarantine.entries(project):
+            if entry.stage in _EMBEDDINGS:  # no session is held back for want of vectors
+                components.catalog.quarantine.release(project, entry.session_id, entry.stage)
+        report.add_products(list(components.catalog.products.of_project(name, project).values()))
+        return report
+
+    return run_or_nothing
+
+
+def _steps() -> Iterator[Step]:
+    records, audit = REDACTED_RECORDS.name, REDACTION_AUDIT.name
+    readers = "+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS))
+    yield Step(RAW_SESSIONS, scan_project, readers)
+    yield Step(records, redact_project, None, (RAW_SESSIONS,), RAW_SESSIONS, REDACTED_RECORDS)
+    yield Step(audit, audit_project, ENGINE_VERSION, (records,), records, REDACTION_AUDIT)
+    for stage in STAGES:
+        name, upstream = stage.table.name, stage.derived.upstream.name
+        run = _if_embedding(name, stage.run) if stage.embeds else stage.run
+        needed = audit if upstream == records else upstream
+        yield Step(name, run, stage.derived.code_version, (upstream,), needed, stage.table)
+    for index in INDEXES:
+        run = _if_embedding(index.stage, partial(index_project, index=index))
+        vectors = index.embeddings.name
+        yield Step(index.stage, run, DEFAULT_EMBEDDER, (vectors,), vectors, tries=_TRIES)
+    made_of = tuple(index.embeddings.name for index in INDEXES)
+    yield Step(KEYWORD_INDEX, index_keywords, TERMS_VERSION, made_of, audit)
+
+
+STEPS = {step.asset: step for step in _steps()}
+"""The step of each partitioned asset, in an order in which they can be run."""

@@ -1,0 +1,201 @@
+"""The tasks of an ingest in several processes: each takes one project at a time.
+
+A worker that ends takes down only the task it was at; another one takes its place. A worker
+whose parent is gone finishes its task and ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.errors import MemoryAssetsError, no_text_in_errors
+from memory_assets.pipeline.ingest.passes import Outcome, Task, run_task
+from memory_assets.pipeline.ingest.steps import Failed
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import Settings
+from memory_assets.transcripts import Source
+
+if TYPE_CHECKING:
+    Channel = Connection[Any, Any]
+
+_MOST_WORKERS = 4
+_WORTH_IT_BYTES = 16_000_000
+"""Below this size, starting a second process costs more than it saves."""
+_MOST_ENDED = 5
+"""After this many processes have ended by themselves, no further one is started."""
+_GRACE_SECONDS = 30.0
+"""Time for interrupted workers to end their task."""
+
+
+def worker_count(settings: Settings, projects: int, source_bytes: int) -> int:
+    """Return how many processes to use for so many projects, whose transcripts have
+    `source_bytes`."""
+    wanted = settings.ingest_workers
+    if wanted is None:
+        cpus = min(_usable_cpus(), _MOST_WORKERS)
+        wanted = cpus if source_bytes >= _WORTH_IT_BYTES else 1
+    return max(1, min(wanted, projects))
+
+
+class Workers:
+    """The processes that run the tasks of one ingest; they stay for its next pass."""
+
+    count = 1
+    """How many there are; with 1, tasks are run in this process."""
+
+    def __init__(self, components: Components, run_id: str) -> None:
+        self._components = components
+        self._run_id = run_id
+        self._idle: list[_Worker] = []
+        self._busy: dict[Channel, _Worker] = {}
+        self._ended = 0
+
+    def close(self) -> None:
+        """End the processes; those that are at work are interrupted."""
+        busy = [worker.process for worker in self._busy.values()]
+        processes = [*busy, *(worker.process for worker in self._idle)]
+        for worker in (*self._idle, *self._busy.values()):
+            worker.pipe.close()
+        _interrupt(busy)
+        for process in processes:
+            process.wait()
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """Run tasks; yield what comes of them as it comes. They are begun in this order, but for
+        projects that a worker is at."""
+        if self.count == 1:
+            for task in tasks:
+                yield from run_task(self._components, task)
+            return
+        left = list(tasks)
+        while left or self._busy:
+            self._give(left)
+            if not self._busy:
+                break
+            for pipe in wait(list(self._busy)):
+                yield from self._receive(self._busy[pipe])  # type: ignore[index]
+        for task in left:
+            yield Failed(task.project, task.assets[0], "not begun: processes kept ending")
+
+    def _give(self, left: list[Task]) -> None:
+        """Give every idle worker, and new ones up to the count, a task of its own project."""
+        while left and self._ended < _MOST_ENDED:
+            taken = {worker.task.project for worker in self._busy.values() if worker.task}
+            task = next((task for task in left if task.project not in taken), None)
+            if task is None or len(self._busy) == self.count:
+                return
+            worker = self._idle.pop() if self._idle else self._start()
+            left.remove(task)
+            worker.task = task
+            self._busy[worker.pipe] = worker
+            with suppress(OSError):  # it has ended, as we shall hear
+                worker.pipe.send(task)
+
+    def _start(self) -> _Worker:
+        ours, theirs = Pipe()
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __spec__.name, str(theirs.fileno())],
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+        )
+        theirs.close()
+        components = self._components
+        ours.send(_Start(components.settings, self._run_id, components.walked))
+        return _Worker(process, ours)
+
+    def _receive(self, worker: _Worker) -> Iterator[Outcome]:
+        """Receive one message of a busy worker: an outcome, the end of its task, or why it
+        cannot run any."""
+        assert worker.task is not None
+        task = worker.task
+        try:
+            message = worker.pipe.recv()
+        except (EOFError, OSError):
+            code = worker.process.wait()
+            message = f"its process ended with code {code}; run `memory ingest` again"
+        if isinstance(message, str):
+            del self._busy[worker.pipe]
+            worker.pipe.close()
+            self._ended += 1
+            yield Failed(task.project, task.assets[0], message)
+        elif message is None:
+            del self._busy[worker.pipe]
+            worker.task = None
+            self._idle.append(worker)
+        else:
+            yield message
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What a worker needs before its first task."""
+
+    settings: Settings
+    run_id: str
+    walked: Mapping[str, Sequence[Source]] | None
+
+
+@dataclass
+class _Worker:
+    """A process, our end of its pipe, and the task that it is running."""
+
+    process: subprocess.Popen[bytes]
+    pipe: Channel
+    task: Task | None = None
+
+
+def _interrupt(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """End the workers by SIGINT, so that they release what they hold, then by SIGTERM."""
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        for process in processes:
+            if process.poll() is None:
+                process.send_signal(stop)
+        for process in processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE_SECONDS)
+
+
+def _run_tasks(pipe: Channel) -> None:
+    """Run the tasks received through the pipe, after the start, until it is closed."""
+
+    def send(message: object) -> None:
+        with suppress(OSError):  # the parent is gone; the task is finished all the same
+            pipe.send(message)
+
+    try:
+        start: _Start = pipe.recv()
+        with no_text_in_errors():
+            components = Components(start.settings)
+            components.catalog.products.run_id = start.run_id
+            components.walked = start.walked
+            while True:
+                try:
+                    task = pipe.recv()
+                except (EOFError, OSError):
+                    return
+                for outcome in run_task(components, task):
+                    send(outcome)
+                send(None)
+    except MemoryAssetsError as error:
+        send(str(error))
+    except KeyboardInterrupt:
+        return
+
+
+def _usable_cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+if __name__ == "__main__":
+    _run_tasks(Connection(int(sys.argv[1])))
