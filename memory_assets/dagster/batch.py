@@ -11,11 +11,13 @@ transactions.
 # run time (dagster#26837).
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
 
 import dagster as dg
 
-from memory_assets.dagster.event_log import asset_event
+from memory_assets.dagster.event_log import asset_event, store_asset_events
 from memory_assets.dagster.jobs import INGEST_BATCH
 from memory_assets.dagster.metadata import checked, materialized
 from memory_assets.dagster.partitions import BATCH_OP
@@ -67,6 +69,16 @@ def workers(context: dg.InitResourceContext) -> Iterator[Workers]:
 
 
 WorkersParam = dg.ResourceParam[Workers]
+Stored = dict[tuple[str, str], tuple[str, int | None]]
+"""The data version and the event of each (project, asset) that a run has made."""
+
+
+@dataclass
+class Progress:
+    """What one op hands to the next: the batch, and what is stored of it."""
+
+    batch: Batch
+    stored: Stored = field(default_factory=dict)
 
 
 @dg.op(name=BATCH_OP)
@@ -75,7 +87,7 @@ def index_words(
     config: BatchConfig,
     memory: MemoryParam,
     workers: WorkersParam,
-) -> Batch:
+) -> Progress:
     """Read, redact and cut into turns what is new in each project, newest first, and index its
     words."""
     components = memory.components()
@@ -84,25 +96,27 @@ def index_words(
         batch = Batch.of(components, config.projects, sources, config.limit)
         size = sum(source.size for name in batch.projects for source in sources.get(name, ()))
         workers.count = worker_count(memory.settings, len(batch.projects), size)
-        _run(context, memory, workers, batch, WORDS)
-    return batch
+        progress = Progress(batch)
+        _run(context, memory, workers, progress, WORDS)
+    return progress
 
 
 @dg.op
 def make_summaries(
-    context: dg.OpExecutionContext, memory: MemoryParam, workers: WorkersParam, batch: Batch
-) -> Batch:
+    context: dg.OpExecutionContext, memory: MemoryParam, workers: WorkersParam, progress: Progress
+) -> Progress:
     """Make and index what is derived from whole sessions: summaries, observations, commits."""
-    _run(context, memory, workers, batch, SUMMARIES)
-    return batch
+    _run(context, memory, workers, progress, SUMMARIES)
+    return progress
 
 
 @dg.op
 def make_vectors(
-    context: dg.OpExecutionContext, memory: MemoryParam, workers: WorkersParam, batch: Batch
+    context: dg.OpExecutionContext, memory: MemoryParam, workers: WorkersParam, progress: Progress
 ) -> None:
     """Embed what was not embedded before, and write it to the keyword index and to Chroma."""
-    _run(context, memory, workers, batch, VECTORS)
+    _run(context, memory, workers, progress, VECTORS)
+    batch = progress.batch
     if batch.failed:
         raise dg.Failure(
             f"{len(batch.failed)} of {len(batch.projects)} projects failed; the others are done. "
@@ -115,11 +129,11 @@ def _run(
     context: dg.OpExecutionContext,
     memory: MemoryResource,
     workers: Workers,
-    batch: Batch,
+    progress: Progress,
     part: Pass,
 ) -> None:
     """Run a pass over all projects of a batch; store what came of it, and tell the listener."""
-    events = _Events(context, memory)
+    batch, events = progress.batch, _Events(context, memory, progress.stored)
     try:
         with no_text_in_errors():
             for outcome in workers.run(batch.tasks(part)):
@@ -132,47 +146,65 @@ def _run(
 
 
 class _Events:
-    """Collects the events of a step, and stores those of about a second at once."""
+    """Collects what came of a step, and stores the events of about a second at once."""
 
-    def __init__(self, context: dg.OpExecutionContext, memory: MemoryResource) -> None:
+    def __init__(
+        self, context: dg.OpExecutionContext, memory: MemoryResource, stored: Stored
+    ) -> None:
         self._context = context
         self._components = memory.components()
-        self._waiting: list[dg.EventLogEntry] = []
+        self._stored = stored
+        self._waiting: list[Made | Verified] = []
         self._stored_at = time.monotonic()
-        self._versions: dict[tuple[str, str], str] = {}
 
     def add(self, outcome: Outcome) -> None:
         """Note an outcome; failures are logged."""
         if isinstance(outcome, Failed):
             self._context.log.error("%s: %s: %s", outcome.project, outcome.asset, outcome.reason)
             return
-        what = self._made(outcome) if isinstance(outcome, Made) else _evaluation(outcome)
-        step = self._context.op.name
-        self._waiting.append(asset_event(self._context.run, step, what))
+        self._waiting.append(outcome)
         if time.monotonic() - self._stored_at > _STORE_SECONDS:
             self.store()
 
     def store(self) -> None:
-        """Store the events that wait."""
-        self._context.instance.event_log_storage.store_event_batch(self._waiting)
-        self._waiting = []
+        """Store what waits: the assets in order, because each names the events of those that it
+        is made of, then the checks."""
+        waiting, self._waiting = self._waiting, []
         self._stored_at = time.monotonic()
+        for asset in STEPS:
+            made = [each for each in waiting if isinstance(each, Made) and each.asset == asset]
+            ids = self._put([self._materialization(outcome) for outcome in made])
+            for outcome, event_id in zip(made, ids, strict=True):
+                key = outcome.project, outcome.asset
+                self._stored[key] = outcome.report.data_version, event_id
+        self._put([_evaluation(each) for each in waiting if isinstance(each, Verified)])
 
-    def _made(self, outcome: Made) -> dg.AssetMaterialization:
+    def _put(
+        self, what: Sequence[dg.AssetMaterialization | dg.AssetCheckEvaluation]
+    ) -> Sequence[int | None]:
+        if not what:
+            return []
+        step, storage = self._context.op.name, self._context.instance.event_log_storage
+        return store_asset_events(
+            storage, [asset_event(self._context.run, step, each) for each in what]
+        )
+
+    def _materialization(self, outcome: Made) -> dg.AssetMaterialization:
         """Return a materialization with the tags by which Dagster knows what it was made of."""
         step, report = STEPS[outcome.asset], outcome.report
-        result = materialized(self._components, report, step.table)
-        self._versions[outcome.project, step.asset] = report.data_version
         tags = {
             "dagster/code_version": step.code_version or self._components.ruleset_version,
             "dagster/data_version": report.data_version,
             "dagster/data_version_is_user_provided": "true",
         }
         for upstream in step.deps:
-            version = self._versions.get((outcome.project, upstream))
-            if version is not None:
-                tags[f"dagster/input_data_version/{upstream}"] = version
-                tags[f"dagster/input_event_pointer/{upstream}"] = "NULL"
+            if (outcome.project, upstream) in self._stored:
+                version, event_id = self._stored[outcome.project, upstream]
+                # As Dagster does for the partitions of an input, here one.
+                digest = sha256(version.encode()).hexdigest()
+                tags[f"dagster/input_data_version/{upstream}"] = digest
+                tags[f"dagster/input_event_pointer/{upstream}"] = str(event_id or "NULL")
+        result = materialized(self._components, report, step.table)
         return dg.AssetMaterialization(
             step.asset, partition=outcome.project, metadata=result.metadata, tags=tags
         )

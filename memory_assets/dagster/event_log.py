@@ -23,7 +23,7 @@ from typing import Any
 import dagster as dg
 from dagster._core.events import StepMaterializationData
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
-from dagster._core.storage.event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log import EventLogStorage, SqliteEventLogStorage
 from dagster._core.storage.event_log.schema import (
     AssetCheckExecutionsTable,
     SqlEventLogStorageTable,
@@ -68,12 +68,9 @@ class PooledSqliteEventLogStorage(SqliteEventLogStorage):
             self._tables.add(table_name)
         return table_name in self._tables
 
-    def store_event_batch(self, events: Sequence[dg.EventLogEntry]) -> None:
-        """Store materializations and check evaluations of one run, in one transaction of the
-        run's file and one of the index; other events one by one."""
-        if not events or not all(map(_is_of_asset, events)):
-            super().store_event_batch(events)
-            return
+    def store_asset_events(self, events: Sequence[dg.EventLogEntry]) -> list[int]:
+        """Store materializations or check evaluations of one run, in one transaction of the
+        run's file and one of the index; return their ids in the index."""
         rows = [self._event_to_row(event) for event in events]
         with self.run_connection(events[0].run_id) as connection:
             connection.execute(SqlEventLogStorageTable.insert(), rows)
@@ -97,6 +94,7 @@ class PooledSqliteEventLogStorage(SqliteEventLogStorage):
             if checked:
                 replaced = AssetCheckExecutionsTable.insert().prefix_with("OR REPLACE")
                 connection.execute(replaced, checked)
+        return list(ids)
 
     def _check_row(self, event: dg.EventLogEntry, serialized: str, at: int) -> dict[str, Any]:
         evaluation = event.get_dagster_event().event_specific_data
@@ -163,7 +161,7 @@ def asset_event(
     run: dg.DagsterRun, step: str, what: dg.AssetMaterialization | dg.AssetCheckEvaluation
 ) -> dg.EventLogEntry:
     """Return the event that a step of a run made or checked an asset, to be stored with
-    `store_event_batch`: one through the step's context costs ten times as much."""
+    `store_asset_events`: one through the step's context costs ten times as much."""
     made = isinstance(what, dg.AssetMaterialization)
     kind = dg.DagsterEventType.ASSET_MATERIALIZATION
     event = dg.DagsterEvent(
@@ -186,12 +184,15 @@ def asset_event(
     )
 
 
-def _is_of_asset(event: dg.EventLogEntry) -> bool:
-    """Whether an event is a materialization or the evaluation of an asset check."""
-    return event.is_dagster_event and event.get_dagster_event().event_type in (
-        dg.DagsterEventType.ASSET_MATERIALIZATION,
-        dg.DagsterEventType.ASSET_CHECK_EVALUATION,
-    )
+def store_asset_events(
+    storage: EventLogStorage, events: Sequence[dg.EventLogEntry]
+) -> Sequence[int | None]:
+    """Store materializations or check evaluations of one run; return their ids, or None for each
+    where the instance keeps its events on a server."""
+    if isinstance(storage, PooledSqliteEventLogStorage):
+        return storage.store_asset_events(events)
+    storage.store_event_batch(events)
+    return [None] * len(events)
 
 
 def _is_made(event: dg.EventLogEntry) -> bool:

@@ -47,11 +47,11 @@ def _add(
     tags = {PARTITION_TAG: project} | ({"dagster/backfill": backfill} if backfill else {})
     run = dg.DagsterRun(job, status=status, tags=tags, asset_selection=selection)
     instance.add_run(run)
-    _end_earlier(instance, run.run_id, ended, took)
+    end_earlier(instance, run.run_id, ended, took)
     return run.run_id
 
 
-def _end_earlier(
+def end_earlier(
     instance: dg.DagsterInstance,
     run_id: str,
     ended: timedelta,
@@ -154,7 +154,7 @@ def test_nothing_is_left_of_a_deleted_run_and_the_partition_is_as_it_was(
     with open_instance(settings) as instance:
         run_plans(settings, [work])
         (first,) = instance.get_runs()
-        _end_earlier(instance, first.run_id, _minutes(2))
+        end_earlier(instance, first.run_id, _minutes(2))
         run_plans(settings, [work])
         (last,) = instance.get_runs()
         assert last.run_id != first.run_id

@@ -1,0 +1,132 @@
+"""The job ingest_batch: many projects in one run, each with its partition's events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import dagster as dg
+import pytest
+
+from memory_assets.cli.dagster_home import open_instance
+from memory_assets.cli.ingest import run_plans
+from memory_assets.dagster.definitions import ASSETS, build_defs
+from memory_assets.dagster.jobs import INGEST_BATCH, INGEST_JOB
+from memory_assets.dagster.partitions import batch_tags, projects_of
+from memory_assets.dagster.superseded_runs import delete_superseded
+from memory_assets.errors import StoreError
+from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.pipeline.plan.plan import ProjectPlan, plan
+from memory_assets.pipeline.scan.on_disk import find_sources
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.settings import Settings
+from memory_assets_tests.dagster.test_superseded_runs import end_earlier
+
+PROJECTS = {
+    "-Users-jonas-work-tidepool-web",
+    "-home-mara-code-harbor-api",
+    "-home-mara-code-lantern",
+}
+TAGS = ("dagster/code_version", "dagster/data_version", "dagster/input_data_version")
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@pytest.fixture
+def settings(sample_settings: Settings) -> Settings:
+    """Without vectors: what counts here are the events."""
+    return sample_settings.model_copy(update={"embedder": "none"})
+
+
+def _plans(settings: Settings) -> list[ProjectPlan]:
+    components = Components(settings)
+    return plan(components, find_sources(components))
+
+
+def _version_tags(instance: dg.DagsterInstance, asset: str, project: str) -> dict[str, str]:
+    wanted = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[project])
+    (record,) = instance.fetch_materializations(wanted, limit=1).records
+    made = record.asset_materialization
+    assert made is not None
+    tags = made.tags or {}
+    pointers = [int(tags[name]) for name in tags if name.startswith("dagster/input_event_pointer")]
+    assert all(pointer < record.storage_id for pointer in pointers)
+    return {name: value for name, value in tags.items() if name.startswith(TAGS)}
+
+
+def test_each_partition_has_the_events_that_a_run_of_its_own_would_store(
+    settings: Settings,
+) -> None:
+    """One run of all projects: every asset materialized for every partition, every check evaluated,
+    with the versions that the asset job stores, so that nothing shows as out of date."""
+    assert run_plans(settings, _plans(settings)).failed == {}
+    project = min(PROJECTS)
+    with open_instance(settings) as instance:
+        (run,) = instance.get_runs(dg.RunsFilter(job_name=INGEST_BATCH))
+        assert run.is_success and set(projects_of(run)) == PROJECTS
+        for asset in ASSETS:
+            for key in asset.keys:
+                assert instance.get_materialized_partitions(key) == PROJECTS, key
+            for spec in asset.check_specs:
+                history = instance.event_log_storage.get_asset_check_execution_history(
+                    spec.key, limit=10
+                )
+                assert {each.partition for each in history} == PROJECTS
+                assert {each.status.value for each in history} == {"SUCCEEDED"}
+        of_batch = {name: _version_tags(instance, name, project) for name in STEPS}
+        alone = build_defs(settings).resolve_job_def(INGEST_JOB)
+        assert alone.execute_in_process(
+            instance=instance, partition_key=project, run_config=QUIET
+        ).success
+        of_job = {name: _version_tags(instance, name, project) for name in STEPS}
+    assert of_batch == of_job
+
+
+def test_a_project_that_fails_does_not_stop_the_others(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its later assets are not made, the run counts as failed, and the others are done."""
+    broken = min(PROJECTS)
+    real = STEPS["turn_chunks"]
+
+    def fail_one(components: Components, project: str) -> StageReport:
+        if project == broken:
+            raise StoreError("the disk of this project is full")
+        return real.run(components, project)
+
+    with monkeypatch.context() as patched:
+        patched.setitem(STEPS, "turn_chunks", replace(real, run=fail_one))
+        result = run_plans(settings, _plans(settings))
+    assert result.failed == {broken: "turn_chunks: the disk of this project is full"}
+    with open_instance(settings) as instance:
+        (run,) = instance.get_runs()
+        assert run.status == dg.DagsterRunStatus.FAILURE
+        chunked = instance.get_materialized_partitions(dg.AssetKey("turn_chunks"))
+        assert chunked == PROJECTS - {broken}
+        assert instance.get_materialized_partitions(dg.AssetKey("turn_embeddings")) == chunked
+    assert [work.project for work in _plans(settings)] == [broken]
+
+
+def test_a_batch_is_superseded_when_it_is_for_each_of_its_projects(settings: Settings) -> None:
+    """Before, the state of a partition would go with it."""
+    first, second, *_ = sorted(PROJECTS)
+    config = {"ops": {"index_words": {"config": {"projects": [first, second]}}}}
+
+    def ended(instance: dg.DagsterInstance, names: list[str], minutes: float) -> str:
+        run = dg.DagsterRun(
+            INGEST_BATCH,
+            status=dg.DagsterRunStatus.SUCCESS,
+            tags=batch_tags(names),
+            run_config=config if len(names) > 1 else {},
+        )
+        instance.add_run(run)
+        end_earlier(instance, run.run_id, timedelta(minutes=minutes))
+        return run.run_id
+
+    with open_instance(settings) as instance:
+        batch = ended(instance, [first, second], 9)
+        ended(instance, [first], 5)
+        assert delete_superseded(instance, [first, second], 1) == 0
+        ended(instance, [second], 4)
+        assert delete_superseded(instance, [first, second], 1) == 1
+        assert instance.get_run_by_id(batch) is None
