@@ -76,9 +76,13 @@ def ingest_once(
     if unknown and not set(unknown) <= set(components.catalog.sources.counts_by("project")):
         raise ConfigurationError(f"no project {unknown[0]!r}; known are: {', '.join(sources)}")
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
-    if works:
-        report = _run(settings, works, limit, console)
-    works += _redact_affected_again(settings, components, report, console)
+    components.walked = sources
+    try:
+        if works:
+            report = _run(settings, works, limit, console)
+        works += _redact_affected_again(settings, components, report, console)
+    finally:
+        components.walked = None
     report["seconds"] = round(time.perf_counter() - started, 2)
     report["work"] = [vars(work) for work in works]
     current = _print_report(components, report, console, as_json)

@@ -47,8 +47,11 @@ def look_for_sources(components: Components) -> TranscriptsOnDisk:
 
 @contextmanager
 def one_walk(components: Components) -> Iterator[None]:
-    """Walk the agents' directories once for all projects that are scanned within the block; a
-    transcript that appears meanwhile is left to the next ingest."""
+    """Walk the agents' directories once for all projects that are scanned within the block,
+    unless that was done; a transcript that appears meanwhile is left to the next ingest."""
+    if components.walked is not None:
+        yield
+        return
     walked: dict[str, list[Source]] = {}
     for source in transcripts_on_disk(components):
         walked.setdefault(source.project, []).append(source)
