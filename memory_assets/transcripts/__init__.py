@@ -7,25 +7,27 @@ text of a transcript.
 """
 
 from memory_assets.transcripts.base import (
+    FROM_THE_START,
     BadLine,
+    Checkpoint,
+    Extent,
     Known,
     Note,
-    Reader,
     ReadReport,
+    Resume,
     Source,
     Unlisted,
     ignore,
 )
-from memory_assets.transcripts.checkpoint import FROM_THE_START, Checkpoint, Resume
 from memory_assets.transcripts.claude.history import HISTORY_FILE
-from memory_assets.transcripts.contents import content_bytes
-from memory_assets.transcripts.fields import mark
+from memory_assets.transcripts.fields import content_bytes, mark
 from memory_assets.transcripts.fingerprints import (
     Fingerprint,
     begins_with,
     file_fingerprint,
     take_fingerprint,
 )
+from memory_assets.transcripts.reader import Reader
 from memory_assets.transcripts.registry import (
     READER_VERSIONS,
     READERS,
@@ -42,6 +44,7 @@ __all__ = [
     "READER_VERSIONS",
     "BadLine",
     "Checkpoint",
+    "Extent",
     "Fingerprint",
     "Known",
     "Note",

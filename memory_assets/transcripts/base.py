@@ -1,17 +1,19 @@
-"""Types that all readers use: the `Reader` protocol, `Source` and `ReadReport`."""
+"""Facts of a transcript file: its `Source`, what was read (`ReadReport`), and where to go on."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from memory_assets.models import Record
-from memory_assets.transcripts.checkpoint import FROM_THE_START, Checkpoint, Extent, Resume
-from memory_assets.transcripts.contents import content_bytes
+from memory_assets.transcripts.fields import content_bytes
+
+Extent = tuple[int, int]
+"""(byte_start, byte_end) of a JSON object in its file."""
 
 MAX_LISTED_BAD_LINES = 1_000
 MAX_DISTINCT = 500
@@ -66,6 +68,47 @@ Known = Callable[[Path, int, int], Source | None]
 def nothing_known(path: Path, size: int, mtime_ns: int) -> Source | None:
     """Return None: every file is new."""
     return None
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state of reading after the last complete line, which ends at `offset`, so that only
+    new lines need to be read.
+
+    It contains no text: numbers, ids, and marks (`fields.mark`). If a reader still needs a text
+    (a queued prompt, the call that a result will answer, the working directory), the checkpoint
+    has its byte range in the file, and it is read again from there.
+    """
+
+    offset: int
+    report: Mapping[str, Any]
+    reader: Mapping[str, Any]
+
+    def to_json(self) -> str:
+        """Return it as JSON."""
+        return json.dumps([self.offset, self.report, self.reader], separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Checkpoint:
+        """Return the checkpoint that `to_json` serialized."""
+        return cls(*json.loads(text))
+
+
+@dataclass(frozen=True)
+class Resume:
+    """The part of a file to read.
+
+    `start` is the checkpoint of an earlier reading, `seen` the marks of the record ids that it
+    yielded. `end` is a byte offset: lines written later are left for the next reading.
+    """
+
+    start: Checkpoint | None = None
+    seen: Container[int] = frozenset()
+    end: int | None = None
+
+
+FROM_THE_START = Resume()
+"""Read all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,40 +242,3 @@ class ReadReport:
             self.records == self.kept + self.dropped.total()
             and self.lines == self.good_lines + self.bad_line_count + self.blank_lines
         )
-
-
-class Reader(Protocol):
-    """Reads one agent's transcripts. Stateless: one instance serves all files."""
-
-    @property
-    def agent(self) -> str:
-        """Stable name, as in `Record.agent`."""
-
-    @property
-    def version(self) -> str:
-        """The code version; must change whenever a file would give other records."""
-
-    def sniff(self, head: bytes) -> bool:
-        """Return True if a file that begins with `head` was written by this agent."""
-
-    def identify(self, path: Path, head: bytes) -> tuple[str, str | None]:
-        """Return (session_id, agent_id) from the file's name and its head."""
-
-    def discover(self, root: Path, known: Known, note: Note = ignore) -> Iterator[Source]:
-        """Yield this agent's transcripts under `root` in a fixed order.
-
-        Files that vanish during the walk are skipped. Files and directories that cannot be
-        listed, read or named are skipped and passed to `note`; nothing is raised.
-        """
-
-    def read(
-        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
-    ) -> Iterator[Record]:
-        """Yield the records of `source.path` in file order, filling `report`.
-
-        Raises `TranscriptError` if the file cannot be opened or read, and `ResumeFailed` if
-        it has changed before the point where `resume` starts.
-        """
-
-    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
-        """Yield the records of the objects at these byte ranges, each read on its own."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from errno import ELOOP
 from pathlib import Path
 from stat import S_ISDIR
 
 from memory_assets.errors import TranscriptError, environment, printable
-from memory_assets.transcripts.base import Note, Unlisted
-from memory_assets.transcripts.lines import HEAD_BYTES, read_head
+from memory_assets.transcripts.base import Known, Note, Source, Unlisted
 
 UNKNOWN_PROJECT = "-unknown"
 SUFFIX = ".jsonl"
@@ -118,13 +117,26 @@ class Walk:
             return None
         return status.st_size, status.st_mtime_ns
 
-    def head(self, path: Path, size: int = HEAD_BYTES) -> bytes | None:
-        """Return the first bytes of a transcript, None if it cannot be read."""
-        try:
-            return read_head(path, size)
-        except TranscriptError as error:
-            self.note(path, error)
-            return None
+    def sources(
+        self,
+        files: Iterable[tuple[os.DirEntry[str], int, int]],
+        known: Known,
+        identify: Callable[[Path], tuple[str, str, str | None]],
+    ) -> Iterator[Source]:
+        """Yield the `Source` of each file (entry, size, mtime_ns): the one from an earlier walk
+        if the file is unchanged, else one with the (project, session_id, agent_id) that
+        `identify` reads. It may raise `TranscriptError`: the file is then skipped and noted."""
+        for entry, size, mtime_ns in files:
+            path = Path(entry.path)
+            source = known(path, size, mtime_ns)
+            if source is None:
+                try:
+                    project, session_id, agent_id = identify(path)
+                except TranscriptError as error:
+                    self.note(path, error)
+                    continue
+                source = Source(self._agent, project, session_id, agent_id, path, size, mtime_ns)
+            yield source
 
     def transcripts(self, root: Path, depth: int) -> Iterator[tuple[os.DirEntry[str], int, int]]:
         """Yield (entry, size, mtime_ns) of the *.jsonl files at most `depth` directories under

@@ -1,4 +1,5 @@
-"""Single values of a record, made safe: times, ids, names, and deterministic ids.
+"""Single values of a record, made safe: times, ids, names, deterministic ids; and its content
+in comparable form.
 
 Ids and names are stored without redaction (ids must stay joinable), so a value that does
 not look like an id or a name is never returned as one.
@@ -12,6 +13,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from memory_assets.record_identity import DERIVED, looks_stored
 from memory_assets.record_identity import mark as mark
 
@@ -20,6 +23,31 @@ _NAME = re.compile(r"[A-Za-z0-9_.:/@<>()\[\] +-]{1,100}")
 _TYPE = re.compile(r"[A-Za-z]+(?:[_./:-][A-Za-z]+)*\d{0,2}")
 UNNAMED_TYPE = "(not a name)"
 NO_TYPE = "(none)"
+_BLOCKS = ("message", "content", "summary", "output", "item", "review_output")
+"""Fields whose value is a text, or blocks that hold one."""
+_VALUES = (
+    "text",
+    "thinking",
+    "name",
+    "input",
+    "arguments",
+    "action",
+    "command",
+    "prompt",
+    "plan",
+    "planContent",
+    "filename",
+    "planFilePath",
+    "thread_name",
+    "overall_explanation",
+    "errorMessage",
+)
+_DEEPEST = 20
+
+
+def names(words: str) -> frozenset[str]:
+    """Return a set of names from one string of them."""
+    return frozenset(words.split())
 
 
 def text_field(record: dict[str, Any], name: str) -> str:
@@ -81,3 +109,33 @@ def type_name(value: object) -> str:
 @lru_cache(maxsize=512)
 def _type_name(value: str) -> str:
     return value if len(value) <= 48 and _TYPE.fullmatch(value) else UNNAMED_TYPE
+
+
+def content_bytes(content: Any) -> bytes:
+    """Return the texts of an object, or of a part of one, as bytes that are equal for copies.
+
+    Forks and resumes copy a record with its uuid and rewrite its envelope (session, directory,
+    version, time); some write a text as a list with one block. They keep every value that a
+    reader takes text from, so only these values are compared.
+    """
+    said = _said(content, _DEEPEST)
+    try:
+        return orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError):  # numbers and depths that orjson refuses
+        return repr(said).encode("utf-8", "surrogatepass")
+
+
+def _said(value: Any, deepest: int) -> list[Any]:
+    if isinstance(value, str):
+        return [value]
+    if deepest == 0:
+        return [value]
+    if isinstance(value, list | tuple):
+        return [piece for item in value for piece in _said(item, deepest - 1)]
+    if not isinstance(value, dict):
+        return []
+    pieces: list[Any] = []
+    for name in _BLOCKS:
+        if name in value:
+            pieces += _said(value[name], deepest - 1)
+    return pieces + [value[name] for name in _VALUES if name in value]

@@ -9,19 +9,20 @@ from pathlib import Path
 from memory_assets.errors import TranscriptError
 from memory_assets.models import Record
 from memory_assets.transcripts.base import (
+    FROM_THE_START,
     Known,
     Note,
-    Reader,
     ReadReport,
+    Resume,
     Source,
     ignore,
     nothing_known,
 )
-from memory_assets.transcripts.checkpoint import FROM_THE_START, Resume
 from memory_assets.transcripts.claude.reader import ClaudeCodeReader
 from memory_assets.transcripts.codex.reader import CodexReader
 from memory_assets.transcripts.lines import read_head
 from memory_assets.transcripts.pi.reader import PiReader
+from memory_assets.transcripts.reader import Reader
 
 READERS: tuple[Reader, ...] = (ClaudeCodeReader(), CodexReader(), PiReader())
 READER_VERSIONS: Mapping[str, str] = {reader.agent: reader.version for reader in READERS}

@@ -17,7 +17,7 @@ from memory_assets.pipeline.ownership.session_files import Counts
 from memory_assets.redaction.edits import KNOWN_SECRET
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
-from memory_assets.transcripts.checkpoint import Extent
+from memory_assets.transcripts import Extent
 
 
 @dataclass(frozen=True)

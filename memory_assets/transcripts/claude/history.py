@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.models import Record
-from memory_assets.transcripts.assembly import EMPTY, Assembler, Frame, Outcome
 from memory_assets.transcripts.base import ReadReport, Source
 from memory_assets.transcripts.discovery import project_of
 from memory_assets.transcripts.fields import (
@@ -31,7 +30,7 @@ from memory_assets.transcripts.fields import (
     text_field,
 )
 from memory_assets.transcripts.lines import JsonObject, clean_text, read_objects
-from memory_assets.transcripts.resuming import Fetch
+from memory_assets.transcripts.session import EMPTY, Fetch, Frame, Outcome, Session
 
 HISTORY_FILE = "history.jsonl"
 TITLE = "Prompts only: the transcript is gone"
@@ -68,13 +67,11 @@ class _Sessions:
         return project, session_id
 
 
-class HistorySession:
+class HistorySession(Session):
     """The state of reading one session's prompts out of the history."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
-        self._source = source
-        self._report = report
-        self._assembler = Assembler(source, report)
+        super().__init__(source, report)
         self._sessions = _Sessions()
         self._begun = False
 
@@ -82,12 +79,8 @@ class HistorySession:
         """Return the prompt of a line, if it is this session's; before the first, a title."""
         self._report.see_type("history")
         if self._sessions.of(record)[1] != self._source.session_id:
-            return self._assembler.resolve("other-session")
-        return self._assembler.resolve(self._prompt(record, start, end))
-
-    def end(self) -> list[Record]:
-        """Return no records: each line is complete by itself."""
-        return []
+            return self._resolve("other-session")
+        return self._resolve(self._prompt(record, start, end))
 
     def state(self) -> dict[str, Any]:
         """Return the state without text."""
@@ -120,11 +113,8 @@ class HistorySession:
         made: list[Record] = []
         if not self._begun:
             self._begun = True
-            made.append(
-                self._assembler.record(frame, "system", "title", TITLE, subtype="custom-title")
-            )
-        made.append(self._assembler.record(frame, "user", "prompt", text, subtype="history"))
-        return made
+            made += self._one(frame, "system", "title", TITLE, "custom-title")
+        return [*made, self._record(frame, "user", "prompt", text, subtype="history")]
 
 
 def lost_sessions(path: Path, present: Container[str], agent: str) -> Iterator[Source]:

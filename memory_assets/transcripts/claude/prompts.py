@@ -9,52 +9,16 @@ below recognise machine text; the rest is human. `userType` is "external" always
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
-from memory_assets.models import Kind
-from memory_assets.transcripts.fields import object_field
+from memory_assets.transcripts.fields import names, object_field
+from memory_assets.transcripts.session import Said
 
-SETTINGS_COMMANDS = frozenset(
-    {
-        "/add-dir",
-        "/agents",
-        "/chrome",
-        "/color",
-        "/config",
-        "/context",
-        "/copy",
-        "/cost",
-        "/doctor",
-        "/effort",
-        "/exit",
-        "/export",
-        "/fast",
-        "/help",
-        "/hooks",
-        "/ide",
-        "/keybindings",
-        "/login",
-        "/logout",
-        "/mcp",
-        "/memory",
-        "/model",
-        "/output-style",
-        "/permissions",
-        "/plugin",
-        "/quit",
-        "/release-notes",
-        "/reload-plugins",
-        "/remote-control",
-        "/rename",
-        "/resume",
-        "/sandbox",
-        "/status",
-        "/statusline",
-        "/theme",
-        "/upgrade",
-        "/usage",
-        "/vim",
-    }
+SETTINGS_COMMANDS = names(
+    "/add-dir /agents /chrome /color /config /context /copy /cost /doctor /effort /exit /export "
+    "/fast /help /hooks /ide /keybindings /login /logout /mcp /memory /model /output-style "
+    "/permissions /plugin /quit /release-notes /reload-plugins /remote-control /rename /resume "
+    "/sandbox /status /statusline /theme /upgrade /usage /vim"
 )
 """Built-in commands whose arguments are a setting, not a request to the agent."""
 
@@ -79,14 +43,6 @@ _INJECTED = re.compile(
 _NAME = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 _ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _SLASH_COMMAND = re.compile(r"/[\w:.-]+")
-
-
-class Said(NamedTuple):
-    """A text with its kind and subtype."""
-
-    kind: Kind
-    subtype: str
-    text: str
 
 
 def without_reminders(text: str) -> str:

@@ -27,34 +27,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from memory_assets.transcripts.assembly import Frame
-from memory_assets.transcripts.checkpoint import Extent
-from memory_assets.transcripts.claude.prompts import Said, classify_queued
+from memory_assets.transcripts.base import Extent
+from memory_assets.transcripts.claude.prompts import classify_queued
 from memory_assets.transcripts.fields import derived_id, mark, text_field
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.rendering import content_text
-
-
-@dataclass(frozen=True, slots=True)
-class Queued:
-    """One enqueued text."""
-
-    said: Said
-    frame: Frame
-
-    @property
-    def is_human(self) -> bool:
-        """True if the human typed it as a prompt."""
-        return self.said.kind == "prompt"
+from memory_assets.transcripts.session import Frame, Held
 
 
 class Resolved(NamedTuple):
     """A queued text whose fate is known: `reason` is "" if it is to be emitted."""
 
-    queued: Queued
+    queued: Held
     reason: str
 
 
@@ -64,20 +50,16 @@ MACHINE = "queued-machine-text"
 MAX_WAITING = 1_000
 
 
-def queued_text(record: JsonObject, frame: Frame) -> Queued:
+def queued_text(record: JsonObject, frame: Frame) -> Held:
     """Return the text that an `enqueue` record puts into the queue."""
     said = classify_queued(content_text(record.get("content")))
     frame.record_uuid = derived_id("queued", text_field(record, "timestamp"), said.text)
     if said.kind != "prompt":
         said = said._replace(text="")
-    return Queued(said, frame)
+    return Held(said, frame)
 
 
-def _place(item: Queued) -> Extent:
-    return item.frame.byte_start, item.frame.byte_end
-
-
-def _left_over(item: Queued) -> Resolved:
+def _left_over(item: Held) -> Resolved:
     return Resolved(item, "" if item.is_human else MACHINE)
 
 
@@ -85,12 +67,12 @@ class PromptQueue:
     """Follows the queue through one file and emits the entries that become prompts."""
 
     def __init__(self) -> None:
-        self._waiting: list[Queued] = []
-        self._removed: list[Queued] = []
-        self._dequeued: list[Queued] = []
+        self._waiting: list[Held] = []
+        self._removed: list[Held] = []
+        self._dequeued: list[Held] = []
         self._emitted: Counter[int] = Counter()
 
-    def enqueue(self, queued: Queued) -> list[Resolved]:
+    def enqueue(self, queued: Held) -> list[Resolved]:
         """Note a text that was typed or notified; resolves the oldest of too many."""
         self._waiting.append(queued)
         if len(self._waiting) <= MAX_WAITING:
@@ -115,9 +97,9 @@ class PromptQueue:
 
     def prompt_sent(self, text: str) -> list[Resolved]:
         """A user record carries the human prompt `text`."""
-        resolved = []
-        for item in self._removed:
-            resolved.append(Resolved(item, DUPLICATE if item.said.text == text else ""))
+        resolved = [
+            Resolved(item, DUPLICATE if item.said.text == text else "") for item in self._removed
+        ]
         resolved += [Resolved(item, DUPLICATE) for item in self._dequeued]
         self._removed, self._dequeued = [], []
         return resolved + self._drop(self._waiting, text)
@@ -152,21 +134,22 @@ class PromptQueue:
     def state(self) -> dict[str, Any]:
         """Return the byte range of each text that is held, and marks of those emitted."""
         return {
-            "waiting": [_place(item) for item in self._waiting],
-            "removed": [_place(item) for item in self._removed],
-            "dequeued": [_place(item) for item in self._dequeued],
+            "waiting": [item.frame.extent for item in self._waiting],
+            "removed": [item.frame.extent for item in self._removed],
+            "dequeued": [item.frame.extent for item in self._dequeued],
             "emitted": list((+self._emitted).items()),
         }
 
-    def restore(self, state: Mapping[str, Any], queued: Callable[[Extent], Queued]) -> None:
+    def restore(self, state: Mapping[str, Any], queued: Callable[[Extent], Held]) -> None:
         """Take on a state; `queued` reads a text again."""
-        self._waiting = [queued((start, end)) for start, end in state["waiting"]]
-        self._removed = [queued((start, end)) for start, end in state["removed"]]
-        self._dequeued = [queued((start, end)) for start, end in state["dequeued"]]
+        self._waiting, self._removed, self._dequeued = (
+            [queued((start, end)) for start, end in state[name]]
+            for name in ("waiting", "removed", "dequeued")
+        )
         self._emitted = Counter(dict(state["emitted"]))
 
     @staticmethod
-    def _drop(items: list[Queued], text: str) -> list[Resolved]:
+    def _drop(items: list[Held], text: str) -> list[Resolved]:
         """Take the first human prompt that says `text` from `items`, as a duplicate."""
         for item in items:
             if item.is_human and item.said.text == text:
@@ -174,7 +157,7 @@ class PromptQueue:
                 return [Resolved(item, DUPLICATE)]
         return []
 
-    def _take(self, destination: list[Queued]) -> list[Resolved]:
+    def _take(self, destination: list[Held]) -> list[Resolved]:
         if not self._waiting:
             return []
         item = next((item for item in self._waiting if item.is_human), self._waiting[0])

@@ -13,20 +13,19 @@ Records are parsed in `records.py`, `prompts.py` and `queue.py`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from pathlib import Path
 
 from memory_assets.errors import TranscriptError
-from memory_assets.models import Record
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.checkpoint import FROM_THE_START, Extent, Resume
 from memory_assets.transcripts.claude.history import HISTORY_FILE, HistorySession, lost_sessions
 from memory_assets.transcripts.claude.records import ClaudeSession
 from memory_assets.transcripts.discovery import SUFFIX, Walk
 from memory_assets.transcripts.fields import safe_id
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
-from memory_assets.transcripts.resuming import read_with, records_at
+from memory_assets.transcripts.reader import Reader
+from memory_assets.transcripts.session import Session
 
 _NOT_TRANSCRIPTS = frozenset({"journal.jsonl", HISTORY_FILE})
 _AGENT = "agent-"
@@ -38,7 +37,7 @@ _MARKERS = (b'"sessionId":', b'"leafUuid":', b'"parentUuid":')
 _MARKED_FIELDS = ("sessionId", "leafUuid", "parentUuid", "snapshot")
 
 
-class ClaudeCodeReader:
+class ClaudeCodeReader(Reader):
     """Reads Claude Code's transcripts."""
 
     agent = "claude-code"
@@ -65,7 +64,8 @@ class ClaudeCodeReader:
             return
         present: set[str] = set()
         for project, has_usable_name in walk.projects(found):
-            for source in self._project(walk, project, known):
+            identify = partial(_identified, project=project.name)
+            for source in walk.sources(_files(walk, project.path), known, identify):
                 present.add(source.session_id)
                 if has_usable_name:
                     yield source
@@ -76,48 +76,28 @@ class ClaudeCodeReader:
             except (OSError, TranscriptError) as error:
                 walk.note(history, error)
 
-    def read(
-        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
-    ) -> Iterator[Record]:
-        """Yield the records of `source.path`, queued prompts where the agent took them."""
+    def begin(self, source: Source, report: ReadReport, seen: Container[int]) -> Session:
+        """Return the state of reading a transcript, or one session of the history."""
         if source.path.name == HISTORY_FILE:
-            return read_with(lambda _: HistorySession(source, report), source, report, resume)
-        return read_with(lambda seen: ClaudeSession(source, report, seen), source, report, resume)
+            return HistorySession(source, report)
+        return ClaudeSession(source, report, seen)
 
-    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
-        """Yield the records of the objects at these byte ranges, each read on its own."""
-        if source.path.name == HISTORY_FILE:
-            return records_at(lambda _: HistorySession(source, ReadReport()), source, extents)
-        return records_at(lambda _: ClaudeSession(source, ReadReport()), source, extents)
 
-    def _project(self, walk: Walk, project: os.DirEntry[str], known: Known) -> Iterator[Source]:
-        for entry, facts in self._files(walk, project):
-            path = Path(entry.path)
-            before = known(path, *facts)
-            if before is not None:
-                yield before
-                continue
-            try:
-                session_id, agent_id = _identify(path, partial(read_head, path))
-            except TranscriptError as error:
-                walk.note(path, error)
-                continue
-            yield Source(self.agent, project.name, session_id, agent_id, path, *facts)
+def _identified(path: Path, project: str) -> tuple[str, str, str | None]:
+    return project, *_identify(path, partial(read_head, path))
 
-    def _files(
-        self, walk: Walk, project: os.DirEntry[str]
-    ) -> Iterator[tuple[os.DirEntry[str], tuple[int, int]]]:
-        """Yield each transcript of a project, with its size and mtime_ns."""
-        for entry in walk.entries(project.path):
-            name = entry.name
-            if name.endswith(SUFFIX):
-                if _is_transcript(name) and (facts := walk.file_facts(entry)):
-                    yield entry, facts
-            elif walk.is_directory(entry):
-                subagents = Path(entry.path, "subagents")
-                for found, size, mtime_ns in walk.transcripts(subagents, _SUBAGENT_DEPTH):
-                    if found.name.startswith(_AGENT) and _is_transcript(found.name):
-                        yield found, (size, mtime_ns)
+
+def _files(walk: Walk, project: str) -> Iterator[tuple[os.DirEntry[str], int, int]]:
+    """Yield each transcript in a project's directory, with its size and mtime_ns."""
+    for entry in walk.entries(project):
+        name = entry.name
+        if name.endswith(SUFFIX):
+            if _is_transcript(name) and (facts := walk.file_facts(entry)):
+                yield entry, *facts
+        elif walk.is_directory(entry):
+            for file in walk.transcripts(Path(entry.path, "subagents"), _SUBAGENT_DEPTH):
+                if file[0].name.startswith(_AGENT) and _is_transcript(file[0].name):
+                    yield file
 
 
 def _is_claude(record: JsonObject) -> bool:

@@ -15,14 +15,10 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
-from memory_assets.models import Kind, Record, Role
-from memory_assets.transcripts.assembly import EMPTY, UNKNOWN_TYPE, Assembler, Frame, Outcome
-from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.calls import Call, OpenCalls
-from memory_assets.transcripts.checkpoint import Extent
-from memory_assets.transcripts.claude.envelope import Envelopes
-from memory_assets.transcripts.claude.prompts import Said, classify_queued, classify_record
-from memory_assets.transcripts.claude.queue import PromptQueue, Queued, Resolved, queued_text
+from memory_assets.models import Kind, Record
+from memory_assets.transcripts.base import Extent, ReadReport, Source
+from memory_assets.transcripts.claude.prompts import classify_queued, classify_record
+from memory_assets.transcripts.claude.queue import PromptQueue, Resolved, queued_text
 from memory_assets.transcripts.claude.types import (
     ATTACHMENT_NOISE,
     NOISE,
@@ -34,66 +30,74 @@ from memory_assets.transcripts.fields import (
     derived_id,
     mark,
     object_field,
+    parse_time,
     safe_id,
     safe_name,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.rendering import content_text, paths_in, render_input, render_value
-from memory_assets.transcripts.resuming import Fetch
+from memory_assets.transcripts.rendering import content_text, render_input, render_value
+from memory_assets.transcripts.session import (
+    EMPTY,
+    UNKNOWN_TYPE,
+    Call,
+    Fetch,
+    Frame,
+    Held,
+    Outcome,
+    Said,
+    Session,
+    call_in_message,
+)
 
 _PARTS_WITH_TEXT = ("message", "attachment", "content")
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
-class ClaudeSession:
+class ClaudeSession(Session):
     """The state of reading one file: open calls, the prompt queue, ids seen so far.
 
     `seen` contains the marks of the records that an earlier reading of the file yielded.
     """
 
-    def __init__(
-        self, source: Source, report: ReadReport, seen: Container[int] = frozenset()
-    ) -> None:
-        self._source = source
-        self._report = report
-        self._assembler = Assembler(source, report)
-        self._calls = OpenCalls()
+    def __init__(self, source: Source, report: ReadReport, seen: Container[int]) -> None:
+        super().__init__(source, report)
         self._queue = PromptQueue()
-        self._envelopes = Envelopes(source, report)
         self._seen_before = seen
         self._seen: set[int] = set()
         self._latest: dict[str, int] = {}
         self._message_id = ""
+        self._forked = False
 
     def take(self, record: JsonObject, start: int, end: int) -> list[Record]:
         """Return the `Record`s that this object gives, and those it releases from the queue."""
-        report = self._report
         name = type_name(record.get("type"))
-        report.see_type(name)
+        self._report.see_type(name)
         if name in NOISE:
-            report.dropped[NOISE[name]] += 1
-            return []
-        frame = self._envelopes.frame(record, start, end)
+            return self._resolve(NOISE[name])
+        frame = self._frame(record, start, end)
         if name in SPOKEN:
             return self._spoken(name, record, frame)
         if name == "queue-operation":
             return self._queue_operation(record, frame)
-        outcome: Outcome
         if name in TITLES:
-            outcome = self._repeated(frame, "title", name, text_field(record, TITLES[name]))
-        elif name == "pr-link":
-            outcome = self._repeated(frame, "attachment", name, text_field(record, "prUrl"))
-        elif name == "summary":
-            outcome = self._leaf_summary(record, frame)
-        else:
-            report.see_unknown(name)
-            outcome = UNKNOWN_TYPE
-        return self._assembler.resolve(outcome)
+            text = text_field(record, TITLES[name])
+            return self._resolve(self._repeated(frame, "title", name, text))
+        if name == "pr-link":
+            text = text_field(record, "prUrl")
+            return self._resolve(self._repeated(frame, "attachment", name, text))
+        if name == "summary":
+            return self._resolve(self._leaf_summary(record, frame))
+        self._report.see_unknown(name)
+        return self._resolve(UNKNOWN_TYPE)
 
     def end(self) -> list[Record]:
         """Return the prompts still in the queue, and decide which records were copied."""
-        self._envelopes.end()
+        report = self._report
+        if not self._forked and self._source.session_id not in report.own_session_ids:
+            # No record is the file's own: it was renamed, not forked.
+            report.copied, report.parent_session = 0, None
         return self._release(self._queue.end())
 
     def state(self) -> dict[str, Any]:
@@ -103,27 +107,58 @@ class ClaudeSession:
             "queue": self._queue.state(),
             "latest": dict(self._latest),
             "message_id": self._message_id,
-            "forked": self._envelopes.forked,
+            "forked": self._forked,
         }
 
     def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
         """Restore the state of a checkpoint, reading queued texts from the file again."""
 
-        def queued(at: Extent) -> Queued:
+        def queued(at: Extent) -> Held:
             record = fetch(at)
-            return queued_text(record, self._envelopes.frame(record, *at))
+            return queued_text(record, self._frame(record, *at))
 
-        def call(at: Extent, call_id: str) -> Call | None:
-            content = object_field(fetch(at), "message").get("content")
-            blocks = content if isinstance(content, list) else []
-            made = [_call(block) for block in blocks if isinstance(block, dict)]
-            return next((known for made_id, known in reversed(made) if made_id == call_id), None)
-
-        self._calls.restore(state["calls"], call)
+        self._calls.restore(
+            state["calls"], lambda at, call_id: call_in_message(fetch(at), call_id, _call)
+        )
         self._queue.restore(state["queue"], queued)
         self._latest = dict(state["latest"])
         self._message_id = state["message_id"]
-        self._envelopes.forked = state["forked"]
+        self._forked = state["forked"]
+
+    def _frame(self, record: JsonObject, start: int, end: int) -> Frame:
+        """Return the fields that all blocks of a record share, and note them in the report."""
+        report = self._report
+        timestamp = parse_time(record.get("timestamp"))
+        if timestamp is not None:
+            report.see_time(timestamp)
+        cwd = text_field(record, "cwd")
+        report.see_cwd(cwd)
+        version = safe_name(text_field(record, "version"))
+        report.see_version(version)
+        if session_id := safe_id(record.get("sessionId")):
+            report.see_session(session_id)
+        return Frame(
+            byte_start=start,
+            byte_end=end,
+            record_uuid=safe_id(record.get("uuid")),
+            timestamp=timestamp,
+            parent_uuid=safe_id(record.get("parentUuid")) or None,
+            cwd=cwd,
+            git_branch=text_field(record, "gitBranch"),
+            agent_version=version,
+            is_sidechain=self._source.agent_id is not None or record.get("isSidechain") is True,
+        )
+
+    def _note_origin(self, record: JsonObject) -> None:
+        """Note whether a record was copied from another session: by a fork or an old resume."""
+        if self._source.agent_id is not None:
+            return
+        forked_from = safe_id(object_field(record, "forkedFrom").get("sessionId"))
+        origin = forked_from or safe_id(record.get("sessionId"))
+        if forked_from or (origin and origin != self._source.session_id):
+            self._report.copied += 1
+            self._report.see_parent(origin)
+            self._forked = self._forked or bool(forked_from)
 
     def _spoken(self, name: str, record: JsonObject, frame: Frame) -> list[Record]:
         if not frame.record_uuid:
@@ -132,8 +167,8 @@ class ClaudeSession:
             )
         frame.content = [record.get(part) for part in _PARTS_WITH_TEXT]
         if self._met(frame.record_uuid):
-            return self._assembler.resolve("duplicate-uuid")
-        self._envelopes.note_origin(record)
+            return self._resolve("duplicate-uuid")
+        self._note_origin(record)
         uuid = frame.record_uuid
         made = self._by_type(name, record, frame)
         if not any(block.record_uuid == uuid for block in made):
@@ -151,12 +186,12 @@ class ClaudeSession:
     def _by_type(self, name: str, record: JsonObject, frame: Frame) -> list[Record]:
         if name == "assistant":
             released = self._agent_spoke(record, frame)
-            return released + self._assembler.resolve(self._assistant(record, frame))
+            return released + self._resolve(self._assistant(record, frame))
         if name == "user":
             return self._user(record, frame)
         if name == "system":
-            return self._assembler.resolve(self._system(record, frame))
-        return self._attachment(record, frame)
+            return self._resolve(self._system(record, frame))
+        return self._attachment(object_field(record, "attachment"), frame)
 
     # --- assistant ---------------------------------------------------------------------
 
@@ -175,46 +210,30 @@ class ClaudeSession:
         model = text_field(message, "model")
         frame.model = safe_name(model)
         content = message.get("content")
-        if model == "<synthetic>" or record.get("isApiErrorMessage") is True:
-            text = content_text(content).strip()
-            failed = record.get("isApiErrorMessage") is True
-            subtype = "api-error" if failed else "synthetic"
-            return self._one(frame, "system", "system", text, subtype=subtype, is_error=failed)
+        failed = record.get("isApiErrorMessage") is True
+        if model == "<synthetic>" or failed:
+            text, subtype = content_text(content).strip(), "api-error" if failed else "synthetic"
+            return self._one(frame, "system", "system", text, subtype, is_error=failed)
         if isinstance(content, str):
             return self._one(frame, "assistant", "assistant_text", content)
         if not isinstance(content, list):
             return EMPTY
-        return [made for block in content for made in self._assistant_block(block, frame)]
+        blocks = (block for block in content if isinstance(block, dict))
+        return [made for block in blocks for made in self._assistant_block(block, frame)]
 
-    def _assistant_block(self, block: Any, frame: Frame) -> list[Record]:
-        if not isinstance(block, dict):
-            return []
+    def _assistant_block(self, block: JsonObject, frame: Frame) -> list[Record]:
         kind = text_field(block, "type")
         if kind == "text":
             return self._one(frame, "assistant", "assistant_text", text_field(block, "text"))
         if kind == "thinking":
             return self._one(frame, "assistant", "thinking", text_field(block, "thinking"))
-        if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-            return [self._tool_use(block, frame)]
+        if kind in _CALLS:
+            return [self._called(frame, *_call(block), render_input(block.get("input")))]
         if kind.endswith("_tool_result"):
             return [self._tool_result(block, frame, "")]
         if kind not in ("redacted_thinking", "fallback"):
             self._report.see_unknown(f"assistant/{type_name(kind)}")
         return []
-
-    def _tool_use(self, block: JsonObject, frame: Frame) -> Record:
-        call_id, call = _call(block)
-        self._calls.open(call_id, call, (frame.byte_start, frame.byte_end))
-        return self._assembler.record(
-            frame,
-            "assistant",
-            "tool_use",
-            render_input(block.get("input")),
-            tool_name=call.tool_name,
-            tool_use_id=call_id,
-            paths=call.paths,
-            command=call.command,
-        )
 
     # --- user --------------------------------------------------------------------------
 
@@ -225,15 +244,13 @@ class ClaudeSession:
             if results:
                 return self._tool_results(record, frame, results, content)
         said = classify_record(record, content_text(content))
-        if said.kind == "prompt" and frame.is_sidechain:
-            said = Said("system", "agent-prompt", said.text)
         released: list[Record] = []
         if not frame.is_sidechain:
             if said.kind == "prompt":
                 released = self._release(self._queue.prompt_sent(said.text))
             elif said.subtype == "local-command":
                 released = self._release(self._queue.prompt_sent(""))
-        return released + self._assembler.resolve(self._said(frame, said))
+        return released + self._resolve(self._said(frame, said))
 
     def _tool_results(
         self, record: JsonObject, frame: Frame, results: list[JsonObject], content: list[Any]
@@ -245,30 +262,20 @@ class ClaudeSession:
         beside = [block for block in content if not _is_tool_result(block)]
         said = classify_record(record, content_text(beside))
         released: list[Record] = []
-        if said.kind == "prompt":
-            if frame.is_sidechain:
-                said = Said("system", "agent-prompt", said.text)
-            else:
-                resolved, emitted = self._queue.prompt_delivered(said.text)
-                released = self._release(resolved)
-                said = Said("system", "", "") if emitted else said._replace(subtype="queued")
+        if said.kind == "prompt" and not frame.is_sidechain:
+            resolved, emitted = self._queue.prompt_delivered(said.text)
+            released = self._release(resolved)
+            said = Said("system", "", "") if emitted else said._replace(subtype="queued")
         made += self._said(frame, said)
-        return released + self._assembler.resolve(made)
+        return released + self._resolve(made)
 
     def _tool_result(self, block: JsonObject, frame: Frame, spawned: str) -> Record:
-        call_id = safe_id(block.get("tool_use_id"))
-        call = self._calls.close(call_id) or Call("")
         content = block.get("content")
-        return self._assembler.record(
+        return self._answered(
             frame,
-            "tool",
-            "tool_result",
+            safe_id(block.get("tool_use_id")),
             content_text([content] if isinstance(content, dict) else content),
-            tool_name=call.tool_name,
-            tool_use_id=call_id,
             is_error=block.get("is_error") is True,
-            paths=call.paths,
-            command=call.command,
             spawned_agent_id=spawned,
         )
 
@@ -278,9 +285,9 @@ class ClaudeSession:
         subtype = text_field(record, "subtype")
         text = text_field(record, "content")
         if subtype == "away_summary":
-            return self._one(frame, "system", "summary", text, subtype="away-summary")
+            return self._one(frame, "system", "summary", text, "away-summary")
         if subtype == "compact_boundary":
-            return self._one(frame, "system", "system", text, subtype="compact-boundary")
+            return self._one(frame, "system", "system", text, "compact-boundary")
         if subtype == "local_command":
             said = classify_record(record, text)
             if said.kind == "prompt" and (said.subtype != "command" or frame.is_sidechain):
@@ -291,45 +298,39 @@ class ClaudeSession:
         self._report.see_unknown(f"system/{type_name(subtype)}")
         return UNKNOWN_TYPE
 
-    def _attachment(self, record: JsonObject, frame: Frame) -> list[Record]:
-        attachment = object_field(record, "attachment")
+    def _attachment(self, attachment: JsonObject, frame: Frame) -> list[Record]:
         kind = text_field(attachment, "type")
         if kind == "queued_command":
             return self._queued_command(attachment, frame)
-        return self._assembler.resolve(self._other_attachment(kind, attachment, frame))
+        return self._resolve(self._other_attachment(kind, attachment, frame))
 
     def _queued_command(self, attachment: JsonObject, frame: Frame) -> list[Record]:
         said = classify_queued(content_text(attachment.get("prompt")))
         origin = object_field(attachment, "origin").get("kind", "human")
-        if said.kind == "prompt":
-            human = attachment.get("commandMode", "prompt") == "prompt" and origin == "human"
-            if not human or frame.is_sidechain:
-                said = Said(
-                    "system", "task-notification" if not human else "agent-prompt", said.text
-                )
-        if said.kind != "prompt":
-            return self._assembler.resolve(self._said(frame, said))
+        human = attachment.get("commandMode", "prompt") == "prompt" and origin == "human"
+        if said.kind == "prompt" and not human:
+            said = Said("system", "task-notification", said.text)
+        if said.kind != "prompt" or frame.is_sidechain:
+            return self._resolve(self._said(frame, said))
         resolved, emitted = self._queue.prompt_delivered(said.text)
         released = self._release(resolved)
         if emitted:
-            return released + self._assembler.resolve("queued-duplicate")
-        return released + self._assembler.resolve(
-            self._said(frame, said._replace(subtype="queued"))
-        )
+            return released + self._resolve("queued-duplicate")
+        return released + self._resolve(self._said(frame, said._replace(subtype="queued")))
 
     def _other_attachment(self, kind: str, attachment: JsonObject, frame: Frame) -> Outcome:
         path = text_field(attachment, "filename") or text_field(attachment, "planFilePath")
         paths = (path,) if path else ()
         if kind == "file":
-            return self._one(frame, "user", "attachment", path, subtype="file", paths=paths)
+            return self._one(frame, "user", "attachment", path, "file", paths=paths)
         if kind == "selected_lines_in_ide":
             text = text_field(attachment, "content")
-            return self._one(frame, "user", "attachment", text, subtype="selection", paths=paths)
+            return self._one(frame, "user", "attachment", text, "selection", paths=paths)
         if kind.startswith("plan"):
             plan = text_field(attachment, "planContent") or text_field(attachment, "plan")
             if plan:
-                return self._one(frame, "system", "attachment", plan, subtype="plan", paths=paths)
-        if kind in ATTACHMENT_NOISE or kind == "plan_file_reference":
+                return self._one(frame, "system", "attachment", plan, "plan", paths=paths)
+        if kind in ATTACHMENT_NOISE:
             return "attachment-notice"
         self._report.see_unknown(f"attachment/{type_name(kind)}")
         return UNKNOWN_TYPE
@@ -341,7 +342,7 @@ class ClaudeSession:
         frame.record_uuid = derived_id("summary", frame.parent_uuid or "", text)
         if self._met(frame.record_uuid):
             return "repeated"
-        made = self._one(frame, "system", "summary", text, subtype="leaf-summary")
+        made = self._one(frame, "system", "summary", text, "leaf-summary")
         if not made:
             self._report.pass_over(frame.record_uuid)
         return made
@@ -352,11 +353,10 @@ class ClaudeSession:
             return "repeated"
         self._latest[subtype] = mark(text)
         frame.record_uuid = derived_id(subtype, self._source.session_id, text)
-        return self._one(frame, "system", kind, text, subtype=subtype)
+        return self._one(frame, "system", kind, text, subtype)
 
     def _queue_operation(self, record: JsonObject, frame: Frame) -> list[Record]:
         operation = record.get("operation")
-        text = content_text(record.get("content"))
         if operation == "enqueue":
             return self._release(self._queue.enqueue(queued_text(record, frame)))
         resolved: list[Resolved] = []
@@ -365,35 +365,23 @@ class ClaudeSession:
         elif operation == "dequeue":
             resolved = self._queue.dequeue()
         elif operation == "popAll":
-            resolved = self._queue.pop_all(classify_queued(text).text)
+            taken = classify_queued(content_text(record.get("content"))).text
+            resolved = self._queue.pop_all(taken)
         else:
             self._report.see_unknown(f"queue-operation/{type_name(operation)}")
-        return self._assembler.resolve("queue-operation") + self._release(resolved)
+        return self._resolve("queue-operation") + self._release(resolved)
 
     def _release(self, resolved: list[Resolved]) -> list[Record]:
         made: list[Record] = []
         for queued, reason in resolved:
             said = queued.said._replace(subtype="queued")
-            made += self._assembler.resolve(reason or self._said(queued.frame, said))
+            made += self._resolve(reason or self._said(queued.frame, said))
         return made
-
-    def _said(self, frame: Frame, said: Said) -> list[Record]:
-        role: Role = "user" if said.kind == "prompt" else "system"
-        return self._one(frame, role, said.kind, said.text, subtype=said.subtype)
-
-    def _one(self, frame: Frame, role: Role, kind: Kind, text: str, **details: Any) -> list[Record]:
-        """One record, or none where there is no text."""
-        if not text.strip():
-            return []
-        return [self._assembler.record(frame, role, kind, text, **details)]
 
 
 def _call(block: JsonObject) -> tuple[str, Call]:
     """Return the id and the call of a block that calls a tool."""
-    given = block.get("input")
-    command = text_field(given, "command") if isinstance(given, dict) else ""
-    call = Call(text_field(block, "name"), paths_in(given), command)
-    return safe_id(block.get("id")), call
+    return safe_id(block.get("id")), Call.of_block(block, "input")
 
 
 def _is_tool_result(block: Any) -> bool:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from memory_assets.transcripts.calls import Call
 from memory_assets.transcripts.fields import object_field, text_field
 from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, clean, exceeds_depth
 from memory_assets.transcripts.rendering import content_text, patch_paths, paths_in, render_input
+from memory_assets.transcripts.session import Call
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "fish", "powershell", "pwsh", "cmd"})
 _RUN_FLAGS = frozenset({"-c", "-lc", "-ic", "-Command", "/c"})

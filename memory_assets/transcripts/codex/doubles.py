@@ -15,28 +15,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from memory_assets.transcripts.assembly import Frame
-from memory_assets.transcripts.checkpoint import Extent
-from memory_assets.transcripts.claude.prompts import Said
+from memory_assets.transcripts.base import Extent
 from memory_assets.transcripts.fields import mark
+from memory_assets.transcripts.session import Held, Said
 
 _REMEMBERED = 64
 _NOTHING = mark("")
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A text whose double may still come."""
-
-    said: Said
-    frame: Frame
-
-
-def _place(held: Held) -> Extent:
-    return held.frame.byte_start, held.frame.byte_end
 
 
 class RecentTexts:
@@ -126,8 +112,8 @@ class Doubles:
     def state(self) -> dict[str, Any]:
         """Return the byte ranges of the held texts, and marks of all others."""
         return {
-            "events": [_place(held) for held in self._events],
-            "user_item": [_place(self._user_item)] if self._user_item else [],
+            "events": [held.frame.extent for held in self._events],
+            "user_item": [self._user_item.frame.extent] if self._user_item else [],
             "items_kept": self._items_kept.marks(),
             "events_kept": self._events_kept.marks(),
             "said": [self._just_submitted, self._without_item, self._events_exist],

@@ -1,16 +1,20 @@
 """The envelope of Codex's lines: thread, directory, branch, model and version, which hold
-until a later line changes them; and which lines are copied from another thread."""
+until a later line changes them; and which lines are copied from another thread.
+
+In a fork or a spawned agent the parent's `session_meta` is the second line, followed by the
+parent's history, with all timestamps rewritten to the moment of copying. It ends before the
+first turn whose id (a UUIDv7, ordered by time) is younger than the thread's own id. Where
+the copied turns have no such ids, it ends at the first pause in the timestamps, because a
+copy is written at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
-from memory_assets.transcripts.assembly import Frame, Outcome
-from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.checkpoint import Extent
-from memory_assets.transcripts.codex.history import CopiedHistory
+from memory_assets.transcripts.base import Extent, ReadReport, Source
 from memory_assets.transcripts.codex.lines import line_name, plain_text, unwrap
 from memory_assets.transcripts.fields import (
     derived_id,
@@ -21,9 +25,46 @@ from memory_assets.transcripts.fields import (
     text_field,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.resuming import Fetch
+from memory_assets.transcripts.session import Fetch, Frame
 
+PAUSE = timedelta(milliseconds=300)
 _CONTEXTS = ("meta", "cwd", "model")
+
+
+class CopiedHistory:
+    """Follows one file through its copied lines, if it begins with any."""
+
+    def __init__(self) -> None:
+        self.goes_on = False
+        self._has_turn_ids = False
+        self._last: datetime | None = None
+
+    def begin(self, timestamp: datetime | None) -> None:
+        """The parent's `session_meta` was read."""
+        self.goes_on = True
+        self._last = timestamp
+
+    def state(self) -> list[Any]:
+        """Return the state, as JSON can hold it."""
+        return [self.goes_on, self._has_turn_ids, self._last and self._last.isoformat()]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Take on a state."""
+        self.goes_on, self._has_turn_ids, last = state
+        self._last = datetime.fromisoformat(last) if last else None
+
+    def covers(self, payload: JsonObject, timestamp: datetime | None, thread: str) -> bool:
+        """Return whether this line is still copied; `thread` is the file's own thread."""
+        if not self.goes_on:
+            return False
+        last, self._last = self._last, timestamp or self._last
+        turn = payload.get("turn_id")
+        if isinstance(turn, str) and turn[14:15] == thread[14:15] == "7":
+            self._has_turn_ids = True
+            self.goes_on = turn < thread
+        elif not self._has_turn_ids and last is not None and timestamp is not None:
+            self.goes_on = timestamp - last < PAUSE
+        return self.goes_on
 
 
 class Envelopes:
@@ -59,7 +100,7 @@ class Envelopes:
             content=payload,
         )
 
-    def session_meta(self, meta: JsonObject, timestamp: datetime | None) -> Outcome:
+    def session_meta(self, meta: JsonObject, timestamp: datetime | None) -> None:
         """Note the fields of a `session_meta`, if it is the first."""
         report = self._report
         own = safe_id(meta.get("id"))
@@ -69,7 +110,7 @@ class Envelopes:
             if own and own != self.thread and not report.kept:
                 self.history.begin(timestamp)
                 report.see_parent(own)
-            return "session-meta"
+            return
         self._places["meta"] = report.at
         if own and self._source.agent_id is None:
             self.thread = own
@@ -78,7 +119,6 @@ class Envelopes:
         self._version = safe_name(text_field(meta, "cli_version"))
         report.see_version(self._version)
         report.see_parent(safe_id(meta.get("forked_from_id")))
-        return "session-meta"
 
     def turn_context(self, context: JsonObject) -> None:
         """Note the directory and the model of a turn."""

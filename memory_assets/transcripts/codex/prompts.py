@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from memory_assets.transcripts.claude.prompts import Said
 from memory_assets.transcripts.fields import text_field
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.rendering import IMAGE, content_text
+from memory_assets.transcripts.session import Said
 
 _INJECTED_PREFIXES = (
     ("<environment_context>", "environment"),

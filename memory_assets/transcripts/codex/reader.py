@@ -10,19 +10,18 @@ Lines are parsed in `records.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from memory_assets.models import Record
+from memory_assets.errors import TranscriptError
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.checkpoint import FROM_THE_START, Extent, Resume
+from memory_assets.transcripts.codex.lines import BARE_ITEMS
 from memory_assets.transcripts.codex.records import CodexSession
-from memory_assets.transcripts.codex.types import BARE_ITEMS
 from memory_assets.transcripts.discovery import Walk, project_of
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
-from memory_assets.transcripts.lines import JsonObject, head_objects
-from memory_assets.transcripts.resuming import read_with, records_at
+from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
+from memory_assets.transcripts.reader import Reader
 
 _FOLDERS = ("sessions", "archived_sessions")
 _DEPTH = 3
@@ -37,7 +36,7 @@ _ENVELOPE = re.compile(
 _META_STRING = rb'"%s":"((?:[^"\\]|\\.)*)"'
 
 
-class CodexReader:
+class CodexReader(Reader):
     """Reads Codex's rollouts."""
 
     agent = "codex"
@@ -77,34 +76,24 @@ class CodexReader:
                 seen.add(key)
                 yield source
 
-    def read(
-        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
-    ) -> Iterator[Record]:
-        """Yield the records of `source.path`, each message once."""
-        return read_with(lambda _: CodexSession(source, report), source, report, resume)
-
-    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
-        """Yield the records of the objects at these byte ranges, each read on its own."""
-        return records_at(lambda _: CodexSession(source, ReadReport()), source, extents)
+    def begin(self, source: Source, report: ReadReport, seen: Container[int]) -> CodexSession:
+        """Return the state of reading a rollout, each message once."""
+        return CodexSession(source, report)
 
     def _walk(self, walk: Walk, folder: Path, known: Known, unread: set[str]) -> Iterator[Source]:
         """Yield the rollouts in a folder; add the threads of those that cannot be read."""
-        for entry, size, mtime_ns in walk.transcripts(folder, _DEPTH):
-            if not entry.name.startswith("rollout-"):
-                continue
-            path = Path(entry.path)
-            before = known(path, size, mtime_ns)
-            if before is not None:
-                yield before
-                continue
-            head = walk.head(path, _HEAD_BYTES)
-            if head is None:
+
+        def identify(path: Path) -> tuple[str, str, str | None]:
+            try:
+                meta = _first_meta(read_head(path, _HEAD_BYTES))
+            except TranscriptError:
                 unread.add(_identify(path, {})[0])
-                continue
-            meta = _first_meta(head)
-            session_id, agent_id = _identify(path, meta)
-            project = project_of(text_field(meta, "cwd"))
-            yield Source(self.agent, project, session_id, agent_id, path, size, mtime_ns)
+                raise
+            return project_of(text_field(meta, "cwd")), *_identify(path, meta)
+
+        files = walk.transcripts(folder, _DEPTH)
+        rollouts = (file for file in files if file[0].name.startswith("rollout-"))
+        return walk.sources(rollouts, known, identify)
 
 
 def _top(source: Source, threads: dict[str, Source]) -> Source:

@@ -13,27 +13,26 @@ thread, its text and its number among the thread's prompts.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from memory_assets.models import Kind, Record, Role
-from memory_assets.transcripts.assembly import UNKNOWN_TYPE, Assembler, Frame, Outcome
-from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.calls import Call, OpenCalls
-from memory_assets.transcripts.checkpoint import Extent
-from memory_assets.transcripts.claude.prompts import Said
+from memory_assets.models import Record
+from memory_assets.transcripts.base import Extent, ReadReport, Source
 from memory_assets.transcripts.codex.calls import describe_call, parse_arguments, parse_output
-from memory_assets.transcripts.codex.doubles import Doubles, Held, RecentTexts
+from memory_assets.transcripts.codex.doubles import Doubles, RecentTexts
 from memory_assets.transcripts.codex.envelope import Envelopes
-from memory_assets.transcripts.codex.lines import completed_item, line_name, unwrap
-from memory_assets.transcripts.codex.prompts import classify_submitted, event_text, item_text
-from memory_assets.transcripts.codex.types import (
+from memory_assets.transcripts.codex.lines import (
     CALLS,
     DOUBLED_EVENTS,
     NOISE_EVENTS,
     NOISE_ITEMS,
     NOISE_LINES,
     OUTPUTS,
+    event_of,
+    line_name,
+    unwrap,
 )
+from memory_assets.transcripts.codex.prompts import classify_submitted, event_text, item_text
 from memory_assets.transcripts.fields import (
     derived_id,
     mark,
@@ -44,20 +43,26 @@ from memory_assets.transcripts.fields import (
 )
 from memory_assets.transcripts.lines import JsonObject
 from memory_assets.transcripts.rendering import content_text
-from memory_assets.transcripts.resuming import Fetch
+from memory_assets.transcripts.session import (
+    UNKNOWN_TYPE,
+    Call,
+    Fetch,
+    Frame,
+    Held,
+    Outcome,
+    Said,
+    Session,
+)
 
 COPIED = "copied-history"
 DOUBLED = "doubled-message"
 
 
-class CodexSession:
+class CodexSession(Session):
     """The state of reading one rollout."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
-        self._source = source
-        self._report = report
-        self._assembler = Assembler(source, report)
-        self._calls = OpenCalls()
+        super().__init__(source, report)
         self._doubles = Doubles()
         self._thoughts = RecentTexts()
         self._envelopes = Envelopes(source, report)
@@ -76,12 +81,13 @@ class CodexSession:
             self._report.see_time(timestamp)
         if self._envelopes.history.covers(payload, timestamp, self._envelopes.thread):
             self._report.copied += 1
-            return self._assembler.resolve(COPIED)
+            return self._resolve(COPIED)
         if reason := self._reason_to_drop(kind, payload):
-            return self._assembler.resolve(reason)
+            return self._resolve(reason)
         frame = self._envelopes.frame(line, start, end)
         if kind == "session_meta":
-            return self._assembler.resolve(self._envelopes.session_meta(payload, timestamp))
+            self._envelopes.session_meta(payload, timestamp)
+            return self._resolve("session-meta")
         if kind == "response_item":
             return self._item(text_field(payload, "type"), payload, frame, name)
         if kind == "event_msg":
@@ -89,15 +95,13 @@ class CodexSession:
         released = self._release()
         if kind == "turn_context":
             self._envelopes.turn_context(payload)
-            return released + self._assembler.resolve("session-state")
+            return released + self._resolve("session-state")
         if kind == "compacted":
             text = text_field(payload, "message")
-            outcome: Outcome = "replacement-history"
-            if text.strip():
-                outcome = self._one(frame, "system", "summary", text, subtype="compact-summary")
-            return released + self._assembler.resolve(outcome)
+            made = self._one(frame, "system", "summary", text, "compact-summary")
+            return released + self._resolve(made or "replacement-history")
         self._report.see_unknown(name)
-        return released + self._assembler.resolve(UNKNOWN_TYPE)
+        return released + self._resolve(UNKNOWN_TYPE)
 
     def end(self) -> list[Record]:
         """Return the messages of which only one copy was written."""
@@ -122,7 +126,7 @@ class CodexSession:
             kind, payload = unwrap(line)
             said = classify_submitted(item_text(payload.get("content")))
             if kind == "event_msg":
-                said = Said("assistant_text", "", text_field(_event(payload)[1], "message"))
+                said = Said("assistant_text", "", text_field(event_of(payload)[1], "message"))
             return Held(said, self._envelopes.frame(line, *at))
 
         def call(at: Extent, call_id: str) -> Call | None:
@@ -153,7 +157,7 @@ class CodexSession:
         if kind == "message":
             return self._message(item, frame, name)
         if kind == "reasoning":
-            return self._answering() + self._assembler.resolve(self._reasoning(item, frame))
+            return self._answering() + self._resolve(self._reasoning(item, frame))
         released = self._release()
         outcome: Outcome
         if kind in CALLS:
@@ -162,12 +166,12 @@ class CodexSession:
             outcome = self._output(item, frame)
         elif kind == "agent_message":
             text = content_text(item.get("content"))
-            outcome = self._one(frame, "system", "system", text, subtype="agent-prompt")
+            outcome = self._one(frame, "system", "system", text, "agent-prompt")
         else:
             outcome = NOISE_ITEMS.get(kind, UNKNOWN_TYPE)
             if outcome == UNKNOWN_TYPE:
                 self._report.see_unknown(name)
-        return released + self._assembler.resolve(outcome)
+        return released + self._resolve(outcome)
 
     def _message(self, item: JsonObject, frame: Frame, name: str) -> list[Record]:
         role = item.get("role")
@@ -177,21 +181,21 @@ class CodexSession:
             keep, doubled = self._doubles.agent_item(text)
             self._report.dropped[DOUBLED] += doubled
             if not keep:
-                return released + self._assembler.resolve(DOUBLED)
+                return released + self._resolve(DOUBLED)
             made = self._one(frame, "assistant", "assistant_text", text)
-            return released + self._assembler.resolve(made)
+            return released + self._resolve(made)
         released = self._release()
         if role == "user":
             said = classify_submitted(item_text(item.get("content")))
             if not said.text:
-                return released + self._assembler.resolve([])
+                return released + self._resolve([])
             if self._doubles.user_item(Held(said, frame)):
                 return released
-            return released + self._assembler.resolve(DOUBLED)
+            return released + self._resolve(DOUBLED)
         if role in ("developer", "system"):
-            return released + self._assembler.resolve("instructions")
+            return released + self._resolve("instructions")
         self._report.see_unknown(f"{name}/role")
-        return released + self._assembler.resolve(UNKNOWN_TYPE)
+        return released + self._resolve(UNKNOWN_TYPE)
 
     def _reasoning(self, item: JsonObject, frame: Frame) -> Outcome:
         parts = [content_text(item.get("summary")), content_text(item.get("content"))]
@@ -204,48 +208,23 @@ class CodexSession:
         self._doubles.agent_acted()
         call, text = describe_call(item)
         call_id = safe_id(item.get("call_id")) or safe_id(item.get("id"))
-        self._calls.open(call_id, call, (frame.byte_start, frame.byte_end))
-        return [
-            self._assembler.record(
-                frame,
-                "assistant",
-                "tool_use",
-                text,
-                tool_name=call.tool_name,
-                tool_use_id=call_id,
-                paths=call.paths,
-                command=call.command,
-            )
-        ]
+        return [self._called(frame, call_id, call, text)]
 
     def _output(self, item: JsonObject, frame: Frame) -> Outcome:
         call_id = safe_id(item.get("call_id"))
-        call = self._calls.close(call_id) or Call("")
         output = parse_output(item.get("output"))
         failed_outside = call_id in self._failed_calls
         self._failed_calls.discard(call_id)
-        spawned = ""
-        if call.tool_name == "spawn_agent":
-            spawned = _spawned_agent(output.text)
-        return [
-            self._assembler.record(
-                frame,
-                "tool",
-                "tool_result",
-                output.text,
-                tool_name=call.tool_name,
-                tool_use_id=call_id,
-                is_error=output.failed or (output.exit_code is None and failed_outside),
-                paths=call.paths,
-                command=call.command,
-                spawned_agent_id=spawned,
-            )
-        ]
+        failed = output.failed or (output.exit_code is None and failed_outside)
+        record = self._answered(frame, call_id, output.text, is_error=failed)
+        if record.tool_name == "spawn_agent":
+            record = replace(record, spawned_agent_id=_spawned_agent(output.text))
+        return [record]
 
     # --- events: what the UI showed ----------------------------------------------------
 
     def _event(self, payload: JsonObject, frame: Frame, name: str) -> list[Record]:
-        kind, event = _event(payload)
+        kind, event = event_of(payload)
         if kind == "user_message":
             return self._submitted(classify_submitted(event_text(event)), frame)
         if kind == "agent_message":
@@ -253,32 +232,32 @@ class CodexSession:
         if kind == "agent_reasoning":
             text = text_field(event, "text")
             self._thoughts.add(text)
-            return self._answering() + self._assembler.resolve(
+            return self._answering() + self._resolve(
                 self._one(frame, "assistant", "thinking", text)
             )
         if kind == "item_completed":
-            return self._assembler.resolve(DOUBLED)
+            return self._resolve(DOUBLED)
         released = self._release()
         notice = self._notice(kind, event, frame)
         if notice is None:
             self._report.see_unknown(name)
             notice = UNKNOWN_TYPE
-        return released + self._assembler.resolve(notice)
+        return released + self._resolve(notice)
 
     def _submitted(self, said: Said, frame: Frame) -> list[Record]:
         keep, doubled = self._doubles.user_event(said.text)
         self._report.dropped[DOUBLED] += doubled
         if not keep:
-            return self._assembler.resolve(DOUBLED)
-        return self._release() + self._assembler.resolve(self._said(said, frame))
+            return self._resolve(DOUBLED)
+        return self._release() + self._resolve(self._said(frame, said))
 
     def _agent_event(self, text: str, frame: Frame) -> list[Record]:
         if not text.strip():
-            return self._assembler.resolve([])
+            return self._resolve([])
         released = self._answering()
         if self._doubles.agent_event(Held(Said("assistant_text", "", text), frame)):
             return released
-        return released + self._assembler.resolve(DOUBLED)
+        return released + self._resolve(DOUBLED)
 
     def _note_failure(self, event: JsonObject) -> None:
         """Remember that a call failed, for outputs that do not say so."""
@@ -293,17 +272,17 @@ class CodexSession:
             if mark(title) == self._title:
                 return "repeated"
             self._title = mark(title)
-            return self._one(frame, "system", "title", title, subtype="thread-name")
+            return self._one(frame, "system", "title", title, "thread-name")
         if kind == "thread_rolled_back":
             turns = event.get("num_turns")
             text = f"{turns} turns rolled back" if isinstance(turns, int) else "turns rolled back"
-            return self._one(frame, "system", "system", text, subtype="rollback")
+            return self._one(frame, "system", "system", text, "rollback")
         if kind == "exited_review_mode":
             text = text_field(object_field(event, "review_output"), "overall_explanation")
-            return self._one(frame, "system", "summary", text, subtype="review")
+            return self._one(frame, "system", "summary", text, "review")
         if kind == "error":
             text = text_field(event, "message")
-            return self._one(frame, "system", "system", text, subtype="api-error", is_error=True)
+            return self._one(frame, "system", "system", text, "api-error", is_error=True)
         return None
 
     # --- putting together --------------------------------------------------------------
@@ -317,45 +296,17 @@ class CodexSession:
 
     def _emit_held(self, released: list[Held]) -> list[Record]:
         made: list[Record] = []
-        for held in released:
-            made += self._assembler.resolve(self._said(held.said, held.frame))
+        for said, frame in released:
+            made += self._resolve(self._said(frame, said))
         return made
 
-    def _said(self, said: Said, frame: Frame) -> list[Record]:
-        role: Role = "system"
+    def _said(self, frame: Frame, said: Said) -> list[Record]:
         if said.kind == "assistant_text":
-            role = "assistant"
-        elif said.kind == "prompt":
-            if frame.is_sidechain:
-                said = Said("system", "agent-prompt", said.text)
-            else:
-                role = "user"
-                number = str(self._report.prompts)
-                frame.record_uuid = derived_id("codex", self._envelopes.thread, number, said.text)
-        return self._one(frame, role, said.kind, said.text, subtype=said.subtype)
-
-    def _one(
-        self,
-        frame: Frame,
-        role: Role,
-        kind: Kind,
-        text: str,
-        *,
-        subtype: str = "",
-        is_error: bool = False,
-    ) -> list[Record]:
-        if not text.strip():
-            return []
-        record = self._assembler.record
-        return [record(frame, role, kind, text, subtype=subtype, is_error=is_error)]
-
-
-def _event(payload: JsonObject) -> tuple[str, JsonObject]:
-    """Return an event's type and content; a completed item is returned as its older event."""
-    kind = text_field(payload, "type")
-    if kind == "item_completed":
-        return completed_item(object_field(payload, "item"))
-    return kind, payload
+            return self._one(frame, "assistant", said.kind, said.text, said.subtype)
+        if said.kind == "prompt" and not frame.is_sidechain:
+            number = str(self._report.prompts)
+            frame.record_uuid = derived_id("codex", self._envelopes.thread, number, said.text)
+        return super()._said(frame, said)
 
 
 def _spawned_agent(text: str) -> str:

@@ -8,23 +8,21 @@ Entries are parsed in `records.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
-from memory_assets.models import Record
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.checkpoint import FROM_THE_START, Extent, Resume
 from memory_assets.transcripts.discovery import Walk, project_of
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
-from memory_assets.transcripts.lines import JsonObject, head_objects
+from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.pi.records import PiSession
-from memory_assets.transcripts.resuming import read_with, records_at
+from memory_assets.transcripts.reader import Reader
 
 _FOLDERS = (Path("agent", "sessions"), Path("sessions"))
 _DEPTH = 2
 
 
-class PiReader:
+class PiReader(Reader):
     """Reads Pi's sessions."""
 
     agent = "pi"
@@ -44,29 +42,16 @@ class PiReader:
         found = walk.root(*(root / folder for folder in _FOLDERS), root)
         if found is None:
             return
-        for entry, size, mtime_ns in walk.transcripts(found, _DEPTH):
-            path = Path(entry.path)
-            before = known(path, size, mtime_ns)
-            if before is not None:
-                yield before
-                continue
-            head = walk.head(path)
-            if head is None:
-                continue
-            header = next((item for item in head_objects(head) if _is_header(item)), {})
-            project = project_of(text_field(header, "cwd"))
-            session_id, agent_id = self.identify(path, head)
-            yield Source(self.agent, project, session_id, agent_id, path, size, mtime_ns)
+        yield from walk.sources(walk.transcripts(found, _DEPTH), known, self._identified)
 
-    def read(
-        self, source: Source, report: ReadReport, resume: Resume = FROM_THE_START
-    ) -> Iterator[Record]:
-        """Yield the records of `source.path` in file order, dead branches included."""
-        return read_with(lambda _: PiSession(source, report), source, report, resume)
+    def begin(self, source: Source, report: ReadReport, seen: Container[int]) -> PiSession:
+        """Return the state of reading a session, dead branches included."""
+        return PiSession(source, report)
 
-    def read_at(self, source: Source, extents: Iterable[Extent]) -> Iterator[Record]:
-        """Yield the records of the objects at these byte ranges, each read on its own."""
-        return records_at(lambda _: PiSession(source, ReadReport()), source, extents)
+    def _identified(self, path: Path) -> tuple[str, str, str | None]:
+        head = read_head(path)
+        header = next((item for item in head_objects(head) if _is_header(item)), {})
+        return project_of(text_field(header, "cwd")), *self.identify(path, head)
 
 
 def _is_header(entry: JsonObject) -> bool:

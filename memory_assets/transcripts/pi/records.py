@@ -17,11 +17,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from memory_assets.models import Kind, Record, Role
-from memory_assets.transcripts.assembly import UNKNOWN_TYPE, Assembler, Frame, Outcome
-from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.calls import Call, OpenCalls
-from memory_assets.transcripts.checkpoint import Extent
+from memory_assets.models import Record
+from memory_assets.transcripts.base import Extent, ReadReport, Source
 from memory_assets.transcripts.fields import (
     derived_id,
     mark,
@@ -33,13 +30,16 @@ from memory_assets.transcripts.fields import (
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.rendering import (
-    content_text,
-    paths_in,
-    render_input,
-    render_value,
+from memory_assets.transcripts.rendering import content_text, render_input, render_value
+from memory_assets.transcripts.session import (
+    UNKNOWN_TYPE,
+    Call,
+    Fetch,
+    Frame,
+    Outcome,
+    Session,
+    call_in_message,
 )
-from memory_assets.transcripts.resuming import Fetch
 
 NOISE = {
     "model_change": "session-state",
@@ -60,14 +60,11 @@ _SKILL = re.compile(r'<skill name="([^"\n]*)"[^>]*>.*?</skill>\s*', re.DOTALL)
 _FILE = re.compile(r'<file name="([^"\n]*)">.*?</file>', re.DOTALL)
 
 
-class PiSession:
+class PiSession(Session):
     """The state of reading one file."""
 
     def __init__(self, source: Source, report: ReadReport) -> None:
-        self._source = source
-        self._report = report
-        self._assembler = Assembler(source, report)
-        self._calls = OpenCalls()
+        super().__init__(source, report)
         self._uuids: OrderedDict[int, str] = OrderedDict()
         self._started: datetime | None = None
         self._header_at: Extent | None = None
@@ -91,11 +88,7 @@ class PiSession:
                 outcome = self._message(role, message, frame)
             else:
                 outcome = self._other(name, entry, frame)
-        return self._assembler.resolve(outcome)
-
-    def end(self) -> list[Record]:
-        """Return no records: each entry is complete by itself."""
-        return []
+        return self._resolve(outcome)
 
     def state(self) -> dict[str, Any]:
         """Return the state without text."""
@@ -108,17 +101,12 @@ class PiSession:
 
     def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
         """Take on a state; the header is read again."""
-
-        def call(at: Extent, call_id: str) -> Call | None:
-            content = object_field(fetch(at), "message").get("content")
-            blocks = content if isinstance(content, list) else []
-            made = [_call(block) for block in blocks if isinstance(block, dict)]
-            return next((known for made_id, known in reversed(made) if made_id == call_id), None)
-
         if state["header"]:
             start, end = self._report.at = tuple(state["header"])
             self._header(fetch((start, end)))
-        self._calls.restore(state["calls"], call)
+        self._calls.restore(
+            state["calls"], lambda at, call_id: call_in_message(fetch(at), call_id, _call)
+        )
         self._uuids = OrderedDict((known, uuid) for known, uuid in state["uuids"])
         self._name = state["name"]
 
@@ -174,7 +162,7 @@ class PiSession:
     def _message(self, role: str, message: JsonObject, frame: Frame) -> Outcome:
         content = message.get("content")
         if role == "user":
-            return self._prompt(prompt_text(content_text(content)), frame)
+            return self._one(frame, "user", "prompt", prompt_text(content_text(content)))
         if role == "assistant":
             return self._assistant(message, content, frame)
         if role == "toolResult":
@@ -189,11 +177,6 @@ class PiSession:
             return self._one(frame, "system", "system", content_text(content), "injected")
         self._report.see_unknown(f"message/{type_name(role)}")
         return UNKNOWN_TYPE
-
-    def _prompt(self, text: str, frame: Frame) -> Outcome:
-        if frame.is_sidechain:
-            return self._one(frame, "system", "system", text, "agent-prompt")
-        return self._one(frame, "user", "prompt", text)
 
     def _assistant(self, message: JsonObject, content: Any, frame: Frame) -> Outcome:
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -217,16 +200,16 @@ class PiSession:
         if kind != "toolCall":
             self._report.see_unknown(f"assistant/{type_name(kind)}")
             return []
-        call_id, call = _call(block)
-        self._calls.open(call_id, call, (frame.byte_start, frame.byte_end))
-        text = render_input(block.get("arguments"))
-        return [self._called(frame, "assistant", call, text, call_id)]
+        return [self._called(frame, *_call(block), render_input(block.get("arguments")))]
 
     def _tool_result(self, message: JsonObject, frame: Frame) -> Record:
-        call_id = _call_id(message.get("toolCallId"))
-        call = self._calls.close(call_id) or Call(text_field(message, "toolName"))
-        text = content_text(message.get("content"))
-        return self._answered(frame, call, text, call_id, message.get("isError") is True)
+        return self._answered(
+            frame,
+            _call_id(message.get("toolCallId")),
+            content_text(message.get("content")),
+            Call(text_field(message, "toolName")),
+            is_error=message.get("isError") is True,
+        )
 
     def _shell(self, message: JsonObject, frame: Frame) -> list[Record]:
         """Return a command that the human ran with `!`, and its output."""
@@ -234,9 +217,11 @@ class PiSession:
         call = Call("bash", (), command)
         code = message.get("exitCode")
         failed = isinstance(code, int) and code != 0
-        made = [self._called(frame, "user", call, f"command: {command}", "", "user-shell")]
-        output = text_field(message, "output")
-        return [*made, self._answered(frame, call, output, "", failed, "user-shell")]
+        asked, output = f"command: {command}", text_field(message, "output")
+        return [
+            self._called(frame, "", call, asked, "user", subtype="user-shell"),
+            self._answered(frame, "", output, call, subtype="user-shell", is_error=failed),
+        ]
 
     def _other(self, name: str, entry: JsonObject, frame: Frame) -> Outcome:
         if name in SUMMARIES:
@@ -254,58 +239,6 @@ class PiSession:
         self._report.see_unknown(name)
         return UNKNOWN_TYPE
 
-    def _called(
-        self, frame: Frame, role: Role, call: Call, text: str, call_id: str, subtype: str = ""
-    ) -> Record:
-        return self._assembler.record(
-            frame,
-            role,
-            "tool_use",
-            text,
-            subtype=subtype,
-            tool_name=call.tool_name,
-            tool_use_id=call_id,
-            paths=call.paths,
-            command=call.command,
-        )
-
-    def _answered(
-        self,
-        frame: Frame,
-        call: Call,
-        text: str,
-        call_id: str,
-        is_error: bool,
-        subtype: str = "",
-    ) -> Record:
-        return self._assembler.record(
-            frame,
-            "tool",
-            "tool_result",
-            text,
-            subtype=subtype,
-            tool_name=call.tool_name,
-            tool_use_id=call_id,
-            is_error=is_error,
-            paths=call.paths,
-            command=call.command,
-        )
-
-    def _one(
-        self,
-        frame: Frame,
-        role: Role,
-        kind: Kind,
-        text: str,
-        subtype: str = "",
-        *,
-        is_error: bool = False,
-    ) -> list[Record]:
-        if not text.strip():
-            return []
-        record = self._assembler.record
-        return [record(frame, role, kind, text, subtype=subtype, is_error=is_error)]
-
 
 def prompt_text(text: str) -> str:
     """Return the typed text, without the skills and files that Pi inserts for their names."""
@@ -316,10 +249,7 @@ def prompt_text(text: str) -> str:
 
 def _call(block: JsonObject) -> tuple[str, Call]:
     """Return the id and the call of a block that calls a tool."""
-    arguments = block.get("arguments")
-    command = text_field(arguments, "command") if isinstance(arguments, dict) else ""
-    call = Call(text_field(block, "name"), paths_in(arguments), command)
-    return _call_id(block.get("id")), call
+    return _call_id(block.get("id")), Call.of_block(block, "arguments")
 
 
 def _call_id(value: object) -> str:

@@ -1,0 +1,241 @@
+"""What the readers' sessions share: the state of reading one file, from objects to `Record`s."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from memory_assets.models import Kind, Record, Role
+from memory_assets.transcripts.base import Extent, ReadReport, Source
+from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.lines import JsonObject
+from memory_assets.transcripts.rendering import paths_in
+
+MAX_OPEN_CALLS = 2_000
+EMPTY = "empty"
+UNKNOWN_TYPE = "unknown-type"
+
+Fetch = Callable[[Extent], JsonObject]
+"""Returns the object that stands at a place of the file."""
+Outcome = list[Record] | str
+"""What became of one object: its records, or the reason why there are none."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """The fields that all blocks of one JSON object have in common."""
+
+    byte_start: int
+    byte_end: int
+    record_uuid: str
+    timestamp: datetime | None = None
+    parent_uuid: str | None = None
+    cwd: str = ""
+    git_branch: str = ""
+    model: str = ""
+    agent_version: str = ""
+    is_sidechain: bool = False
+    message_id: str = ""
+    content: Any = None
+    """The object, or the part of it, that has the texts; see `fields.content_bytes`."""
+
+    @property
+    def extent(self) -> Extent:
+        """Where the object is in the file."""
+        return self.byte_start, self.byte_end
+
+
+class Said(NamedTuple):
+    """A text with its kind and subtype."""
+
+    kind: Kind
+    subtype: str
+    text: str
+
+
+class Held(NamedTuple):
+    """A text that is kept back: a later object may double, deliver or withdraw it."""
+
+    said: Said
+    frame: Frame
+
+    @property
+    def is_human(self) -> bool:
+        """True if the human typed it as a prompt."""
+        return self.said.kind == "prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The part of a tool call that its result carries too."""
+
+    tool_name: str
+    paths: tuple[str, ...] = ()
+    command: str = ""
+
+    @classmethod
+    def of_block(cls, block: JsonObject, given: str) -> Call:
+        """Return the call of a block whose input is its field `given`."""
+        arguments = object_field(block, given)
+        command = text_field(arguments, "command")
+        return cls(text_field(block, "name"), paths_in(arguments), command)
+
+
+class OpenCalls:
+    """Calls by id, each until it is answered; the oldest go when there are too many."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[str, tuple[Call | None, Extent]] = OrderedDict()
+        self._find: Callable[[Extent, str], Call | None] = lambda at, call_id: None
+
+    def open(self, call_id: str, call: Call, at: Extent) -> None:
+        """Remember `call`, found in the object at `at`."""
+        if not call_id:
+            return
+        self._calls[call_id] = (call, at)
+        if len(self._calls) > MAX_OPEN_CALLS:
+            self._calls.popitem(last=False)
+
+    def close(self, call_id: str) -> Call | None:
+        """Return the call that `call_id` answers and forget it; None if it is not known."""
+        call, at = self._calls.pop(call_id, (None, None))
+        return self._find(at, call_id) if call is None and at is not None else call
+
+    def state(self) -> list[tuple[str, int, int]]:
+        """Return the ids of the open calls, and where each was made."""
+        return [(call_id, *at) for call_id, (_, at) in self._calls.items()]
+
+    def restore(
+        self,
+        state: Sequence[tuple[str, int, int]],
+        find: Callable[[Extent, str], Call | None],
+    ) -> None:
+        """Open the calls of a state again; `find` reads one that is answered from the object
+        that made it."""
+        self._find = find
+        for call_id, start, end in state:
+            self._calls[call_id] = (None, (start, end))
+
+
+class Session(ABC):
+    """The state of reading one file: makes and numbers its records, and keeps the report's
+    counts."""
+
+    def __init__(self, source: Source, report: ReadReport) -> None:
+        self._source = source
+        self._report = report
+        self._calls = OpenCalls()
+
+    @abstractmethod
+    def take(self, record: JsonObject, start: int, end: int, /) -> list[Record]:
+        """Return the `Record`s that this object gives, and those it releases."""
+
+    def end(self) -> list[Record]:
+        """Return the records that were held until the end of the file."""
+        return []
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """Return the state without text, as JSON can hold it."""
+
+    @abstractmethod
+    def restore(self, state: Mapping[str, Any], fetch: Fetch) -> None:
+        """Take on a state, reading texts from the file again; the report may be filled with
+        whatever is read for it."""
+
+    def _resolve(self, outcome: Outcome) -> list[Record]:
+        """Count one object in the report as kept or dropped, and return its records."""
+        if not outcome:
+            outcome = EMPTY
+        if isinstance(outcome, str):
+            self._report.dropped[outcome] += 1
+            return []
+        self._report.kept += 1
+        return outcome
+
+    def _one(
+        self, frame: Frame, role: Role, kind: Kind, text: str, subtype: str = "", **details: Any
+    ) -> list[Record]:
+        """Return one record, or none if it has no text."""
+        if not text.strip():
+            return []
+        return [self._record(frame, role, kind, text, subtype=subtype, **details)]
+
+    def _said(self, frame: Frame, said: Said) -> list[Record]:
+        """Return the record of a text; a prompt is the user's."""
+        role: Role = "user" if said.kind == "prompt" else "system"
+        return self._one(frame, role, said.kind, said.text, said.subtype)
+
+    def _called(
+        self,
+        frame: Frame,
+        call_id: str,
+        call: Call,
+        text: str,
+        role: Role = "assistant",
+        **more: Any,
+    ) -> Record:
+        """Return the record of a tool call, which is open from now on."""
+        self._calls.open(call_id, call, frame.extent)
+        return self._of_call(frame, role, "tool_use", text, call_id, call, **more)
+
+    def _answered(
+        self, frame: Frame, call_id: str, text: str, unknown: Call | None = None, **more: Any
+    ) -> Record:
+        """Return the record of a call's result; `unknown` replaces a call that was not read."""
+        call = self._calls.close(call_id) or unknown or Call("")
+        return self._of_call(frame, "tool", "tool_result", text, call_id, call, **more)
+
+    def _of_call(
+        self, frame: Frame, role: Role, kind: Kind, text: str, call_id: str, call: Call, **more: Any
+    ) -> Record:
+        more |= {"tool_name": call.tool_name, "paths": call.paths, "command": call.command}
+        return self._record(frame, role, kind, text, tool_use_id=call_id, **more)
+
+    def _record(self, frame: Frame, role: Role, kind: Kind, text: str, **details: Any) -> Record:
+        """Return the next record; `details` are further fields of `Record`.
+
+        In a sidechain nobody is human: what would be a prompt there is an agent's.
+        """
+        report, source = self._report, self._source
+        if kind == "prompt" and frame.is_sidechain:
+            role, kind, details["subtype"] = "system", "system", "agent-prompt"
+        record = Record(
+            agent=source.agent,
+            session_id=source.session_id,
+            agent_id=source.agent_id,
+            seq=report.blocks,
+            record_uuid=frame.record_uuid,
+            parent_uuid=frame.parent_uuid,
+            byte_start=frame.byte_start,
+            byte_end=frame.byte_end,
+            timestamp=frame.timestamp,
+            role=role,
+            kind=kind,
+            text=text,
+            cwd=frame.cwd,
+            git_branch=frame.git_branch,
+            model=frame.model,
+            agent_version=frame.agent_version,
+            is_sidechain=frame.is_sidechain,
+            message_id=frame.message_id,
+            content=frame.content,
+            **details,
+        )
+        report.blocks += 1
+        report.prompts += kind == "prompt"
+        return record
+
+
+def call_in_message(
+    entry: JsonObject, call_id: str, call_of: Callable[[JsonObject], tuple[str, Call]]
+) -> Call | None:
+    """Return the last call with an id among the content blocks of an object's message."""
+    content = object_field(entry, "message").get("content")
+    blocks = content if isinstance(content, list) else []
+    made = [call_of(block) for block in blocks if isinstance(block, dict)]
+    return next((call for made_id, call in reversed(made) if made_id == call_id), None)
