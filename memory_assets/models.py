@@ -154,6 +154,11 @@ class Turn:
         """The stable id, `session::<session_id>::turn::<turn_index>`."""
         return f"session::{self.session_id}::turn::{self.turn_index}"
 
+    @property
+    def prompt_id(self) -> str:
+        """The stable id of its prompt, `prompt::<session_id>::<turn_index>`."""
+        return f"prompt::{self.session_id}::{self.turn_index}"
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:

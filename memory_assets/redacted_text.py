@@ -1,12 +1,14 @@
 """`RedactedText`: the only text that the lake, the pipeline's embedder and the stores accept.
 
 There are four ways to obtain it: `Redactor.redact`, reading the lake (which contains nothing else),
-`compose` from literal templates and other redacted texts, and `cut`. `require_redacted` refuses a
-plain `str` at run time.
+`compose` from literal templates and other redacted texts, and the methods that take parts of one.
+`require_redacted` refuses a plain `str` at run time.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable
 from typing import LiteralString
 
@@ -23,6 +25,23 @@ class RedactedText(str):
     def cut(self, start: int, end: int | None = None) -> RedactedText:
         """Return the characters from `start` to `end`, still redacted."""
         return seal(self[start:end])
+
+    def lines(self) -> list[RedactedText]:
+        """Return what stands between line feeds."""
+        return [seal(line) for line in self.split("\n")]
+
+    def trimmed(self) -> RedactedText:
+        """Return the text without white space at its ends."""
+        return seal(self.strip())
+
+    def squeezed(self) -> RedactedText:
+        """Return the text with every run of white space as one blank, none at the ends."""
+        return seal(" ".join(self.split()))
+
+    def sub(self, pattern: re.Pattern[str], template: LiteralString) -> RedactedText:
+        """Return the text with each match replaced by a literal template, which may name the
+        match's groups, as `re.sub` does it."""
+        return seal(pattern.sub(template, self))
 
     def __reduce__(self) -> tuple[object, ...]:
         return (seal, (str(self),))
@@ -55,3 +74,8 @@ def require_redacted(texts: Iterable[object]) -> None:
     for text in texts:
         if not isinstance(text, RedactedText):
             raise TypeError(f"expected RedactedText, got {type(text).__name__}")
+
+
+def content_hash(text: str) -> str:
+    """Return the sha256 of `text` in hex: equal texts share one vector."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -9,7 +9,6 @@ from memory_assets.chunking.chunks import (
     CHUNKER_VERSION,
     DEFAULT_COMPOSITION,
     chunk_turn,
-    content_hash,
     prompt_passages,
 )
 from memory_assets.chunking.composition import Composition
@@ -23,6 +22,7 @@ from memory_assets.chunking.recalled import (
     is_recalled,
 )
 from memory_assets.chunking.turns import build_turns
+from memory_assets.redacted_text import content_hash
 
 __all__ = [
     "CHUNKER_VERSION",

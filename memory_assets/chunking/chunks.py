@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import replace
 from typing import Literal
 
 from memory_assets.chunking.composition import Composition, Segment, segments
@@ -20,8 +19,8 @@ from memory_assets.chunking.digest import (
 from memory_assets.chunking.files import stored_path
 from memory_assets.chunking.passages import Tokens, split_passages
 from memory_assets.chunking.recalled import without_recalled
-from memory_assets.models import Chunk, Prompt, RedactedRecord, Turn
-from memory_assets.redacted_text import RedactedText, compose, join, require_redacted
+from memory_assets.models import Chunk, Prompt, Turn
+from memory_assets.redacted_text import RedactedText, compose, content_hash, join, require_redacted
 
 # Changes whenever the same turn would give other chunks.
 CHUNKER_VERSION = "2"
@@ -32,11 +31,6 @@ MAX_FILES = 100
 MAX_COMMANDS = 30
 MAX_ERRORS = 20
 _SEPARATOR = "\n\n"
-
-
-def content_hash(text: str) -> str:
-    """Return the sha256 of `text` in hex: equal texts share one vector."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def chunk_turn(
@@ -60,7 +54,7 @@ def chunk_turn(
     context = _context(turn, tokens, composition.context_tokens)
     room = limit - (tokens.count_tokens(context) - 2 if context else 0)
     prompt_start = next((at for at, part in zip(starts, parts, strict=True) if part.is_prompt), -1)
-    facts = _Facts(turn)
+    shared = _shared(turn)
     chunks = []
     for part, (start, end) in enumerate(split_passages(whole, tokens, room, starts)):
         text = whole.cut(start, end)
@@ -68,11 +62,14 @@ def chunk_turn(
             text = compose("{}\n\n{}", context, text)
         begins_prompt = start <= prompt_start < end
         chunks.append(
-            facts.chunk(
-                part,
-                text,
+            replace(
+                shared,
+                id=f"{turn.id}::part::{part}" if part else turn.id,
+                part=part,
                 role=_role(parts, starts, start, end),
+                text=text,
                 prompt_uuid=turn.prompt.record_uuid if turn.prompt and begins_prompt else "",
+                content_hash=content_hash(text),
             )
         )
     return chunks
@@ -91,13 +88,12 @@ def prompt_passages(
     require_redacted([record.text])
     typed = without_recalled(record.text)
     limit = min(composition.max_tokens, tokens.max_tokens)
-    prompt_id = f"prompt::{turn.session_id}::{turn.turn_index}"
     passages = []
     for part, (start, end) in enumerate(split_passages(typed, tokens, limit)):
         text = typed.cut(start, end)
         passages.append(
             Prompt(
-                id=f"{prompt_id}::{part}" if part else prompt_id,
+                id=f"{turn.prompt_id}::{part}" if part else turn.prompt_id,
                 turn_id=turn.id,
                 part=part,
                 project=record.project,
@@ -115,75 +111,46 @@ def prompt_passages(
     return passages
 
 
-class _Facts:
-    """The fields that all passages of a turn share."""
-
-    def __init__(self, turn: Turn) -> None:
-        records = turn.records
-        calls = [record for record in records if record.kind == "tool_use"]
-        failed = [r for r in records if r.kind == "tool_result" and r.is_error]
-        main = [record for record in records if record.agent_id is None] or list(records)
-        times = [record.timestamp for record in records if record.timestamp is not None]
-        self._turn = turn
-        self._first = turn.prompt or records[0]
-        self._started: datetime | None = self._first.timestamp or min(times, default=None)
-        self._ended: datetime | None = max(times, default=None)
-        self._seqs = [record.seq for record in main]
-        self._tools = unique((call.tool_name for call in calls), MAX_TOOLS)
-        self._files = unique(
-            (
-                stored_path(path, call.project_root, call.cwd)
-                for call in _changes_first(calls)
-                for path in call.paths
-            ),
-            MAX_FILES,
-        )
-        self._commands = unique(
-            (short_command(call.command, call.project_root) for call in calls),
-            MAX_COMMANDS,
-            MAX_COMMAND,
-        )
-        self._errors = unique((error_head(r.text) for r in failed), MAX_ERRORS, MAX_ERROR)
-
-    def chunk(
-        self,
-        part: int,
-        text: RedactedText,
-        *,
-        role: Literal["user", "assistant", "turn"],
-        prompt_uuid: str,
-    ) -> Chunk:
-        """Return passage number `part` of the turn."""
-        turn, first = self._turn, self._first
-        return Chunk(
-            id=f"{turn.id}::part::{part}" if part else turn.id,
-            turn_id=turn.id,
-            part=part,
-            project=first.project,
-            project_root=first.project_root,
-            agent=first.agent,
-            session_id=turn.session_id,
-            turn_index=turn.turn_index,
-            role=role,
-            timestamp=self._started,
-            ended_at=self._ended,
-            text=text,
-            tools_used=self._tools,
-            files=self._files,
-            commands=self._commands,
-            errors=self._errors,
-            git_branch=first.git_branch,
-            prompt_uuid=prompt_uuid,
-            first_seq=min(self._seqs),
-            last_seq=max(self._seqs),
-            content_hash=content_hash(text),
-            chunker_version=CHUNKER_VERSION,
-        )
-
-
-def _changes_first(calls: Sequence[RedactedRecord]) -> list[RedactedRecord]:
-    """Order calls so that a cap on files drops files that were only looked at."""
-    return sorted(calls, key=lambda call: call.tool_name in LOOKUPS)
+def _shared(turn: Turn) -> Chunk:
+    """Return the fields that all passages of a turn share, as a chunk without text."""
+    records = turn.records
+    calls = [record for record in records if record.kind == "tool_use"]
+    failed = [r for r in records if r.kind == "tool_result" and r.is_error]
+    seqs = [record.seq for record in records if record.agent_id is None]
+    seqs = seqs or [record.seq for record in records]
+    times = [record.timestamp for record in records if record.timestamp is not None]
+    first = turn.prompt or records[0]
+    paths = (
+        stored_path(path, call.project_root, call.cwd)
+        # A cap on files drops those that were only looked at.
+        for call in sorted(calls, key=lambda call: call.tool_name in LOOKUPS)
+        for path in call.paths
+    )
+    commands = (short_command(call.command, call.project_root) for call in calls)
+    return Chunk(
+        id=turn.id,
+        turn_id=turn.id,
+        part=0,
+        project=first.project,
+        project_root=first.project_root,
+        agent=first.agent,
+        session_id=turn.session_id,
+        turn_index=turn.turn_index,
+        role="turn",
+        timestamp=first.timestamp or min(times, default=None),
+        ended_at=max(times, default=None),
+        text=compose(""),
+        tools_used=unique((call.tool_name for call in calls), MAX_TOOLS),
+        files=unique(paths, MAX_FILES),
+        commands=unique(commands, MAX_COMMANDS, MAX_COMMAND),
+        errors=unique((error_head(record.text) for record in failed), MAX_ERRORS, MAX_ERROR),
+        git_branch=first.git_branch,
+        prompt_uuid="",
+        first_seq=min(seqs),
+        last_seq=max(seqs),
+        content_hash="",
+        chunker_version=CHUNKER_VERSION,
+    )
 
 
 def _starts(parts: Sequence[Segment]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -42,6 +43,7 @@ class Segment:
 _ANSWERS = ("User has answered your questions:", "Your questions have been answered:")
 _ANSWERS_END = ("You can now continue", "You can continue")
 _DECLINED = "the user said:"
+_PLAN = re.compile(r"\Aplan:")
 
 
 def segments(turn: Turn, composition: Composition) -> Iterator[Segment]:
@@ -73,26 +75,17 @@ def _digested(calls: Sequence[RedactedRecord], composition: Composition) -> Iter
 def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> Segment | None:
     """Return the text of a record; all blocks of a message are placed at its first one."""
     if record.kind == "prompt":
-        segment = Segment("user", _stripped(without_recalled(record.text)), is_prompt=True)
+        segment = Segment("user", without_recalled(record.text).trimmed(), is_prompt=True)
     elif record.kind == "assistant_text":
         blocks = messages.pop(record.message_id, []) if record.message_id else [record.text]
-        segment = Segment("assistant", _stripped(without_recalled(join("\n\n", blocks))))
+        segment = Segment("assistant", without_recalled(join("\n\n", blocks)).trimmed())
     elif record.kind == "tool_result":
-        segment = Segment("user", _stripped(_reply(record)))
+        segment = Segment("user", _reply(record).trimmed())
     elif record.kind == "tool_use" and record.tool_name == "ExitPlanMode":
-        segment = Segment("assistant", _stripped(record.text.cut(_plan_start(record.text))))
+        segment = Segment("assistant", record.text.sub(_PLAN, "").trimmed())
     else:
         return None
     return segment if segment.text else None
-
-
-def _plan_start(text: str) -> int:
-    return len("plan:") if text.startswith("plan:") else 0
-
-
-def _stripped(text: RedactedText) -> RedactedText:
-    start = len(text) - len(text.lstrip())
-    return text.cut(start, len(text.rstrip())) if text.strip() else text.cut(0, 0)
 
 
 def _texts_by_message(records: Sequence[RedactedRecord]) -> dict[str, list[RedactedText]]:

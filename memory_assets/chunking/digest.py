@@ -16,27 +16,11 @@ MAX_ITEMS = 8
 MAX_PATH = 300
 
 # Housekeeping of the agent itself: says nothing about the work.
-BOOKKEEPING = frozenset(
-    {
-        "AskUserQuestion",
-        "BashOutput",
-        "EnterPlanMode",
-        "ExitPlanMode",
-        "KillBash",
-        "ScheduleWakeup",
-        "TaskGet",
-        "TaskList",
-        "TaskOutput",
-        "TaskStop",
-        "TaskUpdate",
-        "TodoRead",
-        "TodoWrite",
-        "ToolSearch",
-        "update_plan",
-        "view_image",
-        "write_stdin",
-    }
-)
+_BOOKKEEPING = """
+AskUserQuestion BashOutput EnterPlanMode ExitPlanMode KillBash ScheduleWakeup TaskGet TaskList
+TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch update_plan view_image write_stdin
+"""
+BOOKKEEPING = frozenset(_BOOKKEEPING.split())
 # Looking at files: much of a turn's calls, and what was found is in the prose.
 LOOKUPS = frozenset({"Glob", "Grep", "LS", "Read", "find", "grep", "ls", "read"})
 
@@ -67,7 +51,7 @@ _WRAPPING = re.compile(
     r"|Process exited with code|Total output lines)\b[^\n]*(?:\n|$)))*"
 )
 _KEY = re.compile(r"\w+:[ \n]")
-_LINE = re.compile(r"[^\r\n]*\S[^\r\n]*")
+_LINE = re.compile(r"\S[^\r\n]*")
 _SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh\s+-l?c\s+['\"]?")
 _CHANGE_DIRECTORY = re.compile(r"cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*")
 
@@ -142,7 +126,6 @@ def error_head(text: RedactedText) -> RedactedText:
     if not lines:
         return text.cut(0, 0)
     begin, end = next((span for span in lines if _TELLING.search(text, *span)), lines[0])
-    begin += len(text[begin:end]) - len(text[begin:end].lstrip())
     end = begin + len(text[begin:end].removesuffix("</tool_use_error>"))
     return text.cut(begin, min(end, begin + MAX_ERROR))
 
@@ -164,6 +147,4 @@ def _first_line(text: RedactedText, start: int, longest: int) -> RedactedText:
     match = _LINE.search(text, start)
     if match is None:
         return text.cut(0, 0)
-    begin, end = match.span()
-    begin += len(text[begin:end]) - len(text[begin:end].lstrip())
-    return text.cut(begin, min(end, begin + longest))
+    return text.cut(match.start(), min(match.end(), match.start() + longest))

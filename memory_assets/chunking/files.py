@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from memory_assets.redacted_text import RedactedText, join
+import re
+
+from memory_assets.redacted_text import RedactedText
 
 
 def stored_path(path: RedactedText, project_root: str, cwd: str) -> RedactedText:
     """Return `path` relative to the project's root, else to `cwd`, else as it is."""
     for base in (project_root, cwd):
-        prefix = base.rstrip("/\\")
-        if (
-            prefix
-            and path.startswith(prefix)
-            and path[len(prefix) : len(prefix) + 1] in ("/", "\\")
-        ):
-            return path.cut(len(prefix) + 1)
-    if path.startswith("./"):
-        return path.cut(2)
-    return path
+        bare = base.rstrip("/\\")
+        if bare and path.startswith((f"{bare}/", f"{bare}\\")):
+            return path.cut(len(bare) + 1)
+    return path.cut(2) if path.startswith("./") else path
 
 
 def without_root(text: RedactedText, project_root: str) -> RedactedText:
@@ -25,12 +21,7 @@ def without_root(text: RedactedText, project_root: str) -> RedactedText:
     prefix = project_root.rstrip("/\\") + "/"
     if len(prefix) < 2 or prefix not in text:
         return text
-    parts = []
-    start = 0
-    while (at := text.find(prefix, start)) >= 0:
-        parts.append(text.cut(start, at))
-        start = at + len(prefix)
-    return join("", [*parts, text.cut(start)])
+    return text.sub(re.compile(re.escape(prefix)), "")
 
 
 def file_matches(stored: str, asked: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from memory_assets.models import RedactedRecord
-from memory_assets.redacted_text import RedactedText, join
+from memory_assets.redacted_text import RedactedText
 
 FRAME_OPENING = "<recalled-memory v1"
 FRAME_CLOSING = "</recalled-memory"
@@ -73,9 +73,5 @@ def without_recalled(text: RedactedText) -> RedactedText:
     is left. A frame that is not closed is kept."""
     if FRAME_OPENING not in text:
         return text
-    parts, start = [], 0
-    for frame in _FRAME.finditer(text):
-        parts.append(text.cut(start, frame.start()))
-        start = frame.end()
-    kept = join("", [*parts, text.cut(start)])
+    kept = text.sub(_FRAME, "")
     return kept if kept.strip() else text

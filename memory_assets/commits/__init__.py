@@ -8,9 +8,7 @@ measured errors.
 """
 
 from memory_assets.commits.attribution import attribute
-from memory_assets.commits.claims import Claim
-from memory_assets.commits.contests import uncontested
-from memory_assets.commits.evidence import ATTRIBUTION_VERSION, Evidence
+from memory_assets.commits.evidence import ATTRIBUTION_VERSION, Claim, Evidence, uncontested
 from memory_assets.commits.repository import Repository, RepositoryCommit
 from memory_assets.commits.work import SessionWork, session_work
 

@@ -13,24 +13,33 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from memory_assets.commits.claims import Claim
 from memory_assets.commits.evidence import (
     CLOCK,
     CONFIRMED,
     MOST_BY_LINES,
     OPENED_HERE,
     SCORES,
+    Claim,
     Evidence,
     strength,
 )
-from memory_assets.commits.lines import share_written
 from memory_assets.commits.repeats import said, same_author_time, same_change, same_subject
 from memory_assets.commits.repository import Repository, RepositoryCommit
-from memory_assets.commits.work import OwnCommit, OwnPullRequest, SessionWork, trailer_names
+from memory_assets.commits.work import (
+    OwnCommit,
+    OwnPullRequest,
+    SessionWork,
+    Written,
+    telling_line,
+    trailer_names,
+)
+from memory_assets.session_analysis.phrases import relative
 
 _LATEST = timedelta(days=14)
 """How long after a session's last line a commit can still be claimed by its lines."""
 _ENOUGH_LINES = 0.6
+_FEWEST = 2
+"""Lines that tell one piece of code from another: fewer in a commit prove nothing."""
 _NUMBER = re.compile(r"#?(\d+)$")
 _MERGES = re.compile(r"^Merge pull request #(\d+) |\(#(\d+)\)$")
 
@@ -65,7 +74,14 @@ def _own_in_repository(
         known = _made_by_call(own, repository, there)
         if known is not None:
             found.append(replace(said(own), sha=known.sha, score=CONFIRMED, known=known))
-        elif own.certain and own.made.sha and not _contradicted(own, repository):
+        elif (
+            own.certain
+            and own.made.sha
+            and not (
+                # Git has a commit with that SHA, which the call cannot have made.
+                own.began and repository.resolve(own.made.sha)
+            )
+        ):
             found.append(said(own))
     return found
 
@@ -92,11 +108,6 @@ def _made_by_call(
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _contradicted(own: OwnCommit, repository: Repository) -> bool:
-    """Return True if git has a commit with that SHA which the call cannot have made."""
-    return bool(own.began and repository.resolve(own.made.sha))
-
-
 def _by_trailer(work: SessionWork, there: Iterable[RepositoryCommit]) -> list[Claim]:
     """Commits whose message names the session."""
     return [
@@ -121,38 +132,24 @@ def _distinct_pull_requests(all_of_them: Iterable[OwnPullRequest]) -> list[OwnPu
 
 
 def _linked(one: OwnPullRequest) -> Claim:
-    score = OPENED_HERE if one.opened else SCORES[Evidence.PULL_REQUEST]
-    return Claim(
-        one.turn,
-        one.turn_id,
-        "",
-        Evidence.PULL_REQUEST,
-        score,
-        one.timestamp,
-        pull_request=one.address,
-    )
+    evidence = Evidence.PULL_REQUEST
+    score = OPENED_HERE if one.opened else SCORES[evidence]
+    return Claim(one.turn, "", evidence, score, one.timestamp, pull_request=one.address)
 
 
 def _by_pull_request(
     links: Iterable[OwnPullRequest], there: Iterable[RepositoryCommit]
 ) -> list[Claim]:
     """Return the commits that merged pull requests which the session opened or merged."""
-    numbers: dict[str, OwnPullRequest] = {}
-    for link in links:
-        if link.opened and (number := _NUMBER.search(link.address)):
-            numbers[number.group(1)] = link
+    opened = [(link, _NUMBER.search(link.address)) for link in links if link.opened]
+    numbers = {number.group(1): link for link, number in opened if number}
     claims = []
     for commit in there:
         merges = _MERGES.search(commit.subject)
-        number_of = (merges.group(1) or merges.group(2)) if merges else ""
-        link_of = numbers.get(number_of)
-        if link_of is None or (link_of.timestamp and commit.committed_at < link_of.timestamp):
-            continue
-        claims.append(
-            replace(
-                _linked(link_of), sha=commit.sha, score=SCORES[Evidence.PULL_REQUEST], known=commit
-            )
-        )
+        link = numbers.get(merges.group(1) or merges.group(2)) if merges else None
+        if link and not (link.timestamp and commit.committed_at < link.timestamp):
+            score = SCORES[Evidence.PULL_REQUEST]
+            claims.append(replace(_linked(link), sha=commit.sha, score=score, known=commit))
     return claims
 
 
@@ -168,22 +165,69 @@ def _by_lines(
     for commit in others:
         if len(commit.parents) > 1 or not begin <= commit.authored_at <= end:
             continue
-        share, last = share_written(work, commit, repository)
+        share, last = _share_written(work, commit, repository)
         if last is not None and share >= _ENOUGH_LINES:
             score = SCORES[Evidence.TIME_AND_FILES]
             score += (MOST_BY_LINES - score) * (share - _ENOUGH_LINES) / (1 - _ENOUGH_LINES)
+            evidence = Evidence.TIME_AND_FILES
             claims.append(
-                Claim(
-                    last.turn,
-                    last.turn_id,
-                    commit.sha,
-                    Evidence.TIME_AND_FILES,
-                    round(score, 3),
-                    last.at,
-                    known=commit,
-                )
+                Claim(last.turn, commit.sha, evidence, round(score, 3), last.at, known=commit)
             )
     return claims
+
+
+def _share_written(
+    work: SessionWork, commit: RepositoryCommit, repository: Repository
+) -> tuple[float, Written | None]:
+    """Return the share of a commit's distinctive lines that the session had written into its
+    files, and the last call that wrote one; (0, None) if the commit has too few such lines."""
+    by_file = {path: _written_before(work, path, commit) for path in commit.files}
+    if not any(by_file.values()):
+        return 0.0, None
+    total = found = 0
+    last: Written | None = None
+    for path, lines in repository.added_lines(commit.sha).items():
+        for line in {telling_line(line) for line in lines} - {""}:
+            total += 1
+            writer = next(
+                (one for one in reversed(by_file.get(path, [])) if line in one.lines), None
+            )
+            if writer is not None:
+                found += 1
+                if last is None or (writer.at and last.at and writer.at > last.at):
+                    last = writer
+    return (found / total, last) if total >= _FEWEST else (0.0, None)
+
+
+def _written_before(work: SessionWork, path: str, commit: RepositoryCommit) -> list[Written]:
+    return [
+        one
+        for one in work.written
+        if one.at is not None
+        and one.at <= commit.authored_at + CLOCK
+        and same_file(one, work.session.project_root, path)
+    ]
+
+
+def same_file(one: Written, root: str, path: str) -> bool:
+    """Return True if a call's path means the repository's file `path`.
+
+    A path below the session's root or working directory must end there exactly or lead to
+    it; an absolute one from elsewhere (a worktree, another machine) must end with the whole
+    of `path`, which then has a directory.
+    """
+    written = one.path.replace("\\", "/")
+    bare = relative(one.path, [])
+    if bare == path:
+        return True
+    for base in (root, one.cwd):
+        prefix = base.rstrip("/\\").replace("\\", "/") + "/"
+        if len(prefix) > 1 and written.startswith(prefix):
+            inside = written[len(prefix) :]
+            return inside == path or (base == one.cwd and path.endswith("/" + inside))
+    if not written.startswith(("/", "~")) and written[1:2] != ":":
+        return path.endswith("/" + bare) or bare.endswith("/" + path)
+    return "/" in path and written.endswith("/" + path)
 
 
 def _git_claim(work: SessionWork, commit: RepositoryCommit, evidence: Evidence) -> Claim:
@@ -195,15 +239,8 @@ def _git_claim(work: SessionWork, commit: RepositoryCommit, evidence: Evidence) 
         if any(r.timestamp is not None and r.timestamp <= commit.committed_at for r in turn.records)
     ]
     turn = (before or list(turns))[-1]
-    return Claim(
-        turn.turn_index,
-        turn.id,
-        commit.sha,
-        evidence,
-        SCORES[evidence],
-        commit.committed_at,
-        known=commit,
-    )
+    score = SCORES[evidence]
+    return Claim(turn, commit.sha, evidence, score, commit.committed_at, known=commit)
 
 
 def _strongest(claims: Iterable[Claim]) -> list[Claim]:
@@ -216,4 +253,6 @@ def _strongest(claims: Iterable[Claim]) -> list[Claim]:
         rank = (strength(claim.evidence), -claim.score)
         if key not in best or rank < (strength(best[key].evidence), -best[key].score):
             best[key] = claim
-    return sorted(best.values(), key=lambda claim: (claim.turn, claim.sha, claim.pull_request))
+    return sorted(
+        best.values(), key=lambda claim: (claim.turn.turn_index, claim.sha, claim.pull_request)
+    )

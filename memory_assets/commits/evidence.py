@@ -1,9 +1,18 @@
-"""The grades of evidence, strongest first, and how far each can be trusted."""
+"""Claims on commits, with evidence: its grades, strongest first, and how far each can be
+trusted; which claim is kept if several sessions claim one commit."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Protocol, TypeVar
+
+from memory_assets.commits.repository import RepositoryCommit
+from memory_assets.models import Turn
+from memory_assets.redacted_text import RedactedText
+from memory_assets.session_analysis.phrases import EMPTY
 
 ATTRIBUTION_VERSION = "commits-1"
 """Changes whenever the same session and repository would give other claims."""
@@ -49,3 +58,53 @@ CLOCK = timedelta(seconds=3)
 def strength(evidence: str) -> int:
     """Return the rank of a grade, 0 the strongest."""
     return GRADES.index(Evidence(evidence))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One commit of the session or, if `sha` is "", one pull request.
+
+    `known` is git's own commit, if git was asked and has it, and is NOT redacted; `subject`,
+    `branch` and `pull_request` come from the session and are redacted.
+    """
+
+    turn: Turn
+    sha: str
+    evidence: Evidence
+    score: float
+    timestamp: datetime | None
+    subject: RedactedText = EMPTY
+    branch: RedactedText = EMPTY
+    pull_request: RedactedText = EMPTY
+    from_commit: str = ""
+    known: RepositoryCommit | None = None
+
+
+class Claimed(Protocol):
+    """The facts of a claim that are compared."""
+
+    @property
+    def commit(self) -> str:
+        """The commit's SHA, "" for a pull request."""
+
+    @property
+    def evidence(self) -> str:
+        """The grade."""
+
+
+_Row = TypeVar("_Row", bound=Claimed)
+
+
+def uncontested(rows: Iterable[_Row]) -> list[_Row]:
+    """Return the claims, without those by time and files on a commit that is another's by
+    better evidence: who typed the lines first need not be who committed them."""
+    kept = list(rows)
+    best: dict[str, int] = {}
+    for row in kept:
+        best[row.commit] = min(best.get(row.commit, 99), strength(row.evidence))
+    weakest = strength(Evidence.TIME_AND_FILES)
+    return [
+        row
+        for row in kept
+        if not row.commit or strength(row.evidence) < weakest or best[row.commit] == weakest
+    ]

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from memory_assets.commits.claims import Claim
-from memory_assets.commits.evidence import CLOCK, SCORES, Evidence
+from memory_assets.commits.evidence import CLOCK, SCORES, Claim, Evidence
 from memory_assets.commits.repository import Repository, RepositoryCommit
 from memory_assets.commits.work import OwnCommit, SessionWork
 
@@ -22,18 +21,8 @@ _SQUASHED_COMMIT = re.compile(r"^commit ([0-9a-f]{40})$", re.MULTILINE)
 
 def said(own: OwnCommit) -> Claim:
     """Return the claim on a commit that git printed, not confirmed by any repository."""
-    made = own.made
-    score = SCORES[Evidence.PRINTED]
-    return Claim(
-        own.turn,
-        own.turn_id,
-        made.sha,
-        Evidence.PRINTED,
-        score,
-        own.ended,
-        made.subject,
-        made.branch,
-    )
+    made, score = own.made, SCORES[Evidence.PRINTED]
+    return Claim(own.turn, made.sha, Evidence.PRINTED, score, own.ended, made.subject, made.branch)
 
 
 def same_subject(mine: str, theirs: str) -> bool:
@@ -112,11 +101,11 @@ def same_author_time(
     author time must lie within the call that made it."""
     claims = []
     known = [(claim, commit) for claim, commit in own.values()]
-    found = {(claim.turn_id, claim.timestamp) for claim, _ in known}
+    found = {(claim.turn.id, claim.timestamp) for claim, _ in known}
     lost = [
         (said(made), made.began - CLOCK, made.ended + CLOCK)
         for made in work.commits
-        if made.certain and made.began and made.ended and (made.turn_id, made.ended) not in found
+        if made.certain and made.began and made.ended and (made.turn.id, made.ended) not in found
     ]
     for commit in there:
         if commit.sha in own:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.calls import Calls
 from memory_assets.session_analysis.commits import MadeCommit, made_in, makes_commits, printed_in
-from memory_assets.session_analysis.files import failed_calls, patched_paths, tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, distinct
+from memory_assets.session_analysis.files import patched_paths, tool_kind
+from memory_assets.session_analysis.phrases import distinct
+from memory_assets.session_analysis.session import Calls
 from memory_assets.session_analysis.shell import segments
 
 _PULL_REQUEST = re.compile(r"https://[\w.-]+/[\w.-]+/[\w.-]+/pull/\d+")
@@ -29,8 +29,7 @@ class OwnCommit:
     """A commit that the session made, as its output tells; the call ran from `began` to
     `ended`. `certain`: the command itself was a `git commit`; else only git can confirm it."""
 
-    turn: int
-    turn_id: str
+    turn: Turn
     made: MadeCommit
     began: datetime | None
     ended: datetime | None
@@ -41,8 +40,7 @@ class OwnCommit:
 class OwnPullRequest:
     """A pull request that the session opened, merged, or is linked to by its agent."""
 
-    turn: int
-    turn_id: str
+    turn: Turn
     address: RedactedText
     timestamp: datetime | None
     opened: bool
@@ -52,8 +50,7 @@ class OwnPullRequest:
 class Written:
     """Lines that a call wrote into a file (path as the call gave it), stripped."""
 
-    turn: int
-    turn_id: str
+    turn: Turn
     path: RedactedText
     cwd: RedactedText
     at: datetime | None
@@ -82,7 +79,6 @@ class SessionWork:
 def session_work(session: SessionTurns) -> SessionWork:
     """Return the session's work on repositories, from its own records."""
     work = SessionWork(session, {session.session_id})
-    failed = failed_calls(session)
     calls = Calls()
     began: dict[str, datetime | None] = {}
     for turn in session.turns:
@@ -90,7 +86,7 @@ def session_work(session: SessionTurns) -> SessionWork:
             command = calls.ended(record)
             if record.kind == "tool_use":
                 began[record.tool_use_id] = record.timestamp
-                if record.tool_use_id not in failed:
+                if record.tool_use_id not in session.failed_calls:
                     work.written += _written(turn, record)
             elif record.kind == "tool_result":
                 start = began.get(record.tool_use_id, record.timestamp)
@@ -99,13 +95,12 @@ def session_work(session: SessionTurns) -> SessionWork:
                 if makes_commits(command):
                     work.names.update(trailer_names(command))
             elif record.subtype == "pr-link" and record.text:
-                work.pull_requests.append(_pull_request(turn, record, record.text, opened=False))
+                work.pull_requests.append(_link(turn, record))
+    known = {one.address for one in work.pull_requests}
     for record in session.records:  # those before the first turn, or after an empty one
-        if record.subtype == "pr-link" and record.text and session.turns:
-            known = {one.address for one in work.pull_requests}
-            if record.text not in known:
-                last = session.turns[-1]
-                work.pull_requests.append(_pull_request(last, record, record.text, opened=False))
+        if record.subtype == "pr-link" and record.text and record.text not in known:
+            known.add(record.text)
+            work.pull_requests += [_link(turn, record) for turn in session.turns[-1:]]
     return work
 
 
@@ -124,7 +119,7 @@ def _own_commits(
     if not made and command and not record.is_error:
         made = printed_in(record.text)  # a script may have committed; git will tell
     for one in made:
-        yield OwnCommit(turn.turn_index, turn.id, one, began, record.timestamp, certain)
+        yield OwnCommit(turn, one, began, record.timestamp, certain)
 
 
 def _own_pull_requests(
@@ -143,15 +138,14 @@ def _own_pull_requests(
         if found:
             at = record.text.rfind(found[-1])
             address = record.text.cut(at, at + len(found[-1]))
-            yield _pull_request(turn, record, address, opened=True)
+            yield OwnPullRequest(turn, address, record.timestamp, opened=True)
     elif "merge" in verbs and (merged := _MERGED.search(record.text)):
-        yield _pull_request(turn, record, record.text.cut(*merged.span(1)), opened=True)
+        address = record.text.cut(*merged.span(1))
+        yield OwnPullRequest(turn, address, record.timestamp, opened=True)
 
 
-def _pull_request(
-    turn: Turn, record: RedactedRecord, address: RedactedText, *, opened: bool
-) -> OwnPullRequest:
-    return OwnPullRequest(turn.turn_index, turn.id, address, record.timestamp, opened)
+def _link(turn: Turn, record: RedactedRecord) -> OwnPullRequest:
+    return OwnPullRequest(turn, record.text, record.timestamp, opened=False)
 
 
 def _written(turn: Turn, record: RedactedRecord) -> Iterator[Written]:
@@ -160,20 +154,14 @@ def _written(turn: Turn, record: RedactedRecord) -> Iterator[Written]:
         paths = record.paths or patched_paths(record.text)
         lines = _new_lines(record.text)
     elif kind == "shell":
-        paths = (*patched_paths(record.command), *_shell_writes(record.command))
+        written = segments(record.command) if "<<" in record.command else ()  # here-documents
+        paths = (*patched_paths(record.command), *(one.writes for one in written if one.writes))
         lines = _telling(record.command.split("\n")[1:])
     else:
         return
     for path in distinct(paths):
         if lines:
-            yield Written(turn.turn_index, turn.id, path, record.cwd, record.timestamp, lines)
-
-
-def _shell_writes(command: RedactedText) -> list[RedactedText]:
-    """Files that a here-document is written to."""
-    if "<<" not in command:
-        return []
-    return [segment.writes or EMPTY for segment in segments(command) if segment.writes]
+            yield Written(turn, path, record.cwd, record.timestamp, lines)
 
 
 def _new_lines(text: str) -> frozenset[str]:
@@ -181,19 +169,17 @@ def _new_lines(text: str) -> frozenset[str]:
     if "*** Begin Patch" in text or "*** Update File" in text or "*** Add File" in text:
         return _telling(line[1:] for line in text.split("\n") if line.startswith("+"))
     starts = list(_NEW_TEXT.finditer(text))
-    if starts:
-        end = _AFTER_NEW_TEXT.search(text)
-        text = text[starts[-1].end() : end.start() if end else None]
-    return _telling(text.replace("\\n", "\n").split("\n") if not starts else text.split("\n"))
+    if not starts:
+        return _telling(text.replace("\\n", "\n").split("\n"))
+    end = _AFTER_NEW_TEXT.search(text)
+    return _telling(text[starts[-1].end() : end.start() if end else None].split("\n"))
 
 
-def _telling(lines: Iterator[str] | list[str]) -> frozenset[str]:
+def _telling(lines: Iterable[str]) -> frozenset[str]:
     """Stripped lines that tell one piece of code from another."""
     kept: set[str] = set()
-    for line in lines:
-        bare = telling_line(line)
-        if bare:
-            kept.add(bare)
+    for bare in filter(None, map(telling_line, lines)):
+        kept.add(bare)
         if len(kept) >= MOST_LINES:
             break
     return frozenset(kept)

@@ -6,25 +6,23 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.moments import Moment
+from memory_assets.observations.moments import CONCEPTS, Moment, asked, asked_in
 from memory_assets.observations.types import Type, type_asked_for, type_of_work
-from memory_assets.observations.wording import CONCEPTS, asked, asked_in
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.calls import Calls
 from memory_assets.session_analysis.commits import MadeCommit, made_in
-from memory_assets.session_analysis.done import done_score
-from memory_assets.session_analysis.files import tool_kind, touched_in
+from memory_assets.session_analysis.files import tool_kind, touched
 from memory_assets.session_analysis.phrases import (
     EMPTY,
     base_name,
     closed,
     distinct,
     listing,
-    squeeze,
 )
+from memory_assets.session_analysis.scores import done_score
 from memory_assets.session_analysis.sentences import sentences
-from memory_assets.session_analysis.statements import Said, all_said
+from memory_assets.session_analysis.session import Calls
+from memory_assets.session_analysis.statements import Said
 
 _BODY = re.compile(
     r"\n\s*\n(?P<body>\S.*?)"
@@ -59,9 +57,7 @@ _CHECKED = re.compile(
 
 
 def commits_made(
-    turn: Turn,
-    earlier: Sequence[tuple[Turn, Sequence[RedactedRecord]]],
-    failed_calls: Collection[str],
+    session: SessionTurns, turn: Turn, earlier: Sequence[tuple[Turn, Sequence[RedactedRecord]]]
 ) -> Iterator[tuple[Moment, RedactedRecord]]:
     """Yield a moment for each commit of a turn, the last of those with one subject, with the
     record that made it. `earlier` are the turns since the commit before, and their records
@@ -79,12 +75,8 @@ def commits_made(
         before = [] if start else list(earlier)
         start = end
         since = [*(one for _, records in before for one in records), *own]
-        modified = touched_in(since, failed_calls, record.project_root).modified
-        worked = [
-            one
-            for one, records in before
-            if touched_in(records, failed_calls, record.project_root).modified
-        ]
+        modified = touched(session, since).modified
+        worked = [one for one, records in before if touched(session, records).modified]
         turns = (*worked, turn)
         body = _body(command)
         moment = Moment(
@@ -106,8 +98,7 @@ def _commit_facts(
 ) -> list[RedactedText]:
     facts = []
     if made.sha:
-        at = record.text.find(made.sha)
-        sha = record.text.cut(at, at + len(made.sha))
+        sha = made.sha_in(record.text)
         on_branch = compose("Commit {} on {}.", sha, made.branch)
         facts.append(on_branch if made.branch else compose("Commit {}.", sha))
     if modified:
@@ -130,45 +121,34 @@ def files_changed(
     session: SessionTurns,
     turn: Turn,
     since: Sequence[RedactedRecord],
-    failed_calls: Collection[str],
+    said: Sequence[Said],
     fixed: Collection[str],
 ) -> Moment | None:
     """Return the moment of a turn that changed files after its last commit; None if it did
-    not, or nothing says why. `since` are the turn's records after that commit, `session` the
-    turn alone, `fixed` the files that an error's end in this turn tells of."""
-    touched = touched_in(since, failed_calls, session.project_root)
-    if not touched.modified:
+    not, or nothing says why. `since` are the turn's records after that commit, `said` what the
+    agent said in the turn, `fixed` the files that an error's end in this turn tells of."""
+    modified = touched(session, since).modified
+    calls = (record for record in since if tool_kind(record) in ("write", "shell"))
+    writing = next((call for call in calls if touched(session, [call]).modified), None)
+    if not modified or writing is None:
         return None
-    writing = next(
-        (
-            record
-            for record in since
-            if record.kind == "tool_use"
-            and record.tool_use_id not in failed_calls
-            and tool_kind(record) in ("write", "shell")
-            and touched_in([record], failed_calls, session.project_root).modified
-        ),
-        None,
-    )
-    if writing is None:
-        return None
-    said = [one for one in all_said(session) if not one.recap and len(one.text) <= 200]
+    said = [one for one in said if not one.recap and len(one.text) <= 200]
     scored = [(done_score(one), -place, one) for place, one in enumerate(said)]
     best = sorted((each for each in scored if each[0] >= 2.5), key=lambda each: each[:2])
     reports = [one for _, _, one in reversed(best)]
     deeds = [one for one in reports if _DEED.match(one.plain) and not _CHECKED.search(one.plain)]
     deeds = [one for one in deeds if not _BY_THE_WAY.match(one.plain)]
-    title, kind = _title_and_type(deeds, asked_in(turn), touched.modified)
-    if not title or (not deeds and set(touched.modified) <= set(fixed)):
+    title, kind = _title_and_type(deeds, asked_in(turn), modified)
+    if not title or (not deeds and set(modified) <= set(fixed)):
         return None
     return Moment(
         type=kind,
         anchor=writing,
         began=writing,
         turns=(turn,),
-        title=squeeze(title),
+        title=title.squeezed(),
         narrative=[asked(turn), *(one.text for one in reports[:3] if one.text != title)],
-        facts=[compose("Changed: {}.", listing(touched.modified, 8))],
+        facts=[compose("Changed: {}.", listing(modified, 8))],
         concepts=[CONCEPTS["what-changed"]],
         records=tuple(since),
     )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.moments import Moment
+from memory_assets.models import RedactedRecord
+from memory_assets.observations.moments import CONCEPTS, Moment, quoted
 from memory_assets.observations.types import Type, only_tests
-from memory_assets.observations.wording import CONCEPTS, quoted
 from memory_assets.redacted_text import RedactedText, compose
+from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.commands import LOOKING_GIT, shown
-from memory_assets.session_analysis.failures import Run
-from memory_assets.session_analysis.files import touched_in
-from memory_assets.session_analysis.phrases import base_name, distinct, listing, shorten
-from memory_assets.session_analysis.shell import Segment, meaningful, names, segments
+from memory_assets.session_analysis.failures import Run, all_runs
+from memory_assets.session_analysis.files import touched
+from memory_assets.session_analysis.phrases import base_name, distinct, listing, names, shorten
+from memory_assets.session_analysis.scores import cause_score
+from memory_assets.session_analysis.shell import Segment, meaningful, segments
+from memory_assets.session_analysis.statements import Said
 
 _THAT_HELP = names(
     "npm pnpm yarn bun pip pip3 uv poetry apt apt-get brew docker docker-compose git chmod mkdir "
@@ -40,43 +42,31 @@ _HEAD_LIMIT = 110
 _COMMAND_LIMIT = 70
 
 
-def fixes(
-    runs: Sequence[Run],
-    records: Sequence[RedactedRecord],
-    failed_calls: Collection[str],
-    project_root: RedactedText,
-    explained: Callable[[Turn, Collection[int]], list[RedactedText]],
-) -> Iterator[Moment]:
+def fixes(session: SessionTurns, said: Mapping[str, Sequence[Said]]) -> Iterator[Moment]:
     """Yield one moment for each success that ended errors: a bugfix where files were changed
     in between, a discovery where another command helped. An error that went away by itself
-    (the same command again, nothing in between) is none. `explained` returns what the agent
-    said of causes in some records (by identity) of a turn."""
+    (the same command again, nothing in between) is none. `said` is what the agent said, by
+    turn."""
+    runs = all_runs(session)
+    records = [record for turn in session.turns for record in turn.records]
     place = {id(record): number for number, record in enumerate(records)}
     ended: dict[int, list[Run]] = {}
     for number, run in enumerate(runs):
         if not run.failed or not _tells(run.head) or _moves_about(run.segment):
             continue
-        success = next(
-            (
-                later
-                for later in range(number + 1, len(runs))
-                if not runs[later].failed
-                and runs[later].key.covers(run.key)
-                and _where(runs[later]) == _where(run)
-            ),
-            None,
-        )
-        if success is not None:
-            ended.setdefault(success, []).append(run)
-    for success, failures in sorted(ended.items()):
-        moment = _moment(
-            runs[success],
-            failures,
-            records[place[id(failures[0].record)] : place[id(runs[success].record)] + 1],
-            failed_calls,
-            project_root,
-            explained,
-        )
+        for later in range(number + 1, len(runs)):
+            success = runs[later]
+            if (
+                not success.failed
+                and success.key.covers(run.key)
+                and _where(success) == _where(run)
+            ):
+                ended.setdefault(later, []).append(run)
+                break
+    for last, failures in sorted(ended.items()):
+        success = runs[last]
+        between = records[place[id(failures[0].record)] : place[id(success.record)] + 1]
+        moment = _moment(session, success, failures, between, said)
         if moment is not None:
             yield moment
 
@@ -97,19 +87,18 @@ def _moves_about(segment: Segment | None) -> bool:
 
 
 def _moment(
+    session: SessionTurns,
     success: Run,
     failures: Sequence[Run],
     between: Sequence[RedactedRecord],
-    failed_calls: Collection[str],
-    project_root: RedactedText,
-    explained: Callable[[Turn, Collection[int]], list[RedactedText]],
+    said: Mapping[str, Sequence[Said]],
 ) -> Moment | None:
     if success.segment is None:
         return None
     last = failures[-1]
-    command = shorten(shown(success.segment), _COMMAND_LIMIT)
-    modified = touched_in(between, failed_calls, project_root).modified
-    heads = distinct(_open(shorten(run.head, _HEAD_LIMIT)) for run in failures)
+    command = _shown(success.segment)
+    modified = touched(session, between).modified
+    heads = distinct(_unended(shorten(run.head, _HEAD_LIMIT)) for run in failures)
     facts = [compose("{} failed: {}", quoted(run.command), run.head) for run in failures[:3]]
     if modified:
         names = listing(distinct(base_name(path) for path in modified), 4)
@@ -127,7 +116,12 @@ def _moment(
     facts.append(compose("{} succeeded.", quoted(command)))
     turns = {run.turn.id: run.turn for run in (*failures, success)}
     within = {id(record) for record in between}
-    why = [text for turn in turns.values() for text in explained(turn, within)][-2:]
+    why = [
+        one.text
+        for turn_id in turns
+        for one in said[turn_id]
+        if id(one.record) in within and not one.recap and cause_score(one) >= 1.2
+    ][-2:]
     return Moment(
         type=_type(modified, success),
         anchor=success.record,
@@ -151,7 +145,7 @@ def _type(modified: Sequence[RedactedText], success: Run) -> Type:
     return "change" if checked or only_tests(modified) else "bugfix"
 
 
-def _open(text: RedactedText) -> RedactedText:
+def _unended(text: RedactedText) -> RedactedText:
     return text.cut(0, len(text.rstrip(".:; ")))
 
 
@@ -160,21 +154,19 @@ def _steps(between: Sequence[RedactedRecord], last: Run, success: Run) -> list[R
     success itself, first, if it was asked otherwise."""
     own: list[RedactedText] = []
     helping: list[RedactedText] = []
-    after = False
-    failed = shorten(last.command, _COMMAND_LIMIT)
-    for record in between:
-        after = after or record is last.record
-        if not after or record.kind != "tool_use" or not record.command:
+    start = next((n for n, record in enumerate(between) if record is last.record), len(between))
+    for record in between[start:]:
+        if record.kind != "tool_use" or not record.command:
             continue
         for segment in meaningful(record.command):
-            step = shorten(shown(segment), _COMMAND_LIMIT)
             if segment.program == "git" and LOOKING_GIT & set(segment.words[1:2]):
                 continue
             if record.tool_use_id == success.record.tool_use_id:
-                own.append(step)
+                own.append(_shown(segment))
             elif segment.program in _THAT_HELP:
-                helping.append(step)
+                helping.append(_shown(segment))
     mine = [step for step in own if success.segment and step == _shown(success.segment)]
+    failed = shorten(last.command, _COMMAND_LIMIT)
     return [step for step in distinct([*mine, *helping]) if step != failed]
 
 
@@ -184,6 +176,6 @@ def _shown(segment: Segment) -> RedactedText:
 
 def _where(run: Run) -> str:
     """Return the directory of a run: the one it changed to, else the working directory."""
-    moved = [part.words[1] for part in segments(run.record.command) if part.words[:1] == ("cd",)
-             and len(part.words) > 1]  # fmt: skip
+    words = [part.words for part in segments(run.record.command)]
+    moved = [given[1] for given in words if given[0] == "cd" and len(given) > 1]
     return moved[-1] if moved else run.record.cwd

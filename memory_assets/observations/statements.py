@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.moments import Moment
-from memory_assets.observations.wording import CONCEPTS, asked
+from memory_assets.observations.moments import CONCEPTS, Moment, asked
+from memory_assets.observations.types import Type
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.causes import cause_score
-from memory_assets.session_analysis.phrases import shorten, squeeze
+from memory_assets.session_analysis.phrases import shorten
 from memory_assets.session_analysis.requests import own_words, request_sentences
+from memory_assets.session_analysis.scores import cause_score
 from memory_assets.session_analysis.sentences import plain_text, sentences
 from memory_assets.session_analysis.statements import (
     POINTS_BACK,
     Said,
-    all_said,
     in_context,
     readable,
 )
@@ -62,7 +61,7 @@ _NO_CHOICE = re.compile(
     r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|skip|done|n/?a|none|cancel|later|\d+)\b.{0,12}$",
     re.IGNORECASE,
 )
-_RECOMMENDED = re.compile(r"\s*\(Recommended\)")
+_RECOMMENDED = re.compile(r"\s*\(Recommended\).*")
 _ANSWERED = re.compile(
     r"(?:User has answered your questions?|Your questions have been answered):\s*"
 )
@@ -87,17 +86,17 @@ _NO_FINDING = re.compile(
 _HEADING = re.compile(r"^#{1,3} +(?:Plan:? *)?(\S.{6,200})$", re.MULTILINE)
 
 
-def decisions(session: SessionTurns, turn: Turn) -> Iterator[Moment]:
+def decisions(turn: Turn, said: Sequence[Said]) -> Iterator[Moment]:
     """Yield the decisions of a turn: the human's answers to the agent's questions, approved
-    plans, and decisions that human or agent states."""
+    plans, and decisions that human or agent states (`said` in it)."""
     yield from _chosen(turn)
     yield from _approved(turn)
     yield from _said_by_human(turn)
-    for one in all_said(session):
-        if one.recap or not readable(one.plain) or _UNSURE.search(one.plain):
+    for one in said:
+        if one.recap or not _DECIDED.search(one.plain) or not readable(one.plain):
             continue
-        if _DECIDED.search(one.plain) and not _ABOUT_WORK.search(one.plain):
-            yield _stated(one, turn, "decision", CONCEPTS["trade-off"])
+        if not _UNSURE.search(one.plain) and not _ABOUT_WORK.search(one.plain):
+            yield _stated(one, turn, "decision", "trade-off")
 
 
 def _said_by_human(turn: Turn) -> Iterator[Moment]:
@@ -106,16 +105,8 @@ def _said_by_human(turn: Turn) -> Iterator[Moment]:
     for one in request_sentences(own_words(turn.prompt.text))[:6]:
         plain = one.text.replace("’", "'")
         if 24 <= len(plain) <= 220 and _HUMAN_DECIDED.match(plain) and not _UNSURE.search(plain):
-            yield Moment(
-                type="decision",
-                anchor=turn.prompt,
-                began=turn.prompt,
-                turns=(turn,),
-                title=one.text,
-                narrative=[compose("The user said: {}", one.text), asked(turn)],
-                facts=[one.text],
-                concepts=[CONCEPTS["trade-off"]],
-            )
+            account = [compose("The user said: {}", one.text)]
+            yield _moment("decision", turn, turn.prompt, one.text, account, [one.text], "trade-off")
             return
 
 
@@ -125,7 +116,7 @@ def _chosen(turn: Turn) -> Iterator[Moment]:
             continue
         answered = [
             (
-                squeeze(record.text.cut(*found.span("question"))),
+                record.text.cut(*found.span("question")).squeezed(),
                 _bare(record.text.cut(*found.span("answer"))),
             )
             for found in _ANSWER.finditer(record.text, opening.end())
@@ -135,16 +126,9 @@ def _chosen(turn: Turn) -> Iterator[Moment]:
             continue
         facts = [compose("{} {}", question, answer) for question, answer in pairs]
         question, answer = pairs[0]
-        yield Moment(
-            type="decision",
-            anchor=record,
-            began=record,
-            turns=(turn,),
-            title=compose("{} → {}", shorten(question, 90), shorten(answer, 60)),
-            narrative=[compose("The user chose, when asked."), *facts[:3], asked(turn)],
-            facts=facts,
-            concepts=[CONCEPTS["trade-off"]],
-        )
+        title = compose("{} → {}", shorten(question, 90), shorten(answer, 60))
+        account = [compose("The user chose, when asked."), *facts[:3]]
+        yield _moment("decision", turn, record, title, account, facts, "trade-off")
 
 
 def _is_choice(question: str, answer: str) -> bool:
@@ -156,7 +140,7 @@ def _is_choice(question: str, answer: str) -> bool:
 
 def _bare(answer: RedactedText) -> RedactedText:
     found = _RECOMMENDED.search(answer)
-    return squeeze(answer.cut(0, found.start()) if found else answer)
+    return answer.cut(0, found.start()) if found else answer.squeezed()
 
 
 def _approved(turn: Turn) -> Iterator[Moment]:
@@ -178,23 +162,17 @@ def _plan(turn: Turn, plan: RedactedRecord, approval: RedactedRecord) -> Moment 
         return None
     title = plain_text(source.text.cut(*heading.span(1)))
     steps = [one.text for one in sentences(source.text.cut(heading.end(), heading.end() + 4_000))]
-    return Moment(
-        type="decision",
-        anchor=approval,
-        began=plan,
-        turns=(turn,),
-        title=compose("Plan approved: {}", shorten(title, 110)),
-        narrative=[*steps[:3], asked(turn)],
-        facts=[text for text in steps[3:8] if len(text) > 20],
-        concepts=[CONCEPTS["why-it-exists"]],
-    )
+    title = compose("Plan approved: {}", shorten(title, 110))
+    facts = [text for text in steps[3:8] if len(text) > 20]
+    moment = _moment("decision", turn, approval, title, steps[:3], facts, "why-it-exists")
+    return replace(moment, began=plan)
 
 
-def discoveries(session: SessionTurns, turn: Turn) -> Iterator[Moment]:
+def discoveries(turn: Turn, said: Sequence[Said]) -> Iterator[Moment]:
     """Yield the sentences of a turn that state a cause or a finding most plainly."""
     scored = [
         (cause_score(one), -place, one)
-        for place, one in enumerate(all_said(session))
+        for place, one in enumerate(said)
         if not one.recap
         and _FINDING.search(one.plain)
         and not _NO_FINDING.search(one.plain)
@@ -202,28 +180,31 @@ def discoveries(session: SessionTurns, turn: Turn) -> Iterator[Moment]:
     ]
     best = sorted((each for each in scored if each[0] >= 3.0), key=lambda each: each[:2])
     for _, _, one in sorted(best[-_MOST_DISCOVERIES:], key=lambda each: -each[1]):
-        yield _stated(one, turn, "discovery", CONCEPTS["how-it-works"])
+        yield _stated(one, turn, "discovery", "how-it-works")
 
 
-def causes_said(session: SessionTurns, within: Collection[int]) -> list[RedactedText]:
-    """Return the sentences that state a cause in some records (by identity) of one turn."""
-    return [
-        one.text
-        for one in all_said(session)
-        if id(one.record) in within and not one.recap and cause_score(one) >= 1.2
-    ]
+def _stated(one: Said, turn: Turn, kind: Type, concept: str) -> Moment:
+    before = [one.sentence.before] if one.sentence.before else []
+    account = [*before, one.text]
+    return _moment(kind, turn, one.record, in_context(one), account, [one.text], concept)
 
 
-def _stated(one: Said, turn: Turn, kind: str, concept: RedactedText) -> Moment:
-    before = one.sentence.before
-    quoted = [before, one.text] if before else [one.text]
+def _moment(
+    kind: Type,
+    turn: Turn,
+    anchor: RedactedRecord,
+    title: RedactedText,
+    account: Sequence[RedactedText],
+    facts: list[RedactedText],
+    concept: str,
+) -> Moment:
     return Moment(
-        type="decision" if kind == "decision" else "discovery",
-        anchor=one.record,
-        began=one.record,
+        type=kind,
+        anchor=anchor,
+        began=anchor,
         turns=(turn,),
-        title=in_context(one),
-        narrative=[*quoted, asked(turn)],
-        facts=[one.text],
-        concepts=[concept],
+        title=title,
+        narrative=[*account, asked(turn)],
+        facts=facts,
+        concepts=[CONCEPTS[concept]],
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from memory_assets.session_analysis.shell import names
+from memory_assets.session_analysis.phrases import names
 
 Type = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
 OBSERVATION_TYPES = get_args(Type)

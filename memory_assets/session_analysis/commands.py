@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import shorten, squeeze
+from memory_assets.session_analysis.phrases import names, shorten
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, meaningful, names
+from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, meaningful
 
 MOST_COMMANDS = 20
 _COMMAND_LIMIT = 140
@@ -18,31 +18,30 @@ _TESTERS = names(
     "pytest tox nox jest vitest mocha playwright cypress phpunit rspec ctest unittest behave"
 )
 _CHECKERS = names(
-    "mypy ruff eslint tsc biome prettier black flake8 pylint pyright golangci-lint "
-    "gofmt clippy "
+    "mypy ruff eslint tsc biome prettier black flake8 pylint pyright golangci-lint gofmt clippy "
     "shellcheck cmake gcc g++ clang rustc javac webpack vite rollup esbuild xcodebuild"
 )
 _OPERATORS = names(
-    "docker docker-compose podman kubectl helm terraform tofu ansible alembic "
-    "flyway psql mysql "
+    "docker docker-compose podman kubectl helm terraform tofu ansible alembic flyway psql mysql "
     "sqlite3 redis-cli aws gcloud az fly vercel wrangler netlify heroku systemctl ssh scp rsync "
     "pulumi prisma"
 )
 _WITH_VERBS = names(
-    "npm pnpm yarn bun go cargo make mvn gradle gradlew dotnet mise just task "
-    "swift mix rake "
+    "npm pnpm yarn bun go cargo make mvn gradle gradlew dotnet mise just task swift mix rake "
     "python python3 node deno uv poetry pip pip3 hatch"
 )
-_LOOKING = names(
-    "ls find tree which type stat file du df ps env id uname whoami diff cmp jq awk "
-    "sort uniq wc "
-    "xargs test [ [[ man apply_patch cut tr basename dirname readlink realpath hexdump xxd md5sum "
-    "sha256sum strings kill pkill lsof cp mv rm chmod ln for rmdir tee history return break "
-    "continue case esac elif local function exit read let"
+_LOOKING = (
+    VIEWERS
+    | SEARCHERS
+    | names(
+        "ls find tree which type stat file du df ps env id uname whoami diff cmp jq awk sort uniq "
+        "wc xargs test [ [[ man apply_patch cut tr basename dirname readlink realpath hexdump xxd "
+        "md5sum sha256sum strings kill pkill lsof cp mv rm chmod ln for rmdir tee history return "
+        "break continue case esac elif local function exit read let"
+    )
 )
 LOOKING_GIT = names(
-    "status log diff show branch blame ls-files rev-parse remote config add "
-    "stash fetch ls-tree "
+    "status log diff show branch blame ls-files rev-parse remote config add stash fetch ls-tree "
     "cat-file describe reflog rev-list for-each-ref shortlog grep merge-base -C"
 )
 
@@ -64,20 +63,15 @@ def commands(session: SessionTurns) -> tuple[RedactedText, ...]:
 
 def shown(segment: Segment) -> RedactedText:
     """Return the first line, without the start of a here-document and without redirections."""
-    line = segment.text.cut(0, segment.text.find("\n") if "\n" in segment.text else None)
-    for ending in (_HEREDOC, _REDIRECTED):
-        found = ending.search(line)
-        line = line.cut(0, found.start()) if found else line
-    return shorten(squeeze(line), _COMMAND_LIMIT)
+    line = segment.text.lines()[0].sub(_HEREDOC, "").sub(_REDIRECTED, "")
+    return shorten(line.squeezed(), _COMMAND_LIMIT)
 
 
 def _rank(segment: Segment) -> int | None:
     """0 tests, 1 commits and the like, 2 builds and checks, 3 operations, 4 other programs."""
     program = segment.program
     verb = segment.words[1] if len(segment.words) > 1 else ""
-    if program in _LOOKING or program in VIEWERS or program in SEARCHERS or not program:
-        return None
-    if not program[0].isalnum() and program[0] not in "._":
+    if not program or program in _LOOKING or not (program[0].isalnum() or program[0] in "._"):
         return None
     if program in _TESTERS or (program in _WITH_VERBS and _names_a_test(segment)):
         return 0

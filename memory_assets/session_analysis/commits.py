@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.calls import Calls
-from memory_assets.session_analysis.phrases import EMPTY, shorten, squeeze
-from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.shell import Segment, names, segments
+from memory_assets.session_analysis.phrases import EMPTY, names, shorten
+from memory_assets.session_analysis.session import Calls, SessionTurns
+from memory_assets.session_analysis.shell import Segment, segments
 
 MOST_COMMITS = 40
 _SUBJECT_LIMIT = 120
@@ -24,6 +23,7 @@ _LISTED = re.compile(
 )
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
 _MESSAGE = re.compile(r"\s-(?:m|am|\w*m|-message)[ =]?\s*(\"(?:[^\"\\]|\\.)*\"|'[^']*')", re.DOTALL)
+_LEADING_SHA = re.compile(r"\A[0-9a-f]{7,40} ")
 _VERBS = names("commit cherry-pick revert")
 
 
@@ -36,6 +36,11 @@ class MadeCommit:
     subject: RedactedText
     branch: RedactedText = EMPTY
 
+    def sha_in(self, text: RedactedText) -> RedactedText:
+        """Return the SHA, cut from the text that names it."""
+        at = text.find(self.sha)
+        return text.cut(at, at + len(self.sha))
+
 
 def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
     """Return "SHA subject" of each commit made, oldest first; the subject alone where git
@@ -45,9 +50,7 @@ def commits(session: SessionTurns) -> tuple[RedactedText, ...]:
     for record in session.records:
         for made in made_in(record, calls.ended(record)):
             if made.sha:
-                at = record.text.find(made.sha)
-                sha = record.text.cut(at, at + len(made.sha))
-                found[made.subject] = compose("{} {}", sha, made.subject)
+                found[made.subject] = compose("{} {}", made.sha_in(record.text), made.subject)
             else:
                 found.setdefault(made.subject, made.subject)
     return tuple(found.values())[:MOST_COMMITS]
@@ -77,7 +80,7 @@ def printed_in(text: RedactedText) -> list[MadeCommit]:
     """Return the commits in a text, as printed by `git commit`: `[branch sha] subject`."""
     return [
         MadeCommit(
-            made.group(2), _subject(text.cut(*made.span(3))), squeeze(text.cut(*made.span(1)))
+            made.group(2), _subject(text.cut(*made.span(3))), text.cut(*made.span(1)).squeezed()
         )
         for made in _MADE.finditer(text)
     ]
@@ -115,17 +118,13 @@ def _quiet_subject(command: RedactedText) -> RedactedText | None:
     if message is None:
         return None
     start, end = message.span(1)
-    line = command.cut(start + 1, end - 1)
-    return _subject(line.cut(0, line.find("\n") if "\n" in line else None))
+    return _subject(command.cut(start + 1, end - 1).lines()[0])
 
 
 def _subject(text: RedactedText) -> RedactedText:
-    return shorten(squeeze(text), _SUBJECT_LIMIT)
+    return shorten(text.squeezed(), _SUBJECT_LIMIT)
 
 
 def subjects(made: Iterable[RedactedText]) -> list[RedactedText]:
     """Return the commits without their SHA."""
-    return [
-        text.cut(text.find(" ") + 1) if re.match(r"[0-9a-f]{7,40} ", text) else text
-        for text in made
-    ]
+    return [text.sub(_LEADING_SHA, "") for text in made]

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.calls import Calls
 from memory_assets.session_analysis.commands import LOOKING_GIT, shown
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, shorten, squeeze
-from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, meaningful, names
+from memory_assets.session_analysis.phrases import EMPTY, names, shorten
+from memory_assets.session_analysis.session import Calls, SessionTurns
+from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, meaningful
 
 MOST_ERRORS = 20
 RESOLVED, UNRESOLVED, NOT_RETRIED = "resolved", "unresolved", "not retried"
@@ -72,13 +71,11 @@ _TELLING = tuple(
 )
 _EXACT = names("-c -e -")
 _SINGLE = names(
-    "pytest tox nox jest vitest mocha playwright phpunit rspec tsc eslint ruff mypy "
-    "pyright biome "
+    "pytest tox nox jest vitest mocha playwright phpunit rspec tsc eslint ruff mypy pyright biome "
     "prettier golangci-lint gofmt flake8 black shellcheck"
 )
 _VERBS = names(
-    "git npm pnpm yarn bun go cargo make mvn gradle ./gradlew gradlew dotnet mise "
-    "just task docker "
+    "git npm pnpm yarn bun go cargo make mvn gradle ./gradlew gradlew dotnet mise just task docker "
     "alembic terraform python python3 node deno bash sh ruby php uv pip pip3 poetry swift mix"
 )
 _EVERYTHING = frozenset({"./...", ".", "all", "tests", "test"})
@@ -134,14 +131,10 @@ def errors_met(session: SessionTurns) -> tuple[ErrorMet, ...]:
     `turn_id` is the turn where it was met last.
     """
     runs = all_runs(session)
-    last: dict[str, int] = {}
-    for place, run in enumerate(runs):
-        if run.failed:
-            last.pop(run.normal, None)
-            last[run.normal] = place
+    last = {run.normal: place for place, run in enumerate(runs) if run.failed}
     met = [
         ErrorMet(runs[place].turn.id, runs[place].text, _outcome(runs, place))
-        for place in last.values()
+        for place in sorted(last.values())
     ]
     if len(met) > MOST_ERRORS:
         open_first = sorted(range(len(met)), key=lambda n: (met[n].outcome == RESOLVED, -n))
@@ -152,14 +145,9 @@ def errors_met(session: SessionTurns) -> tuple[ErrorMet, ...]:
 def all_runs(session: SessionTurns) -> list[Run]:
     """Return in order every call whose success or failure is known."""
     calls = Calls()
-    runs: list[Run] = []
-    for turn in session.turns:
-        for record in turn.records:
-            command = calls.ended(record)
-            if record.kind == "tool_result":
-                run = _run(turn, record, command, calls)
-                runs += [run] if run else []
-    return runs
+    ended = ((turn, record) for turn in session.turns for record in turn.records)
+    runs = (_run(turn, record, calls.ended(record), calls) for turn, record in ended)
+    return [run for run in runs if run is not None]
 
 
 def _outcome(runs: list[Run], place: int) -> str:
@@ -173,6 +161,8 @@ def _outcome(runs: list[Run], place: int) -> str:
 
 def _run(turn: Turn, record: RedactedRecord, command: RedactedText, calls: Calls) -> Run | None:
     """The run that a tool result reports; None where its failure would mean nothing."""
+    if record.kind != "tool_result":
+        return None
     if record.is_error and _HOUSEKEEPING.search(record.text[:400]):
         return None
     if command:
@@ -194,9 +184,10 @@ def _command_run(turn: Turn, record: RedactedRecord, command: RedactedText) -> R
     decisive = next((part for part in reversed(parts) if _is_runner(part)), parts[-1])
     code = _exit_code(record.text)
     failed = record.is_error or code not in (None, 0)
-    if failed and (decisive.program in _MAY_FAIL or _only_looks(decisive)):
+    is_git, is_runner = decisive.program == "git", _is_runner(decisive)
+    if failed and (decisive.program in _MAY_FAIL or (is_git and not is_runner)):
         return None
-    if not failed and _is_runner(decisive) and decisive.program != "git":
+    if not failed and is_runner and not is_git:
         failed = _FAILING.search(record.text[:_SCANNED]) is not None
     if not failed:
         return Run(turn, record, _key(decisive), False, decisive)
@@ -221,10 +212,6 @@ def _is_runner(segment: Segment) -> bool:
     return verb not in _EXACT
 
 
-def _only_looks(segment: Segment) -> bool:
-    return segment.program == "git" and not _is_runner(segment)
-
-
 def _key(segment: Segment) -> RunKey:
     """Tests and builds by program, verb and targets; git by verb; all else by its text."""
     arguments = [str(word) for word in segment.arguments]
@@ -242,12 +229,7 @@ def _head(text: RedactedText) -> RedactedText:
     """Return the line that names the error."""
     scanned = text.cut(0, _SCANNED)
     for pattern in _TELLING:
-        found = pattern.search(scanned)
-        if found:
-            return shorten(squeeze(scanned.cut(*found.span("text"))), _HEAD_LIMIT)
-    at = 0
-    for line in scanned.split("\n"):
-        if not _WRAPPING.match(line):
-            return shorten(squeeze(scanned.cut(at, at + len(line))), _HEAD_LIMIT)
-        at += len(line) + 1
-    return EMPTY
+        if found := pattern.search(scanned):
+            return shorten(scanned.cut(*found.span("text")).squeezed(), _HEAD_LIMIT)
+    own = (line for line in scanned.lines() if not _WRAPPING.match(line))
+    return shorten(next(own, EMPTY).squeezed(), _HEAD_LIMIT)

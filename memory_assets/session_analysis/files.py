@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText
-from memory_assets.session_analysis.phrases import distinct, relative, squeeze
+from memory_assets.session_analysis.phrases import distinct, names, relative
 from memory_assets.session_analysis.session import SessionTurns
-from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, names, segments
+from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, segments
 
 MOST_FILES = 60
-READING_TOOLS = names("read notebookread view read_file open_file viewimage view_image")
 WRITING_TOOLS = names(
-    "edit multiedit write notebookedit apply_patch write_file edit_file "
-    "create_file replace "
+    "edit multiedit write notebookedit apply_patch write_file edit_file create_file replace "
     "str_replace_editor str_replace_based_edit_tool create str_replace"
 )
-SEARCHING_TOOLS = names("grep glob search find ls codebase_search file_search")
-SHELL_TOOLS = names(
-    "bash exec_command shell local_shell shell_command exec container.exec "
-    "run_command "
-    "run_terminal_cmd execute_command unified_exec"
-)
+_TOOLS = {
+    "read": names("read notebookread view read_file open_file viewimage view_image"),
+    "write": WRITING_TOOLS,
+    "search": names("grep glob search find ls codebase_search file_search"),
+    "shell": names(
+        "bash exec_command shell local_shell shell_command exec container.exec run_command "
+        "run_terminal_cmd execute_command unified_exec"
+    ),
+}
+_KINDS = {tool: kind for kind, tools in _TOOLS.items() for tool in tools}
 _SEARCH_FIELD = re.compile(r"^(?:pattern|query|q): (.{3,80})$", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(
@@ -50,41 +52,16 @@ class Touched:
 def tool_kind(record: RedactedRecord) -> str:
     """Return "read", "write", "search", "shell" or "" for a tool's record."""
     name = record.tool_name.lower().rsplit("__", 1)[-1].rsplit(".", 1)[-1]
-    for kind, tools in (
-        ("read", READING_TOOLS),
-        ("write", WRITING_TOOLS),
-        ("search", SEARCHING_TOOLS),
-        ("shell", SHELL_TOOLS),
-    ):
-        if name in tools:
-            return kind
-    return "shell" if record.command else ""
+    return _KINDS.get(name, "shell" if record.command else "")
 
 
-def failed_calls(session: SessionTurns) -> set[str]:
-    """Return the ids of the tool calls whose result is an error."""
-    return {
-        record.tool_use_id
-        for record in session.records
-        if record.kind == "tool_result" and record.is_error and record.tool_use_id
-    }
-
-
-def touched(session: SessionTurns) -> Touched:
-    """Return the files read and changed and the patterns searched for, each once.
-
-    A call that failed or was rejected read and changed nothing.
-    """
-    return touched_in(session.records, failed_calls(session), session.project_root)
-
-
-def touched_in(
-    records: Sequence[RedactedRecord], failed: Collection[str], project_root: RedactedText
-) -> Touched:
-    """Return the files touched by some of a session's records, in the form of `touched`."""
+def touched(session: SessionTurns, records: Sequence[RedactedRecord] | None = None) -> Touched:
+    """Return the files read and changed and the patterns searched for, each once, in a session
+    or in some of its records. A call that failed or was rejected read and changed nothing."""
+    records = session.records if records is None else records
     seen = Touched()
     for record in records:
-        if record.kind != "tool_use" or record.tool_use_id in failed:
+        if record.kind != "tool_use" or record.tool_use_id in session.failed_calls:
             continue
         kind = tool_kind(record)
         if kind == "read":
@@ -94,10 +71,11 @@ def touched_in(
         elif kind == "search":
             pattern = _SEARCH_FIELD.search(record.text)
             if pattern and record.agent_id is None:
-                seen.searches.append(squeeze(record.text.cut(*pattern.span(1))))
+                seen.searches.append(record.text.cut(*pattern.span(1)).squeezed())
         elif kind == "shell":
             _from_shell(record, seen)
-    roots = _roots(records, project_root)
+    cwds = sorted(distinct(record.cwd for record in records), key=lambda cwd: (len(cwd), cwd))
+    roots = distinct([session.project_root, *cwds])
     modified = _kept(seen.modified, roots)
     changed = set(modified)
     read = [path for path in _kept(seen.read, roots) if path not in changed]
@@ -106,12 +84,6 @@ def touched_in(
 
 def _kept(paths: list[RedactedText], roots: list[RedactedText]) -> list[RedactedText]:
     return distinct(relative(path, roots) for path in paths if not _SCRATCH.search(path))
-
-
-def _roots(records: Iterable[RedactedRecord], project_root: RedactedText) -> list[RedactedText]:
-    """The project's root first, then the working directories, the shortest first."""
-    cwds = distinct(record.cwd for record in records)
-    return distinct([project_root, *sorted(cwds, key=lambda cwd: (len(cwd), cwd))])
 
 
 def patched_paths(text: RedactedText) -> tuple[RedactedText, ...]:

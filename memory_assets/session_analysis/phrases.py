@@ -9,25 +9,21 @@ from memory_assets.redacted_text import RedactedText, compose, join
 
 EMPTY = compose("")
 ELLIPSIS = compose("…")
-_DIGITS = tuple(compose(digit) for digit in ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"))
+_DIGITS = compose("0123456789")
 _ENDS = (*".!?…:。！？", '."', '!"', '?"', ".'", ".)", "!)", "?)")
-_WORD = re.compile(r"\S+")
-_LOOSE = re.compile(r"\s\s|[^\S ]|\A\s|\s\Z")
 _ESCAPE = re.compile(r"\\(?:[nrt]|u[0-9a-fA-F]{4}|.)")
 _BLANK = compose(" ")
 _LAST_WORD = re.compile(r"\s+\S*$")
 
 
+def names(words: str) -> frozenset[str]:
+    """Return a set of names from one string of them."""
+    return frozenset(words.split())
+
+
 def number(value: int) -> RedactedText:
     """Return a count as text."""
-    return join("", (_DIGITS[int(digit)] for digit in str(abs(value))))
-
-
-def squeeze(text: RedactedText) -> RedactedText:
-    """Return `text` with every run of white space as one blank, none at the ends."""
-    if not _LOOSE.search(text):
-        return text
-    return join(" ", (text.cut(*word.span()) for word in _WORD.finditer(text)))
+    return join("", (_DIGITS.cut(int(one), int(one) + 1) for one in str(abs(value))))
 
 
 def shorten(text: RedactedText, limit: int) -> RedactedText:
@@ -62,12 +58,8 @@ def relative(path: RedactedText, roots: Iterable[RedactedText]) -> RedactedText:
     """Return `path` below the first of `roots` that holds it, else `path` itself."""
     for root in roots:
         bare = root.rstrip("/\\")
-        if (
-            bare
-            and len(path) > len(bare) + 1
-            and path.startswith(bare)
-            and path[len(bare)] in "/\\"
-        ):
+        inside = len(path) > len(bare) + 1 and path.startswith((f"{bare}/", f"{bare}\\"))
+        if bare and inside:
             return path.cut(len(bare) + 1)
     return path.cut(2) if path.startswith("./") else path
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, join
-from memory_assets.session_analysis.phrases import closed, shorten, squeeze
+from memory_assets.session_analysis.phrases import closed, shorten
 from memory_assets.session_analysis.sentences import Sentence, plain_text, sentences
 
 _SENTENCES_OF_A_REQUEST = 4
@@ -45,25 +45,13 @@ def asks(prompt: RedactedRecord) -> bool:
 
 def own_words(text: RedactedText) -> RedactedText:
     """Return a prompt without image marks and the opening that plan mode writes."""
-    plan = _PLAN.match(text)
-    text = text.cut(plan.end()) if plan else text
-    parts: list[RedactedText] = []
-    at = 0
-    for image in _IMAGE.finditer(text):
-        parts.append(text.cut(at, image.start()))
-        at = image.end()
-    return join("", [*parts, text.cut(at)]) if parts else text
+    return text.sub(_PLAN, "").sub(_IMAGE, "")
 
 
 def request_sentences(text: RedactedText) -> Sequence[Sentence]:
     """Return a prompt's sentences without pasted output; a plan's heading counts as the first."""
     head = text.cut(0, 6_000)
-    lines, at = [], 0
-    for raw in head.split("\n"):
-        if not _PASTED.match(raw):
-            lines.append(head.cut(at, at + len(raw)))
-        at += len(raw) + 1
-    found = sentences(join("\n", lines))
+    found = sentences(join("\n", (line for line in head.lines() if not _PASTED.match(line))))
     opening = _OPENING_HEADING.match(head)
     if opening:
         return [Sentence(closed(plain_text(head.cut(*opening.span(1))))), *found]
@@ -81,5 +69,5 @@ def condensed(text: RedactedText, limit: int) -> RedactedText:
             break
         kept.append(sentence.text)
     if not kept and text.strip():
-        return shorten(squeeze(text.cut(0, limit * 2)), limit)
+        return shorten(text.cut(0, limit * 2).squeezed(), limit)
     return join(" ", kept)

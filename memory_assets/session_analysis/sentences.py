@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memory_assets.redacted_text import RedactedText, join
-from memory_assets.session_analysis.phrases import EMPTY, squeeze
+from memory_assets.session_analysis.phrases import EMPTY
 
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+|\s*\*\*[^*]{1,80}?(:\*\*|\*\*:?)\s*$")
@@ -25,7 +25,7 @@ _DEBRIS = re.compile(
     r"|[│┃┆╎▌▏✅✓✔☑❌✗✘️]|\*\*|`+|~~"
     r"|(?<![\w*])\*(?P<soft>\w[^*\n]*?)\*(?![\w*])"
 )
-_LEADING = re.compile(r"(?:[^\w\"'(<\[/.$@¿¡]+|\d{1,2}[.)]\s+(?=\S))+")
+_LEADING = re.compile(r"\A(?:[^\w\"'(<\[/.$@¿¡]+|\d{1,2}[.)]\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.$|^\d{1,2}\.$",
@@ -73,18 +73,8 @@ def sentences(text: RedactedText) -> tuple[Sentence, ...]:
 
 def plain_text(text: RedactedText) -> RedactedText:
     """Return one paragraph without emphasis, code marks, link targets and leading symbols."""
-    kept: list[RedactedText] = []
-    at = 0
-    for mark in _DEBRIS.finditer(text):
-        kept.append(text.cut(at, mark.start()))
-        for group in ("label", "soft"):
-            if mark.group(group):
-                kept.append(text.cut(*mark.span(group)))
-        at = mark.end()
-    kept.append(text.cut(at))
-    plain = squeeze(join("", kept))
-    leading = _LEADING.match(plain)
-    return plain.cut(leading.end()) if leading else plain
+    plain = text.sub(_DEBRIS, r"\g<label>\g<soft>").squeezed()
+    return plain.sub(_LEADING, "")
 
 
 def split(plain: RedactedText) -> Iterator[RedactedText]:
@@ -94,7 +84,7 @@ def split(plain: RedactedText) -> Iterator[RedactedText]:
         end = boundary.end()
         if _ABBREVIATION.search(plain[max(at, end - 12) : end].lstrip()):
             continue
-        if plain[:end].endswith(("...", "…")) and plain[end : end + 2].strip().islower():
+        if plain.endswith(("...", "…"), 0, end) and plain[end : end + 2].strip().islower():
             continue
         yield from _trimmed(plain.cut(at, end))
         at = end
@@ -102,22 +92,15 @@ def split(plain: RedactedText) -> Iterator[RedactedText]:
 
 
 def _trimmed(text: RedactedText) -> Iterator[RedactedText]:
-    left = len(text) - len(text.lstrip())
-    right = len(text.rstrip())
-    leading = _LEADING.match(text, left)
-    left = leading.end() if leading else left
-    if left < right:
-        yield text.cut(left, right)
+    if trimmed := text.trimmed().sub(_LEADING, ""):
+        yield trimmed
 
 
 def _blocks(text: RedactedText) -> Iterator[_Block]:
     heading = lead = EMPTY
     open_block: _Block | None = None
     fence = ""
-    at = 0
-    for raw in text.split("\n"):
-        line = text.cut(at, at + len(raw))
-        at += len(raw) + 1
+    for line in text.lines():
         mark = _FENCE.match(line)
         if mark or fence:
             if open_block:

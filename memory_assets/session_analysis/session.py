@@ -1,15 +1,25 @@
-"""`SessionTurns`: one session, redacted, as all that reads a whole session is given it."""
+"""`SessionTurns`: one session, redacted, as all that reads a whole session is given it; and the
+command that each of its tool results ended."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText
+from memory_assets.session_analysis.phrases import EMPTY
+
+_POLLS = re.compile(r"^session_id: \"?(\d+)", re.MULTILINE)
+_STILL_RUNNING = re.compile(
+    r"Process running with session ID (\d+)|Command running in background|running in the background"
+)
+_HEAD = 600
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SessionTurns:
     """One redacted session: its records in the lake's order, and its turns.
 
@@ -24,6 +34,15 @@ class SessionTurns:
     session_id: str
     records: tuple[RedactedRecord, ...]
     turns: tuple[Turn, ...]
+
+    @cached_property
+    def failed_calls(self) -> frozenset[str]:
+        """The ids of the tool calls whose result is an error."""
+        return frozenset(
+            record.tool_use_id
+            for record in self.records
+            if record.kind == "tool_result" and record.is_error and record.tool_use_id
+        )
 
 
 def session_turns(records: Iterable[RedactedRecord], turns: Iterable[Turn]) -> SessionTurns:
@@ -48,3 +67,33 @@ def session_turns(records: Iterable[RedactedRecord], turns: Iterable[Turn]) -> S
         records=kept,
         turns=tuple(turns),
     )
+
+
+@dataclass(slots=True)
+class Calls:
+    """The open calls, and the commands that still ran when their call returned.
+
+    Codex gives a slow command a session id and polls it by `write_stdin`. Must be passed
+    every record of a session in order.
+    """
+
+    asked: dict[str, RedactedText] = field(default_factory=dict)
+    _running: dict[str, RedactedText] = field(default_factory=dict)
+
+    def ended(self, record: RedactedRecord) -> RedactedText:
+        """Return the command that ended with this record; "" if none did."""
+        if record.kind == "tool_use":
+            self.asked[record.tool_use_id] = record.text
+        if record.kind != "tool_result":
+            return EMPTY
+        command = record.command or self._polled(record)
+        still = _STILL_RUNNING.search(record.text[:_HEAD])
+        if command and still:
+            self._running[still.group(1) or ""] = command
+            return EMPTY
+        return command
+
+    def _polled(self, record: RedactedRecord) -> RedactedText:
+        asked = self.asked.get(record.tool_use_id, EMPTY)
+        polled = _POLLS.search(asked) if record.tool_name == "write_stdin" else None
+        return self._running.get(polled.group(1), EMPTY) if polled else EMPTY

@@ -9,15 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory_assets.redacted_text import RedactedText, join
-from memory_assets.session_analysis.phrases import unescaped
-
-
-def names(words: str) -> frozenset[str]:
-    """Return a set of names from one string of them."""
-    return frozenset(words.split())
-
+from memory_assets.session_analysis.phrases import names, unescaped
 
 MAX_SCANNED = 4_000
 _TOKEN = re.compile(
@@ -46,6 +41,11 @@ _RUNNERS = frozenset(
 _WRAPPER_ARGUMENT = re.compile(r"-.*|\d+[smh]?$|\w+=.*|--$")
 VIEWERS = names("cat head tail less more nl bat sed")
 SEARCHERS = names("rg grep egrep ag ack fgrep")
+_FILTERS = VIEWERS | SEARCHERS | names("sort uniq wc awk tr cut tee xargs jq column fold rev tac")
+_SETTING_UP = names(
+    "cd echo printf export set source . true false : pwd sleep mkdir touch wait fi done else unset "
+    "shopt trap pushd popd date clear"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +69,18 @@ class Segment:
         return [word for word in self.words[1:] if not word.startswith("-")]
 
 
-def segments(command: RedactedText) -> list[Segment]:
+@lru_cache(maxsize=2_000)
+def segments(command: RedactedText) -> tuple[Segment, ...]:
     """Return the simple commands of a command line, wrappers and assignments taken off.
+
+    Those of recent commands are cached, because several callers read each session.
 
     Newer Codex runs commands from a script: those are the commands then.
     """
     if "tools.exec_command(" in command:
         calls = (command.cut(*call.span(1)) for call in _SCRIPTED.finditer(command))
         command = join("\n", (unescaped(call) for call in calls))
-    return list(_scan(command.cut(0, MAX_SCANNED)))
+    return tuple(_scan(command.cut(0, MAX_SCANNED)))
 
 
 def _scan(command: RedactedText) -> Iterator[Segment]:
@@ -136,9 +139,7 @@ def _segment(
     kept = _without_wrappers(words)
     if not kept:
         return None
-    left = len(text) - len(text.lstrip())
-    trimmed = text.cut(left, len(text.rstrip()))
-    return Segment(trimmed, tuple(kept), writes, piped)
+    return Segment(text.trimmed(), tuple(kept), writes, piped)
 
 
 def _without_wrappers(words: list[RedactedText]) -> list[RedactedText]:
@@ -168,18 +169,6 @@ def meaningful(command: RedactedText) -> list[Segment]:
     return [
         segment
         for segment in segments(command)
-        if segment.program not in _SETTING_UP and not (segment.piped and _is_filter(segment))
+        if segment.program not in _SETTING_UP
+        and not (segment.piped and segment.program in _FILTERS)
     ]
-
-
-_SETTING_UP = names(
-    "cd echo printf export set source . true false : pwd sleep mkdir touch wait "
-    "fi done else "
-    "unset shopt trap pushd popd date clear"
-)
-
-
-def _is_filter(segment: Segment) -> bool:
-    return segment.program in VIEWERS | SEARCHERS | names(
-        "sort uniq wc awk tr cut tee xargs jq column fold rev tac"
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from memory_assets.models import RedactedRecord, Turn
@@ -11,7 +11,6 @@ from memory_assets.redacted_text import RedactedText, join
 from memory_assets.session_analysis.files import tool_kind
 from memory_assets.session_analysis.phrases import closed, shorten
 from memory_assets.session_analysis.sentences import Sentence, sentences
-from memory_assets.session_analysis.session import SessionTurns
 
 SHORTEST, LONGEST = 24, 280
 _SENTENCES_OF_A_MESSAGE = 120
@@ -34,43 +33,33 @@ class Said:
     """Whether its turn is the last one in which the agent said anything."""
     changed: bool
     """Whether a file was changed in its turn."""
-    recap: bool = False
+    recap: bool
     """Whether it stands in a recap that the CLI wrote (away-summary)."""
-
-    @property
-    def text(self) -> RedactedText:
-        """The sentence itself."""
-        return self.sentence.text
-
-    @property
-    def plain(self) -> str:
-        """The sentence as the patterns expect it: straight apostrophes."""
-        return self.text.replace("’", "'")
+    text: RedactedText
+    plain: str
+    """The text as the patterns expect it: straight apostrophes."""
 
 
-def all_said(session: SessionTurns) -> list[Said]:
-    """Return every sentence that the main agent said, and its recaps, in order."""
-    last = max((n for n, turn in enumerate(session.turns) if _speaks(turn)), default=-1)
+def all_said(turns: Sequence[Turn]) -> list[Said]:
+    """Return every sentence that the main agent said in some turns, and its recaps, in order."""
+    last = max((n for n, turn in enumerate(turns) if any(map(_is_prose, turn.records))), default=-1)
     said: list[Said] = []
-    for place, turn in enumerate(session.turns):
+    for place, turn in enumerate(turns):
         closing_from = _closing_from(turn)
         changed = any(r.kind == "tool_use" and tool_kind(r) == "write" for r in turn.records)
         for at, record in enumerate(turn.records):
             recap = record.subtype == "away-summary"
             if not recap and not _is_prose(record):
                 continue
+            where = record, place, at >= closing_from, place == last, changed, recap
             for sentence in sentences(record.text)[:_SENTENCES_OF_A_MESSAGE]:
-                closing = at >= closing_from
-                said.append(Said(sentence, record, place, closing, place == last, changed, recap))
+                text = sentence.text
+                said.append(Said(sentence, *where, text, text.replace("’", "'")))
     return said
 
 
 def _is_prose(record: RedactedRecord) -> bool:
     return record.kind == "assistant_text" and record.agent_id is None
-
-
-def _speaks(turn: Turn) -> bool:
-    return any(_is_prose(record) for record in turn.records)
 
 
 def _closing_from(turn: Turn) -> int:

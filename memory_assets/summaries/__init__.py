@@ -9,8 +9,7 @@ describes each field and its measured errors.
 from __future__ import annotations
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.summaries.base import Summarizer
-from memory_assets.summaries.extractive import ExtractiveSummarizer
+from memory_assets.summaries.extractive import ExtractiveSummarizer, Summarizer
 
 _SUMMARIZERS: dict[str, type[ExtractiveSummarizer]] = {"extractive": ExtractiveSummarizer}
 

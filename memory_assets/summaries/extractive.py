@@ -1,13 +1,14 @@
-"""`ExtractiveSummarizer`: selects sentences and facts of the session, and adds counts."""
+"""The protocol `Summarizer`, and the one that there is: it selects sentences and facts of the
+session, and adds counts."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from datetime import datetime
+from typing import Protocol
 
 from memory_assets.models import Summary
-from memory_assets.redacted_text import RedactedText, compose, join
+from memory_assets.redacted_text import RedactedText, compose, content_hash, join
 from memory_assets.session_analysis.commands import commands
 from memory_assets.session_analysis.commits import commits
 from memory_assets.session_analysis.failures import RESOLVED, errors_met
@@ -22,6 +23,17 @@ TEXT_LIMIT = 880
 """One window of the embedder: at most 256 word pieces in 98% of the real sessions."""
 
 
+class Summarizer(Protocol):
+    """Turns one session into one `Summary`. It sees redacted text and nothing else."""
+
+    @property
+    def summarizer_id(self) -> str:
+        """The code version; must change whenever a session would give another summary."""
+
+    def summarize(self, session: SessionTurns) -> Summary:
+        """Return the summary of `session`."""
+
+
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
@@ -33,7 +45,7 @@ class ExtractiveSummarizer:
     def summarize(self, session: SessionTurns) -> Summary:
         """Return the session's summary; a field that nothing speaks for is empty."""
         records = session.records
-        said = all_said(session)
+        said = all_said(session.turns)
         files = touched(session)
         made = commits(session)
         met = errors_met(session)
@@ -70,7 +82,7 @@ class ExtractiveSummarizer:
             tool_calls=sum(record.kind == "tool_use" for record in records),
             git_branch=_branch(session),
             text=text,
-            content_hash=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+            content_hash=content_hash(text),
             summarizer_id=self.summarizer_id,
             **fields,
         )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.causes import PLANNING, cause_score
 from memory_assets.session_analysis.files import Touched
-from memory_assets.session_analysis.phrases import base_name, distinct, listing, shorten, squeeze
+from memory_assets.session_analysis.phrases import EMPTY, base_name, distinct, listing, shorten
+from memory_assets.session_analysis.scores import PLANNING, cause_score
 from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import Said, choose, readable
@@ -34,7 +36,7 @@ def answered(session: SessionTurns, said: list[Said]) -> RedactedText:
     """Return how the last message begins, if it answers a question."""
     asked = [turn.prompt.text for turn in session.turns if turn.prompt is not None]
     if not asked or not _QUESTION.search(asked[-1][:2_000]):
-        return join("", ())
+        return EMPTY
     return choose(said, _answer_score, room=LEARNED_LIMIT, most=2, threshold=1.0)
 
 
@@ -55,52 +57,35 @@ _DESCRIPTION = re.compile(r"^description: (.{4,120})$", re.MULTILINE)
 
 def investigated(session: SessionTurns, files: Touched) -> RedactedText:
     """Return "Read …; searched for …; looked up …; subagents: …", as far as there is any."""
-    parts: list[RedactedText] = []
-    names = distinct(base_name(path) for path in files.read)
-    if names:
-        parts.append(compose("Read {}", listing(names, 6)))
     searches = [text for text in files.searches if len(text) <= 40 and not _GLOB.search(text)]
-    if searches:
-        parts.append(compose("searched for {}", listing(searches, 3)))
-    looked_up = _looked_up(session)
-    if looked_up:
-        parts.append(compose("looked up {}", listing(looked_up, 3)))
-    tasks = _subagent_tasks(session)
-    if tasks:
-        parts.append(compose("had subagents do: {}", listing(tasks, 3)))
+    parts: list[RedactedText] = []
+    for first, later, found, most in (
+        ("Read {}", "read {}", distinct(base_name(path) for path in files.read), 6),
+        ("Searched for {}", "searched for {}", searches, 3),
+        ("Looked up {}", "looked up {}", _looked_up(session), 3),
+        ("Had subagents do: {}", "had subagents do: {}", _subagent_tasks(session), 3),
+    ):
+        if found:
+            parts.append(compose(later if parts else first, listing(found, most)))
     while parts and sum(len(part) + 2 for part in parts) > _INVESTIGATED_LIMIT:
         parts.pop()
-    return compose("{}.", _capital(join("; ", parts))) if parts else join("", ())
-
-
-def _capital(text: RedactedText) -> RedactedText:
-    """Our own lead-ins begin small; only the first of them opens the field."""
-    for small, large in (
-        ("searched", compose("Searched")),
-        ("looked", compose("Looked")),
-        ("had", compose("Had")),
-    ):
-        if text.startswith(small):
-            return compose("{}{}", large, text.cut(len(small)))
-    return text
+    return compose("{}.", join("; ", parts)) if parts else EMPTY
 
 
 def _looked_up(session: SessionTurns) -> list[RedactedText]:
-    found: list[RedactedText] = []
-    for record in session.records:
-        name = record.tool_name.lower()
-        if record.kind == "tool_use" and record.agent_id is None and "web" in name:
-            query = _QUERY.search(record.text)
-            if query:
-                found.append(shorten(squeeze(record.text.cut(*query.span(1))), _TASK_LIMIT))
-    return distinct(found)
+    calls = (record for record in session.records if record.agent_id is None)
+    return _inputs((call for call in calls if "web" in call.tool_name.lower()), _QUERY)
 
 
 def _subagent_tasks(session: SessionTurns) -> list[RedactedText]:
-    found: list[RedactedText] = []
-    for record in session.records:
-        if record.kind == "tool_use" and record.tool_name.lower() in ("task", "agent"):
-            task = _DESCRIPTION.search(record.text)
-            if task:
-                found.append(shorten(squeeze(record.text.cut(*task.span(1))), _TASK_LIMIT))
-    return distinct(found)
+    tasks = (call for call in session.records if call.tool_name.lower() in ("task", "agent"))
+    return _inputs(tasks, _DESCRIPTION)
+
+
+def _inputs(records: Iterable[RedactedRecord], field: re.Pattern[str]) -> list[RedactedText]:
+    """Return the values of a field in the inputs of calls, shortened, each once."""
+    texts = (record.text for record in records if record.kind == "tool_use")
+    found = ((text, value) for text in texts if (value := field.search(text)))
+    return distinct(
+        shorten(text.cut(*value.span(1)).squeezed(), _TASK_LIMIT) for text, value in found
+    )

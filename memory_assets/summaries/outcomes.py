@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.commits import subjects
-from memory_assets.session_analysis.done import DID, NEXT_HEADING, NOW, done_score
 from memory_assets.session_analysis.files import Touched
 from memory_assets.session_analysis.phrases import (
     EMPTY,
@@ -15,10 +15,11 @@ from memory_assets.session_analysis.phrases import (
     listing,
     quantity,
     shorten,
+    unescaped,
 )
+from memory_assets.session_analysis.scores import DID, NEXT_HEADING, NOW, done_score
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.statements import Said, choose, readable
-from memory_assets.summaries.plans import open_items
 
 LIMIT = 400
 _COMMITS_ROOM = 170
@@ -47,6 +48,16 @@ _CAVEAT = re.compile(
     r"(?:is|are|was|were) pre-existing|unrelated (?:to|failure)|out of scope|residual risk)\b",
     re.IGNORECASE,
 )
+
+_WHOLE_LISTS = frozenset({"todowrite", "update_plan", "todo_write"})
+_OBJECT = re.compile(r"\{(?:[^{}\"]|\"(?:[^\"\\]|\\.)*\")*\}")
+_TASK = re.compile(r"\"(?:content|step|title|task)\":\s*\"((?:[^\"\\]|\\.)*)\"")
+_STATUS = re.compile(r"\"status\":\s*\"(\w+)\"")
+_SUBJECT_LINE = re.compile(r"^subject: (.+)$", re.MULTILINE)
+_CREATED = re.compile(r"Task #?(\d+) created")
+_TASK_ID = re.compile(r"^taskId: \"?(\d+)", re.MULTILINE)
+_STATUS_LINE = re.compile(r"^status: (\w+)", re.MULTILINE)
+_OPEN = frozenset({"pending", "in_progress", "todo", "open"})
 
 
 def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) -> RedactedText:
@@ -83,10 +94,8 @@ def _committed(made: tuple[RedactedText, ...]) -> RedactedText:
 
 def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
     """Return the remaining work named in the last messages, then open items of the plan."""
-    from_turn = _last_turns(said)
-    late = [one for one in said if one.turn >= from_turn]
-    stated = choose(late, _next_score, room=LIMIT, most=4, threshold=1.0)
-    items = [shorten(item, 90) for item in open_items(session)]
+    stated = choose(_late(said), _next_score, room=LIMIT, most=4, threshold=1.0)
+    items = [shorten(item, 90) for item in _open_items(session)]
     room = LIMIT - len(stated) - len(" Open in the plan: .")
     fitting: list[RedactedText] = []
     for item in items:
@@ -100,8 +109,10 @@ def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
     return join(" ", distinct([stated, plan]))
 
 
-def _last_turns(said: list[Said]) -> int:
-    return next((one.turn for one in reversed(said) if one.last), 0)
+def _late(said: list[Said]) -> list[Said]:
+    """Return what was said in the last turn in which the agent spoke, or later."""
+    from_turn = next((one.turn for one in reversed(said) if one.last), 0)
+    return [one for one in said if one.turn >= from_turn]
 
 
 def _next_score(one: Said) -> float:
@@ -124,9 +135,7 @@ def _next_score(one: Said) -> float:
 def notes(session: SessionTurns, said: list[Said]) -> RedactedText:
     """Return caveats of the last messages, pull requests, and counts worth knowing."""
     facts = _facts(session)
-    from_turn = _last_turns(said)
-    late = [one for one in said if one.turn >= from_turn]
-    caveats = choose(late, _caveat_score, room=LIMIT - len(facts) - 1, most=2, threshold=1.5)
+    caveats = choose(_late(said), _caveat_score, room=LIMIT - len(facts) - 1, most=2, threshold=1.5)
     return join(" ", distinct([caveats, facts]))
 
 
@@ -141,33 +150,57 @@ def _caveat_score(one: Said) -> float:
 
 def _facts(session: SessionTurns) -> RedactedText:
     records = session.records
-    parts: list[RedactedText] = []
     links = distinct(record.text for record in records if record.subtype == "pr-link")
-    if links:
-        parts.append(compose("Pull request: {}.", listing(links, 2)))
+    parts = [compose("Pull request: {}.", listing(links, 2))] if links else []
+    subtypes = Counter(record.subtype for record in records)
+    agents = {record.agent_id for record in records if record.agent_id}
     redactions = sum(record.redactions for record in records)
+    # Boundaries where the format marks them, else the summaries that replace history.
+    compactions = subtypes["compact-boundary"] or subtypes["compact-summary"]
     for count, one, many in (
-        (_count(records, "interrupt"), compose("Interrupted once."), compose("interruptions")),
-        (_compactions(session), compose("Compacted once."), compose("compactions")),
-        (_agents(session), compose("One subagent."), compose("subagents")),
+        (subtypes["interrupt"], compose("Interrupted once."), compose("interruptions")),
+        (compactions, compose("Compacted once."), compose("compactions")),
+        (len(agents), compose("One subagent."), compose("subagents")),
         (redactions, compose("One redaction."), compose("redactions")),
     ):
-        if count == 1:
-            parts.append(one)
-        elif count:
-            parts.append(compose("{}.", quantity(count, many, many)))
+        if count:
+            parts.append(one if count == 1 else compose("{}.", quantity(count, many, many)))
     return join(" ", parts)
 
 
-def _count(records: tuple[object, ...], subtype: str) -> int:
-    return sum(getattr(record, "subtype", "") == subtype for record in records)
+def _open_items(session: SessionTurns) -> list[RedactedText]:
+    """Return the items of the agent's own to-do list that were neither completed nor dropped,
+    in the list's order: TodoWrite and update_plan as last written, then open tasks."""
+    whole: list[RedactedText] = []
+    subjects: dict[str, RedactedText] = {}
+    tasks: dict[str, RedactedText] = {}
+    statuses: dict[str, str] = {}
+    for record in session.records:
+        if record.agent_id is not None or record.kind not in ("tool_use", "tool_result"):
+            continue
+        text, call = record.text, record.tool_use_id
+        name = record.tool_name.lower()
+        if record.kind == "tool_result":
+            created = _CREATED.search(text) if name == "taskcreate" else None
+            if created and call in subjects:
+                tasks[created.group(1)] = subjects[call]
+        elif name in _WHOLE_LISTS:
+            whole = _open_in(text)
+        elif name == "taskcreate" and (subject := _SUBJECT_LINE.search(text)):
+            subjects[call] = text.cut(*subject.span(1))
+        elif name == "taskupdate":
+            task, status = _TASK_ID.search(text), _STATUS_LINE.search(text)
+            if task and status:
+                statuses[task.group(1)] = status.group(1)
+    still = [text for task, text in tasks.items() if statuses.get(task, "pending") in _OPEN]
+    return [text.squeezed() for text in (*whole, *still) if text.strip()]
 
 
-def _compactions(session: SessionTurns) -> int:
-    """Boundaries where the format marks them, else the summaries that replace history."""
-    boundaries = _count(session.records, "compact-boundary")
-    return boundaries or _count(session.records, "compact-summary")
-
-
-def _agents(session: SessionTurns) -> int:
-    return len({record.agent_id for record in session.records if record.agent_id})
+def _open_in(text: RedactedText) -> list[RedactedText]:
+    found: list[RedactedText] = []
+    for item in _OBJECT.finditer(text):
+        part = text.cut(*item.span())
+        task, status = _TASK.search(part), _STATUS.search(part)
+        if task and status and status.group(1) in _OPEN:
+            found.append(unescaped(part.cut(*task.span(1))))
+    return found

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.phrases import EMPTY, closed, shorten, squeeze
+from memory_assets.session_analysis.phrases import EMPTY, closed, shorten
 from memory_assets.session_analysis.requests import asks, condensed, own_words, request_sentences
 from memory_assets.session_analysis.session import SessionTurns
 
@@ -44,16 +43,18 @@ def title(session: SessionTurns) -> RedactedText:
             given[record.subtype] = record.text
     for subtype in (*_TITLES, *sorted(given)):
         if subtype in given:
-            return shorten(squeeze(given[subtype]), TITLE_LIMIT)
-    leaf = _leaf_summary(session)
-    if leaf:
-        return shorten(squeeze(leaf), TITLE_LIMIT)
+            return shorten(given[subtype].squeezed(), TITLE_LIMIT)
+    # The last `leaf-summary` whose leaf is a record of this session; others are foreign.
+    own = {record.record_uuid for record in session.records}
+    leaves = [r for r in session.records if r.subtype == "leaf-summary" and r.parent_uuid in own]
+    if leaves and leaves[-1].text:
+        return shorten(leaves[-1].text.squeezed(), TITLE_LIMIT)
     asked = sorted(requests(session), key=lambda text: _ANSWERING.match(text) is not None)
     for text in (*asked, *_without_a_human(session)):
         for sentence in request_sentences(text):
             return shorten(_open(sentence.text), TITLE_LIMIT)
         if text.strip():
-            return shorten(squeeze(text.cut(0, 400)), TITLE_LIMIT)
+            return shorten(text.cut(0, 400).squeezed(), TITLE_LIMIT)
     return EMPTY
 
 
@@ -68,25 +69,10 @@ def _without_a_human(session: SessionTurns) -> Iterator[RedactedText]:
             yield record.text
 
 
-def _leaf_summary(session: SessionTurns) -> RedactedText:
-    """The last `leaf-summary` whose leaf is a record of this session; others are foreign."""
-    own = {record.record_uuid for record in session.records}
-    found = EMPTY
-    for record in session.records:
-        if record.subtype == "leaf-summary" and record.parent_uuid in own:
-            found = record.text
-    return found
-
-
 def requests(session: SessionTurns) -> list[RedactedText]:
     """Return the human's prompts that ask for something, oldest first."""
-    return [own_words(prompt.text) for prompt in _prompts(session) if asks(prompt)]
-
-
-def _prompts(session: SessionTurns) -> Iterator[RedactedRecord]:
-    for turn in session.turns:
-        if turn.prompt is not None:
-            yield turn.prompt
+    prompts = [turn.prompt for turn in session.turns if turn.prompt is not None]
+    return [own_words(prompt.text) for prompt in prompts if asks(prompt)]
 
 
 def request(session: SessionTurns) -> RedactedText:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from memory_assets.commits.lines import same_file
+from memory_assets.commits.attribution import same_file
 from memory_assets.commits.work import Written, telling_line, trailer_names
+from memory_assets.models import Turn
 from memory_assets.redacted_text import seal
 
 
@@ -61,7 +62,7 @@ def test_paths_are_matched_by_their_end_with_care(
     path: str, cwd: str, asked: str, same: bool
 ) -> None:
     """Below a known root exactly; from elsewhere only with a directory."""
-    written = Written(0, "t", seal(path), seal(cwd), None, frozenset())
+    written = Written(Turn("s1", 0, None, ()), seal(path), seal(cwd), None, frozenset())
     root = "~/shop" if path.startswith("~") else "/home/mara/shop"
     assert same_file(written, root, asked) is same
 

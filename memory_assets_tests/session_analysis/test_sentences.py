@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_assets.redacted_text import RedactedText, seal
-from memory_assets.session_analysis.phrases import closed, listing, shorten, squeeze
+from memory_assets.session_analysis.phrases import closed, listing, shorten
 from memory_assets.session_analysis.sentences import plain_text, sentences
 
 
@@ -94,7 +94,7 @@ def test_shortening_cuts_between_words() -> None:
 def test_every_run_of_white_space_becomes_one_blank() -> None:
     """None stays at the ends; a text without any to take out stays itself."""
     for text in ("a b", " a", "a ", "a  b", "a\tb\n", "a\u00a0b", "a\x1cb", "", "\n", "a"):
-        assert squeeze(seal(text)) == " ".join(text.split())
+        assert seal(text).squeezed() == " ".join(text.split())
 
 
 def test_lists_name_a_few_and_count_the_rest() -> None:
@@ -108,4 +108,4 @@ def test_a_full_stop_is_added_only_where_a_sentence_has_none() -> None:
     """Also after a closing quote or bracket."""
     assert closed(seal("done")) == "done."
     assert closed(seal('he said "done."')) == 'he said "done."'
-    assert closed(squeeze(seal(" why ? "))) == "why ?"
+    assert closed(seal(" why ? ").squeezed()) == "why ?"

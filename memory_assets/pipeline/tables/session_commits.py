@@ -175,8 +175,8 @@ def _row(components: Components, work: SessionWork, claim: Claim) -> SessionComm
     name = claim.sha or claim.pull_request.rpartition("/")[2]
     row = SessionCommit(
         id=f"commit::{session.session_id}::{name}",
-        turn_id=claim.turn_id,
-        turn_index=claim.turn,
+        turn_id=claim.turn.id,
+        turn_index=claim.turn.turn_index,
         project=session.project,
         project_root=session.project_root,
         agent=session.agent,

@@ -1,10 +1,88 @@
-"""Score sentences that report finished work."""
+"""Score sentences: those that state a cause, a reason or a finding, and those that report
+finished work."""
 
 from __future__ import annotations
 
 import re
 
 from memory_assets.session_analysis.statements import Said, readable
+
+CAUSE = re.compile(
+    r"\broot cause|\b(?:the|your|our|my) "
+    r"(?:(?:real|actual|main|core|underlying|only|exact|other) )?"
+    r"(?:problem|issue|bug|cause|culprit|reason|difference|catch)\b.{0,40}?"
+    r"\b(?:is|was|lies|seems|comes)\b|\bturn(?:s|ed) out\b|\bcaused by\b|"
+    r"\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b|\bthis explains\b|"
+    r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b",
+    re.IGNORECASE,
+)
+_FOUND = re.compile(
+    r"\b(?:found (?:it\b|out|why|that|(?:the|a) (?:\w+ )?(?:problem|issue|bug|cause|culprit|reason|"
+    r"error|hang|leak|race|gap|mismatch|difference))|discovered|I (?:can )?(?:now )?see (?:the "
+    r"(?:problem|issue|bug)|why)|"
+    r"it appears that|the (?:logs?|output|test|trace|error) (?:show|say|indicate|confirm)s?|"
+    r"key (?:insight|finding|observation)|important(?:ly)?:)",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"\bbecause\b|\bdue to\b|\bsince (?:the|it|this|we|there)\b|\bso "
+    r"(?:that|the|it|every|each|no)\b|"
+    r"\bmeans (?:that|the|it|we)\b|\bonly (?:when|if)\b|\bhappens when\b|\binstead of\b|"
+    r"\brather than\b|\bdoes(?:n't| not)\b|\bisn't\b|\bnever\b|\bactually\b|\bwhereas\b|"
+    r"\b(?:this|that|which) explains\b|\bexplains (?:it|why|the)\b|\btherefore\b|\bby default\b",
+    re.IGNORECASE,
+)
+PLANNING = re.compile(
+    r"^\W*(?:(?:now|next|first|then|ok(?:ay)?|so|great|good|perfect)[,.!]* )*"
+    r"(?:using|let me|let's|I'll|I will|I'm (?:now |also )?\w+ing\b|I am \w+ing\b|I need to|I "
+    r"want to|"
+    r"I should|we should|we need to|going to|should I|shall I|would you|do you|if|you can|"
+    r"you could|you may|sorry|you're (?:absolutely )?right|only \w+ \w+ \w+ if)",
+    re.IGNORECASE,
+)
+_VERDICT = re.compile(
+    r"\bthe (?:fix|solution) (?:is|was) (?:in|correct|complete|good|clean|ready)\b|"
+    r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b",
+    re.IGNORECASE,
+)
+_DOUBTFUL = re.compile(
+    r"\b(?:might|maybe|perhaps|probably|possibly|could be|may be|seems? (?:like|to)|I think|"
+    r"I suspect|wonder|would|will)\b|\?$",
+    re.IGNORECASE,
+)
+_CONDITIONAL = re.compile(r"\b(?:if|when|options?|could|either|pros|cons)\b.*:\W*$", re.IGNORECASE)
+_LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
+_AT_WORK = re.compile(r"\b(?:I'll|I'm \w+ing|I am \w+ing|I will|let me)\b", re.IGNORECASE)
+_ABOUT_WORK = re.compile(
+    r": [A-Z][a-z]+ed\b|^\W*(?:(?:I|we)(?:'ve| have)? (?:also |now "
+    r")?(?:\w+ed|wrote|made|ran|did)\b|could|can|would|needs?|I'd|I would|next|[a-z]{3,}ed|"
+    r"requires?|does(?:n't| not)|not)\b",
+    re.IGNORECASE,
+)
+_CODE_LIKE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|\b\d+\b|--\w")
+
+
+def cause_score(one: Said) -> float:
+    """Return a score: 1.2 and more for a sentence that gives a reason or a finding."""
+    text = one.plain
+    if not readable(text) or PLANNING.search(text) or _VERDICT.search(text):
+        return 0.0
+    if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):
+        return 0.0
+    score = 3.0 if CAUSE.search(text) else 0.0
+    score += 1.5 if _FOUND.search(text) else 0.0
+    score += min(2, len(_REASON.findall(text))) * 0.7
+    if score == 0:
+        return 0.0
+    score += 0.5 if _CODE_LIKE.search(text) else 0.0
+    score += 0.5 if one.closing or one.recap else -0.8
+    score -= 1.2 if _DOUBTFUL.search(text) else 0.0
+    score -= 0.6 if len(text) > 220 else 0.0
+    score -= 0.6 if score < 2 and _LABELLED.search(text) else 0.0
+    score -= 1.5 if _AT_WORK.search(text) else 0.0
+    score -= 1.0 if _ABOUT_WORK.search(text) else 0.0
+    return score
+
 
 _PAST = (
     r"(?:added|fixed|updated|created|implemented|removed|committed|pushed|refactored|renamed|replaced|"
