@@ -29,7 +29,11 @@ from typing import LiteralString
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_assets.chunking import Composition, build_turns, chunk_turn, content_hash
+from memory_assets.chunking import build_turns, chunk_turn, content_hash
+from memory_assets.chunking.chunks import MAX_TOKENS
+from memory_assets.chunking.composition import Segment, segments, spoken
+from memory_assets.chunking.digest import digest, only_looks
+from memory_assets.chunking.passages import split_passages
 from memory_assets.embedding import Embedder, embed_redacted, load_embedder
 from memory_assets.models import Record, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
@@ -97,9 +101,31 @@ def main() -> None:
 def composers(embedder: Embedder) -> dict[str, Composer]:
     """Return the compositions to compare, by name."""
 
-    def ours(**changes: object) -> Composer:
-        composition = Composition(**changes)  # type: ignore[arg-type]
-        return lambda turn: [chunk.text for chunk in chunk_turn(turn, embedder, composition)]
+    def ours(
+        max_tokens: int = MAX_TOKENS, composed: Callable[[Turn], Iterable[Segment]] = segments
+    ) -> Composer:
+        return lambda turn: [
+            chunk.text for chunk in chunk_turn(turn, embedder, max_tokens, composed)
+        ]
+
+    def headed(most: int) -> Composer:
+        """Each passage after the prompt's begins with the head of the prompt."""
+
+        def texts(turn: Turn) -> list[RedactedText]:
+            if turn.prompt is None or not (
+                spans := split_passages(turn.prompt.text, embedder, most + 2)
+            ):
+                return ours()(turn)
+            head = turn.prompt.text.cut(*spans[0])
+            room = MAX_TOKENS - embedder.count_tokens(head) + 2
+            chunks = chunk_turn(turn, embedder, room)
+            first = next((chunk.part for chunk in chunks if chunk.prompt_uuid), -1)
+            return [
+                compose("{}\n\n{}", head, chunk.text) if chunk.part > first else chunk.text
+                for chunk in chunks
+            ]
+
+        return texts
 
     def labelled(turn: Turn) -> list[RedactedText]:
         labels: dict[str, LiteralString] = {"prompt": "User: {}", "assistant_text": "Assistant: {}"}
@@ -120,13 +146,38 @@ def composers(embedder: Embedder) -> dict[str, Composer]:
         "ours": ours(),
         "ours, 192 word pieces": ours(max_tokens=192),
         "ours, 128 word pieces": ours(max_tokens=128),
-        "ours, head of prompt, 24": ours(context_tokens=24),
-        "ours, head of prompt, 48": ours(context_tokens=48),
+        "ours, head of prompt, 24": headed(24),
+        "ours, head of prompt, 48": headed(48),
         "ours, speaker labels": labelled,
-        "ours, no digest": ours(digest="none"),
-        "ours, digest without lookups": ours(lookups=False),
-        "ours, digest where calls happen": ours(digest="inline"),
+        "ours, no digest": ours(composed=without_digest),
+        "ours, digest without lookups": ours(composed=without_lookups),
+        "ours, digest where calls happen": ours(composed=with_digest_inline),
     }
+
+
+def without_digest(turn: Turn) -> Iterator[Segment]:
+    """Yield what somebody says in a turn."""
+    return (segment for _, segment in spoken(turn))
+
+
+def without_lookups(turn: Turn) -> Iterator[Segment]:
+    """Yield a turn's segments, the digest without what only read or searched."""
+    records = turn.records
+    kept = [one for one in records if one.kind != "tool_use" or not only_looks(one)]
+    return segments(replace(turn, records=tuple(kept)))
+
+
+def with_digest_inline(turn: Turn) -> Iterator[Segment]:
+    """Yield a turn's segments, a digest of tool calls wherever somebody speaks after them."""
+    said = {id(record): segment for record, segment in spoken(turn)}
+    calls: list[RedactedRecord] = []
+    for record in turn.records:
+        calls += [record] if record.kind in ("tool_use", "tool_result") else []
+        if id(record) in said:
+            yield from (Segment("assistant", text) for text in [digest(calls)] if text)
+            yield said[id(record)]
+            calls.clear()
+    yield from (Segment("assistant", text) for text in [digest(calls)] if text)
 
 
 def everything(turn: Turn, most: int | None = None) -> RedactedText:

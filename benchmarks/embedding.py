@@ -23,7 +23,7 @@ import numpy as np
 from dev_data import unpack
 
 from memory_assets.embedding import load_word_pieces, minilm_graph
-from memory_assets.embedding.weights import MINILM_INT8_WEIGHTS, read_packaged
+from memory_assets.embedding.model_files import MINILM_INT8_WEIGHTS, read_packaged
 
 _SLICE = 25
 

@@ -7,12 +7,10 @@ Does not: reading or redacting transcripts, vectors, stores. Text is passed as
 
 from memory_assets.chunking.chunks import (
     CHUNKER_VERSION,
-    DEFAULT_COMPOSITION,
     chunk_turn,
     prompt_passages,
 )
-from memory_assets.chunking.composition import Composition
-from memory_assets.chunking.files import file_matches
+from memory_assets.chunking.digest import file_matches
 from memory_assets.chunking.passages import Tokens
 from memory_assets.chunking.recalled import (
     FRAME_CLOSING,
@@ -26,11 +24,9 @@ from memory_assets.redacted_text import content_hash
 
 __all__ = [
     "CHUNKER_VERSION",
-    "DEFAULT_COMPOSITION",
     "FRAME_CLOSING",
     "FRAME_OPENING",
     "SERVER_NAMES",
-    "Composition",
     "Tokens",
     "as_said",
     "build_turns",

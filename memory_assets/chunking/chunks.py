@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Literal
 
-from memory_assets.chunking.composition import Composition, Segment, segments
+from memory_assets.chunking.composition import Segment, segments
 from memory_assets.chunking.digest import (
     LOOKUPS,
     MAX_COMMAND,
     MAX_ERROR,
     error_head,
     short_command,
+    stored_path,
     unique,
 )
-from memory_assets.chunking.files import stored_path
 from memory_assets.chunking.passages import Tokens, split_passages
 from memory_assets.chunking.recalled import without_recalled
 from memory_assets.models import Chunk, Prompt, Turn
-from memory_assets.redacted_text import RedactedText, compose, content_hash, join, require_redacted
+from memory_assets.redacted_text import compose, content_hash, join, require_redacted
 
 # Changes whenever the same turn would give other chunks.
 CHUNKER_VERSION = "2"
-DEFAULT_COMPOSITION = Composition()
+MAX_TOKENS = 256
+"""Word pieces of a passage, special ones included; measured best (docs/chunking.md)."""
 
 MAX_TOOLS = 50
 MAX_FILES = 100
@@ -34,32 +36,33 @@ _SEPARATOR = "\n\n"
 
 
 def chunk_turn(
-    turn: Turn, tokens: Tokens, composition: Composition = DEFAULT_COMPOSITION
+    turn: Turn,
+    tokens: Tokens,
+    max_tokens: int = MAX_TOKENS,
+    composed: Callable[[Turn], Iterable[Segment]] = segments,
 ) -> list[Chunk]:
     """Return the passages of a turn, in reading order; none if nobody says anything.
 
     Part 0 has the turn's own id, part k that id and `::part::<k>`. Tools, files,
     commands and errors are the whole turn's on every passage, so that a filter finds
     the turn whichever passage answers. `prompt_uuid` is set where the prompt begins.
+    `composed` selects the text.
 
     Raises:
         TypeError: a text of the turn has not passed the redactor.
     """
-    parts = tuple(segments(turn, composition))
+    parts = tuple(composed(turn))
     whole = join(_SEPARATOR, (segment.text for segment in parts))
     if not whole.strip():
         return []
-    starts = _starts(parts)
-    limit = min(composition.max_tokens, tokens.max_tokens)
-    context = _context(turn, tokens, composition.context_tokens)
-    room = limit - (tokens.count_tokens(context) - 2 if context else 0)
+    lengths = (len(part.text) + len(_SEPARATOR) for part in parts[:-1])
+    starts = list(accumulate(lengths, initial=0))
+    limit = min(max_tokens, tokens.max_tokens)
     prompt_start = next((at for at, part in zip(starts, parts, strict=True) if part.is_prompt), -1)
     shared = _shared(turn)
     chunks = []
-    for part, (start, end) in enumerate(split_passages(whole, tokens, room, starts)):
+    for part, (start, end) in enumerate(split_passages(whole, tokens, limit, starts)):
         text = whole.cut(start, end)
-        if context and start > prompt_start + len(context):
-            text = compose("{}\n\n{}", context, text)
         begins_prompt = start <= prompt_start < end
         chunks.append(
             replace(
@@ -75,10 +78,8 @@ def chunk_turn(
     return chunks
 
 
-def prompt_passages(
-    turn: Turn, tokens: Tokens, composition: Composition = DEFAULT_COMPOSITION
-) -> list[Prompt]:
-    """Return the prompt of a turn in passages of at most `max_tokens`.
+def prompt_passages(turn: Turn, tokens: Tokens) -> list[Prompt]:
+    """Return the prompt of a turn in passages of at most `MAX_TOKENS`.
 
     Empty if the turn has no prompt or the prompt no text.
     """
@@ -87,7 +88,7 @@ def prompt_passages(
         return []
     require_redacted([record.text])
     typed = without_recalled(record.text)
-    limit = min(composition.max_tokens, tokens.max_tokens)
+    limit = min(MAX_TOKENS, tokens.max_tokens)
     passages = []
     for part, (start, end) in enumerate(split_passages(typed, tokens, limit)):
         text = typed.cut(start, end)
@@ -153,16 +154,6 @@ def _shared(turn: Turn) -> Chunk:
     )
 
 
-def _starts(parts: Sequence[Segment]) -> list[int]:
-    """Return where each segment begins in the joined text."""
-    starts = []
-    at = 0
-    for part in parts:
-        starts.append(at)
-        at += len(part.text) + len(_SEPARATOR)
-    return starts
-
-
 def _role(
     parts: Sequence[Segment], starts: Sequence[int], start: int, end: int
 ) -> Literal["user", "assistant", "turn"]:
@@ -175,11 +166,3 @@ def _role(
     if len(speakers) == 2:
         return "turn"
     return "user" if speakers == {"user"} else "assistant"
-
-
-def _context(turn: Turn, tokens: Tokens, most: int) -> RedactedText | None:
-    """Return the head of the prompt, at most `most` word pieces, on one line if it can be."""
-    if turn.prompt is None or most <= 0:
-        return None
-    spans = split_passages(turn.prompt.text, tokens, most + 2)
-    return turn.prompt.text.cut(*spans[0]) if spans else None

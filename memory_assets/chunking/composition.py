@@ -14,22 +14,6 @@ from memory_assets.redacted_text import RedactedText, join
 
 
 @dataclass(frozen=True, slots=True)
-class Composition:
-    """Options of the composition; the defaults measured best (docs/chunking.md).
-
-    `max_tokens` bounds a passage in word pieces, special ones and context included.
-    `digest` puts the digest of tool calls where they happen, at the turn's end, or
-    nowhere; `lookups` has it name what was only read or searched. `context_tokens` is
-    how much of the prompt's head each later passage carries.
-    """
-
-    max_tokens: int = 256
-    digest: Literal["inline", "end", "none"] = "end"
-    lookups: bool = True
-    context_tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Segment:
     """One block of a turn's text: who speaks, and whether it is the human prompt itself."""
 
@@ -46,30 +30,23 @@ _DECLINED = "the user said:"
 _PLAN = re.compile(r"\Aplan:")
 
 
-def segments(turn: Turn, composition: Composition) -> Iterator[Segment]:
+def segments(turn: Turn) -> Iterator[Segment]:
     """Yield the turn's segments: prompt, prose (a message's blocks together), human replies
-    given through tools, approved plans, and digests. Thinking, injected text, compaction
-    summaries, titles and tool output are left out."""
-    calls: list[RedactedRecord] = []
+    given through tools, approved plans, and a digest of the tool calls. Thinking, injected text,
+    compaction summaries, titles and tool output are left out."""
+    yield from (segment for _, segment in spoken(turn))
+    calls = [record for record in turn.records if record.kind in ("tool_use", "tool_result")]
+    if text := digest(calls):
+        yield Segment("assistant", text)
+
+
+def spoken(turn: Turn) -> Iterator[tuple[RedactedRecord, Segment]]:
+    """Yield the segments in which somebody speaks, each with its (first) record."""
     messages = _texts_by_message(turn.records)
     for record in turn.records:
-        if record.kind in ("tool_use", "tool_result"):
-            calls.append(record)
-        spoken = _spoken(record, messages)
-        if spoken is None:
-            continue
-        if composition.digest == "inline":
-            yield from _digested(calls, composition)
-            calls.clear()
-        yield spoken
-    if composition.digest != "none":
-        yield from _digested(calls, composition)
-
-
-def _digested(calls: Sequence[RedactedRecord], composition: Composition) -> Iterator[Segment]:
-    text = digest(calls, lookups=composition.lookups)
-    if text:
-        yield Segment("assistant", text)
+        segment = _spoken(record, messages)
+        if segment is not None:
+            yield record, segment
 
 
 def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> Segment | None:

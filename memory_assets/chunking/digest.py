@@ -1,11 +1,11 @@
-"""A short digest of a turn's tool calls: tool, file or command, head of each error."""
+"""A short digest of a turn's tool calls: tool, file or command, head of each error; and paths as
+they are stored and as they are asked for."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
-from memory_assets.chunking.files import stored_path, without_root
 from memory_assets.chunking.recalled import asks_memory
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
@@ -35,10 +35,9 @@ _PATCH = re.compile(r"apply_patch\b")  # its files are named in `paths`
 _NOISE = re.compile(
     r"(?:<tool_use_error>|Error: |error: )?(?:This command requires approval"
     r"|File has not been read yet|File has been modified since|Sibling tool call errored"
-    r"|String to replace not found|Could not find the exact text"
-    r"|Failed to find expected lines|apply_patch verification failed"
-    r"|The user doesn't want to|Claude requested permissions|Permission to use"
-    r"|Found \d+ matches of the string)"
+    r"|String to replace not found|Could not find the exact text|Failed to find expected lines"
+    r"|apply_patch verification failed|The user doesn't want to|Claude requested permissions"
+    r"|Permission to use|Found \d+ matches of the string)"
 )
 _TELLING = re.compile(
     r"error|exception|fail|fatal|panic|denied|refused|not found|no such|cannot|can't|unable"
@@ -56,19 +55,49 @@ _SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh\s+-l?c\s+['\"]?")
 _CHANGE_DIRECTORY = re.compile(r"cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*")
 
 
-def digest(calls: Sequence[RedactedRecord], *, lookups: bool) -> RedactedText:
+def stored_path(path: RedactedText, project_root: str, cwd: str) -> RedactedText:
+    """Return `path` relative to the project's root, else to `cwd`, else as it is."""
+    for base in (project_root, cwd):
+        bare = base.rstrip("/\\")
+        if bare and path.startswith((f"{bare}/", f"{bare}\\")):
+            return path.cut(len(bare) + 1)
+    return path.cut(2) if path.startswith("./") else path
+
+
+def without_root(text: RedactedText, project_root: str) -> RedactedText:
+    """Return `text` with the paths in it relative to the project's root."""
+    prefix = project_root.rstrip("/\\") + "/"
+    if len(prefix) < 2 or prefix not in text:
+        return text
+    return text.sub(re.compile(re.escape(prefix)), "")
+
+
+def file_matches(stored: str, asked: str) -> bool:
+    """Return True if a stored path and a requested one can name one file.
+
+    They do if one ends with the other at a directory's boundary: `split.py`,
+    `src/split.py` and `/home/ada/app/src/split.py` all match `src/split.py`.
+    """
+    left, right = _parts(stored), _parts(asked)
+    length = min(len(left), len(right))
+    return length > 0 and left[-length:] == right[-length:]
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
+
+
+def digest(calls: Sequence[RedactedRecord]) -> RedactedText:
     """Return lines such as `Edit: src/a.py, src/b.py` and `Bash: make test` and
     `Bash error: ...`, one a tool and one an error, or empty text.
 
     `calls` are tool_use and tool_result records. Calls that only read or searched files come
-    last, or are left out if `lookups` is false.
+    last.
     """
     targets: dict[RedactedText, dict[RedactedText, None]] = {}
     errors: dict[RedactedText, None] = {}
     made = [call for call in calls if call.kind == "tool_use" and not _housekeeping(call)]
-    looked = [call for call in made if _only_looks(call)]
-    acted = [call for call in made if not _only_looks(call)]
-    for call in (*acted, *looked) if lookups else acted:
+    for call in sorted(made, key=only_looks):
         if target := call_target(call):
             targets.setdefault(call.tool_name, {})[target] = None
     for record in calls:
@@ -85,7 +114,8 @@ def _housekeeping(call: RedactedRecord) -> bool:
     return call.tool_name in BOOKKEEPING or asks_memory(call)
 
 
-def _only_looks(call: RedactedRecord) -> bool:
+def only_looks(call: RedactedRecord) -> bool:
+    """Return True if a call only reads or searches files."""
     command = short_command(call.command, call.project_root)
     return bool(_LOOKING.match(command)) if command else call.tool_name in LOOKUPS
 

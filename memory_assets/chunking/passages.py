@@ -29,15 +29,12 @@ class Tokens(Protocol):
     @property
     def max_tokens(self) -> int:
         """Word pieces that the embedder looks at."""
-        ...
 
     def count_tokens(self, text: str) -> int:
         """Return the word pieces of `text`, special tokens included."""
-        ...
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Return (start, end) in characters of each word piece, special tokens left out."""
-        ...
 
 
 def split_passages(

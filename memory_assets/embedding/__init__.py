@@ -7,7 +7,7 @@ could reach the network. onnxruntime is imported when an embedder is loaded, not
 
 from memory_assets.embedding.base import Embedder, embed_redacted
 from memory_assets.embedding.minilm import DEFAULT_EMBEDDER, load_embedder
-from memory_assets.embedding.word_pieces import WordPieces, load_word_pieces
+from memory_assets.embedding.model_files import WordPieces, load_word_pieces
 
 __all__ = [
     "DEFAULT_EMBEDDER",

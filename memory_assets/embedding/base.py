@@ -21,34 +21,27 @@ class Embedder(Protocol):
     @property
     def embedder_id(self) -> str:
         """Model, precision, runtime and the head of the weights' sha256."""
-        ...
 
     @property
     def family(self) -> str:
         """The space, e.g. `all-MiniLM-L6-v2`."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Length of each vector."""
-        ...
 
     @property
     def max_tokens(self) -> int:
         """Word pieces that count, [CLS] and [SEP] included; the rest is cut off."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array (len(texts), dimension) of rows of length 1."""
-        ...
 
     def count_tokens(self, text: str) -> int:
         """Return the word pieces of `text`, [CLS] and [SEP] included, before truncation."""
-        ...
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Return (start, end) in characters of each word piece, [CLS] and [SEP] left out."""
-        ...
 
 
 def embed_redacted(embedder: Embedder, texts: Sequence[RedactedText]) -> NDArray[np.float32]:

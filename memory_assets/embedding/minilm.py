@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 
 from memory_assets.embedding.base import Embedder
 from memory_assets.embedding.minilm_graph import Product, minilm, overflow_probe
-from memory_assets.embedding.weights import MINILM_INT8_WEIGHTS, read_packaged
-from memory_assets.embedding.word_pieces import WordPieces, load_word_pieces
+from memory_assets.embedding.model_files import (
+    MINILM_INT8_WEIGHTS,
+    WordPieces,
+    load_word_pieces,
+    read_packaged,
+)
 from memory_assets.errors import EmbedderUnavailable, OutOfMemory, is_out_of_memory
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
@@ -31,7 +35,6 @@ class InferenceSession(Protocol):
         self, outputs: Sequence[str], inputs: Mapping[str, NDArray[Any]]
     ) -> list[NDArray[np.float32]]:
         """Return the named outputs."""
-        ...
 
 
 class MiniLM:

@@ -6,8 +6,15 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.moments import CONCEPTS, Moment, asked, asked_in
-from memory_assets.observations.types import Type, type_asked_for, type_of_work
+from memory_assets.observations.moments import (
+    CONCEPTS,
+    Moment,
+    Type,
+    asked,
+    asked_in,
+    type_asked_for,
+    type_of_work,
+)
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.commits import MadeCommit, made_in

@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from memory_assets.models import RedactedRecord
-from memory_assets.observations.moments import CONCEPTS, Moment, quoted
-from memory_assets.observations.types import Type, only_tests
+from memory_assets.observations.moments import CONCEPTS, Moment, Type, only_tests, quoted
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis import SessionTurns
-from memory_assets.session_analysis.commands import LOOKING_GIT, shown
 from memory_assets.session_analysis.failures import Run, all_runs
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import base_name, distinct, listing, names, shorten
 from memory_assets.session_analysis.scores import cause_score
-from memory_assets.session_analysis.shell import Segment, meaningful, segments
+from memory_assets.session_analysis.shell import LOOKING_GIT, Segment, meaningful, segments, shown
 from memory_assets.session_analysis.statements import Said
 
 _THAT_HELP = names(
@@ -32,10 +30,8 @@ _TELLS = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(
-    r"\W*(?:FAIL(?:ED|URE)?|error|fatal|exit status \d+|script failed|"
-    r"command aborted|.*invalid hunk.*|.*apply_patch.*|"
-    r".*sandbox denied.*|"
-    r".*operation not permitted.*)\W*$",
+    r"\W*(?:FAIL(?:ED|URE)?|error|fatal|exit status \d+|script failed|command aborted|"
+    r".*invalid hunk.*|.*apply_patch.*|.*sandbox denied.*|.*operation not permitted.*)\W*$",
     re.IGNORECASE,
 )
 _HEAD_LIMIT = 110

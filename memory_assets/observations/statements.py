@@ -7,13 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.moments import CONCEPTS, Moment, asked
-from memory_assets.observations.types import Type
+from memory_assets.observations.moments import CONCEPTS, Moment, Type, asked
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import shorten
-from memory_assets.session_analysis.requests import own_words, request_sentences
 from memory_assets.session_analysis.scores import cause_score
-from memory_assets.session_analysis.sentences import plain_text, sentences
+from memory_assets.session_analysis.sentences import (
+    own_words,
+    plain_text,
+    request_sentences,
+    sentences,
+)
 from memory_assets.session_analysis.statements import (
     POINTS_BACK,
     Said,

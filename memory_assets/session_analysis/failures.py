@@ -14,11 +14,17 @@ from dataclasses import dataclass
 
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.commands import LOOKING_GIT, shown
 from memory_assets.session_analysis.files import tool_kind
 from memory_assets.session_analysis.phrases import EMPTY, names, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
-from memory_assets.session_analysis.shell import SEARCHERS, VIEWERS, Segment, meaningful
+from memory_assets.session_analysis.shell import (
+    LOOKING_GIT,
+    SEARCHERS,
+    VIEWERS,
+    Segment,
+    meaningful,
+    shown,
+)
 
 MOST_ERRORS = 20
 RESOLVED, UNRESOLVED, NOT_RETRIED = "resolved", "unresolved", "not retried"
@@ -27,9 +33,8 @@ _COMMAND_LIMIT = 60
 _SCANNED = 20_000
 
 _EXIT = re.compile(
-    r"(?:^|\n)\s*(?:Exit code:?|Process exited with code|Command exited with code|exited with "
-    r"code) "
-    r"(-?\d+)|\"exit_code\":\s*(-?\d+)"
+    r"(?:^|\n)\s*(?:Exit code:?|Process exited with code|Command exited with code|"
+    r"exited with code) (-?\d+)|\"exit_code\":\s*(-?\d+)"
 )
 _WRAPPING = re.compile(
     r"\s*(?:Exit code:? -?\d+|Chunk ID: .*|Wall time:? .*|Process exited with code .*|Output:|"
@@ -40,17 +45,15 @@ _WRAPPING = re.compile(
 _HOUSEKEEPING = re.compile(
     r"doesn't want to (?:proceed|take this action)|tool use was rejected|Request interrupted|"
     r"has not been read yet|modified since (?:read|it was)|String to replace not found|"
-    r"No changes to make|Sibling tool call|was cancelled|aborted by user|"
-    r"exceeds maximum allowed|InputValidationError|No such tool available|"
-    r"Permission to use|requires approval|has been denied|User rejected|plan mode|Failed to find "
-    r"expected lines",
+    r"No changes to make|Sibling tool call|was cancelled|aborted by user|exceeds maximum allowed|"
+    r"InputValidationError|No such tool available|Permission to use|requires approval|"
+    r"has been denied|User rejected|plan mode|Failed to find expected lines",
     re.IGNORECASE,
 )
 _FAILING = re.compile(
-    r"^(?:--- FAIL|FAIL\b|FAILED |Traceback \(most recent call last\)|panic: |E   |npm "
-    r"(?:ERR!|error) |"
-    r"ERR_PNPM|error(?:\[E\d+\])?: |fatal: |make(?:\[\d+\])?: \*\*\*|BUILD FAILED|FAILURE: )"
-    r"|error TS\d+|\b[1-9]\d* (?:failed|failing)\b",
+    r"^(?:--- FAIL|FAIL\b|FAILED |Traceback \(most recent call last\)|panic: |E   |npm (?:ERR!|"
+    r"error) |ERR_PNPM|error(?:\[E\d+\])?: |fatal: |make(?:\[\d+\])?: \*\*\*|BUILD FAILED|"
+    r"FAILURE: )|error TS\d+|\b[1-9]\d* (?:failed|failing)\b",
     re.MULTILINE,
 )
 _TELLING = tuple(
@@ -64,9 +67,8 @@ _TELLING = tuple(
         r"^(?P<text>.*\w(?:Error|Exception): .+)$",
         r"^\s*(?P<text>(?:npm (?:ERR!|error) (?!code)|ERR_\w+).*)$",
         r"^\s*(?P<text>(?:--- FAIL|FAIL(?:ED)?)\b.*)$",
-        r"^(?P<text>(?!.*[│|]).*\b(?:error|failed|not found|denied|[Cc]annot|unable to|No such "
-        r"file|refused|"
-        r"undefined|unexpected|invalid|missing|timed out)\b.*(?<![{};,]))$",
+        r"^(?P<text>(?!.*[│|]).*\b(?:error|failed|not found|denied|[Cc]annot|unable to|"
+        r"No such file|refused|undefined|unexpected|invalid|missing|timed out)\b.*(?<![{};,]))$",
     )
 )
 _EXACT = names("-c -e -")

@@ -1,4 +1,5 @@
-"""Markdown, as agents write it, to plain sentences.
+"""Markdown, as agents write it, to plain sentences; and the request in a human prompt, in its own
+words.
 
 Code fences, tables, rules and comments fall away; headings become the context of the
 sentences below them; emphasis, code marks and link targets are taken off.
@@ -7,12 +8,13 @@ sentences below them; emphasis, code marks and link targets are taken off.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, join
-from memory_assets.session_analysis.phrases import EMPTY
+from memory_assets.session_analysis.phrases import EMPTY, closed, shorten
 
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+|\s*\*\*[^*]{1,80}?(:\*\*|\*\*:?)\s*$")
@@ -31,6 +33,27 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.$|^\d{1,2}\.$",
     re.IGNORECASE,
 )
+_SENTENCES_OF_A_REQUEST = 4
+_SMALL_TALK = re.compile(
+    r"\W*(?:hi|hey|hello|hallo|test(?:ing)?|yes|yep|yeah|no|ok(?:ay)?|sure|thanks?|thank you|"
+    r"great|good|nice|perfect|cool|please|continue|go(?: on| ahead)?|resume(?: last session)?|"
+    r"proceed|do it|resume|retry|try again|next|done|lgtm|looks? good|stop|wait|"
+    r"warmup)\b[\s\w,.!]{0,12}$",
+    re.IGNORECASE,
+)
+_MOVING = re.compile(
+    r"(?:ok(?:ay)?,? )?(?:(?:let'?s )?(?:get|go) back to|(?:git )?(?:switch|checkout|pull|"
+    r"fetch)(?: to)?|open|cd)\b[\w\s./-]{0,40}",
+    re.IGNORECASE,
+)
+"""Moving about in the repository before the work begins."""
+_PASTED = re.compile(
+    r"^\s*(?:\[Image|\[Pasted|<[a-z][\w-]*[ >]|\{|Traceback|at \S+ \(|\d{4}-\d\d-\d\d[T ]|\$ "
+    r"|❯|⎿|⏺)"
+)
+_PLAN = re.compile(r"^\s*implement the following plan:?\s*", re.IGNORECASE)
+_OPENING_HEADING = re.compile(r"\s*#{1,3} +(?:Plan: *)?(\S.*)")
+_IMAGE = re.compile(r"\[(?:Image|image)[^\]]*\]\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +169,41 @@ def _lead_in(block: _Block, lead: RedactedText) -> RedactedText:
         return lead
     last = block.lines[-1]
     return plain_text(last) if last.rstrip().endswith(":") else EMPTY
+
+
+def asks(prompt: RedactedRecord) -> bool:
+    """Return True if a prompt is a request, not a greeting, a "go on" or a bare command."""
+    text = own_words(prompt.text).strip()
+    if not text or (len(text) < 60 and (_SMALL_TALK.fullmatch(text) or _MOVING.fullmatch(text))):
+        return False
+    return not (prompt.subtype == "command" and " " not in text and text.startswith("/"))
+
+
+def own_words(text: RedactedText) -> RedactedText:
+    """Return a prompt without image marks and the opening that plan mode writes."""
+    return text.sub(_PLAN, "").sub(_IMAGE, "")
+
+
+def request_sentences(text: RedactedText) -> Sequence[Sentence]:
+    """Return a prompt's sentences without pasted output; a plan's heading counts as the first."""
+    head = text.cut(0, 6_000)
+    found = sentences(join("\n", (line for line in head.lines() if not _PASTED.match(line))))
+    opening = _OPENING_HEADING.match(head)
+    if opening:
+        return [Sentence(closed(plain_text(head.cut(*opening.span(1))))), *found]
+    return found
+
+
+def condensed(text: RedactedText, limit: int) -> RedactedText:
+    """Return the first sentences that fit; the first one alone is cut where it is too long."""
+    kept: list[RedactedText] = []
+    for sentence in request_sentences(text)[:_SENTENCES_OF_A_REQUEST]:
+        used = sum(len(part) + 1 for part in kept)
+        if used + len(sentence.text) > limit:
+            if not kept:
+                kept.append(shorten(sentence.text, limit))
+            break
+        kept.append(sentence.text)
+    if not kept and text.strip():
+        return shorten(text.cut(0, limit * 2).squeezed(), limit)
+    return join(" ", kept)

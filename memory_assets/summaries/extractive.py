@@ -9,12 +9,12 @@ from typing import Protocol
 
 from memory_assets.models import Summary
 from memory_assets.redacted_text import RedactedText, compose, content_hash, join
-from memory_assets.session_analysis.commands import commands
 from memory_assets.session_analysis.commits import commits
 from memory_assets.session_analysis.failures import RESOLVED, errors_met
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import EMPTY, base_name, distinct, listing, shorten
 from memory_assets.session_analysis.session import SessionTurns
+from memory_assets.session_analysis.shell import commands
 from memory_assets.session_analysis.statements import all_said
 from memory_assets.summaries import findings, outcomes, prompts
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.phrases import EMPTY, closed, shorten
-from memory_assets.session_analysis.requests import asks, condensed, own_words, request_sentences
+from memory_assets.session_analysis.sentences import asks, condensed, own_words, request_sentences
 from memory_assets.session_analysis.session import SessionTurns
 
 TITLE_LIMIT = 90

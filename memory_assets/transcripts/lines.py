@@ -50,6 +50,7 @@ Located = tuple[int, int, JsonObject]
 MAX_ATTEMPTS = 64
 """Positions in one broken line where decoding is tried again."""
 
+_BROKEN = object()
 _DECODER = json.JSONDecoder()
 _RECORD_OPENING = re.compile(
     r'(?<![:,\[])\{"(?:type|uuid|parentUuid|logicalParentUuid|isSidechain|sessionId|leafUuid|messageId'
@@ -69,10 +70,7 @@ def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
 def head_objects(head: bytes) -> Iterator[JsonObject]:
     """Yield the objects of those lines of `head` that parse; the cut-off last one rarely does."""
     for line in head.split(b"\n"):
-        try:
-            value = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            continue
+        value = _load(line)
         if isinstance(value, dict):
             yield value
 
@@ -102,16 +100,6 @@ def read_objects(
             blocks = _blocks(file, start, end)
             lines = _lines(blocks, start, report, max_line_bytes, at_last_line)
             for begin, line, complete in lines:
-                try:
-                    value = orjson.loads(line)
-                except orjson.JSONDecodeError:
-                    value = None
-                if complete and type(value) is dict and b"\\u0000" not in line:
-                    report.good_lines += 1
-                    report.records += 1
-                    report.at = begin, begin + len(line)
-                    yield begin, begin + len(line), value
-                    continue
                 for located in _objects_of_line(line, begin, report, complete):
                     report.records += 1
                     report.at = located[:2]
@@ -132,11 +120,8 @@ def object_at(path: Path, start: int, end: int) -> JsonObject:
             line = file.read(end - start)
     except OSError as error:
         raise unreadable(path, error) from error
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        value = None
-    if type(value) is dict and b"\\u0000" not in line:
+    value = _load(line)
+    if isinstance(value, dict) and b"\\u0000" not in line:
         return value
     found, _ = _recover(line, start)
     if len(found) != 1 or found[0][:2] != (start, end):
@@ -192,50 +177,50 @@ def _lines(
         report.pending_bytes = held
 
 
+def _load(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return _BROKEN
+
+
 def _objects_of_line(
     line: bytes, start: int, report: ReadReport, complete: bool
-) -> Iterator[Located]:
-    """Yield the objects of a line that is not simply one clean object; report it."""
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        if complete:
-            yield from _salvage(line, start, report)
-        else:
-            report.pending_bytes = len(line)
-        return
+) -> Iterable[Located]:
+    """Return the objects of a line, one if it is clean, and report the line."""
+    value, end = _load(line), start + len(line)
+    is_object = isinstance(value, dict)
     if not complete:
-        if not isinstance(value, dict):
+        if not is_object:
             report.pending_bytes = len(line)
-            return
+            return ()
         # A whole object whose newline is still to come, or was never written.
         report.lines += 1
-        report.complete_offset = start + len(line)
-    end = start + len(line)
+        report.complete_offset = end
+    if value is _BROKEN:
+        return _salvage(line, start, report)
+    if is_object and b"\\u0000" in line:
+        value = None if exceeds_depth(value, MAX_DEPTH) else clean(value)
     if not isinstance(value, dict):
-        report.add_bad_line(BadLine(report.lines, start, end, NOT_AN_OBJECT))
-        return
-    if b"\\u0000" in line:
-        if exceeds_depth(value, MAX_DEPTH):
-            report.add_bad_line(BadLine(report.lines, start, end, TOO_DEEP))
-            return
-        value = clean(value)
+        reason = TOO_DEEP if is_object else NOT_AN_OBJECT
+        report.add_bad_line(BadLine(report.lines, start, end, reason))
+        return ()
     report.good_lines += 1
-    yield start, end, value
+    return ((start, end, value),)
 
 
-def _salvage(line: bytes, start: int, report: ReadReport) -> Iterator[Located]:
-    """Yield the objects that can be recovered from a broken line, and report the line."""
+def _salvage(line: bytes, start: int, report: ReadReport) -> list[Located]:
+    """Return the objects that can be recovered from a broken line, and report the line."""
     if not line.strip():
         report.blank_lines += 1
-        return
+        return []
     found, reason = _recover(line, start)
     if reason:
         end = start + len(line)
         report.add_bad_line(BadLine(report.lines, start, end, reason, len(found)))
     else:
         report.good_lines += 1
-    yield from found
+    return found
 
 
 def _recover(line: bytes, start: int) -> tuple[list[Located], str]:
@@ -288,13 +273,9 @@ def _decode_all(piece: bytes, start: int) -> tuple[list[Located], str]:
         first = start + len(text[:begin].encode())
         found.append((first, first + len(text[begin:end].encode()), clean(value)))
         at = end
-    return found, _reason(len(found), junk or broken)
-
-
-def _reason(values: int, junk: bool) -> str:
-    if junk or not values:
-        return JUNK_AROUND if values else INVALID_JSON
-    return GLUED if values > 1 else ""
+    if junk or broken or not found:
+        return found, JUNK_AROUND if found else INVALID_JSON
+    return found, GLUED if len(found) > 1 else ""
 
 
 def exceeds_depth(value: Any, limit: int) -> bool:

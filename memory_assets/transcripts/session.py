@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from memory_assets.models import Kind, Record, Role
 from memory_assets.transcripts.base import Extent, ReadReport, Source
-from memory_assets.transcripts.fields import object_field, text_field
+from memory_assets.transcripts.fields import object_field, paths_in, text_field
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.rendering import paths_in
 
 MAX_OPEN_CALLS = 2_000
 EMPTY = "empty"
@@ -25,9 +24,9 @@ Outcome = list[Record] | str
 """What became of one object: its records, or the reason why there are none."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Frame:
-    """The fields that all blocks of one JSON object have in common."""
+    """The fields of `Record` that all blocks of one JSON object have in common."""
 
     byte_start: int
     byte_end: int
@@ -209,21 +208,10 @@ class Session(ABC):
             session_id=source.session_id,
             agent_id=source.agent_id,
             seq=report.blocks,
-            record_uuid=frame.record_uuid,
-            parent_uuid=frame.parent_uuid,
-            byte_start=frame.byte_start,
-            byte_end=frame.byte_end,
-            timestamp=frame.timestamp,
             role=role,
             kind=kind,
             text=text,
-            cwd=frame.cwd,
-            git_branch=frame.git_branch,
-            model=frame.model,
-            agent_version=frame.agent_version,
-            is_sidechain=frame.is_sidechain,
-            message_id=frame.message_id,
-            content=frame.content,
+            **vars(frame),
             **details,
         )
         report.blocks += 1

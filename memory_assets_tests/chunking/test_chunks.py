@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from memory_assets.chunking import (
     CHUNKER_VERSION,
-    Composition,
     build_turns,
     chunk_turn,
     content_hash,
@@ -30,12 +29,12 @@ def _turn(script: Any) -> Turn:
     return turn
 
 
-def _chunks(script: Any, **composition: Any) -> list[Chunk]:
-    return chunk_turn(_turn(script), PIECES, Composition(**composition))
+def _chunks(script: Any) -> list[Chunk]:
+    return chunk_turn(_turn(script), PIECES)
 
 
-def _text(script: Any, **composition: Any) -> str:
-    return "\n\n".join(chunk.text for chunk in _chunks(script, **composition))
+def _text(script: Any) -> str:
+    return "\n\n".join(chunk.text for chunk in _chunks(script))
 
 
 def test_short_turn_is_one_chunk_with_the_turns_id(script: Any) -> None:
@@ -104,13 +103,11 @@ def test_digest_names_commands_changes_and_errors(script: Any) -> None:
     script.opens("Edit", "/home/ada/app/src/a.py").opens("Edit", "/home/ada/app/src/b.py")
     script.runs("cd /home/ada/app && make test", "Exit code 2\ncc -c a.c\na.c:1: fatal error: x.h")
     script.runs("make lint", "Exit code 1\ncc -c\nfatal error: y.h\nmore", is_error=True)
-    text = _text(script, lookups=False)
+    text = _text(script)
     assert "Edit: src/a.py, src/b.py" in text
     assert "Bash: make test, make lint" in text
     assert "Bash error: fatal error: y.h" in text
-    assert "README" not in text
-    assert "Read: README.md" in _text(script)
-    assert _text(script, digest="none") == "go"
+    assert text.index("Edit:") < text.index("Read: README.md")
 
 
 def test_digest_is_quiet_about_the_agents_own_trouble(script: Any) -> None:
@@ -183,15 +180,6 @@ def test_span_of_records_and_time_is_the_turns(script: Any) -> None:
     assert chunk.ended_at == script.records[-1].timestamp
 
 
-def test_later_passages_can_carry_the_prompts_head(script: Any) -> None:
-    """With `context_tokens` each passage after the prompt opens with the prompt's head."""
-    script.prompt("why does the upload retry fail?").says(LONG)
-    plain, led = _chunks(script), _chunks(script, context_tokens=16)
-    assert not any("upload" in chunk.text for chunk in plain[1:])
-    assert all(chunk.text.startswith("why does the upload retry fail?\n\n") for chunk in led[1:])
-    assert all(PIECES.count_tokens(chunk.text) <= 256 for chunk in led)
-
-
 def test_user_prompts_hold_the_prompt_alone(script: Any) -> None:
     """In passages with ids `prompt::<session>::<turn>[::<n>]`."""
     script.prompt(LONG).says("Done.")
@@ -239,14 +227,9 @@ def test_no_human_or_assistant_word_is_lost(new_script: Any, speeches: list[Any]
             script.prompt(text) if who == "p" else script.says(text)
     turn = replace(_turn_of_all(script), prompt=script.records[0])
     expected = _letters(said)
-    for digest in ("none", "inline", "end"):
-        chunks = chunk_turn(turn, PIECES, Composition(max_tokens=32, digest=digest))
-        assert all(PIECES.count_tokens(chunk.text) <= 32 for chunk in chunks)
-        letters = _letters([chunk.text for chunk in chunks])
-        if digest == "none":
-            assert letters == expected
-        rest = iter(letters)
-        assert all(letter in rest for letter in expected)
+    chunks = chunk_turn(turn, PIECES, max_tokens=32)
+    assert all(PIECES.count_tokens(chunk.text) <= 32 for chunk in chunks)
+    assert _letters([chunk.text for chunk in chunks]).startswith(expected)
 
 
 def _letters(texts: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_assets.chunking import file_matches
-from memory_assets.chunking.files import stored_path, without_root
+from memory_assets.chunking.digest import stored_path, without_root
 from memory_assets.redacted_text import RedactedText, seal
 
 

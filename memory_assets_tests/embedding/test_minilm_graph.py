@@ -10,8 +10,8 @@ import pytest
 
 from memory_assets.embedding import load_word_pieces
 from memory_assets.embedding.minilm_graph import Product, minilm, overflow_probe
+from memory_assets.embedding.model_files import MINILM_INT8_WEIGHTS, read_packaged
 from memory_assets.embedding.onnx_format import Graph, read_tensors
-from memory_assets.embedding.weights import MINILM_INT8_WEIGHTS, read_packaged
 
 TEXTS = ["", "why did the build fail?", "def f(x):\n    return x ** 2", "naïve 你好 " * 40]
 

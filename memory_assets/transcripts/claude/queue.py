@@ -31,9 +31,8 @@ from typing import Any, NamedTuple
 
 from memory_assets.transcripts.base import Extent
 from memory_assets.transcripts.claude.prompts import classify_queued
-from memory_assets.transcripts.fields import derived_id, mark, text_field
+from memory_assets.transcripts.fields import content_text, derived_id, mark, text_field
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.rendering import content_text
 from memory_assets.transcripts.session import Frame, Held
 
 

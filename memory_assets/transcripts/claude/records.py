@@ -27,17 +27,19 @@ from memory_assets.transcripts.claude.types import (
     TITLES,
 )
 from memory_assets.transcripts.fields import (
+    content_text,
     derived_id,
     mark,
     object_field,
     parse_time,
+    render_input,
+    render_value,
     safe_id,
     safe_name,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.rendering import content_text, render_input, render_value
 from memory_assets.transcripts.session import (
     EMPTY,
     UNKNOWN_TYPE,

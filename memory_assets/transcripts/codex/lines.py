@@ -1,14 +1,40 @@
-"""The shape of one Codex line: its type, its payload, its name in the report; and the types of
-lines, items and events that are handled by tables.
+"""The shape of one Codex line: its type, its payload, its name in the report; its texts, typed by
+the human or injected; its tool calls and their outputs.
 
 New types appear with each release; a type in no table is counted as unknown.
+
+958 of 2,257 `role: "user"` items seen are injected: the environment, AGENTS.md, notices
+of subagents and aborted turns, plugins, skills, the prompts of reviewers. Each submitted
+text has an event `user_message`; it may come from another thread (`<codex_delegation>`).
+Editors put their context above a heading.
+
+Shapes of calls by version: `shell` with an argument list, `shell_command` and `exec_command`
+with a string, `local_shell_call` with an action, `apply_patch` as a custom tool whose input is
+the patch. Outputs are JSON (`{"output", "metadata": {"exit_code"}}`), text with a line
+"Process exited with code N" or "Exit code: N", or a list of content blocks.
 """
 
 from __future__ import annotations
 
-from memory_assets.transcripts.fields import names, object_field, text_field, type_name
-from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.rendering import content_text
+import re
+import shlex
+from typing import Any, NamedTuple
+
+import orjson
+
+from memory_assets.transcripts.fields import (
+    IMAGE,
+    content_text,
+    names,
+    object_field,
+    patch_paths,
+    paths_in,
+    render_input,
+    text_field,
+    type_name,
+)
+from memory_assets.transcripts.lines import MAX_DEPTH, JsonObject, clean, exceeds_depth
+from memory_assets.transcripts.session import Call, Said
 
 ENVELOPES = frozenset({"response_item", "event_msg"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -16,11 +42,8 @@ CALLS = names("function_call custom_tool_call local_shell_call web_search_call t
 BARE_ITEMS = (CALLS - {"tool_search_call"}) | OUTPUTS | {"message", "reasoning"}
 """Items that the oldest files hold without `{timestamp, type, payload}` around them."""
 
-NOISE_LINES = {
-    "world_state": "session-state",
-    "inter_agent_communication_metadata": "session-state",
-    "state": "session-state",
-}
+NOISE_LINES = names("world_state inter_agent_communication_metadata state")
+"""Types without a word of the conversation."""
 NOISE_ITEMS = {
     "ghost_snapshot": "file-history",
     "tool_search_output": "tool-listing",
@@ -30,7 +53,7 @@ NOISE_ITEMS = {
     "image_generation_call": "session-state",
     "other": "session-state",
 }
-"""Types without a word of the conversation, and the reason they are dropped for."""
+"""The same, with the reason for which they are dropped."""
 
 DOUBLED_EVENTS = names(
     "exec_command_end patch_apply_end mcp_tool_call_end web_search_end dynamic_tool_call_request "
@@ -48,6 +71,31 @@ NOISE_EVENTS = names(
     "collab_agent_spawn_end collab_agent_interaction_begin collab_agent_interaction_end "
     "collab_waiting_begin collab_waiting_end collab_close_begin collab_close_end"
 )
+_INJECTED_PREFIXES = (
+    ("<environment_context>", "environment"),
+    ("# AGENTS.md instructions", "instructions"),
+    ("<user_instructions>", "instructions"),
+    ("<INSTRUCTIONS>", "instructions"),
+    ("<permissions instructions>", "instructions"),
+    ("<subagent_notification>", "task-notification"),
+    ("<turn_aborted>", "interrupt"),
+    ("<user_shell_command>", "bash-input"),
+    ("<recommended_plugins>", "meta"),
+    ("<skill>", "meta"),
+    ("<codex_delegation>", "machine-prompt"),
+    ("The following is the Codex agent history", "machine-prompt"),
+    ("Another language model started to solve this problem", "compact-summary"),
+)
+_WRAPPED = re.compile(r"<([a-z]+_[a-z_]+)>.*</\1>", re.DOTALL)
+_REQUEST_HEADING = "## My request for Codex:"
+_EDITOR_CONTEXT = ("# Context from my IDE setup:", "# Files mentioned by the user:")
+_IMAGE_TAG = re.compile(r"<image name=[^>\n]*>\n?|</image>\n?")
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "fish", "powershell", "pwsh", "cmd"})
+_RUN_FLAGS = frozenset({"-c", "-lc", "-ic", "-Command", "/c"})
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
+_EXIT_CODE_WITHIN = 400
+"""Characters of an output's head in which its exit code stands."""
+_FAILURES = ("error:", "failed in sandbox", "apply_patch verification failed", "execution error")
 
 
 def unwrap(line: JsonObject) -> tuple[str, JsonObject]:
@@ -89,3 +137,116 @@ def event_of(payload: JsonObject) -> tuple[str, JsonObject]:
     older = {"UserMessage": "user_message", "AgentMessage": "agent_message"}
     event = {"message": content_text(item.get("content"))}
     return older.get(text_field(item, "type"), "item_completed"), event
+
+
+def classify_submitted(text: str) -> Said:
+    """Classify `text`, without the context that an editor put above the request."""
+    text = text.strip()
+    for prefix, subtype in _INJECTED_PREFIXES:
+        if text.startswith(prefix):
+            kind: Any = "summary" if subtype == "compact-summary" else "system"
+            return Said(kind, subtype, text)
+    if _WRAPPED.fullmatch(text):
+        return Said("system", "meta", text)
+    if text.startswith(_EDITOR_CONTEXT) and _REQUEST_HEADING in text:
+        text = text.partition(_REQUEST_HEADING)[2].strip()
+    return Said("prompt", "", text)
+
+
+def event_text(event: JsonObject) -> str:
+    """Return the text of a `user_message` event; an image alone is a placeholder."""
+    text = text_field(event, "message").strip()
+    if text:
+        return text
+    return IMAGE if event.get("images") or event.get("local_images") else ""
+
+
+def item_text(content: Any) -> str:
+    """Return the text of a message item, without the tags that frame its images."""
+    return _IMAGE_TAG.sub("", content_text(content)).strip()
+
+
+class Output(NamedTuple):
+    """A tool's output as text, and its exit code where it says one."""
+
+    text: str
+    exit_code: int | None
+    failed: bool
+
+
+def parse_arguments(value: Any) -> Any:
+    """Return a call's arguments: the JSON object in a string, or the value itself."""
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return value
+    if not isinstance(parsed, dict):
+        return value
+    if "\\u0000" in value:
+        return value if exceeds_depth(parsed, MAX_DEPTH) else clean(parsed)
+    return parsed
+
+
+def describe_call(item: JsonObject) -> tuple[Call, str]:
+    """Return a call item's (name, files, command) and its readable input."""
+    kind = item.get("type")
+    if kind == "local_shell_call":
+        action = object_field(item, "action")
+        call = Call("local_shell", paths_in(action), command_line(action))
+        return call, render_input(action)
+    if kind == "web_search_call":
+        return Call("web_search"), render_input(object_field(item, "action"))
+    if kind == "tool_search_call":
+        return Call("tool_search"), render_input(parse_arguments(item.get("arguments")))
+    name = text_field(item, "name")
+    if kind == "custom_tool_call":
+        given = text_field(item, "input")
+        command = given if name == "exec" else ""
+        return Call(name, patch_paths(given), command), given
+    arguments = parse_arguments(item.get("arguments"))
+    command = command_line(arguments) if isinstance(arguments, dict) else ""
+    paths = paths_in(arguments) or patch_paths(command)
+    if not paths and isinstance(arguments, dict):
+        paths = patch_paths(text_field(arguments, "input") or text_field(arguments, "patch"))
+    return Call(name, paths, command), render_input(arguments)
+
+
+def command_line(arguments: JsonObject) -> str:
+    """Return the shell command of a call's arguments: `["bash", "-lc", X]` is X."""
+    for key in ("cmd", "command"):
+        value = arguments.get(key)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            words = [word for word in value if isinstance(word, str)]
+            if len(words) == 3 and _is_shell(words[0]) and words[1] in _RUN_FLAGS:
+                return words[2]
+            if words and words[0] == "apply_patch":
+                return " ".join(words)
+            return shlex.join(words)
+    return ""
+
+
+def parse_output(value: Any) -> Output:
+    """Return the output of a call."""
+    metadata: JsonObject = {}
+    failed = False
+    if isinstance(value, str) and value.startswith('{"'):
+        parsed = parse_arguments(value)
+        value = parsed if isinstance(parsed, dict) and "output" in parsed else value
+    if isinstance(value, dict):
+        metadata = object_field(value, "metadata")
+        failed = value.get("success") is False
+        value = value.get("output", value.get("content"))
+    text = content_text(value)
+    code = metadata.get("exit_code")
+    if not isinstance(code, int) or isinstance(code, bool):
+        found = _EXIT_CODE.search(text, 0, _EXIT_CODE_WITHIN)
+        code = int(found.group(1)[:9]) if found else None
+    return Output(text, code, failed or bool(code) or text.startswith(_FAILURES))
+
+
+def _is_shell(word: str) -> bool:
+    return re.split(r"[/\\]", word)[-1].removesuffix(".exe") in _SHELLS

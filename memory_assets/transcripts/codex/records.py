@@ -18,7 +18,6 @@ from typing import Any
 
 from memory_assets.models import Record
 from memory_assets.transcripts.base import Extent, ReadReport, Source
-from memory_assets.transcripts.codex.calls import describe_call, parse_arguments, parse_output
 from memory_assets.transcripts.codex.doubles import Doubles, RecentTexts
 from memory_assets.transcripts.codex.envelope import Envelopes
 from memory_assets.transcripts.codex.lines import (
@@ -28,12 +27,18 @@ from memory_assets.transcripts.codex.lines import (
     NOISE_ITEMS,
     NOISE_LINES,
     OUTPUTS,
+    classify_submitted,
+    describe_call,
     event_of,
+    event_text,
+    item_text,
     line_name,
+    parse_arguments,
+    parse_output,
     unwrap,
 )
-from memory_assets.transcripts.codex.prompts import classify_submitted, event_text, item_text
 from memory_assets.transcripts.fields import (
+    content_text,
     derived_id,
     mark,
     object_field,
@@ -42,7 +47,6 @@ from memory_assets.transcripts.fields import (
     text_field,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.rendering import content_text
 from memory_assets.transcripts.session import (
     UNKNOWN_TYPE,
     Call,
@@ -149,7 +153,7 @@ class CodexSession(Session):
             return "session-state" if event in NOISE_EVENTS else ""
         if payload.get("type") == "reasoning" and not payload.get("summary"):
             return "" if payload.get("content") else "empty"
-        return NOISE_LINES.get(kind, "")
+        return "session-state" if kind in NOISE_LINES else ""
 
     # --- items: what the model saw -----------------------------------------------------
 

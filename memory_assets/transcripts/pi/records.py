@@ -20,17 +20,19 @@ from typing import Any
 from memory_assets.models import Record
 from memory_assets.transcripts.base import Extent, ReadReport, Source
 from memory_assets.transcripts.fields import (
+    content_text,
     derived_id,
     mark,
     object_field,
     parse_time,
+    render_input,
+    render_value,
     safe_id,
     safe_name,
     text_field,
     type_name,
 )
 from memory_assets.transcripts.lines import JsonObject
-from memory_assets.transcripts.rendering import content_text, render_input, render_value
 from memory_assets.transcripts.session import (
     UNKNOWN_TYPE,
     Call,
@@ -41,12 +43,7 @@ from memory_assets.transcripts.session import (
     call_in_message,
 )
 
-NOISE = {
-    "model_change": "session-state",
-    "thinking_level_change": "session-state",
-    "label": "session-state",
-    "custom": "session-state",
-}
+NOISE = frozenset({"model_change", "thinking_level_change", "label", "custom"})
 SUMMARIES = {
     "compaction": "compact-summary",
     "branch_summary": "branch-summary",
@@ -79,7 +76,7 @@ class PiSession(Session):
         self._report.see_type(f"{name}/{type_name(role)}" if role else name)
         outcome: Outcome
         if name in NOISE:
-            outcome = NOISE[name]
+            outcome = "session-state"
         elif name == "session":
             outcome = self._header(entry)
         else:
