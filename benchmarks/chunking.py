@@ -34,7 +34,13 @@ from memory_assets.chunking.chunks import MAX_TOKENS
 from memory_assets.chunking.composition import Segment, segments, spoken
 from memory_assets.chunking.digest import digest, only_looks
 from memory_assets.chunking.passages import split_passages
-from memory_assets.embedding import Embedder, embed_redacted, load_embedder
+from memory_assets.embedding import (
+    Embedder,
+    WordPieces,
+    embed_redacted,
+    load_embedder,
+    load_word_pieces,
+)
 from memory_assets.models import Record, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.redaction import Redactor, load_redactor
@@ -78,7 +84,7 @@ def main() -> None:
         cache = VectorCache(embedder, options.cache or Path(scratch))
         compositions = {
             name: composer
-            for name, composer in composers(embedder).items()
+            for name, composer in composers(load_word_pieces()).items()
             if not options.only or any(part in name for part in options.only)
         }
         turns, questions = real_sessions(Path(scratch), redactor, options.sessions)
@@ -98,27 +104,25 @@ def main() -> None:
         report(title, turns, nameless, compositions, cache, "evidence")
 
 
-def composers(embedder: Embedder) -> dict[str, Composer]:
+def composers(pieces: WordPieces) -> dict[str, Composer]:
     """Return the compositions to compare, by name."""
 
     def ours(
         max_tokens: int = MAX_TOKENS, composed: Callable[[Turn], Iterable[Segment]] = segments
     ) -> Composer:
-        return lambda turn: [
-            chunk.text for chunk in chunk_turn(turn, embedder, max_tokens, composed)
-        ]
+        return lambda turn: [chunk.text for chunk in chunk_turn(turn, pieces, max_tokens, composed)]
 
     def headed(most: int) -> Composer:
         """Each passage after the prompt's begins with the head of the prompt."""
 
         def texts(turn: Turn) -> list[RedactedText]:
             if turn.prompt is None or not (
-                spans := split_passages(turn.prompt.text, embedder, most + 2)
+                spans := split_passages(turn.prompt.text, pieces, most + 2)
             ):
                 return ours()(turn)
             head = turn.prompt.text.cut(*spans[0])
-            room = MAX_TOKENS - embedder.count_tokens(head) + 2
-            chunks = chunk_turn(turn, embedder, room)
+            room = MAX_TOKENS - pieces.count_tokens(head) + 2
+            chunks = chunk_turn(turn, pieces, room)
             first = next((chunk.part for chunk in chunks if chunk.prompt_uuid), -1)
             return [
                 compose("{}\n\n{}", head, chunk.text) if chunk.part > first else chunk.text
@@ -140,9 +144,9 @@ def composers(embedder: Embedder) -> dict[str, Composer]:
     return {
         "everything, cut off at 256": lambda turn: [everything(turn)],
         # All tool text would be 4.9 M word pieces, fifteen times the prose.
-        "everything, windows of 256": lambda turn: windows(everything(turn, 500), embedder, 254),
+        "everything, windows of 256": lambda turn: windows(everything(turn, 500), pieces, 254),
         "prompt+prose, cut off at 256": lambda turn: [prose(turn)],
-        "prompt+prose, windows of 256": lambda turn: windows(prose(turn), embedder, 254),
+        "prompt+prose, windows of 256": lambda turn: windows(prose(turn), pieces, 254),
         "ours": ours(),
         "ours, 192 word pieces": ours(max_tokens=192),
         "ours, 128 word pieces": ours(max_tokens=128),
@@ -198,9 +202,9 @@ def prose(turn: Turn) -> RedactedText:
     return join("\n\n", [r.text for r in turn.records if r.kind in kinds and r.text])
 
 
-def windows(text: RedactedText, embedder: Embedder, length: int) -> list[RedactedText]:
+def windows(text: RedactedText, pieces: WordPieces, length: int) -> list[RedactedText]:
     """Cut `text` every `length` word pieces, wherever that falls."""
-    offsets = embedder.token_offsets(text)
+    offsets = pieces.token_offsets(text)
     starts = [offsets[at][0] for at in range(0, len(offsets), length)]
     return [text.cut(*span) for span in itertools.pairwise([*starts, len(text)])]
 
@@ -348,6 +352,7 @@ def report(
     print(f"\n{title}: {len(questions)} questions")
     print(f"{'':32}  top-1  top-3 top-10    MRR   {recall}@5 passages  tokens", flush=True)
     asked = cache.embedder.embed([question.text for question in questions])
+    pieces = load_word_pieces()
     for name, composer in compositions.items():
         began = time.perf_counter()
         scores: list[tuple[float, ...]] = [()] * len(questions)
@@ -359,7 +364,7 @@ def report(
                     owners.append(turn.id)
                     texts.append(text)
             passages += len(texts)
-            tokens += sum(min(256, cache.embedder.count_tokens(text)) for text in texts)
+            tokens += sum(min(256, pieces.count_tokens(text)) for text in texts)
             rows = cache.vectors(texts)
             for at, question in enumerate(questions):
                 if question.corpus == corpus:

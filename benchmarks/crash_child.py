@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 import memory_assets.embedding as embedding
-from memory_assets.embedding import minilm
 
 DIMENSION = 384
 STAGES = {
@@ -59,19 +58,11 @@ told as "redact", as all redaction is."""
 
 
 class HashEmbedder:
-    """Vectors that depend on the text alone, made by a hash; tokens are the model's."""
+    """Vectors that depend on the text alone, made by a hash."""
 
     embedder_id = "hash-for-crash-tests"
     family = "hash"
     dimension = DIMENSION
-
-    def __init__(self) -> None:
-        self._pieces = minilm.load_word_pieces()
-
-    @property
-    def max_tokens(self) -> int:
-        """The model's."""
-        return 256
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return a unit vector a text, from a generator seeded by the text's hash."""
@@ -81,14 +72,6 @@ class HashEmbedder:
             row = np.random.default_rng(seed).normal(size=DIMENSION).astype(np.float32)
             rows.append(row / np.linalg.norm(row))
         return np.array(rows, dtype=np.float32).reshape(-1, DIMENSION)
-
-    def count_tokens(self, text: str) -> int:
-        """The model's."""
-        return self._pieces.count_tokens(text)
-
-    def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        """The model's."""
-        return self._pieces.token_offsets(text)
 
 
 def use_hash_embedder() -> None:

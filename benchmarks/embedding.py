@@ -23,7 +23,7 @@ import numpy as np
 from dev_data import unpack
 
 from memory_assets.embedding import load_word_pieces, minilm_graph
-from memory_assets.embedding.model_files import MINILM_INT8_WEIGHTS, read_packaged
+from memory_assets.embedding.model_files import read_weights
 
 _SLICE = 25
 
@@ -62,7 +62,7 @@ class Model:
         return self._session.run(["last_hidden_state"], given)[0][0]
 
 
-_PACKAGED = read_packaged(MINILM_INT8_WEIGHTS)
+_PACKAGED = read_weights()
 
 
 def _without_finer_ranges() -> bytes:

@@ -5,11 +5,7 @@ Does not: reading or redacting transcripts, vectors, stores. Text is passed as
 `RedactedText`. docs/chunking.md has the measurements of each choice.
 """
 
-from memory_assets.chunking.chunks import (
-    CHUNKER_VERSION,
-    chunk_turn,
-    prompt_passages,
-)
+from memory_assets.chunking.chunks import CHUNKER_VERSION, chunk_turn, prompt_passages
 from memory_assets.chunking.digest import file_matches
 from memory_assets.chunking.passages import Tokens
 from memory_assets.chunking.recalled import (

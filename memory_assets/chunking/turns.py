@@ -41,50 +41,33 @@ def _says_something(records: Iterable[RedactedRecord]) -> bool:
 
 
 def _with_subagents_in_place(records: Iterable[RedactedRecord]) -> list[RedactedRecord]:
+    """Merge subagents' records: after the spawning result, else by time, else at the end."""
     main: list[RedactedRecord] = []
-    subagents: dict[str, list[RedactedRecord]] = {}
+    waiting: dict[str, list[RedactedRecord]] = {}
+    spawned: set[str] = set()
     for record in records:
-        if record.agent_id is None:
-            main.append(record)
-        else:
-            subagents.setdefault(record.agent_id, []).append(record)
-    if not subagents:
+        own = main if record.agent_id is None else waiting.setdefault(record.agent_id, [])
+        own.append(record)
+        spawned.add(record.spawned_agent_id)
+    if not waiting:
         return main
-    return _placed(main, subagents)
-
-
-def _placed(
-    main: list[RedactedRecord], subagents: dict[str, list[RedactedRecord]]
-) -> list[RedactedRecord]:
-    """Merge: after the spawning result, else by time, else at the end."""
-    everything = [main, *subagents.values()]
-    spawned = {
-        record.spawned_agent_id
-        for records in everything
-        for record in records
-        if record.spawned_agent_id
-    }
-    waiting = dict(subagents)
     by_time: dict[int, list[str]] = {}
-    for agent_id, own in subagents.items():
+    for agent_id, own in waiting.items():
         if agent_id not in spawned:
             by_time.setdefault(_place_by_time(main, own), []).append(agent_id)
     ordered: list[RedactedRecord] = []
 
-    def follow(record: RedactedRecord) -> None:
-        ordered.append(record)
-        for child in waiting.pop(record.spawned_agent_id, ()):
-            follow(child)
+    def follow(records: Iterable[RedactedRecord]) -> None:
+        for record in records:
+            ordered.append(record)
+            follow(waiting.pop(record.spawned_agent_id, ()))
 
     for place in range(len(main) + 1):
         for agent_id in by_time.get(place, ()):
-            for record in waiting.pop(agent_id, ()):
-                follow(record)
-        if place < len(main):
-            follow(main[place])
+            follow(waiting.pop(agent_id, ()))
+        follow(main[place : place + 1])
     for agent_id in list(waiting):  # spawned by each other, or by an agent that is not here
-        for record in waiting.pop(agent_id, ()):
-            follow(record)
+        follow(waiting.pop(agent_id, ()))
     return ordered
 
 

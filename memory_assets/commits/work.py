@@ -21,6 +21,7 @@ _MERGED = re.compile(r"(?:Merged|Squashed and merged|Rebased and merged) pull re
 _SESSION_TRAILER = re.compile(r"^\s*[\w-]*Session(?:-Id)?: *(\S{8,200})\s*$", re.M | re.I)
 _NEW_TEXT = re.compile(r"^(?:new_string|new_str|content|file_text|contents):[ \n]", re.MULTILINE)
 _AFTER_NEW_TEXT = re.compile(r"\nreplace_all: \w+\s*$")
+_EIGHT_LETTERS = re.compile(r"(?:[^\W_][\W_]*){8}")
 MOST_LINES = 60_000
 
 
@@ -189,4 +190,4 @@ def telling_line(line: str) -> str:
     """Return the line stripped of white space and a patch's `+`, or "" if it could stand in
     any file (a brace, an `else`, a blank)."""
     bare = line.strip().removeprefix("+").strip()
-    return bare if sum(letter.isalnum() for letter in bare) >= 8 else ""
+    return bare if _EIGHT_LETTERS.search(bare) else ""

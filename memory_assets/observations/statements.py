@@ -9,7 +9,7 @@ from dataclasses import replace
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.moments import CONCEPTS, Moment, Type, asked
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import shorten
+from memory_assets.session_analysis.phrases import phrase, shorten
 from memory_assets.session_analysis.scores import cause_score
 from memory_assets.session_analysis.sentences import (
     own_words,
@@ -17,74 +17,59 @@ from memory_assets.session_analysis.sentences import (
     request_sentences,
     sentences,
 )
-from memory_assets.session_analysis.statements import (
-    POINTS_BACK,
-    Said,
-    in_context,
-    readable,
-)
+from memory_assets.session_analysis.statements import POINTS_BACK, Said, in_context, readable
 
 _MOST_DISCOVERIES = 2
-_DECIDED = re.compile(
+_DECIDED = phrase(
     r"\b(?:we|I)(?:'ve| have)? (?:also |deliberately |intentionally )?"
     r"(?:decided|chose|opted|settled on)\b"
     r"|^\W*decision(?: made)?:"
     r"|\b(?:was|were) (?:deliberately )?(?:chosen|preferred) (?:because|over|to|as)\b"
-    r"|\b(?:we|I)(?:'ll| will|'re going to| are going to) (?:go|stick) with .{3,120}",
-    re.IGNORECASE,
+    r"|\b(?:we|I)(?:'ll| will|'re going to| are going to) (?:go|stick) with .{3,120}"
 )
-_HUMAN_DECIDED = re.compile(
+_HUMAN_DECIDED = phrase(
     r"^\W*(?:(?:ok(?:ay)?|yes|no|actually|alright|so|and|but|hmm+|i think)[,. ]+)*"
     r"(?:let'?s (?:go with|stick with|use|keep|drop|switch to|move to|not)\b"
     r"|(?:i|we)(?:'d| would)? (?:decided|prefer|chose|rather)\b"
     r"|(?:go|going) with\b|use (?:option|approach)\b|we(?:'ll| will) (?:use|go with|stick)\b"
-    r"|i want to (?:use|keep|drop|go with|avoid)\b)",
-    re.IGNORECASE,
+    r"|i want to (?:use|keep|drop|go with|avoid)\b)"
 )
-_UNSURE = re.compile(
-    r"\?|\b(?:if|maybe|might|perhaps|could|would you|should we|when you|whether)\b", re.IGNORECASE
+_UNSURE = phrase(r"\?|\b(?:if|maybe|might|perhaps|could|would you|should we|when you|whether)\b")
+_ABOUT_WORK = phrase(
+    r"\b(?:skills?|workflow|subagents?|sub-agents?|this turn|todo list|commit message)\b"
 )
-_ABOUT_WORK = re.compile(
-    r"\b(?:skills?|workflow|subagents?|sub-agents?|this turn|todo list|commit message)\b",
-    re.IGNORECASE,
-)
-_ASKS_A_CHOICE = re.compile(
+_ASKS_A_CHOICE = phrase(
     r"\b(?:should|which|prefer|approach|strategy|scope|option|want to (?:use|keep|support)|handle|"
-    r"do you want (?!me to)|how (?:do|would) you (?:want|like) (?!to proceed))\b",
-    re.IGNORECASE,
+    r"do you want (?!me to)|how (?:do|would) you (?:want|like) (?!to proceed))\b"
 )
-_ASKS_TO_GO_ON = re.compile(
+_ASKS_TO_GO_ON = phrase(
     r"like to (?:do|proceed|continue|handle this todo)|how to proceed|ready to|proceed\b|"
     r"shall I|should I (?:proceed|continue|start|run|commit|push|go)|what(?:'s| is) (?:the|your)\b|"
     r"^(?:is|are|have|has|did|does|do you have|where|who)\b|"
-    r"^which (?:\w+ )?(?:prs?|pull requests?|issues?|todos?|tickets?|files?|phase)\b",
-    re.IGNORECASE,
+    r"^which (?:\w+ )?(?:prs?|pull requests?|issues?|todos?|tickets?|files?|phase)\b"
 )
-_NO_CHOICE = re.compile(
-    r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|skip|done|n/?a|none|cancel|later|\d+)\b.{0,12}$",
-    re.IGNORECASE,
+_NO_CHOICE = phrase(
+    r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|skip|done|n/?a|none|cancel|later|\d+)\b.{0,12}$"
 )
 _RECOMMENDED = re.compile(r"\s*\(Recommended\).*")
 _ANSWERED = re.compile(
     r"(?:User has answered your questions?|Your questions have been answered):\s*"
 )
 _ANSWER = re.compile(r"\"(?P<question>[^\"\n]{8,400})\"\s*=\s*\"(?P<answer>[^\"\n]{1,300})\"")
-_APPROVED = re.compile(r"User has approved (?:your|the) plan", re.IGNORECASE)
-_FINDING = re.compile(
+_APPROVED = phrase(r"User has approved (?:your|the) plan")
+_FINDING = phrase(
     r"\broot cause\b(?! anal)"
     r"|\b(?:the|your|our|my) (?:(?:real|actual|main|core|underlying|only|other) )?"
     r"(?:problem|issue|bug|cause|culprit)\b.{0,40}?\b(?:is|was|lies|comes)\b"
     r"|\bturn(?:s|ed) out\b|\bcaused by\b|\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b"
-    r"|\bthis explains\b|\bthe fix (?:is|was)\b|\bthe reason .{3,60} is\b|\bculprit\b",
-    re.IGNORECASE,
+    r"|\bthis explains\b|\bthe fix (?:is|was)\b|\bthe reason .{3,60} is\b|\bculprit\b"
 )
-_NO_FINDING = re.compile(
+_NO_FINDING = phrase(
     r"^\W*(?:I(?:'ve)? )?found the (?:root )?(?:cause|issue|problem|bug)\b(?: and \w+ it)?\W*$|"
     r"\b(?:issue|problem|bug) (?:description|report|statement|number)\b|\bI was\b|\bthe user\b"
     r"|\bissue is (?:really )?(?:after|about|asking|tracking)\b"
     r"|\bthe (?:fix|solution) (?:is|was) (?:already|now|just|not|to)\b|\bthat's why (?:we|I)\b"
-    r"|^\W*(?:note|so|but|and)\b.{0,20}$",
-    re.IGNORECASE,
+    r"|^\W*(?:note|so|but|and)\b.{0,20}$"
 )
 _HEADING = re.compile(r"^#{1,3} +(?:Plan:? *)?(\S.{6,200})$", re.MULTILINE)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.files import tool_kind
-from memory_assets.session_analysis.phrases import EMPTY, names, shorten
+from memory_assets.session_analysis.phrases import EMPTY, names, phrase, shorten
 from memory_assets.session_analysis.session import Calls, SessionTurns
 from memory_assets.session_analysis.shell import (
     LOOKING_GIT,
@@ -42,13 +42,12 @@ _WRAPPING = re.compile(
     r"Command exited with code .*|<(?!redacted).*|\[\w+\] .*|> .*|\$ .*|\{\".*|% Total .*|Dload "
     r".*|\W*)$"
 )
-_HOUSEKEEPING = re.compile(
+_HOUSEKEEPING = phrase(
     r"doesn't want to (?:proceed|take this action)|tool use was rejected|Request interrupted|"
     r"has not been read yet|modified since (?:read|it was)|String to replace not found|"
     r"No changes to make|Sibling tool call|was cancelled|aborted by user|exceeds maximum allowed|"
     r"InputValidationError|No such tool available|Permission to use|requires approval|"
-    r"has been denied|User rejected|plan mode|Failed to find expected lines",
-    re.IGNORECASE,
+    r"has been denied|User rejected|plan mode|Failed to find expected lines"
 )
 _FAILING = re.compile(
     r"^(?:--- FAIL|FAIL\b|FAILED |Traceback \(most recent call last\)|panic: |E   |npm (?:ERR!|"
@@ -87,20 +86,6 @@ _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class RunKey:
-    """The key by which runs are compared: the program with its verb, and its targets."""
-
-    name: str
-    targets: frozenset[str] = frozenset()
-
-    def covers(self, other: RunKey) -> bool:
-        """Return True if success of this run shows that `other` would succeed."""
-        if self.name != other.name:
-            return False
-        return not self.targets or bool(self.targets & _EVERYTHING) or other.targets <= self.targets
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
     """One call that ended; `record` is its result, `command` and `head` (the line that tells
     what went wrong) are given only where it failed. `segment` is the part of the command line
@@ -108,11 +93,18 @@ class Run:
 
     turn: Turn
     record: RedactedRecord
-    key: RunKey
+    key: tuple[str, frozenset[str]]
+    """By what runs are compared: the program with its verb, and its targets."""
     failed: bool
     segment: Segment | None = None
     command: RedactedText = EMPTY
     head: RedactedText = EMPTY
+
+    def covers(self, other: Run) -> bool:
+        """Return True if success of this run shows that `other` would succeed."""
+        (name, targets), (other_name, other_targets) = self.key, other.key
+        everything = not targets or bool(targets & _EVERYTHING)
+        return name == other_name and (everything or other_targets <= targets)
 
     @property
     def normal(self) -> str:
@@ -154,7 +146,7 @@ def all_runs(session: SessionTurns) -> list[Run]:
 
 def _outcome(runs: list[Run], place: int) -> str:
     failed = runs[place]
-    later = [run for run in runs[place + 1 :] if run.key.covers(failed.key)]
+    later = [run for run in runs[place + 1 :] if run.covers(failed)]
     if any(not run.failed for run in later):
         return RESOLVED
     earlier = [run for run in runs[:place] if run.failed and run.normal == failed.normal]
@@ -173,7 +165,7 @@ def _run(turn: Turn, record: RedactedRecord, command: RedactedText, calls: Calls
         # Still running, or a wrong guess at a path or a stale edit: no error of the session.
         return None
     asked = calls.asked.get(record.tool_use_id, EMPTY)
-    key = RunKey(f"{record.tool_name} {' '.join(record.paths) or asked}")
+    key = f"{record.tool_name} {' '.join(record.paths) or asked}", frozenset[str]()
     if not record.is_error:
         return Run(turn, record, key, False)
     return Run(turn, record, key, True, None, record.tool_name, _head(record.text))
@@ -214,17 +206,17 @@ def _is_runner(segment: Segment) -> bool:
     return verb not in _EXACT
 
 
-def _key(segment: Segment) -> RunKey:
+def _key(segment: Segment) -> tuple[str, frozenset[str]]:
     """Tests and builds by program, verb and targets; git by verb; all else by its text."""
-    arguments = [str(word) for word in segment.arguments]
+    program, arguments = segment.program, [str(word) for word in segment.arguments]
     if not _is_runner(segment):
-        return RunKey(" ".join(segment.text.split()))
-    if segment.program in _SINGLE:
-        return RunKey(segment.program, frozenset(arguments))
-    if segment.program == "git":
-        return RunKey(f"git {arguments[0]}")
-    verbs = 2 if arguments[0] == "run" and len(arguments) > 1 else 1
-    return RunKey(f"{segment.program} {' '.join(arguments[:verbs])}", frozenset(arguments[verbs:]))
+        return " ".join(segment.text.split()), frozenset()
+    verbs = 0 if program in _SINGLE else 1
+    if program == "git":
+        return f"git {arguments[0]}", frozenset()
+    if verbs and arguments[0] == "run" and len(arguments) > 1:
+        verbs = 2
+    return " ".join([program, *arguments[:verbs]]), frozenset(arguments[verbs:])
 
 
 def _head(text: RedactedText) -> RedactedText:

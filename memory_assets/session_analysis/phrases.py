@@ -16,6 +16,11 @@ _BLANK = compose(" ")
 _LAST_WORD = re.compile(r"\s+\S*$")
 
 
+def phrase(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of prose, where capitals make no difference."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
 def names(words: str) -> frozenset[str]:
     """Return a set of names from one string of them."""
     return frozenset(words.split())
@@ -39,6 +44,18 @@ def shorten(text: RedactedText, limit: int) -> RedactedText:
     while end and not (text[end - 1].isalnum() or text[end - 1] in ")]>\"'`"):
         end -= 1
     return compose("{}{}", text.cut(0, end or room), ELLIPSIS)
+
+
+def fitted(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
+    """Return the parts, each cut to what those before it leave of `room` characters, as long as
+    40 are left."""
+    kept: list[RedactedText] = []
+    for part in parts:
+        if room < 40:
+            break
+        kept.append(shorten(part, room))
+        room -= len(kept[-1]) + 1
+    return kept
 
 
 def listing(parts: Sequence[RedactedText], most: int) -> RedactedText:
@@ -73,11 +90,6 @@ def base_name(path: RedactedText) -> RedactedText:
 def closed(text: RedactedText) -> RedactedText:
     """Return `text` with a full stop, unless it ends a sentence already."""
     return text if text.endswith(_ENDS) or not text else compose("{}.", text)
-
-
-def quantity(count: int, one: RedactedText, many: RedactedText) -> RedactedText:
-    """Return "1 file" or "3 files"."""
-    return compose("{} {}", number(count), one if count == 1 else many)
 
 
 def unescaped(text: RedactedText) -> RedactedText:

@@ -5,59 +5,53 @@ from __future__ import annotations
 
 import re
 
+from memory_assets.session_analysis.phrases import phrase
 from memory_assets.session_analysis.statements import Said, readable
 
-CAUSE = re.compile(
+CAUSE = phrase(
     r"\broot cause|\b(?:the|your|our|my) "
     r"(?:(?:real|actual|main|core|underlying|only|exact|other) )?"
     r"(?:problem|issue|bug|cause|culprit|reason|difference|catch)\b.{0,40}?"
     r"\b(?:is|was|lies|seems|comes)\b|\bturn(?:s|ed) out\b|\bcaused by\b|"
     r"\b(?:this|that|which) (?:is|was) why\b|\bthat's why\b|\bthis explains\b|"
-    r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b",
-    re.IGNORECASE,
+    r"\bthe (?:fix|solution|trick) (?:is|was)\b|\bthe key (?:is|was) (?:that|to)\b|\bculprit\b"
 )
-_FOUND = re.compile(
+_FOUND = phrase(
     r"\b(?:found (?:it\b|out|why|that|(?:the|a) (?:\w+ )?(?:problem|issue|bug|cause|culprit|reason|"
     r"error|hang|leak|race|gap|mismatch|difference))|discovered|I (?:can )?(?:now )?see (?:the "
     r"(?:problem|issue|bug)|why)|"
     r"it appears that|the (?:logs?|output|test|trace|error) (?:show|say|indicate|confirm)s?|"
-    r"key (?:insight|finding|observation)|important(?:ly)?:)",
-    re.IGNORECASE,
+    r"key (?:insight|finding|observation)|important(?:ly)?:)"
 )
-_REASON = re.compile(
+_REASON = phrase(
     r"\bbecause\b|\bdue to\b|\bsince (?:the|it|this|we|there)\b|\bso "
     r"(?:that|the|it|every|each|no)\b|"
     r"\bmeans (?:that|the|it|we)\b|\bonly (?:when|if)\b|\bhappens when\b|\binstead of\b|"
     r"\brather than\b|\bdoes(?:n't| not)\b|\bisn't\b|\bnever\b|\bactually\b|\bwhereas\b|"
-    r"\b(?:this|that|which) explains\b|\bexplains (?:it|why|the)\b|\btherefore\b|\bby default\b",
-    re.IGNORECASE,
+    r"\b(?:this|that|which) explains\b|\bexplains (?:it|why|the)\b|\btherefore\b|\bby default\b"
 )
-PLANNING = re.compile(
+PLANNING = phrase(
     r"^\W*(?:(?:now|next|first|then|ok(?:ay)?|so|great|good|perfect)[,.!]* )*"
     r"(?:using|let me|let's|I'll|I will|I'm (?:now |also )?\w+ing\b|I am \w+ing\b|I need to|I "
     r"want to|"
     r"I should|we should|we need to|going to|should I|shall I|would you|do you|if|you can|"
-    r"you could|you may|sorry|you're (?:absolutely )?right|only \w+ \w+ \w+ if)",
-    re.IGNORECASE,
+    r"you could|you may|sorry|you're (?:absolutely )?right|only \w+ \w+ \w+ if)"
 )
-_VERDICT = re.compile(
+_VERDICT = phrase(
     r"\bthe (?:fix|solution) (?:is|was) (?:in|correct|complete|good|clean|ready)\b|"
-    r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b",
-    re.IGNORECASE,
+    r"\b(?:issue|problem|bug) (?:is|was) (?:now )?(?:fixed|resolved|gone)\b"
 )
-_DOUBTFUL = re.compile(
+_DOUBTFUL = phrase(
     r"\b(?:might|maybe|perhaps|probably|possibly|could be|may be|seems? (?:like|to)|I think|"
-    r"I suspect|wonder|would|will)\b|\?$",
-    re.IGNORECASE,
+    r"I suspect|wonder|would|will)\b|\?$"
 )
-_CONDITIONAL = re.compile(r"\b(?:if|when|options?|could|either|pros|cons)\b.*:\W*$", re.IGNORECASE)
+_CONDITIONAL = phrase(r"\b(?:if|when|options?|could|either|pros|cons)\b.*:\W*$")
 _LABELLED = re.compile(r"^[A-Z][\w -]{2,30}: ")
-_AT_WORK = re.compile(r"\b(?:I'll|I'm \w+ing|I am \w+ing|I will|let me)\b", re.IGNORECASE)
-_ABOUT_WORK = re.compile(
+_AT_WORK = phrase(r"\b(?:I'll|I'm \w+ing|I am \w+ing|I will|let me)\b")
+_ABOUT_WORK = phrase(
     r": [A-Z][a-z]+ed\b|^\W*(?:(?:I|we)(?:'ve| have)? (?:also |now "
     r")?(?:\w+ed|wrote|made|ran|did)\b|could|can|would|needs?|I'd|I would|next|[a-z]{3,}ed|"
-    r"requires?|does(?:n't| not)|not)\b",
-    re.IGNORECASE,
+    r"requires?|does(?:n't| not)|not)\b"
 )
 _CODE_LIKE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|\b\d+\b|--\w")
 
@@ -94,48 +88,42 @@ _PAST = (
     r"shortened|tested|normalized|flattened|inlined|reduced|reworked|restructured|stripped|swapped|"
     r"unified|wrapped|scoped|staged|stopped|started|cleared|granted|uploaded|downloaded)"
 )
-DID = re.compile(
+DID = phrase(
     rf"^\W*(?:done[.!:,]? |all (?:done|set)[.!:,]? |fixed[.!:,]+ )?"
     rf"(?:(?:and|also|then|successfully) )*"
     rf"(?:(?:I|we)(?:'ve| have)?(?: (?:also|now|just|then|successfully))* )?"
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
     rf"(?<!did )\b(?:I(?:'ve| have)?|we(?:'ve| have))(?: (?:also|now|just))* "
     rf"{_PAST}\b(?!\s*[-–—:]\s)|"
-    rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b",
-    re.IGNORECASE,
+    rf"\b(?:has|have) been (?:\w+ly )?\w+ed\b"
 )
-_WAS_DONE = re.compile(rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b", re.IGNORECASE)
-NOW = re.compile(
+_WAS_DONE = phrase(rf"^\W*\S+(?: \S+)? (?:was|were) {_PAST}\b")
+NOW = phrase(
     r"\b(?:is|are) (?:now|all|complete|done|fixed|in place|merged|pushed)\b|\bnow \w+s\b|"
     r"\bnow (?:work|pass|use|have|support|return|go|set|start|end|install|accept|show|wait|run)\b|"
     r"\b(?:is|are) \w+ now\b|"
     r"\b(?:tests?|build|checks?|suite|lint|it|everything|all) (?:\w+ "
-    r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b",
-    re.IGNORECASE,
+    r")?(?:pass(?:es|ed)?|succeed(?:s|ed))\b"
 )
-_NOT_DONE = re.compile(
+_NOT_DONE = phrase(
     r"^(?:no|if|depending|then)\b|"
     r"\b(?:will|would|should|could|might|going to|need(?:s)? to|todo|want me|let me|I'll|let's|"
     r"if you|you can|you could|unless|before (?:you|we)|not yet|haven'?t|hasn'?t|didn'?t|"
-    r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$",
-    re.IGNORECASE,
+    r"couldn'?t|cannot|can'?t|can(?! now)|fail(?:s|ed|ing)?|next step)\b|\?[\"')\]]*$"
 )
-_EMPTY_CLAIM = re.compile(
+_EMPTY_CLAIM = phrase(
     r"^(?:all|the|everything|your)?\s*(?:\w+\s)?(?:changes?|tasks?|steps?|everything|work|todos?)?\s*"
     r"(?:is|are|has been|have been) (?:now )?(?:complete|completed|done|ready|in "
-    r"place|implemented)[.!]*$",
-    re.IGNORECASE,
+    r"place|implemented)[.!]*$"
 )
-_SUMMARY_HEADING = re.compile(
+_SUMMARY_HEADING = phrase(
     r"summary|change|done|complete|implement|fix|what "
-    r"(?:I|was|changed)|result|deliver|shipped|ship",
-    re.IGNORECASE,
+    r"(?:I|was|changed)|result|deliver|shipped|ship"
 )
-NEXT_HEADING = re.compile(
+NEXT_HEADING = phrase(
     r"^\W*next\W*$|\bnext (?:steps?|up|actions?)\b|what'?s next|remaining|to-?do\b|follow-?up|"
     r"still (?:to|open)|open (?:item|question|issue)|not (?:yet )?(?:done|covered)|outstanding|"
-    r"what'?s left|recommend|future work",
-    re.IGNORECASE,
+    r"what'?s left|recommend|future work"
 )
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, join
-from memory_assets.session_analysis.phrases import EMPTY, closed, shorten
+from memory_assets.session_analysis.phrases import EMPTY, closed, phrase, shorten
 
 _FENCE = re.compile(r"\s*(```+|~~~+)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+|\s*\*\*[^*]{1,80}?(:\*\*|\*\*:?)\s*$")
@@ -29,29 +29,26 @@ _DEBRIS = re.compile(
 )
 _LEADING = re.compile(r"\A(?:[^\w\"'(<\[/.$@¿¡]+|\d{1,2}[.)]\s+(?=\S))+")
 _BOUNDARY = re.compile(r"[.!?…][\"')\]]*(?=\s)|[。！？]")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.$|^\d{1,2}\.$",
-    re.IGNORECASE,
+_ABBREVIATION = phrase(
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|cf|resp|incl|Mr|Mrs|Dr|St|(?-i:[A-Z]))\.$|^\d{1,2}\.$"
 )
 _SENTENCES_OF_A_REQUEST = 4
-_SMALL_TALK = re.compile(
+_SMALL_TALK = phrase(
     r"\W*(?:hi|hey|hello|hallo|test(?:ing)?|yes|yep|yeah|no|ok(?:ay)?|sure|thanks?|thank you|"
     r"great|good|nice|perfect|cool|please|continue|go(?: on| ahead)?|resume(?: last session)?|"
     r"proceed|do it|resume|retry|try again|next|done|lgtm|looks? good|stop|wait|"
-    r"warmup)\b[\s\w,.!]{0,12}$",
-    re.IGNORECASE,
+    r"warmup)\b[\s\w,.!]{0,12}$"
 )
-_MOVING = re.compile(
+_MOVING = phrase(
     r"(?:ok(?:ay)?,? )?(?:(?:let'?s )?(?:get|go) back to|(?:git )?(?:switch|checkout|pull|"
-    r"fetch)(?: to)?|open|cd)\b[\w\s./-]{0,40}",
-    re.IGNORECASE,
+    r"fetch)(?: to)?|open|cd)\b[\w\s./-]{0,40}"
 )
 """Moving about in the repository before the work begins."""
 _PASTED = re.compile(
     r"^\s*(?:\[Image|\[Pasted|<[a-z][\w-]*[ >]|\{|Traceback|at \S+ \(|\d{4}-\d\d-\d\d[T ]|\$ "
     r"|❯|⎿|⏺)"
 )
-_PLAN = re.compile(r"^\s*implement the following plan:?\s*", re.IGNORECASE)
+_PLAN = phrase(r"^\s*implement the following plan:?\s*")
 _OPENING_HEADING = re.compile(r"\s*#{1,3} +(?:Plan: *)?(\S.*)")
 _IMAGE = re.compile(r"\[(?:Image|image)[^\]]*\]\s*")
 
@@ -119,40 +116,32 @@ def _trimmed(text: RedactedText) -> Iterator[RedactedText]:
         yield trimmed
 
 
-def _blocks(text: RedactedText) -> Iterator[_Block]:
+def _blocks(text: RedactedText) -> list[_Block]:
+    blocks: list[_Block] = []
     heading = lead = EMPTY
-    open_block: _Block | None = None
+    goes_on = False  # whether the next line of prose is part of the last block
     fence = ""
     for line in text.lines():
         mark = _FENCE.match(line)
         if mark or fence:
-            if open_block:
-                yield open_block
-                open_block = None
             fence = _fence_after(fence, mark)
+            goes_on = False
             continue
-        title = _HEADING.match(line)
-        if title or not line.strip() or _NOT_PROSE.match(line):
-            if open_block:
-                lead = _lead_in(open_block, lead)
-                yield open_block
-                open_block = None
-            if title:
-                heading, lead = plain_text(line), EMPTY
-            continue
-        item = _ITEM.match(line)
-        if item:
-            if open_block:
-                lead = _lead_in(open_block, lead)
-                yield open_block
-            open_block = _Block([line.cut(item.end())], heading, lead, item=True)
-        elif open_block:
-            open_block.lines.append(line)
-        else:
-            open_block = _Block([line], heading, EMPTY, item=False)
+        title, item = _HEADING.match(line), _ITEM.match(line)
+        ends = bool(title or not line.strip() or _NOT_PROSE.match(line))
+        if goes_on and (ends or item):
+            lead = _lead_in(blocks[-1], lead)
+        if title:
+            heading, lead = plain_text(line), EMPTY
+        elif item and not ends:
+            blocks.append(_Block([line.cut(item.end())], heading, lead, item=True))
+        elif goes_on and not ends:
+            blocks[-1].lines.append(line)
+        elif not ends:
+            blocks.append(_Block([line], heading, EMPTY, item=False))
             lead = EMPTY
-    if open_block:
-        yield open_block
+        goes_on = not ends
+    return blocks
 
 
 def _fence_after(fence: str, mark: re.Match[str] | None) -> str:

@@ -93,11 +93,8 @@ class Segment:
     writes: RedactedText | None
     piped: bool
     """Whether it reads another command's output."""
-
-    @property
-    def program(self) -> str:
-        """The program's base name, or ""."""
-        return self.words[0].rsplit("/", 1)[-1] if self.words else ""
+    program: str
+    """The program's base name."""
 
     @property
     def arguments(self) -> list[RedactedText]:
@@ -175,7 +172,8 @@ def _segment(
     kept = _without_wrappers(words)
     if not kept:
         return None
-    return Segment(text.trimmed(), tuple(kept), writes, piped)
+    program = kept[0].rsplit("/", 1)[-1]
+    return Segment(text.trimmed(), tuple(kept), writes, piped, program)
 
 
 def _without_wrappers(words: list[RedactedText]) -> list[RedactedText]:

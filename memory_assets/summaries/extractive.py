@@ -12,7 +12,14 @@ from memory_assets.redacted_text import RedactedText, compose, content_hash, joi
 from memory_assets.session_analysis.commits import commits
 from memory_assets.session_analysis.failures import RESOLVED, errors_met
 from memory_assets.session_analysis.files import touched
-from memory_assets.session_analysis.phrases import EMPTY, base_name, distinct, listing, shorten
+from memory_assets.session_analysis.phrases import (
+    EMPTY,
+    base_name,
+    distinct,
+    fitted,
+    listing,
+    shorten,
+)
 from memory_assets.session_analysis.session import SessionTurns
 from memory_assets.session_analysis.shell import commands
 from memory_assets.session_analysis.statements import all_said
@@ -118,11 +125,4 @@ def _text(
     parts.append(fields["next_steps"])
     if not any(parts):
         parts = [fields["investigated"]]
-    kept: list[RedactedText] = []
-    room = TEXT_LIMIT
-    for part in distinct(parts):
-        if room < 40:
-            break
-        kept.append(shorten(part, room))
-        room -= len(kept[-1]) + 1
-    return join("\n", kept)
+    return join("\n", fitted(distinct(parts), TEXT_LIMIT))

@@ -8,7 +8,14 @@ from collections.abc import Iterable
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis.files import Touched
-from memory_assets.session_analysis.phrases import EMPTY, base_name, distinct, listing, shorten
+from memory_assets.session_analysis.phrases import (
+    EMPTY,
+    base_name,
+    distinct,
+    listing,
+    phrase,
+    shorten,
+)
 from memory_assets.session_analysis.scores import PLANNING, cause_score
 from memory_assets.session_analysis.sentences import split
 from memory_assets.session_analysis.session import SessionTurns
@@ -46,9 +53,8 @@ def _answer_score(one: Said) -> float:
     return 0.0 if PLANNING.search(one.plain) else 1.0
 
 
-_QUESTION = re.compile(
-    r"\?|^\W*(?:how|what|why|which|where|who|when|can|is|are|does|do|did|should|could|explain)\b",
-    re.IGNORECASE,
+_QUESTION = phrase(
+    r"\?|^\W*(?:how|what|why|which|where|who|when|can|is|are|does|do|did|should|could|explain)\b"
 )
 _GLOB = re.compile(r"^\*|\*\*/|/\*")
 _QUERY = re.compile(r"^(?:query|url): (.{4,120})$", re.MULTILINE)

@@ -13,7 +13,8 @@ from memory_assets.session_analysis.phrases import (
     base_name,
     distinct,
     listing,
-    quantity,
+    number,
+    phrase,
     shorten,
     unescaped,
 )
@@ -24,29 +25,26 @@ from memory_assets.session_analysis.statements import Said, choose, readable
 LIMIT = 400
 _COMMITS_ROOM = 170
 
-_NEXT = re.compile(
+_NEXT = phrase(
     r"^\W*(?:next(?: steps?| up)?(?:[:,]| is\b| are\b| I\b| I'm\b)|to-?do\b|remaining\b|"
     r"still (?:to do|open|need)|follow-?ups?\b)|"
     r"\bnext (?:steps?|action)\b|\b(?:still|also) needs? to\b|\bremains? to\b|"
     r"\byou(?:'ll| will)? (?:still )?need to\b|\byou (?:should|may want to) (?:now|then|also)\b|"
     r"\bI(?:'d| would) (?:recommend|suggest)\b|\bfollow-?up\b|\bTODO\b|\bleft to do\b|"
     r"\bready to (?:commit|merge|push|deploy|release|review)\b|\bwhen you're ready\b|"
-    r"\bnot yet\b|\bawaiting\b",
-    re.IGNORECASE,
+    r"\bnot yet\b|\bawaiting\b"
 )
-_WEIGHING = re.compile(r"^(?:pros|cons|option \w+)\b", re.IGNORECASE)
-_OFFER = re.compile(
+_WEIGHING = phrase(r"^(?:pros|cons|option \w+)\b")
+_OFFER = phrase(
     r"^(?:would you like|do you want|want me to|should I|shall I|if you(?:'d)? (?:like|want)|"
-    r"let me know (?:if|when|which|whether))",
-    re.IGNORECASE,
+    r"let me know (?:if|when|which|whether))"
 )
-_CAVEAT = re.compile(
+_CAVEAT = phrase(
     r"^\W*(?:note|caveat|warning|important|one caveat|heads[- ]up|be aware|keep in mind)\b|"
     r"\b(?:caveat|be aware|keep in mind|please note|one thing to (?:note|know)|"
     r"I (?:have(?: not|n't)|did(?: not|n't)|could(?: not|n't)|was(?: not|n't| unable))|"
     r"not (?:verified|tested|covered)|known (?:issue|limitation)|limitation|"
-    r"(?:is|are|was|were) pre-existing|unrelated (?:to|failure)|out of scope|residual risk)\b",
-    re.IGNORECASE,
+    r"(?:is|are|was|were) pre-existing|unrelated (?:to|failure)|out of scope|residual risk)\b"
 )
 
 _WHOLE_LISTS = frozenset({"todowrite", "update_plan", "todo_write"})
@@ -87,8 +85,8 @@ def _committed(made: tuple[RedactedText, ...]) -> RedactedText:
     more = len(made) - len(shown)
     listed = join("; ", shown)
     if more:
-        one, many = compose("earlier commit"), compose("earlier commits")
-        return compose("Committed: {} (and {}).", listed, quantity(more, one, many))
+        commits = compose("commit") if more == 1 else compose("commits")
+        return compose("Committed: {} (and {} earlier {}).", listed, number(more), commits)
     return compose("Committed: {}.", listed)
 
 
@@ -164,7 +162,7 @@ def _facts(session: SessionTurns) -> RedactedText:
         (redactions, compose("One redaction."), compose("redactions")),
     ):
         if count:
-            parts.append(one if count == 1 else compose("{}.", quantity(count, many, many)))
+            parts.append(one if count == 1 else compose("{} {}.", number(count), many))
     return join(" ", parts)
 
 

@@ -7,8 +7,6 @@ text of a transcript.
 """
 
 from memory_assets.transcripts.base import (
-    FROM_THE_START,
-    BadLine,
     Checkpoint,
     Extent,
     Known,
@@ -34,15 +32,12 @@ from memory_assets.transcripts.registry import (
     discover,
     read_session,
     reader_by_agent,
-    reader_for,
 )
 
 __all__ = [
-    "FROM_THE_START",
     "HISTORY_FILE",
     "READERS",
     "READER_VERSIONS",
-    "BadLine",
     "Checkpoint",
     "Extent",
     "Fingerprint",
@@ -61,6 +56,5 @@ __all__ = [
     "mark",
     "read_session",
     "reader_by_agent",
-    "reader_for",
     "take_fingerprint",
 ]

@@ -67,18 +67,17 @@ class Walk:
         """Return the first of these directories that is there, None if none is."""
         for place in places:
             try:
-                status = place.stat()
+                is_directory = S_ISDIR(place.stat().st_mode)
             except OSError as error:
                 self.note(place, error)
-                if isinstance(error, _VANISHED):
-                    continue
-                return None
-            if not S_ISDIR(status.st_mode):
+                if not isinstance(error, _VANISHED):
+                    return None
                 continue
-            if is_utf8(place):
+            if is_directory and is_utf8(place):
                 return place
-            self._note(Unlisted(self._agent, printable(place), _NOT_UTF8, _RENAME))
-            return None
+            if is_directory:
+                self._note_name(place)
+                return None
         return None
 
     def entries(self, directory: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
@@ -93,9 +92,8 @@ class Walk:
                 continue
             if entry.name.isprintable():
                 yield entry, True
-            elif self.holds_transcripts(entry.path):
-                reason = _NOT_PRINTABLE if is_utf8(entry.name) else _NOT_UTF8
-                self._note(Unlisted(self._agent, printable(entry.path), reason, _RENAME))
+            elif any(map(self._has_transcripts, self._listed(entry.path))):
+                self._note_name(entry.path)
                 yield entry, False
 
     def is_directory(self, entry: os.DirEntry[str], *, follow_symlinks: bool = True) -> bool:
@@ -149,17 +147,13 @@ class Walk:
             elif depth and self.is_directory(entry, follow_symlinks=False):
                 yield from self.transcripts(Path(entry.path), depth - 1)
 
-    def holds_transcripts(self, directory: str, depth: int = _SEARCHED_DEPTH) -> bool:
-        """Return whether a directory has a *.jsonl file in it, or below it."""
-        return any(
-            entry.name.endswith(SUFFIX)
-            or (
-                depth > 0
-                and self.is_directory(entry, follow_symlinks=False)
-                and self.holds_transcripts(entry.path, depth - 1)
-            )
-            for entry in self._listed(directory)
-        )
+    def _has_transcripts(self, entry: os.DirEntry[str], depth: int = _SEARCHED_DEPTH) -> bool:
+        """Return whether an entry is a *.jsonl file, or a directory with one in or below it."""
+        if entry.name.endswith(SUFFIX):
+            return True
+        searched = depth > 0 and self.is_directory(entry, follow_symlinks=False)
+        inside = self._listed(entry.path) if searched else []
+        return any(self._has_transcripts(each, depth - 1) for each in inside)
 
     def _listed(self, directory: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
         try:
@@ -170,10 +164,10 @@ class Walk:
             return []
 
     def _can_be_named(self, entry: os.DirEntry[str]) -> bool:
-        if is_utf8(entry.name):
-            return True
-        file = entry.name.endswith(SUFFIX)
-        directory = not file and self.is_directory(entry, follow_symlinks=False)
-        if file or (directory and self.holds_transcripts(entry.path)):
-            self._note(Unlisted(self._agent, printable(entry.path), _NOT_UTF8, _RENAME))
-        return False
+        if not is_utf8(entry.name) and self._has_transcripts(entry, _SEARCHED_DEPTH + 1):
+            self._note_name(entry.path)
+        return is_utf8(entry.name)
+
+    def _note_name(self, path: str | os.PathLike[str]) -> None:
+        reason = _NOT_PRINTABLE if is_utf8(path) else _NOT_UTF8
+        self._note(Unlisted(self._agent, printable(path), reason, _RENAME))

@@ -28,8 +28,10 @@ from memory_assets.transcripts.fields import mark
 from memory_assets.transcripts.lines import object_at, read_objects
 from memory_assets.transcripts.session import Session
 
-_COUNTS = ("lines", "good_lines", "blank_lines", "bad_line_count", "records", "kept", "blocks")
-_MORE_COUNTS = ("prompts", "copied")
+_COUNTS = (
+    *("lines", "good_lines", "blank_lines", "bad_line_count"),
+    *("records", "kept", "blocks", "prompts", "copied"),
+)
 _COUNTERS = ("dropped", "record_types", "unknown_types")
 
 
@@ -123,7 +125,7 @@ def report_state(report: ReadReport) -> dict[str, Any]:
     """Return the counts of a report, and marks of its texts, as JSON can hold them."""
     first, last = report.first_timestamp, report.last_timestamp
     return {
-        "counts": [getattr(report, name) for name in (*_COUNTS, *_MORE_COUNTS)],
+        "counts": [getattr(report, name) for name in _COUNTS],
         "counters": [dict(getattr(report, name)) for name in _COUNTERS],
         "bad_lines": [astuple(bad) for bad in report.bad_lines],
         "times": [first.isoformat() if first else None, last.isoformat() if last else None],
@@ -141,7 +143,7 @@ def restore_report(report: ReadReport, state: Mapping[str, Any], offset: int) ->
     Raises:
         ValueError: a text is not where it was.
     """
-    for name, count in zip((*_COUNTS, *_MORE_COUNTS), state["counts"], strict=True):
+    for name, count in zip(_COUNTS, state["counts"], strict=True):
         setattr(report, name, count)
     for name, counts in zip(_COUNTERS, state["counters"], strict=True):
         setattr(report, name, Counter(counts))

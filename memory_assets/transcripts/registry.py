@@ -37,23 +37,6 @@ def reader_by_agent(agent: str) -> Reader:
     raise TranscriptError(f"no reader for agent {agent!r}; there are readers for {known}")
 
 
-def reader_for(path: Path) -> Reader:
-    """Return the reader that recognises the content of `path`.
-
-    Raises `TranscriptError` if the file cannot be opened or no reader knows it.
-    """
-    return _choose(path, read_head(path), None)
-
-
-def _choose(path: Path, head: bytes, source: Source | None) -> Reader:
-    for reader in READERS:
-        if reader.sniff(head):
-            return reader
-    if source is not None:
-        return reader_by_agent(source.agent)
-    raise TranscriptError(f"{path}: no reader knows this content")
-
-
 def read_session(
     path: Path,
     *,
@@ -77,7 +60,11 @@ def read_session(
     report = report if report is not None else ReadReport()
     if not head and source is None:
         return iter(())
-    reader = _choose(path, head, source)
+    reader = next((reader for reader in READERS if reader.sniff(head)), None)
+    if reader is None and source is not None:
+        reader = reader_by_agent(source.agent)
+    if reader is None:
+        raise TranscriptError(f"{path}: no reader knows this content")
     if source is None:
         session_id, agent_id = reader.identify(path, head)
         source = Source(reader.agent, "", session_id, agent_id, path, 0, 0)

@@ -111,7 +111,7 @@ def test_offsets_are_characters_of_the_original() -> None:
 
 def test_lone_surrogate_is_embedded_not_raised(embedder: Embedder) -> None:
     """Text that has no UTF-8 still has word pieces and a vector."""
-    assert embedder.count_tokens("broken \ud83d emoji") > 2
+    assert load_word_pieces().count_tokens("broken \ud83d emoji") > 2
     assert np.isfinite(embedder.embed(["broken \ud83d emoji"])).all()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from memory_assets.embedding import load_word_pieces
 from memory_assets.embedding.minilm_graph import Product, minilm, overflow_probe
-from memory_assets.embedding.model_files import MINILM_INT8_WEIGHTS, read_packaged
+from memory_assets.embedding.model_files import read_weights
 from memory_assets.embedding.onnx_format import Graph, read_tensors
 
 TEXTS = ["", "why did the build fail?", "def f(x):\n    return x ** 2", "naïve 你好 " * 40]
@@ -19,7 +19,7 @@ TEXTS = ["", "why did the build fail?", "def f(x):\n    return x ** 2", "naïve 
 @pytest.fixture(scope="module")
 def packaged() -> bytes:
     """The model as it is packaged: int8 weights, made floats before they are multiplied."""
-    return read_packaged(MINILM_INT8_WEIGHTS)
+    return read_weights()
 
 
 def _session(model: bytes) -> Any:

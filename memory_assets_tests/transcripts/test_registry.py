@@ -6,13 +6,19 @@ import pytest
 
 from memory_assets import transcripts
 from memory_assets.errors import TranscriptError
-from memory_assets.transcripts import Source, read_session, reader_by_agent, reader_for
+from memory_assets.transcripts import Source, read_session, reader_by_agent
+
+
+def _agent(path):
+    return next(read_session(path)).agent
 
 
 def test_each_agent_is_known_by_content(claude, codex, pi, write):
     """The file's name plays no part in choosing the reader."""
     claude.user("hello")
-    chosen = [reader_for(write(each, "x.jsonl")).agent for each in (claude, codex, pi)]
+    codex.prompt("hello")
+    pi.prompt("hello")
+    chosen = [_agent(write(each, "x.jsonl")) for each in (claude, codex, pi)]
     assert chosen == ["claude-code", "codex", "pi"]
 
 
@@ -29,16 +35,17 @@ def test_a_bad_first_line_does_not_hide_the_format(claude, write):
     """Any line of the head can tell whose file it is."""
     claude.raw(b"\0" * 100)
     claude.user("hello")
-    assert reader_for(write(claude)).agent == "claude-code"
+    assert _agent(write(claude)) == "claude-code"
 
 
 def test_a_first_line_longer_than_the_head_is_recognised(claude, codex, write):
     """A prompt of 200 kB at the very start does not hide the format."""
     claude.user("x" * 200_000)
-    assert reader_for(write(claude)).agent == "claude-code"
+    assert _agent(write(claude)) == "claude-code"
     codex.lines.clear()
     codex.meta(base_instructions={"text": "x" * 200_000})
-    assert reader_for(write(codex)).agent == "codex"
+    codex.prompt("hello")
+    assert _agent(write(codex)) == "codex"
 
 
 @pytest.mark.parametrize(

@@ -15,23 +15,33 @@ from memory_assets.errors import ResumeFailed
 from memory_assets.models import Record
 from memory_assets.settings import SAMPLE_DIR
 from memory_assets.transcripts import (
+    READERS,
     Checkpoint,
+    Reader,
     ReadReport,
     Resume,
     Source,
     mark,
     read_session,
-    reader_for,
 )
 
 _OF_ONE_READING = {"checkpoint", "passed_over", "passed_over_before", "at"}
 _CUTS = 4
 
 
-def _source(path: Path) -> Source:
-    reader = reader_for(path)
+def _reader(path: Path) -> Reader | None:
+    return next((reader for reader in READERS if reader.sniff(_head(path))), None)
+
+
+def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        session_id, agent_id = reader.identify(path, file.read(1 << 16))
+        return file.read(1 << 16)
+
+
+def _source(path: Path) -> Source:
+    reader = _reader(path)
+    assert reader is not None
+    session_id, agent_id = reader.identify(path, _head(path))
     return Source(reader.agent, "", session_id, agent_id, path, path.stat().st_size, 0)
 
 
@@ -142,9 +152,4 @@ def test_real_files_read_in_steps_are_read_whole(dev_transcripts: Path) -> None:
 
 
 def _real_files(root: Path) -> Iterator[Path]:
-    for path in sorted(root.rglob("*.jsonl")):
-        try:
-            reader_for(path)
-        except Exception:  # noqa: BLE001 - not a transcript of ours
-            continue
-        yield path
+    return (path for path in sorted(root.rglob("*.jsonl")) if _reader(path) is not None)
