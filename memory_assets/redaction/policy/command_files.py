@@ -14,6 +14,7 @@ from memory_assets.redaction.policy.shell_commands import (
     Stage,
     Word,
     parsed,
+    pipelines,
     program_name,
     stages,
 )
@@ -115,12 +116,8 @@ def searches(command: str) -> bool:
 
 def written(command: str) -> Iterator[Written]:
     """Yield the ranges of a command that it writes into files."""
-    pipeline: list[Stage] = []
-    for stage in (*parsed(command), Stage()):
-        if not stage.piped:
-            yield from _written_by(pipeline)
-            pipeline = []
-        pipeline.append(stage.direct())
+    for pipeline in pipelines(parsed(command)):
+        yield from _written_by([stage.direct() for stage in pipeline])
 
 
 def _written_by(pipeline: list[Stage]) -> Iterator[Written]:

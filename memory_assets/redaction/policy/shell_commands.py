@@ -126,6 +126,17 @@ def parsed(command: str) -> tuple[Stage, ...]:
     return tuple(stages(command))
 
 
+def pipelines(stages: Iterable[Stage]) -> Iterator[list[Stage]]:
+    """Yield the simple commands pipeline by pipeline; each takes the output of the one before."""
+    pipeline: list[Stage] = []
+    for stage in stages:
+        if not stage.piped and pipeline:
+            yield pipeline
+            pipeline = []
+        pipeline.append(stage)
+    yield pipeline
+
+
 def stages(command: str, depth: int = 0) -> Iterator[Stage]:
     """Yield the simple commands of `command` in order, each followed by those in its arguments."""
     bodies = dict(heredocs(command))

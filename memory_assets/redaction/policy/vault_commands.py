@@ -20,6 +20,7 @@ from memory_assets.redaction.policy.shell_commands import (
     WRAPPERS,
     Stage,
     parsed,
+    pipelines,
     program_name,
 )
 from memory_assets.redaction.policy.vault_table import (
@@ -74,6 +75,8 @@ class _Term(NamedTuple):
     exact: frozenset[str]
     globs: re.Pattern[str] | None
     negated: bool
+    pieces: tuple[str, ...]
+    """Strings of which every word that matches contains one."""
 
     def matches(self, forms: Sequence[str]) -> bool:
         """Return True if an argument, the first of its `forms`, matches this term."""
@@ -128,7 +131,7 @@ def opens_vault(command: str) -> bool:
 
 def _opens(command: str, depth: int) -> bool:
     kept: set[str] = set()  # variables and files that hold a secret
-    for pipeline in _pipelines(parsed(command)):
+    for pipeline in pipelines(parsed(command)):
         for stage, end in zip(pipeline, _ends(pipeline), strict=True):
             if (
                 depth < _NESTING
@@ -142,16 +145,6 @@ def _opens(command: str, depth: int) -> bool:
                 return True
             kept.update(end.kept_by)
     return bool(kept) and _prints_kept(parsed(command), kept)
-
-
-def _pipelines(stages: Iterable[Stage]) -> Iterator[list[Stage]]:
-    pipeline: list[Stage] = []
-    for stage in stages:
-        if not stage.piped and pipeline:
-            yield pipeline
-            pipeline = []
-        pipeline.append(stage)
-    yield pipeline
 
 
 def _ends(pipeline: Sequence[Stage]) -> list[_End]:
@@ -183,15 +176,10 @@ def _swallows(stage: Stage) -> bool:
     return program in SWALLOWS
 
 
-def _variables(word: str) -> Iterator[str]:
-    """Yield the variables in a word, as `kept` names them."""
-    return (f"{name}=$" for name in _VARIABLE.findall(word))
-
-
 def _prints_kept(stages: Iterable[Stage], kept: set[str]) -> bool:
     """Return True if a command prints a variable or a file that contains a secret."""
     return any(
-        word.value in kept or not kept.isdisjoint(_variables(word.value))
+        word.value in kept or any(f"{name}=$" in kept for name in _VARIABLE.findall(word.value))
         for stage in stages
         if (direct := stage.direct()).program in _PRINTERS | READ_PROGRAMS
         and not stage.writes
@@ -371,16 +359,40 @@ def _term(word: str) -> _Term | None:
         frozenset(alternatives) - frozenset(globs),
         re.compile("|".join(map(translate, globs))) if globs else None,
         negated,
+        tuple(max(re.split(r"\[.*?\]|[*?]", each), key=len) for each in alternatives),
+    )
+
+
+def _may_open(lower: str) -> bool:
+    """Return True, quickly, if a command may contain one of the table; it is given in lower case
+    and without quotes."""
+    named = _hints().findall(lower)
+    if 2 * len(named) > _MOST_PROGRAMS:
+        return True
+    plain = lower.replace("`", "")
+    return any(
+        all(any(map(plain.__contains__, pieces)) for pieces in row)
+        for name in dict.fromkeys(named)
+        for row in _pieces(name)
     )
 
 
 @cache
 def _hints() -> re.Pattern[str]:
-    """Return strings of which every command that names a program of the table contains one."""
+    """Return what matches, in every word that names a program of the table, that name."""
     known = {*_rows(), *EXTENDS}
     known |= {name for name, program in PROGRAM_NAMES.items() if program in known}
-    return re.compile(r"(?<![\w.-])(?:" + "|".join(sorted(map(re.escape, known))) + r")(?!\w)")
+    longest_first = map(re.escape, sorted(known, key=len, reverse=True))
+    return re.compile(r"(?<![\w.-])(?:" + "|".join(longest_first) + r")(?!\w)")
 
 
-def _may_open(lower: str) -> bool:
-    return _hints().search(lower) is not None
+@cache
+def _pieces(name: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """Return, for each command of the table that a name may run, the strings of which it contains
+    one, for each of its subcommands."""
+    program = PROGRAM_NAMES.get(name, name)
+    rows = (row for each in (program, EXTENDS.get(program, "")) for row in _rows().get(each, ()))
+    return tuple(
+        tuple(term.pieces for term in row.terms if term is not None and not term.negated)
+        for row in rows
+    )
