@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 from memory_assets.errors import RedactionFailed
 from memory_assets.models import Record, RedactedRecord
@@ -24,6 +26,8 @@ from memory_assets.redaction.text_redactor import TextRedactor
 
 _SHORT = 256
 _REMEMBERED = 8_192
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 _PLAIN_ID = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:toolu_|msg_|call_|[xk]-)[A-Za-z0-9]{8,48}"
 )
@@ -37,6 +41,16 @@ _ID_FIELDS = (
     "message_id",
     "spawned_agent_id",
 )
+_ids_of = attrgetter(*_ID_FIELDS)
+_shared_of = attrgetter(*SHORT_FIELDS)
+
+
+class _Shared(NamedTuple):
+    """The redacted fields that many records of a session have in common: their values, and those
+    in which something was found."""
+
+    values: Mapping[str, Any]
+    touched: list[tuple[str, Redaction]]
 
 
 class SessionRedactor:
@@ -49,6 +63,9 @@ class SessionRedactor:
         self._known = KnownValues(texts.key, known)
         self._values = SessionValues()
         self._cache: dict[str, Redaction] = {}
+        self._commands: dict[tuple[str, str, str], Redaction] = {}
+        self._shared: dict[tuple[str, ...], _Shared] = {}
+        self._harmless_ids: set[str | None] = {"", None}
         self._second: dict[str, Redaction] = {}
         self._values_at_second = 0
 
@@ -135,9 +152,7 @@ class SessionRedactor:
             if self._own_values(text):
                 known, _ = self._texts.apply(text, self._tagger, also=self._own_values)
             if len(text) <= _SHORT:
-                if len(self._second) >= _REMEMBERED:
-                    self._second.clear()
-                self._second[text] = known
+                _keep(self._second, text, known)
         return known
 
     def _own_values(self, text: str) -> list[Edit]:
@@ -159,37 +174,20 @@ class SessionRedactor:
         ]
 
     def _redact_record(self, record: Record, project: str, project_root: str) -> RecordRedaction:
-        for name in _ID_FIELDS:
-            value = getattr(record, name)
-            if value and not _PLAIN_ID.fullmatch(value) and self._short(value).findings:
-                raise RedactionFailed(f"its {name} looks like a secret")
-        if self._short(project).findings:
-            raise RedactionFailed("its project's name looks like a secret")
-        policy = self._texts.policy
-        parts = {
-            "text": self._apply(record.text, policy.cuts(record, project_root)),
-            "command": self._apply(
-                record.command, policy.command_cuts(record.command, (record.cwd, project_root))
-            ),
-            "project_root": self._short(project_root),
-        }
-        parts.update((name, self._short(getattr(record, name))) for name in SHORT_FIELDS)
-        for number, path in enumerate(record.paths):
-            parts[f"paths[{number}]"] = self._short(path)
-        findings = in_fields((name, part.findings) for name, part in parts.items() if part.findings)
-        return RecordRedaction(
-            self._assembled(record, project, parts, len(findings)),
-            findings,
-            in_fields((name, part.personal) for name, part in parts.items() if part.personal),
-        )
-
-    def _assembled(
-        self, record: Record, project: str, parts: dict[str, Redaction], count: int
-    ) -> RedactedRecord:
+        if not self._harmless_ids.issuperset(_ids_of(record)):
+            self._check_ids(record)
+        key = (project, project_root, *_shared_of(record))
+        shared = self._shared.get(key) or self._shared_fields(key)
+        text = self._apply(record.text, self._texts.policy.cuts(record, project_root))
+        command = self._command(record.command, record.cwd, project_root)
+        paths = [self._short(path) for path in record.paths]
+        touched = _touched((("text", text), ("command", command)))
+        touched += shared.touched
+        if paths:
+            touched += _touched((f"paths[{at}]", path) for at, path in enumerate(paths))
+        findings = in_fields((name, part.findings) for name, part in touched)
         stored = self._stored_id
-        return RedactedRecord(
-            project=project,
-            project_root=parts["project_root"].text,
+        redacted = RedactedRecord(
             agent=record.agent,
             session_id=record.session_id,
             agent_id=record.agent_id,
@@ -201,23 +199,52 @@ class SessionRedactor:
             timestamp=record.timestamp,
             role=record.role,
             kind=record.kind,
-            text=parts["text"].text,
-            subtype=str(parts["subtype"].text),
-            tool_name=parts["tool_name"].text,
+            text=text.text,
             tool_use_id=stored(record.tool_use_id),
             is_error=record.is_error,
-            paths=tuple(parts[f"paths[{number}]"].text for number in range(len(record.paths))),
-            command=parts["command"].text,
-            cwd=parts["cwd"].text,
-            git_branch=parts["git_branch"].text,
-            model=str(parts["model"].text),
-            agent_version=str(parts["agent_version"].text),
+            paths=tuple([path.text for path in paths]),
+            command=command.text,
             is_sidechain=record.is_sidechain,
             message_id=stored(record.message_id),
             spawned_agent_id=stored(record.spawned_agent_id),
-            redactions=count,
+            redactions=len(findings),
             ruleset_version=self._texts.ruleset_version,
+            **shared.values,
         )
+        personal = in_fields((name, part.personal) for name, part in touched)
+        return RecordRedaction(redacted, findings, personal)
+
+    def _check_ids(self, record: Record) -> None:
+        """Raise `RedactionFailed` if an id of the record looks like a secret."""
+        harmless = self._harmless_ids
+        for name, value in zip(_ID_FIELDS, _ids_of(record), strict=True):
+            if value not in harmless:
+                if not _PLAIN_ID.fullmatch(value) and self._short(value).findings:
+                    raise RedactionFailed(f"its {name} looks like a secret")
+                if len(harmless) < _REMEMBERED:
+                    harmless.add(value)
+
+    def _shared_fields(self, key: tuple[str, ...]) -> _Shared:
+        """Return the fields of a project's name and root and `SHORT_FIELDS`, redacted."""
+        project, *texts = key
+        if self._short(project).findings:
+            raise RedactionFailed("its project's name looks like a secret")
+        parts = dict(zip(("project_root", *SHORT_FIELDS), map(self._short, texts), strict=True))
+        values: dict[str, Any] = {name: part.text for name, part in parts.items()}
+        for name in ("subtype", "model", "agent_version"):  # plain strings in a row
+            values[name] = str(values[name])
+        values["project"] = project
+        return _keep(self._shared, key, _Shared(values, _touched(parts.items())))
+
+    def _command(self, command: str, cwd: str, project_root: str) -> Redaction:
+        """Return a command without the contents that it writes. A call's result repeats it, so the
+        last ones are remembered."""
+        key = (command, cwd, project_root)
+        known = self._commands.get(key)
+        if known is None:
+            cuts = self._texts.policy.command_cuts(command, (cwd, project_root)) if command else ()
+            known = _keep(self._commands, key, self._apply(command, cuts), most=64)
+        return known
 
     def _short(self, text: str) -> Redaction:
         """Return the redaction of a string that many records share, from a cache."""
@@ -225,13 +252,11 @@ class SessionRedactor:
         if redaction is None:
             redaction = self._apply(text)
             if len(text) <= _SHORT:
-                if len(self._cache) >= _REMEMBERED:
-                    self._cache.clear()
-                self._cache[text] = redaction
+                _keep(self._cache, text, redaction)
         return redaction
 
-    def _apply(self, text: str, contents: Iterable[tuple[int, int]] = ()) -> Redaction:
-        given = [Edit(start, end, FILE_CONTENTS, "") for start, end in contents]
+    def _apply(self, text: str, contents: Sequence[tuple[int, int]] = ()) -> Redaction:
+        given = [Edit(start, end, FILE_CONTENTS, "") for start, end in contents] if contents else ()
         for cut in given:
             self._remember(self._texts.secrets(text[cut.start : cut.end]))
         redaction, seen = self._texts.apply(text, self._tagger, given, self._known_search)
@@ -241,3 +266,16 @@ class SessionRedactor:
     def _remember(self, found: Iterable[Edit]) -> None:
         for edit in found:
             self._values.remember(edit.value, edit.rule)
+
+
+def _touched(parts: Iterable[tuple[str, Redaction]]) -> list[tuple[str, Redaction]]:
+    """Return the fields in which something was found."""
+    return [(name, part) for name, part in parts if part.findings or part.personal]
+
+
+def _keep(cache: dict[_Key, _Value], key: _Key, value: _Value, most: int = _REMEMBERED) -> _Value:
+    """Add a value to a cache, which is emptied when it is full, and return it."""
+    if len(cache) >= most:
+        cache.clear()
+    cache[key] = value
+    return value
