@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from memory_assets.redaction.rules.anchored_rule import (
     AnchoredRule,
-    anchored_rule,
     any_value,
     mixed_password,
+    rule,
     typed_password,
 )
 from memory_assets.redaction.rules.formats import sample_characters
@@ -65,146 +65,58 @@ _SAMPLES = {
 }
 _NAMES = {"mosquitto_": "mosquitto_pub", "zip ": "zip", "ldap": "ldapsearch", "snmp": "snmpwalk"}
 
-
-def _by_program(anchor: str, program: str, flag: str) -> AnchoredRule:
-    space = _SHORT_ARGUMENTS if flag else " "
-    name = _NAMES.get(anchor, anchor) + (" rsa" if anchor == "openssl" else "")
-    return anchored_rule(
-        "command-secret",
-        anchor.encode(),
-        rf"{program}{space}{flag}{_SECRET}",
-        typed_password,
-        f"{name} {_SAMPLES[flag]}{_FILL[:12]} x",
-    )
-
-
 COMMANDS: tuple[AnchoredRule, ...] = (
-    *(_by_program(*row) for row in _BY_PROGRAM),
-    anchored_rule(
-        "command-secret",
-        b"sqlplus",
-        r"sqlplus(?: -\w{1,8}){0,4} [\"']?[\w.]{1,60}/(?P<secret>[^\s\"'@/]{4,100})",
-        typed_password,
-        "sqlplus app/" + _FILL[:12] + "@orcl",
-    ),
-    anchored_rule(
-        "command-secret",
-        b"-keypass ",
-        rf"(?i)-keypass {_SECRET}",
-        typed_password,
-        "-keypass " + _FILL[:12],
-    ),
-    anchored_rule(
-        "command-secret",
-        b"--passphrase ",
-        rf"--passphrase {_SECRET}",
-        typed_password,
-        "gpg --batch --passphrase " + _FILL[:12] + " -d x",
-    ),
-    anchored_rule(
-        "command-secret",
-        b"net use ",
-        rf"(?i)net use (?:\w: )?\\\\\S{{1,100}} (?!/){_SECRET}",
-        mixed_password,
-        "net use z: \\\\srv\\share " + _FILL[:12] + " /user:app",
-    ),
-    anchored_rule(
-        "command-secret",
-        b"echo ",
-        rf"echo (?:-n )?{_SECRET}[\"']? ?\| ?"
-        r"(?:[^\n|;&]{2,80}--password-stdin|sudo -S|kinit|cryptsetup|vncpasswd"
-        r"|gpg [^\n]{0,80}--passphrase-fd|gh auth login)",
-        typed_password,
-        "echo " + _FILL[:12] + " | docker login -u app --password-stdin",
-    ),
-    anchored_rule(
-        "command-secret",
-        b"echo ",
-        r"echo (?:-n |-e )?[\"']?[\w.-]{1,40}:(?P<secret>[^\s\"']{4,100})[\"']? ?\| ?"
-        r"(?:sudo )?chpasswd",
-        typed_password,
-        'echo "root:' + _FILL[:12] + '" | chpasswd',
-    ),
-    anchored_rule(
-        "command-secret",
-        b"password-file=<(",
-        rf"password-file=<\((?:echo|printf)(?: -n)? {_SECRET}",
-        typed_password,
-        "--password-file=<(echo " + _FILL[:12] + ")",
-    ),
-    anchored_rule(
-        "command-secret",
-        b"assword:",
-        r"(?i)assword:\*?\\?[\"'}]{1,2};?\s{1,12}(?:exp_)?send(?: --)? \\?[\"']"
-        r"(?P<secret>[^\"'\\\n]{4,100})",
-        typed_password,
-        'expect "assword:"; send "' + _FILL[:12] + '\\r"',
-    ),
-    anchored_rule(
-        "command-secret",
-        b"secret set ",
-        r"secret set [^\n]{1,120}?(?:--body|-b|--value)[ =]" + _ARGUMENT,
-        typed_password,
-        'gh secret set APP --body "' + _FILL[:20] + '"',
-    ),
-    anchored_rule(
-        "command-secret",
-        b"secrets set ",
-        r"secrets set [\w.-]{1,60}=" + _ARGUMENT,
-        typed_password,
-        "fly secrets set APP=" + _FILL[:20],
-    ),
-    anchored_rule(
-        "command-secret",
-        b"create secret generic ",
-        r"create secret generic [^\n]{1,200}?--from-literal[= ][\"']?[\w.-]{1,80}=" + _ARGUMENT,
-        mixed_password,
-        "kubectl create secret generic app --from-literal=app=" + _FILL[:20],
-    ),
-    anchored_rule(
-        "command-secret",
-        b"setx ",
-        rf"(?i)setx (?:/m )?{_NAME} {_ARGUMENT}",
-        mixed_password,
-        "setx APP_SECRET " + _FILL[:20],
-    ),
-    anchored_rule(
-        "command-secret",
-        b"env ",
-        rf"(?<![\w.-])ENV {_NAME} {_ARGUMENT}",
-        mixed_password,
-        "ENV APP_SECRET " + _FILL[:20],
-    ),
-    *(
-        anchored_rule(
-            "printed-secret",
-            anchor,
-            rf"{pattern}\r?\n(?P<secret>[^\s<$]\S{{3,400}})(?=\s|$)",
-            mixed_password,
-            f"{sample}\n{_FILL[:20]}\n",
-        )
-        for anchor, pattern, sample in (
-            (b"printenv ", rf"printenv {_NAME}", "printenv APP_SECRET"),
-            (b"echo ", rf"echo [\"']?\$\{{?{_NAME}\}}?[\"']?", "echo $APP_SECRET"),
-            (
-                b"{.data.",
-                r"\{\.data\.[^\n]{1,80}base64 -{1,2}[dD]\w{0,5}",
-                "{.data.x}' | base64 -d",
-            ),
-        )
-    ),
-    anchored_rule(
-        "command-secret",
-        b":_auth",
-        r"(?i):_auth(?:token)?[ =][\"']?(?P<secret>[\w.+/=-]{16,400})",
-        any_value,
-        "npm config set //registry.example.com/:_authToken " + _FILL[:32],
-    ),
-    anchored_rule(
-        "command-secret",
-        b"git config",
-        r"git config [^\n]{0,80}?(?i:password|token|secret)\w{0,12} " + _ARGUMENT,
-        mixed_password,
-        "git config --global app.password " + _FILL[:20],
-    ),
-)
+    *(rule("command-secret", anchor, typed_password,
+           rf"{program}{_SHORT_ARGUMENTS if flag else ' '}{flag}{_SECRET}",
+           f"{_NAMES.get(anchor, anchor)}{' rsa' * (anchor == 'openssl')}"
+           f" {_SAMPLES[flag]}{_FILL[:12]} x")
+      for anchor, program, flag in _BY_PROGRAM),
+    rule("command-secret", "sqlplus", typed_password,
+         r"sqlplus(?: -\w{1,8}){0,4} [\"']?[\w.]{1,60}/(?P<secret>[^\s\"'@/]{4,100})",
+         "sqlplus app/" + _FILL[:12] + "@orcl"),
+    rule("command-secret", "-keypass ", typed_password, rf"(?i)-keypass {_SECRET}",
+         "-keypass " + _FILL[:12]),
+    rule("command-secret", "--passphrase ", typed_password, rf"--passphrase {_SECRET}",
+         "gpg --batch --passphrase " + _FILL[:12] + " -d x"),
+    rule("command-secret", "net use ", mixed_password,
+         rf"(?i)net use (?:\w: )?\\\\\S{{1,100}} (?!/){_SECRET}",
+         "net use z: \\\\srv\\share " + _FILL[:12] + " /user:app"),
+    rule("command-secret", "echo ", typed_password,
+         rf"echo (?:-n )?{_SECRET}[\"']? ?\| ?"
+         r"(?:[^\n|;&]{2,80}--password-stdin|sudo -S|kinit|cryptsetup|vncpasswd"
+         r"|gpg [^\n]{0,80}--passphrase-fd|gh auth login)",
+         "echo " + _FILL[:12] + " | docker login -u app --password-stdin"),
+    rule("command-secret", "echo ", typed_password,
+         r"echo (?:-n |-e )?[\"']?[\w.-]{1,40}:(?P<secret>[^\s\"']{4,100})[\"']? ?\| ?"
+         r"(?:sudo )?chpasswd", 'echo "root:' + _FILL[:12] + '" | chpasswd'),
+    rule("command-secret", "password-file=<(", typed_password,
+         rf"password-file=<\((?:echo|printf)(?: -n)? {_SECRET}",
+         "--password-file=<(echo " + _FILL[:12] + ")"),
+    rule("command-secret", "assword:", typed_password,
+         r"(?i)assword:\*?\\?[\"'}]{1,2};?\s{1,12}(?:exp_)?send(?: --)? \\?[\"']"
+         r"(?P<secret>[^\"'\\\n]{4,100})", 'expect "assword:"; send "' + _FILL[:12] + '\\r"'),
+    rule("command-secret", "secret set ", typed_password,
+         r"secret set [^\n]{1,120}?(?:--body|-b|--value)[ =]" + _ARGUMENT,
+         'gh secret set APP --body "' + _FILL[:20] + '"'),
+    rule("command-secret", "secrets set ", typed_password, r"secrets set [\w.-]{1,60}=" + _ARGUMENT,
+         "fly secrets set APP=" + _FILL[:20]),
+    rule("command-secret", "create secret generic ", mixed_password,
+         r"create secret generic [^\n]{1,200}?--from-literal[= ][\"']?[\w.-]{1,80}=" + _ARGUMENT,
+         "kubectl create secret generic app --from-literal=app=" + _FILL[:20]),
+    rule("command-secret", "setx ", mixed_password, rf"(?i)setx (?:/m )?{_NAME} {_ARGUMENT}",
+         "setx APP_SECRET " + _FILL[:20]),
+    rule("command-secret", "env ", mixed_password, rf"(?<![\w.-])ENV {_NAME} {_ARGUMENT}",
+         "ENV APP_SECRET " + _FILL[:20]),
+    *(rule("printed-secret", anchor, mixed_password,
+           rf"{pattern}\r?\n(?P<secret>[^\s<$]\S{{3,400}})(?=\s|$)", f"{sample}\n{_FILL[:20]}\n")
+      for anchor, pattern, sample in (
+          ("printenv ", rf"printenv {_NAME}", "printenv APP_SECRET"),
+          ("echo ", rf"echo [\"']?\$\{{?{_NAME}\}}?[\"']?", "echo $APP_SECRET"),
+          ("{.data.", r"\{\.data\.[^\n]{1,80}base64 -{1,2}[dD]\w{0,5}", "{.data.x}' | base64 -d"))),
+    rule("command-secret", ":_auth", any_value,
+         r"(?i):_auth(?:token)?[ =][\"']?(?P<secret>[\w.+/=-]{16,400})",
+         "npm config set //registry.example.com/:_authToken " + _FILL[:32]),
+    rule("command-secret", "git config", mixed_password,
+         r"git config [^\n]{0,80}?(?i:password|token|secret)\w{0,12} " + _ARGUMENT,
+         "git config --global app.password " + _FILL[:20]),
+)  # fmt: skip

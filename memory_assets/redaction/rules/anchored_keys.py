@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from memory_assets.redaction.rules.anchored_rule import (
     AnchoredRule,
-    anchored_rule,
     key_material,
     random_value,
+    rule,
 )
 from memory_assets.redaction.rules.formats import sample_characters
 from memory_assets.redaction.rules.wordlist import words
@@ -50,104 +50,41 @@ def _words_of_a_phrase(value: str) -> bool:
 
 
 PRIVATE_KEYS: tuple[AnchoredRule, ...] = (
-    *(
-        anchored_rule(
-            "private-key-der",
-            mark.lower().encode(),
-            rf"(?P<secret>{before}{mark}{rest})",
-            key_material,
-            sample + mark + _FILL,
-            len(sample),
-        )
-        for mark, sample, before, rest in _DER
-    ),
-    anchored_rule(
-        "private-key-der",
-        b"300d06092a864886f70d01010105000482",
-        r"(?P<secret>3082[0-9a-f]{4}020100300d06092a864886f70d01010105000482[0-9a-f]{40,12000})",
-        key_material,
-        "30820277020100300d06092a864886f70d01010105000482" + _HEX,
-        14,
-    ),
-    *(
-        anchored_rule(
-            "json-web-key",
-            f'"{member}"'.encode(),
-            rf"\"{member}\"\s{{0,4}}:\s{{0,4}}\"(?P<secret>[A-Za-z0-9_-]{{40,1400}})\"",
-            random_value,
-            f'{{"kty": "RSA", "{member}": "{_FILL[:43]}"}}',
-        )
-        for member in ("d", "p", "q", "dp", "dq", "qi")
-    ),
-    anchored_rule(
-        "json-web-key",
-        b'"oct"',
-        r"\"oct\"[^{}]{0,200}?\"k\"\s{0,4}:\s{0,4}\"(?P<secret>[\w-]{16,400})\"",
-        random_value,
-        '{"kty": "oct", "k": "' + _FILL[:43] + '"}',
-    ),
-    anchored_rule(
-        "xml-private-key",
-        b"</exponent>",
-        r"</Exponent>\s{0,40}(?P<secret><P>[A-Za-z0-9+/=<>\s]{40,9000}</D>)",
-        key_material,
-        "<Exponent>AQAB</Exponent><P>" + _FILL[:44] + "</P><D>" + _FILL + "</D>",
-    ),
-    anchored_rule(
-        "ssh2-private-key",
-        b"begin ssh2 encrypted private key",
-        r"(?i)begin ssh2 encrypted private key ----"
-        r"(?P<secret>(?:(?:\r?\n|\\n)(?!----)[^\n\\]{1,100}){1,120})",
-        key_material,
-        '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "x"\n' + _FILL,
-    ),
-    anchored_rule(
-        "openvpn-static-key",
-        b"begin openvpn static key",
-        r"(?i)begin openvpn static key V1-----(?P<secret>(?:(?:\r?\n|\\n)[0-9a-f]{16,64}){1,32})",
-        key_material,
-        "-----BEGIN OpenVPN Static key V1-----\n" + _HEX[:32] + "\n" + _HEX[8:40],
-    ),
-    anchored_rule(
-        "signify-secret-key",
-        b"secret key",
-        r"secret key(?:\r?\n|\\n)(?P<secret>RW[A-Za-z0-9+/]{60,400}={0,2})",
-        key_material,
-        "untrusted comment: signify secret key\nRWRCSw" + _FILL,
-    ),
-    *(
-        anchored_rule(
-            "private-key-numbers",
-            anchor.lower().encode(),
-            rf"{anchor}(?P<secret>(?:\s{{1,12}}(?:[0-9a-f]{{2}}:?){{4,20}}){{1,80}})",
-            key_material,
-            f"{anchor}\n    " + ":".join(_HEX[at : at + 2] for at in range(0, 30, 2)),
-        )
-        for anchor in (
-            "privateExponent:",
-            "prime1:",
-            "prime2:",
-            "exponent1:",
-            "exponent2:",
-            "coefficient:",
-            "priv:",
-        )
-    ),
-    *(
-        anchored_rule(
-            "recovery-phrase",
-            word.encode(),
-            rf"(?i:{word})" + _MNEMONIC,
-            _words_of_a_phrase,
-            f"{word}: " + "ocean zebra vault magic ladder kitten " * 2 + "jungle",
-        )
-        for word in ("phrase", "mnemonic")
-    ),
-    anchored_rule(
-        "recovery-codes",
-        b"recovery codes",
-        rf"(?i:recovery codes):?\s{{1,8}}(?P<secret>(?:{_CODE}\s{{1,4}}){{1,20}}{_CODE})",
-        key_material,
-        "Recovery codes:\n3608e-932ca\n33e23-2c4fe\nac062-f57c0",
-    ),
-)
+    *(rule("private-key-der", mark.lower(), key_material, rf"(?P<secret>{before}{mark}{rest})",
+           sample + mark + _FILL, len(sample))
+      for mark, sample, before, rest in _DER),
+    rule("private-key-der", "300d06092a864886f70d01010105000482", key_material,
+         r"(?P<secret>3082[0-9a-f]{4}020100300d06092a864886f70d01010105000482[0-9a-f]{40,12000})",
+         "30820277020100300d06092a864886f70d01010105000482" + _HEX, 14),
+    *(rule("json-web-key", f'"{member}"', random_value,
+           rf"\"{member}\"\s{{0,4}}:\s{{0,4}}\"(?P<secret>[A-Za-z0-9_-]{{40,1400}})\"",
+           f'{{"kty": "RSA", "{member}": "{_FILL[:43]}"}}')
+      for member in ("d", "p", "q", "dp", "dq", "qi")),
+    rule("json-web-key", '"oct"', random_value,
+         r"\"oct\"[^{}]{0,200}?\"k\"\s{0,4}:\s{0,4}\"(?P<secret>[\w-]{16,400})\"",
+         '{"kty": "oct", "k": "' + _FILL[:43] + '"}'),
+    rule("xml-private-key", "</exponent>", key_material,
+         r"</Exponent>\s{0,40}(?P<secret><P>[A-Za-z0-9+/=<>\s]{40,9000}</D>)",
+         "<Exponent>AQAB</Exponent><P>" + _FILL[:44] + "</P><D>" + _FILL + "</D>"),
+    rule("ssh2-private-key", "begin ssh2 encrypted private key", key_material,
+         r"(?i)begin ssh2 encrypted private key ----"
+         r"(?P<secret>(?:(?:\r?\n|\\n)(?!----)[^\n\\]{1,100}){1,120})",
+         '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "x"\n' + _FILL),
+    rule("openvpn-static-key", "begin openvpn static key", key_material,
+         r"(?i)begin openvpn static key V1-----(?P<secret>(?:(?:\r?\n|\\n)[0-9a-f]{16,64}){1,32})",
+         "-----BEGIN OpenVPN Static key V1-----\n" + _HEX[:32] + "\n" + _HEX[8:40]),
+    rule("signify-secret-key", "secret key", key_material,
+         r"secret key(?:\r?\n|\\n)(?P<secret>RW[A-Za-z0-9+/]{60,400}={0,2})",
+         "untrusted comment: signify secret key\nRWRCSw" + _FILL),
+    *(rule("private-key-numbers", anchor.lower(), key_material,
+           rf"{anchor}(?P<secret>(?:\s{{1,12}}(?:[0-9a-f]{{2}}:?){{4,20}}){{1,80}})",
+           f"{anchor}\n    " + ":".join(_HEX[at : at + 2] for at in range(0, 30, 2)))
+      for anchor in ("privateExponent:", "prime1:", "prime2:", "exponent1:", "exponent2:",
+      "coefficient:", "priv:")),
+    *(rule("recovery-phrase", word, _words_of_a_phrase, rf"(?i:{word})" + _MNEMONIC,
+           f"{word}: " + "ocean zebra vault magic ladder kitten " * 2 + "jungle")
+      for word in ("phrase", "mnemonic")),
+    rule("recovery-codes", "recovery codes", key_material,
+         rf"(?i:recovery codes):?\s{{1,8}}(?P<secret>(?:{_CODE}\s{{1,4}}){{1,20}}{_CODE})",
+         "Recovery codes:\n3608e-932ca\n33e23-2c4fe\nac062-f57c0"),
+)  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from memory_assets.redaction.rules.anchored_rule import (
     AnchoredRule,
-    anchored_rule,
     mixed_password,
     quoted_password,
     random_value,
+    rule,
     spoken_password,
     typed_password,
 )
@@ -35,20 +35,6 @@ _WORDS = (
 """Words for a password, and the part of each that serves as an anchor: what is beyond ASCII
 is a question mark there."""
 
-
-def _in_language(word: str, anchor: bytes) -> AnchoredRule:
-    copy = word.encode("ascii", "replace")
-    lead = copy.index(anchor)
-    return anchored_rule(
-        "foreign-password",
-        anchor,
-        rf"(?i:{word}){_GIVEN}{_ASCII}",
-        spoken_password,
-        f"{word}: {_FILL[:12]}",
-        lead,
-    )
-
-
 _BEYOND_ASCII = r"[^\x00-\x7f]"
 _WORD_ENDS = (
     "(?:"
@@ -58,90 +44,39 @@ _WORD_ENDS = (
 _SEPARATORS = (":", "=", " =", '":')
 """Between such a word and its value; with the end of the word they are the anchor."""
 
-
-def _beyond_ascii(separator: str) -> AnchoredRule:
-    return anchored_rule(
-        "foreign-password",
-        b"??" + separator.encode(),
-        rf"(?i){_BEYOND_ASCII}{{2}}{_WORD_ENDS}{separator}[ \t]{{0,4}}[\"'`]?{_ASCII}",
-        spoken_password,
-        f"пароль{separator}{_FILL[3:15]}",
-    )
-
-
 PROSE: tuple[AnchoredRule, ...] = (
-    *(_in_language(*row) for row in _WORDS),
-    *map(_beyond_ascii, _SEPARATORS),
-    anchored_rule(
-        "spoken-password",
-        b"password is",
-        rf"(?i)password is(?: now| set to)?:?\s{{1,3}}{_BARE}",
-        spoken_password,
-        "The password is " + _FILL[:12],
-    ),
-    *(
-        anchored_rule(
-            "spoken-secret",
-            f"{word} is".encode(),
-            rf"(?i)(?:{before}){word} is(?: now| set to)?:?\s{{1,3}}"
-            r"[`\"']?(?P<secret>[\w.~+/=-]{16,200})",
-            random_value,
-            f"the {sample} {word} is {_HEX[:32]}, and",
-            lead,
-        )
-        for word, before, sample, lead in (
-            ("key", "api[ _-]|ess[ _-]|ret[ _-]|ate[ _-]", "api", 4),
-            ("token", "", "access", 0),
-            ("secret", "", "client", 0),
-        )
-    ),
-    anchored_rule(
-        "spoken-password-of-user",
-        b"password for",
-        r"(?i)password for [^\n:`\"']{1,40}: ?[`\"'](?P<secret>[^\s`\"']{4,80})[`\"']",
-        typed_password,
-        "Root password for the box: `" + _FILL[:12] + "`",
-    ),
-    *(
-        anchored_rule(
-            "spoken-secret",
-            f"{word}` to `".encode(),
-            rf"(?i){word}` to `(?P<secret>[^\s`]{{4,200}})`",
-            mixed_password,
-            f"set `APP_{word.upper()}` to `{_FILL[:20]}` in",
-        )
-        for word in ("password", "secret", "token", "key")
-    ),
-    *(
-        anchored_rule(
-            "spoken-password",
-            f"{word}:".encode(),
-            rf"(?i){word}: ?[\w.@-]{{1,40}}(?: / |:){_BARE}",
-            spoken_password,
-            f"{word}: admin / {_FILL[:12]}",
-        )
-        for word in ("creds", "credentials", "login")
-    ),
-    anchored_rule(
-        "login-password",
-        b"user",
-        r"(?i)user(?:name)?: ?[\w.@-]{1,60}\r?\n[ \t]{0,20}pass(?:word|wd)?: ?"
-        r"(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=\s|$)",
-        quoted_password,
-        "Username: admin\nPassword: " + _FILL[:12],
-    ),
-    anchored_rule(
-        "form-password",
-        b"username=",
-        r"(?i)username=[^&\s\"'<>]{1,80}&password=(?P<secret>[^&\s\"'<>\\]{4,100})",
-        typed_password,
-        "username=app&password=" + _FILL[:12] + "&submit=1",
-    ),
-    anchored_rule(
-        "redis-login",
-        b"auth ",
-        r"(?<![^\n>])AUTH (?P<secret>[A-Za-z0-9]{12,64})(?=\s|$)",
-        random_value,
-        "AUTH " + _FILL[:18],
-    ),
-)
+    *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
+           f"{word}: {_FILL[:12]}", word.encode("ascii", "replace").index(anchor))
+      for word, anchor in _WORDS),
+    *(rule("foreign-password", "??" + separator, spoken_password,
+           rf"(?i){_BEYOND_ASCII}{{2}}{_WORD_ENDS}{separator}[ \t]{{0,4}}[\"'`]?{_ASCII}",
+           f"пароль{separator}{_FILL[3:15]}")
+      for separator in _SEPARATORS),
+    rule("spoken-password", "password is", spoken_password,
+         rf"(?i)password is(?: now| set to)?:?\s{{1,3}}{_BARE}", "The password is " + _FILL[:12]),
+    *(rule("spoken-secret", f"{word} is", random_value,
+           rf"(?i)(?:{before}){word} is(?: now| set to)?:?\s{{1,3}}"
+           r"[`\"']?(?P<secret>[\w.~+/=-]{16,200})",
+           f"the {sample} {word} is {_HEX[:32]}, and", lead)
+      for word, before, sample, lead in (("key", "api[ _-]|ess[ _-]|ret[ _-]|ate[ _-]", "api", 4),
+          ("token", "", "access", 0), ("secret", "", "client", 0))),
+    rule("spoken-password-of-user", "password for", typed_password,
+         r"(?i)password for [^\n:`\"']{1,40}: ?[`\"'](?P<secret>[^\s`\"']{4,80})[`\"']",
+         "Root password for the box: `" + _FILL[:12] + "`"),
+    *(rule("spoken-secret", f"{word}` to `", mixed_password,
+           rf"(?i){word}` to `(?P<secret>[^\s`]{{4,200}})`",
+           f"set `APP_{word.upper()}` to `{_FILL[:20]}` in")
+      for word in ("password", "secret", "token", "key")),
+    *(rule("spoken-password", f"{word}:", spoken_password,
+           rf"(?i){word}: ?[\w.@-]{{1,40}}(?: / |:){_BARE}", f"{word}: admin / {_FILL[:12]}")
+      for word in ("creds", "credentials", "login")),
+    rule("login-password", "user", quoted_password,
+         r"(?i)user(?:name)?: ?[\w.@-]{1,60}\r?\n[ \t]{0,20}pass(?:word|wd)?: ?"
+         r"(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=\s|$)",
+         "Username: admin\nPassword: " + _FILL[:12]),
+    rule("form-password", "username=", typed_password,
+         r"(?i)username=[^&\s\"'<>]{1,80}&password=(?P<secret>[^&\s\"'<>\\]{4,100})",
+         "username=app&password=" + _FILL[:12] + "&submit=1"),
+    rule("redis-login", "auth ", random_value,
+         r"(?<![^\n>])AUTH (?P<secret>[A-Za-z0-9]{12,64})(?=\s|$)", "AUTH " + _FILL[:18]),
+)  # fmt: skip

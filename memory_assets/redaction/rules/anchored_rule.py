@@ -34,16 +34,12 @@ class AnchoredRule:
     """How many characters before the anchor the pattern begins."""
 
 
-def anchored_rule(
-    name: str,
-    anchor: bytes,
-    pattern: str,
-    accept: Callable[[str], bool],
-    sample: str,
-    lead: int = 0,
+def rule(
+    name: str, anchor: str, accept: Callable[[str], bool], pattern: str, sample: str, lead: int = 0
 ) -> AnchoredRule:
-    """Return the row as a rule with its pattern compiled."""
-    return AnchoredRule(name, anchor, re.compile(pattern), accept, sample, lead)
+    """Return a row as a rule: look for `anchor` (a lower-case literal); there `pattern` must match,
+    and `accept` what is in its group `secret`. `sample` is made up, for the self-test."""
+    return AnchoredRule(name, anchor.encode(), re.compile(pattern), accept, sample, lead)
 
 
 def any_value(value: str) -> bool:
