@@ -49,6 +49,7 @@ def session_files(
     )
     sessions = [
         SessionFiles(
+            project,
             session_id,
             tuple(files),
             copied.get((project, session_id), _NOTHING_COPIED),

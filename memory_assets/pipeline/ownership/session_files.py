@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.stage.report import input_hash
@@ -38,11 +38,17 @@ class SessionFiles:
     and the sessions that own those. A `retained` session is made from the lake, not from
     its files."""
 
+    project: str
     session_id: str
     rows: tuple[SourceRow, ...]
     copied: RecordIds
     copied_from: tuple[SessionKey, ...] = ()
     retained: Retained | None = None
+
+    @property
+    def key(self) -> SessionKey:
+        """Project and session id."""
+        return (self.project, self.session_id)
 
     @property
     def gone(self) -> bool:
@@ -142,18 +148,7 @@ class Counts:
 
     def facts(self) -> ProductFacts:
         """Return the counts as facts of a redacted_records product."""
-        return {
-            "records": self.records,
-            "kept": self.kept,
-            "bad_lines": self.bad_lines,
-            "blocks": self.blocks,
-            "copied_blocks": self.copied_blocks,
-            "copied_prompts": self.copied_prompts,
-            "prompts": self.prompts,
-            "redactions": self.redactions,
-            "personal": self.personal,
-            "dropped": self.dropped,
-        }
+        return cast(ProductFacts, dict(vars(self)))
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Counts:

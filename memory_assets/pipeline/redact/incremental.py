@@ -128,7 +128,6 @@ def _resume(components: Components, row: SourceRow, entry: FileEntry | None) -> 
 
 def redact_added(
     components: Components,
-    project: str,
     session: SessionFiles,
     expected_hash: str,
     known: frozenset[bytes],
@@ -140,24 +139,23 @@ def redact_added(
     Raises:
         RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing was written.
     """
-    before, name = addition.before, session.session_id
-    redactor = _primed_redactor(components, project, session, known, before)
+    before = addition.before
+    redactor = _primed_redactor(components, session, known, before)
     if redactor is None:
         return None
-    redaction = SessionRedaction(components, project, session, redactor, before)
+    redaction = SessionRedaction(components, session, redactor, before)
     secrets_before = redactor.values_shown
     try:
         final = [part for row, resume in addition.parts for part in redaction.read(row, resume)]
     except ResumeFailed:
         return None
-    if _occurs_in_earlier_records(components, project, name, before, redactor, secrets_before):
+    if _occurs_in_earlier_records(redaction, before, secrets_before):
         return None
     return redaction.write(final, expected_hash, addition.lineage)
 
 
 def _primed_redactor(
     components: Components,
-    project: str,
     session: SessionFiles,
     known: frozenset[bytes],
     before: SessionState,
@@ -173,7 +171,7 @@ def _primed_redactor(
     for _ in range(2):
         redactor = components.redactor.session(session.session_id, elsewhere)
         try:
-            _prime(redactor, project, session, before)
+            _prime(redactor, session, before)
         except ResumeFailed:
             return None
         missing = (own & known) - redactor.known_values.keys()
@@ -183,9 +181,7 @@ def _primed_redactor(
     return None
 
 
-def _prime(
-    redactor: SessionRedactor, project: str, session: SessionFiles, before: SessionState
-) -> None:
+def _prime(redactor: SessionRedactor, session: SessionFiles, before: SessionState) -> None:
     for row in session.rows:
         places = before.secret_sources.get(row.agent_id)
         if not places:
@@ -193,25 +189,23 @@ def _prime(
         if row.gone_at is not None:
             raise ResumeFailed(f"{row.path} is gone")
         for record in reader_by_agent(row.agent).read_at(source_of(row), places):
-            redactor.redact_record(record, project=project, project_root=session.project_root)
+            redactor.redact_record(
+                record, project=session.project, project_root=session.project_root
+            )
 
 
 def _occurs_in_earlier_records(
-    components: Components,
-    project: str,
-    session_id: str,
-    before: SessionState,
-    redactor: SessionRedactor,
-    secrets_before: int,
+    redaction: SessionRedaction, before: SessionState, secrets_before: int
 ) -> bool:
     """Whether a secret that only the new records reveal occurs in the earlier ones."""
-    if redactor.values_shown == secrets_before:
+    if redaction.redactor.values_shown == secrets_before:
         return False
-    new = redactor.shown_since(secrets_before)
+    new = redaction.redactor.shown_since(secrets_before)
     if not new.are_sought():
         return False
     columns = list(redacted_columns(REDACTED_RECORDS.model))
-    with components.lake.opened(REDACTED_RECORDS, project, session_id) as rows:
+    lake = redaction.components.lake
+    with lake.opened(REDACTED_RECORDS, *redaction.session.key) as rows:
         return any(
             new.edits(text)
             for part in rows.parts(0, before.kept, columns)

@@ -11,12 +11,12 @@ from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.ownership.session_files import SessionFiles
 from memory_assets.pipeline.redact.full_redaction import redact_whole
 from memory_assets.pipeline.redact.incremental import addition_to, redact_added
-from memory_assets.pipeline.redact.known_values import KnownHashes
 from memory_assets.pipeline.redact.session_redaction import WrittenSession
 from memory_assets.pipeline.redact.state import state_of
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, timed
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED, count
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
@@ -88,6 +88,24 @@ class RedactionState:
         )
 
 
+class _KnownHashes:
+    """Keyed hashes of the known secrets, updated from the catalogue by one small query, so
+    that each session is redacted with the secrets of those before it."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._hashes: frozenset[bytes] = frozenset()
+        self._through = 0
+
+    def snapshot(self) -> tuple[frozenset[bytes], int]:
+        """Return the hashes of all secrets known now, and the number of the newest one."""
+        new = self._catalog.known_secrets.since(self._through)
+        if new:
+            self._hashes |= {value.hash for value in new}
+            self._through = new[-1].number
+        return self._hashes, self._through
+
+
 def redact_project(
     components: Components, project: str, retain: Container[str] = ()
 ) -> StageReport:
@@ -100,7 +118,7 @@ def redact_project(
     """
     report = StageReport(STAGE, project)
     catalog, version = components.catalog, components.ruleset_version
-    known, appended = KnownHashes(catalog), 0
+    known, appended = _KnownHashes(catalog), 0
     with components.project_lock(project), timed(report):
         state = RedactionState.of(components, project)
         for session in session_files(components, project, retain):
@@ -113,9 +131,7 @@ def redact_project(
                 continue
             hashes, through = known.snapshot()
             try:
-                written, was_added = _redacted(
-                    components, project, session, expected_hash, hashes, state
-                )
+                written, was_added = _redacted(components, session, expected_hash, hashes, state)
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
                 hold_back(catalog, project, name, STAGE, expected_hash, error)
                 continue
@@ -140,7 +156,6 @@ def redact_project(
 
 def _redacted(
     components: Components,
-    project: str,
     session: SessionFiles,
     expected_hash: str,
     known: frozenset[bytes],
@@ -150,15 +165,15 @@ def _redacted(
     session, and whether it was appended to."""
     name = session.session_id
     records, audit = state.records.get(name), state.audits.get(name)
-    before = state_of(components.catalog, project, name)
+    before = state_of(components.catalog, *session.key)
     whole = records is not None and RETAINED not in records.facts and session.retained is None
     if whole and records and audit and before and name not in state.affected:
         addition = addition_to(components, session, before, records, audit)
         if addition is not None:
-            written = redact_added(components, project, session, expected_hash, known, addition)
+            written = redact_added(components, session, expected_hash, known, addition)
             if written is not None:
                 return written, True
-    return redact_whole(components, project, session, expected_hash, known, before), False
+    return redact_whole(components, session, expected_hash, known, before), False
 
 
 def audit_project(components: Components, project: str) -> StageReport:

@@ -53,14 +53,12 @@ class SessionRedaction:
     def __init__(
         self,
         components: Components,
-        project: str,
         session: SessionFiles,
         redactor: SessionRedactor,
         before: SessionState | None = None,
         values: Mapping[str, str] | None = None,
     ) -> None:
         self.components = components
-        self.project = project
         self.session = session
         self.redactor = redactor
         self.copied = frozenset(int(record_id) for record_id in session.copied)
@@ -89,7 +87,7 @@ class SessionRedaction:
         """Yield the final records of a file after the first pass; keep the tentative ones for the
         end of the session."""
         source, report = source_of(row), ReadReport()
-        root, redactor = self.session.project_root, self.redactor
+        project, root, redactor = self.session.project, self.session.project_root, self.redactor
         waiting = len(self._waiting)
         for record in read_session(source.path, source=source, report=report, resume=resume):
             final = report.checkpoint is None
@@ -99,7 +97,7 @@ class SessionRedaction:
                 counts.copied_prompts += record.kind == "prompt"
                 continue
             shown = redactor.values_shown
-            redacted = redactor.redact_record(record, project=self.project, project_root=root)
+            redacted = redactor.redact_record(record, project=project, project_root=root)
             if not final:
                 self._waiting.append((redacted, ()))
                 continue
@@ -164,7 +162,7 @@ class SessionRedaction:
                 records was written.
         """
         lake, before = self.components.lake, self._before
-        key = (self.project, self.session.session_id)
+        key = self.session.key
         about = {"input_hash": expected_hash, "run_id": self.components.catalog.products.run_id}
         footer = dict(about)
         if self.session.retained is not None:

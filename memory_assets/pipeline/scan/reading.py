@@ -6,16 +6,21 @@ fingerprint (`begins_with`); any other file is read from its start.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import json
 import uuid
+import zlib
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memory_assets.errors import ResumeFailed
 from memory_assets.models import Record
-from memory_assets.pipeline.scan.sealed import seal_text, unseal_text
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
 from memory_assets.transcripts import (
@@ -30,6 +35,9 @@ from memory_assets.transcripts import (
     read_session,
     take_fingerprint,
 )
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 PASSED_OVER_MS = -1
 """Stands for the time of a record that yielded no row; its id is kept so that a repetition
@@ -54,12 +62,12 @@ class FileState:
 
     def sealed(self, key: bytes) -> str:
         """Return the state encrypted, because a reader's checkpoint has unkeyed hashes of text."""
-        return seal_text(key, self.to_json())
+        return _sealed(key, self.to_json())
 
     @classmethod
     def unsealed(cls, sealed: str, key: bytes) -> FileState | None:
         """Return the state that `sealed` encrypted; None for "", or if the key is another one."""
-        text = unseal_text(key, sealed) if sealed else None
+        text = _unsealed(key, sealed) if sealed else None
         return cls.from_json(text) if text is not None else None
 
     def to_json(self) -> str:
@@ -222,3 +230,32 @@ def resume_at(
     if state is None:
         return Resume(end=source.size)
     return Resume(state.checkpoint, SeenRecords(ids_before, identity), source.size)
+
+
+def _sealed(install_key: bytes, text: str) -> str:
+    """Return `text` encrypted with the key of this installation.
+
+    Equal text gives equal bytes, so that writing it again changes nothing: the cipher is AES-SIV
+    (RFC 5297), which is made for that.
+    """
+    sealed = _cipher(install_key).encrypt(zlib.compress(text.encode(), 1), None)
+    return base64.b64encode(sealed).decode()
+
+
+def _unsealed(install_key: bytes, sealed: str) -> str | None:
+    """Return the text that `_sealed` was given; None if it was under another key, or is
+    damaged."""
+    from cryptography.exceptions import InvalidTag
+
+    try:
+        content = _cipher(install_key).decrypt(base64.b64decode(sealed, validate=True), None)
+    except (binascii.Error, InvalidTag):
+        return None
+    return zlib.decompress(content).decode()
+
+
+@lru_cache(maxsize=2)
+def _cipher(install_key: bytes) -> AESSIV:
+    from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+    return AESSIV(hashlib.blake2b(b"sealed text", key=install_key, digest_size=64).digest())
