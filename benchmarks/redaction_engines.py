@@ -10,7 +10,7 @@ from tempfile import gettempdir
 
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
 from memory_assets.redaction.engine.hyperscan_triggers import HyperscanTriggers
-from memory_assets.redaction.engine.loading import load_scanner
+from memory_assets.redaction.engine.scanner import load_scanner
 from memory_assets.redaction.engine.token_runs import compile_formats
 from memory_assets.redaction.engine.triggers import PlainTriggers, Triggers
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES

@@ -9,7 +9,7 @@ from memory_assets.errors import RedactionUnavailable, StoreError
 from memory_assets.install_key import load_install_key
 from memory_assets.models import Record, RedactedRecord
 from memory_assets.redaction.edits import FILE_CONTENTS, Edit
-from memory_assets.redaction.engine.loading import load_scanner
+from memory_assets.redaction.engine.scanner import load_scanner
 from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.engine.token_runs import TokenFormat, compile_formats
 from memory_assets.redaction.findings import Finding, Redaction

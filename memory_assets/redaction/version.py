@@ -18,9 +18,7 @@ from memory_assets.redaction.settings import RedactionSettings
 ENGINE_VERSION = "re-5"
 """Raised by hand whenever code (not data) changes findings or replacements."""
 
-_WITHOUT_EFFECT = re.compile(
-    r"hyperscan|selftest|version|byte_patterns|pattern_cache|stopwatch|trigger|engine.loading"
-)
+_WITHOUT_EFFECT = re.compile(r"hyperscan|selftest|version|byte_patterns|pattern_cache|trigger")
 """Modules whose constants do not change findings, only speed and self-checks."""
 
 

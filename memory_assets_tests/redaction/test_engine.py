@@ -24,8 +24,7 @@ from hypothesis import strategies as st
 
 from memory_assets.errors import RedactionUnavailable, TranscriptError
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
-from memory_assets.redaction.engine.loading import load_scanner
-from memory_assets.redaction.engine.scanner import TIMED_OUT, Scanner, Span
+from memory_assets.redaction.engine.scanner import TIMED_OUT, Scanner, Span, load_scanner
 from memory_assets.redaction.engine.selftest import BENIGN, structural_canaries
 from memory_assets.redaction.engine.token_runs import compile_formats
 from memory_assets.redaction.redactor import build_redactor

@@ -20,7 +20,7 @@ from memory_assets.redaction.engine.byte_patterns import (
     widen,
     width,
 )
-from memory_assets.redaction.engine.trigger import ASSIGNED, Trigger
+from memory_assets.redaction.engine.triggers import ASSIGNED, Trigger
 from memory_assets.redaction.rules import assignments
 from memory_assets.redaction.rules.names import KEYWORDS, password_words, speaking_words
 

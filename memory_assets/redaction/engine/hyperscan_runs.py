@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable
 
 from memory_assets.redaction.engine.token_runs import SLUG, may_be_shape
-from memory_assets.redaction.engine.trigger import VENDOR
 from memory_assets.redaction.engine.trigger_patterns import (
     begins_word,
     context_triggers,
@@ -18,6 +17,7 @@ from memory_assets.redaction.engine.triggers import (
     ENCODED,
     NAMED,
     TOKENS,
+    VENDOR,
     VENDORED,
 )
 from memory_assets.redaction.rules.formats import Template

@@ -18,7 +18,6 @@ from memory_assets.redaction.engine.assignment_patterns import assignment_trigge
 from memory_assets.redaction.engine.hyperscan_runs import Reports, RunClues, left_edge
 from memory_assets.redaction.engine.pattern_cache import Databases
 from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
-from memory_assets.redaction.engine.trigger import ANCHORED, ASSIGNED, Trigger
 from memory_assets.redaction.engine.trigger_patterns import (
     anchored_triggers,
     asking_triggers,
@@ -29,12 +28,15 @@ from memory_assets.redaction.engine.trigger_patterns import (
     token_triggers,
 )
 from memory_assets.redaction.engine.triggers import (
+    ANCHORED,
+    ASSIGNED,
     HOMES,
     HOMES_FIRST,
     JOINED,
     NO_CLUES,
     TOKENS,
     Clues,
+    Trigger,
 )
 from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.rules.formats import Template

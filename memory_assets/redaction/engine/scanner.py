@@ -11,11 +11,14 @@ from __future__ import annotations
 import base64
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
-from memory_assets.redaction.engine.stopwatch import OutOfTime, Watch
+from memory_assets.errors import RedactionUnavailable
+from memory_assets.install_key import user_cache_dir
 from memory_assets.redaction.engine.token_runs import TokenFormat, TokenIndex, find_named
 from memory_assets.redaction.engine.triggers import (
     BLOB,
@@ -33,6 +36,7 @@ from memory_assets.redaction.rules.anchored import COMMAND_ENDS, PASSWORD_COMMAN
 from memory_assets.redaction.rules.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.rules.assignments import find_assignment
 from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.settings import ENGINES
 
 _TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
 _DIGIT = re.compile(r"[0-9]")
@@ -63,6 +67,36 @@ class Span(NamedTuple):
     start: int
     end: int
     rule: str
+
+
+class _OutOfTime(Exception):
+    """The time limit was exceeded."""
+
+
+class _Watch:
+    """A time limit for one text that starts with the first tick. Cheap: the clock is read only
+    every few ticks."""
+
+    __slots__ = ("_clock", "_end", "_limit", "_ticks")
+
+    def __init__(self, clock: Callable[[], float], limit: float) -> None:
+        self._clock = clock
+        self._limit = limit
+        self._end: float | None = None
+        self._ticks = 0
+
+    def tick(self) -> None:
+        """Count one confirmation, and check the limit every few of them."""
+        self._ticks += 1
+        if self._ticks == 1:
+            self._end = self._clock() + self._limit
+        elif not self._ticks % 16:
+            self.check()
+
+    def check(self) -> None:
+        """Raise `_OutOfTime` if the limit is exceeded."""
+        if self._end is not None and self._clock() > self._end:
+            raise _OutOfTime
 
 
 class Scanner:
@@ -102,7 +136,7 @@ class Scanner:
         """Return the secret ranges of `text`, given its clues from `look`."""
         if not (clues.keywords or clues.anchored or clues.cookies or clues.runs):
             return []
-        watch = Watch(self._clock, _SECONDS + len(text) * _SECONDS_PER_CHARACTER)
+        watch = _Watch(self._clock, _SECONDS + len(text) * _SECONDS_PER_CHARACTER)
         try:
             found = [
                 span
@@ -110,11 +144,11 @@ class Scanner:
                 if not _TAG.match(text, span.start)
             ]
             watch.check()
-        except OutOfTime:
+        except _OutOfTime:
             return [Span(0, len(text), TIMED_OUT)]
         return merge(_repeated(text, found)) if found else found
 
-    def _confirmed(self, text: str, clues: Clues, watch: Watch) -> Iterator[Span]:
+    def _confirmed(self, text: str, clues: Clues, watch: _Watch) -> Iterator[Span]:
         if clues.keywords:
             yield from self._keywords(text, clues.keywords, watch)
         if clues.anchored:
@@ -124,7 +158,7 @@ class Scanner:
         if clues.runs:
             yield from self._runs(text, clues.runs, watch)
 
-    def _keywords(self, text: str, positions: Iterable[int], watch: Watch) -> Iterator[Span]:
+    def _keywords(self, text: str, positions: Iterable[int], watch: _Watch) -> Iterator[Span]:
         done = manifest_end = 0
         for position in positions:
             if position < done:
@@ -147,7 +181,7 @@ class Scanner:
                     yield Span(start, end, rule)
 
     def _anchored(
-        self, text: str, places: Iterable[tuple[int, int]], watch: Watch
+        self, text: str, places: Iterable[tuple[int, int]], watch: _Watch
     ) -> Iterator[Span]:
         for number, position in places:
             watch.tick()
@@ -160,7 +194,7 @@ class Scanner:
             yield Span(*match.span("secret"), rule.name)
 
     def _runs(
-        self, text: str, runs: Iterable[tuple[int, int, int]], watch: Watch
+        self, text: str, runs: Iterable[tuple[int, int, int]], watch: _Watch
     ) -> Iterator[Span]:
         blob_end = 0
         for start, end, what in runs:
@@ -190,6 +224,40 @@ class Scanner:
             return False
         plain = decoded.replace("\n", "").replace("\t", "")
         return plain.isprintable() and bool(self.scan(decoded))
+
+
+def load_scanner(
+    formats: Iterable[TokenFormat],
+    anchored: Sequence[AnchoredRule],
+    engine: str = "auto",
+    cache: Path | None = None,
+    on_compile: Callable[[], None] | None = None,
+) -> Scanner:
+    """Return a scanner over the rules. What it finds does not depend on `engine`.
+
+    `engine`: `hyperscan`, `re`, or `auto` for the first that is installed. `cache`: where
+    compiled patterns are kept (None: the user's cache directory). `on_compile` is called
+    before patterns are compiled, which takes some seconds, once per machine and ruleset.
+
+    Raises:
+        RedactionUnavailable: Hyperscan is asked for and not installed, or does not load;
+            or the engine is unknown.
+    """
+    formats = tuple(formats)
+    if engine not in ENGINES:
+        raise RedactionUnavailable(f"unknown redaction engine {engine!r}")
+    if engine == "re" or (engine == "auto" and find_spec("hyperscan") is None):
+        return Scanner(formats, anchored)
+    from memory_assets.redaction.engine.hyperscan_triggers import HyperscanTriggers
+
+    templates = [template for each in formats for template in each.templates]
+    try:
+        triggers = HyperscanTriggers(templates, anchored, cache or user_cache_dir(), on_compile)
+    except ImportError as error:
+        if engine == "auto":
+            return Scanner(formats, anchored)
+        raise RedactionUnavailable(f"Hyperscan cannot be loaded: {error}") from None
+    return Scanner(formats, anchored, triggers)
 
 
 def _cookies(text: str, positions: Iterable[int]) -> Iterator[Span]:

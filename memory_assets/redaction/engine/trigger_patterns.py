@@ -12,16 +12,20 @@ from collections.abc import Iterable, Sequence
 
 from memory_assets.redaction.engine.byte_patterns import CannotWiden, widened
 from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
-from memory_assets.redaction.engine.trigger import (
+from memory_assets.redaction.engine.triggers import (
+    ADDRESSES,
     ALSO_WORD,
     ANCHORED,
     ASKING,
     ASSIGNED,
+    COLOURED,
     COOKIE,
+    ESCAPED,
+    HOMES,
+    PERCENT,
     VENDOR,
     Trigger,
 )
-from memory_assets.redaction.engine.triggers import ADDRESSES, COLOURED, ESCAPED, HOMES, PERCENT
 from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.rules.names import (
@@ -33,7 +37,7 @@ from memory_assets.redaction.rules.names import (
     name_kind,
     word_lists,
 )
-from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
+from memory_assets.redaction.rules.tokens import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
 
 _FURTHEST_ANCHOR = 2_000

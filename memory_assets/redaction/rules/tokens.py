@@ -9,10 +9,10 @@ for a few that scanners commonly count as secrets.
 
 from __future__ import annotations
 
-from memory_assets.redaction.rules.token_formats.cloud import CLOUD
+from memory_assets.redaction.rules.token_formats.cloud import CLOUD, KEYS
 from memory_assets.redaction.rules.token_formats.code_hosting import CODE_HOSTING
-from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
-from memory_assets.redaction.rules.token_formats.keys import KEYS
+from memory_assets.redaction.rules.token_formats.contextual_building import BUILDING
+from memory_assets.redaction.rules.token_formats.contextual_business import BUSINESS
 from memory_assets.redaction.rules.token_formats.messaging import MESSAGING
 from memory_assets.redaction.rules.token_formats.models import MODELS
 from memory_assets.redaction.rules.token_formats.payments import PAYMENTS
@@ -28,4 +28,6 @@ TOKEN_FORMATS: tuple[tuple[str, ...], ...] = (
     *KEYS,
 )
 
-__all__ = ["CONTEXT_FORMATS", "TOKEN_FORMATS"]
+CONTEXT_FORMATS: tuple[tuple[str, ...], ...] = (*BUILDING, *BUSINESS)
+"""Rows of name, words, templates: a value that has the shape counts only beside one of the words
+(see `contexts.py`), which are lower-case beginnings of words; a `_` or `-` in one is literal."""

@@ -1,6 +1,6 @@
 """Keys without a telling shape of clouds, code hosting, models and messaging.
 
-Rows as `contextual.py` describes them.
+Rows as `CONTEXT_FORMATS` describes them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Keys without a telling shape of payments, data, monitoring, identity and work.
 
-Rows as `contextual.py` describes them.
+Rows as `CONTEXT_FORMATS` describes them.
 """
 
 from __future__ import annotations
