@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import word_set
 
 _RUN = re.compile(r"[A-Za-z0-9_\-]{16,}")
 _RUN_BYTES = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-")
@@ -28,8 +28,8 @@ _LENGTH_BYTES = 2
 _MAC_BYTES = 14
 _LONGEST_RUN = 65_535
 
-_CHOSEN_BY_PEOPLE = frozenset(
-    words("assigned-password url-password command-password curl-user password-hash")
+_CHOSEN_BY_PEOPLE = word_set(
+    "assigned-password url-password command-password curl-user password-hash"
 )
 
 

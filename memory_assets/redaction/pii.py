@@ -14,22 +14,20 @@ from ipaddress import AddressValueError, IPv4Address
 
 from memory_assets.redaction.edits import HOME_DIRECTORY, Edit
 from memory_assets.redaction.engine.triggers import ADDRESSES
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import word_set
 
-_NOBODY = frozenset(
-    words(
-        "user users username user1 youruser your_user your-user yourname your-name your_name"
-        " you me name someone somebody person runner runneradmin ubuntu vscode node app"
-        " codespace codespaces"
-        " dev developer devuser admin administrator root debian fedora centos alpine arch ec2-user"
-        " azureuser cloudshell-user vagrant jovyan docker circleci jenkins gitlab-runner gitpod"
-        " coder"
-        " sandbox claude agent codex opc pi git www-data nobody guest default public shared"
-        " linuxbrew container containeruser containeradministrator builder build ci bot test tester"
-        " testuser nonroot appuser nodejs nginx postgres mysql airflow dagster spark hadoop bitnami"
-        " webapp service deploy deployer workspace project projects work data example foo bar page"
-        " index about login logout dashboard home settings profile contact search news products"
-    )
+_NOBODY = word_set(
+    "user users username user1 youruser your_user your-user yourname your-name your_name"
+    " you me name someone somebody person runner runneradmin ubuntu vscode node app"
+    " codespace codespaces"
+    " dev developer devuser admin administrator root debian fedora centos alpine arch ec2-user"
+    " azureuser cloudshell-user vagrant jovyan docker circleci jenkins gitlab-runner gitpod"
+    " coder"
+    " sandbox claude agent codex opc pi git www-data nobody guest default public shared"
+    " linuxbrew container containeruser containeradministrator builder build ci bot test tester"
+    " testuser nonroot appuser nodejs nginx postgres mysql airflow dagster spark hadoop bitnami"
+    " webapp service deploy deployer workspace project projects work data example foo bar page"
+    " index about login logout dashboard home settings profile contact search news products"
 )
 """Accounts, lower-case, that name no person, and what follows `/home/` in web addresses."""
 
@@ -62,26 +60,22 @@ _DOMAIN = re.compile(
 )
 _VERSION = re.compile(r"\d+\.\d")
 _USER_INFO = re.compile(r"//[^\s/]{0,200}:$")
-_TOP_LEVEL = frozenset(
-    words(
-        "com org net edu gov mil int biz info name pro dev app xyz online site tech store cloud"
-        " email"
-        " systems solutions agency studio software team group global network company live news"
-        " today world space art blog design digital consulting engineering foundation academy"
-        " school university institute health care expert services zone works city center club fun"
-        " shop codes computer technology ventures capital finance bank law legal media social chat"
-        " travel asia berlin london paris nyc tokyo mobi jobs cat aero coop museum"
-    )
+_TOP_LEVEL = word_set(
+    "com org net edu gov mil int biz info name pro dev app xyz online site tech store cloud"
+    " email"
+    " systems solutions agency studio software team group global network company live news"
+    " today world space art blog design digital consulting engineering foundation academy"
+    " school university institute health care expert services zone works city center club fun"
+    " shop codes computer technology ventures capital finance bank law legal media social chat"
+    " travel asia berlin london paris nyc tokyo mobi jobs cat aero coop museum"
 )
-_NO_COUNTRY = frozenset(words("py js ts md gz rb sh cs go so hs kt vb"))
-_NO_PERSON = frozenset(
-    words(
-        "noreply no-reply no_reply donotreply do-not-reply notifications notification git hg svn"
-        " support info security help contact hello sales admin administrator abuse postmaster"
-        " webmaster hostmaster root team press legal privacy bot user username you your name email"
-        " someone somebody me test tester foo bar baz example youremail your-email your_email"
-        " your.email john.doe jane.doe johndoe janedoe"
-    )
+_NO_COUNTRY = word_set("py js ts md gz rb sh cs go so hs kt vb")
+_NO_PERSON = word_set(
+    "noreply no-reply no_reply donotreply do-not-reply notifications notification git hg svn"
+    " support info security help contact hello sales admin administrator abuse postmaster"
+    " webmaster hostmaster root team press legal privacy bot user username you your name email"
+    " someone somebody me test tester foo bar baz example youremail your-email your_email"
+    " your.email john.doe jane.doe johndoe janedoe"
 )
 _NO_DOMAIN = re.compile(
     r"(?i)(?:^|\.)(?:example(?:\.\w+)?|test(?:\.\w+)?|invalid|local|localhost|localdomain|internal"

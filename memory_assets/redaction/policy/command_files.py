@@ -18,23 +18,21 @@ from memory_assets.redaction.policy.shell_commands import (
     program_name,
     stages,
 )
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import word_set, words
 
-_WITH_SCRIPT = SEARCHERS | frozenset(words("sed awk gawk jq yq"))
-_OTHER_PRINTERS = frozenset(
-    words("diff sdiff comm cmp openssl gpg age sops ansible-vault plutil dd tr xmllint dotenv")
+_WITH_SCRIPT = SEARCHERS | word_set("sed awk gawk jq yq")
+_OTHER_PRINTERS = word_set(
+    "diff sdiff comm cmp openssl gpg age sops ansible-vault plutil dd tr xmllint dotenv"
 )
 
-_NEUTRAL = frozenset(
-    words(
-        "cd echo printf true false pwd export set ls wc sleep : [ [[ test for done fi esac case"
-        " find fd local declare unset pushd popd shopt trap which exit write-output write-host"
-    )
+_NEUTRAL = word_set(
+    "cd echo printf true false pwd export set ls wc sleep : [ [[ test for done fi esac case"
+    " find fd local declare unset pushd popd shopt trap which exit write-output write-host"
 )
-_FILTERS = READ_PROGRAMS | frozenset(words("tr expand tee wc xargs"))
-_WRITERS = frozenset(words("echo printf print write-output write-host"))
-_FILE_WRITERS = frozenset(words("tee set-content add-content out-file new-item sc ac"))
-_SHOWS_SUBSTITUTION = frozenset(words("echo printf print write-output write-host cat"))
+_FILTERS = READ_PROGRAMS | word_set("tr expand tee wc xargs")
+_WRITERS = word_set("echo printf print write-output write-host")
+_FILE_WRITERS = word_set("tee set-content add-content out-file new-item sc ac")
+_SHOWS_SUBSTITUTION = word_set("echo printf print write-output write-host cat")
 _NO_CONTENTS = re.compile(r"-[a-zA-Z]*[qlLc]|--(?:quiet|silent|count|files|list)[a-z-]*")
 _MANY_FILES = re.compile(r"-[a-zA-Z]*[rR]|--recursive|--with-filename")
 _NO_FILE_NAMES = re.compile(r"-[a-zA-Z]*[hI]|--no-filename")

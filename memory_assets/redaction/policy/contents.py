@@ -34,7 +34,7 @@ from memory_assets.redaction.policy.sensitive_paths import (
 from memory_assets.redaction.policy.shell_commands import READ_PROGRAMS
 from memory_assets.redaction.policy.vault_commands import opens_vault
 from memory_assets.redaction.policy.vault_table import VAULT_COMMANDS
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import word_set
 from memory_assets.redaction.settings import RedactionSettings
 
 __all__ = [
@@ -50,26 +50,20 @@ __all__ = [
     "rule_tables",
 ]
 
-READ_TOOLS = frozenset(
-    words(
-        "read readfile read_file readmanyfiles read_many_files read_multiple_files read_text_file"
-        " notebookread view viewfile view_file view_range open openfile open_file cat getfile"
-        " get_file get_file_contents read_resource"
-    )
+READ_TOOLS = word_set(
+    "read readfile read_file readmanyfiles read_many_files read_multiple_files read_text_file"
+    " notebookread view viewfile view_file view_range open openfile open_file cat getfile"
+    " get_file get_file_contents read_resource"
 )
-SEARCH_TOOLS = frozenset(
-    words(
-        "grep grep_files grepsearch grep_search search_files search_file_content searchtext ripgrep"
-        " rg codebase_search"
-    )
+SEARCH_TOOLS = word_set(
+    "grep grep_files grepsearch grep_search search_files search_file_content searchtext ripgrep"
+    " rg codebase_search"
 )
-WRITE_TOOLS = frozenset(
-    words(
-        "write writefile write_file write_to_file create createfile create_file edit editfile"
-        " edit_file multiedit multi_edit notebookedit notebook_edit apply_patch applypatch"
-        " apply_diff str_replace_editor str_replace_based_edit_tool str_replace replace"
-        " replace_in_file search_replace insert insert_edit_into_file patch"
-    )
+WRITE_TOOLS = word_set(
+    "write writefile write_file write_to_file create createfile create_file edit editfile"
+    " edit_file multiedit multi_edit notebookedit notebook_edit apply_patch applypatch"
+    " apply_diff str_replace_editor str_replace_based_edit_tool str_replace replace"
+    " replace_in_file search_replace insert insert_edit_into_file patch"
 )
 """Names of tools, lower-case, of Claude Code, Codex, Pi and their kin."""
 

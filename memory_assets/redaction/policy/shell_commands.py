@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import word_set
 
 _TOKEN = re.compile(
     r"""
@@ -39,36 +39,30 @@ _ENDS = re.compile(r"\n[ \t]{0,40}(?P<word>[A-Za-z_]\w{0,40})(?!\w)")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _QUOTED_COMMAND = re.compile(r"(?:--?\w[\w-]*=)?\$?(?P<quote>[\"'])")
 
-SEARCHERS = frozenset(words("grep egrep fgrep zgrep rg ag ack findstr select-string sls"))
-READ_PROGRAMS = SEARCHERS | frozenset(
-    words(
-        "cat head tail sed nl less more bat batcat tac awk gawk strings base64 xxd hexdump hexyl od"
-        " type gc get-content zcat jq yq rev fold column cut sort uniq paste"
-    )
+SEARCHERS = word_set("grep egrep fgrep zgrep rg ag ack findstr select-string sls")
+READ_PROGRAMS = SEARCHERS | word_set(
+    "cat head tail sed nl less more bat batcat tac awk gawk strings base64 xxd hexdump hexyl od"
+    " type gc get-content zcat jq yq rev fold column cut sort uniq paste"
 )
 """Programs whose output is what they read from files."""
-SHELLS = frozenset(words("bash sh zsh dash ash fish ksh powershell pwsh cmd eval ssh su watch"))
+SHELLS = word_set("bash sh zsh dash ash fish ksh powershell pwsh cmd eval ssh su watch")
 """Programs that take commands as an argument."""
-WRAPPERS = frozenset(
-    words(
-        "sudo doas env time nice nohup command builtin exec timeout stdbuf xargs busybox docker"
-        " podman kubectl docker-compose compose wsl find fd do then else if elif while until for !"
-        " { dotenvx npx uv poetry direnv oc nerdctl lxc incus vagrant gcloud fly flyctl heroku"
-        " chroot nsenter unshare parallel setsid ionice chrt taskset flock unbuffer script strace"
-        " caffeinate winpty coproc"
-    )
+WRAPPERS = word_set(
+    "sudo doas env time nice nohup command builtin exec timeout stdbuf xargs busybox docker"
+    " podman kubectl docker-compose compose wsl find fd do then else if elif while until for !"
+    " { dotenvx npx uv poetry direnv oc nerdctl lxc incus vagrant gcloud fly flyctl heroku"
+    " chroot nsenter unshare parallel setsid ionice chrt taskset flock unbuffer script strace"
+    " caffeinate winpty coproc"
 )
 """Words that another command may follow."""
-_KEYWORDS = frozenset(words("do then else if elif while until ! { sudo time command nohup builtin"))
-_DECLARATIONS = frozenset(words("export declare local readonly typeset set"))
+_KEYWORDS = word_set("do then else if elif while until ! { sudo time command nohup builtin")
+_DECLARATIONS = word_set("export declare local readonly typeset set")
 _VALUE_OPTIONS = {
-    "sudo": frozenset(
-        words(
-            "-u --user -g --group -h --host -p --prompt -C --close-from -T --command-timeout -r"
-            " --role -t --type -D --chdir -R --chroot -U --other-user"
-        )
+    "sudo": word_set(
+        "-u --user -g --group -h --host -p --prompt -C --close-from -T --command-timeout -r"
+        " --role -t --type -D --chdir -R --chroot -U --other-user"
     ),
-    "time": frozenset(words("-f --format -o --output")),
+    "time": word_set("-f --format -o --output"),
 }
 """Options of such words that take the next word as their value."""
 _NESTING = 3

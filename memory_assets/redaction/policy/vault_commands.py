@@ -31,28 +31,24 @@ from memory_assets.redaction.policy.vault_table import (
     VALUE_OPTIONS,
     VAULT_COMMANDS,
 )
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import word_set
 
 _RUNNERS = (
     WRAPPERS
     | SHELLS
-    | frozenset(
-        words(
-            "npx pnpm pnpx yarn bun bunx deno uv uvx pipx poetry pdm hatch rye pipenv conda mamba"
-            " bundle php ruby mise asdf nix nix-shell devbox aws-vault aws-okta chamber doppler"
-            " infisical op teller summon envchain dotenvx dotenv direnv just tsh microk8s k3s"
-            " minikube rancher railway wsl & ."
-        )
+    | word_set(
+        "npx pnpm pnpx yarn bun bunx deno uv uvx pipx poetry pdm hatch rye pipenv conda mamba"
+        " bundle php ruby mise asdf nix nix-shell devbox aws-vault aws-okta chamber doppler"
+        " infisical op teller summon envchain dotenvx dotenv direnv just tsh microk8s k3s"
+        " minikube rancher railway wsl & ."
     )
 ) - {"for"}
 """Programs, and what else may begin a simple command, that run the program named later."""
-_RUNS_BY_SUBCOMMAND = frozenset(
-    words("docker kubectl oc lxc incus vagrant gcloud fly heroku compose")
-)
-_RUN = frozenset(words("run exec debug rsh ssh console kubectl --"))
+_RUNS_BY_SUBCOMMAND = word_set("docker kubectl oc lxc incus vagrant gcloud fly heroku compose")
+_RUN = word_set("run exec debug rsh ssh console kubectl --")
 """Programs that run others by one of these words."""
-_SSH_VALUES = frozenset(words("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B"))
-_PRINTERS = frozenset(words("echo printf print write-output write-host cat for"))
+_SSH_VALUES = word_set("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B")
+_PRINTERS = word_set("echo printf print write-output write-host cat for")
 """Programs that print their arguments, and the loop that passes them on."""
 _VARIABLE = re.compile(r"(?i)\$(?:env:)?\{?(\w+)")
 _QUIET_SEARCH = re.compile(r"-[a-zA-Z]*[qc]|--(?:quiet|silent|count)")

@@ -14,7 +14,7 @@ programs' own documentation.
 
 from __future__ import annotations
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import word_set, words
 
 _KUBERNETES = """
 kubectl get secret|secrets
@@ -278,46 +278,35 @@ VAULT_COMMANDS = tuple(
 """Commands that exist to print secrets."""
 
 VALUE_OPTIONS = {
-    "kubectl": frozenset(
-        words(
-            "-n --namespace --context --cluster --user --kubeconfig -s --server --token --as"
-            " --as-group --as-uid --cache-dir --request-timeout --tls-server-name --password"
-            " --username --certificate-authority --client-certificate --client-key -l --selector"
-            " -f --filename -o --output --field-selector --sort-by --template -c --container"
-            " -L --label-columns -v --config"
-        )
-    ),
-    "helm": frozenset(
-        words(
-            "-n --namespace --kube-context --kubeconfig --kube-apiserver --kube-token -o --output"
-            " --revision --template"
-        )
-    ),
-    "aws": frozenset(
-        words(
-            "--profile --region --output --query --endpoint-url --ca-bundle --cli-read-timeout"
-            " --cli-connect-timeout --color --cli-binary-format"
-        )
-    ),
-    "gcloud": frozenset(
-        words(
-            "--project --account --configuration --format --filter --verbosity --billing-project"
-            " --impersonate-service-account --flags-file --access-token-file --region --zone"
-        )
-    ),
-    "az": frozenset(words("--subscription -o --output --query -g --resource-group -n --name")),
-    "docker": frozenset(
-        words(
-            "-c --context -H --host --config -l --log-level -f --file -p --project-name --profile"
-            " --env-file --project-directory --tlscacert --tlscert --tlskey"
-        )
-    ),
-    "heroku": frozenset(words("-a --app -r --remote")),
-    "gh": frozenset(words("-R --repo -h --hostname")),
-    "op": frozenset(words("--account --vault --session --format --config --encoding --cache")),
-    "doppler": frozenset(words("-t --token -p --project -c --config --scope --configuration")),
-    "git": frozenset(words("-C -c --git-dir --work-tree --namespace --exec-path")),
-}
+    program: word_set(options)
+    for program, options in (
+        ("kubectl",
+         "-n --namespace --context --cluster --user --kubeconfig -s --server --token"
+         " --as --as-group --as-uid --cache-dir --request-timeout --tls-server-name"
+         " --password --username --certificate-authority --client-certificate"
+         " --client-key -l --selector -f --filename -o --output --field-selector"
+         " --sort-by --template -c --container -L --label-columns -v --config"),
+        ("helm",
+         "-n --namespace --kube-context --kubeconfig --kube-apiserver --kube-token -o"
+         " --output --revision --template"),
+        ("aws",
+         "--profile --region --output --query --endpoint-url --ca-bundle"
+         " --cli-read-timeout --cli-connect-timeout --color --cli-binary-format"),
+        ("gcloud",
+         "--project --account --configuration --format --filter --verbosity"
+         " --billing-project --impersonate-service-account --flags-file"
+         " --access-token-file --region --zone"),
+        ("az", "--subscription -o --output --query -g --resource-group -n --name"),
+        ("docker",
+         "-c --context -H --host --config -l --log-level -f --file -p --project-name"
+         " --profile --env-file --project-directory --tlscacert --tlscert --tlskey"),
+        ("heroku", "-a --app -r --remote"),
+        ("gh", "-R --repo -h --hostname"),
+        ("op", "--account --vault --session --format --config --encoding --cache"),
+        ("doppler", "-t --token -p --project -c --config --scope --configuration"),
+        ("git", "-C -c --git-dir --work-tree --namespace --exec-path"),
+    )
+}  # fmt: skip
 """Options whose next word is their value, by program; others are read both ways."""
 
 PROGRAM_NAMES = {
@@ -336,15 +325,13 @@ PROGRAM_NAMES = {
 EXTENDS = {"oc": "kubectl"}
 """Programs that have all commands of another, too."""
 
-RELEASE_TRACKS = {"gcloud": frozenset(words("alpha beta preview"))}
+RELEASE_TRACKS = {"gcloud": word_set("alpha beta preview")}
 """Words that may stand before a program's subcommands and change nothing."""
 
-SWALLOWS = frozenset(
-    words(
-        "docker podman nerdctl helm kubectl oc kubeseal crane skopeo buildah oras gh glab git"
-        " wrangler vercel fly flyctl netlify railway heroku pbcopy xclip xsel wl-copy clip"
-        " set-clipboard psql mysql mongosh redis-cli sqlite3 wc md5sum shasum sha1sum"
-        " sha256sum sha512sum cksum test true op vault aws gcloud az curl wget"
-    )
+SWALLOWS = word_set(
+    "docker podman nerdctl helm kubectl oc kubeseal crane skopeo buildah oras gh glab git"
+    " wrangler vercel fly flyctl netlify railway heroku pbcopy xclip xsel wl-copy clip"
+    " set-clipboard psql mysql mongosh redis-cli sqlite3 wc md5sum shasum sha1sum"
+    " sha256sum sha512sum cksum test true op vault aws gcloud az curl wget"
 )
 """Programs that take a secret on standard input and do not print it."""

@@ -13,7 +13,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     rule,
 )
 from memory_assets.redaction.rules.formats import sample_characters
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import word_set
 
 _FILL = sample_characters("A-Za-z0-9", 60)
 _HEX = sample_characters("0-9a-f", 60)
@@ -27,7 +27,7 @@ _SHORT_BASE64 = r"[A-Za-z0-9+/]{30,300}={0,2}"
 _ANY_LENGTH = r"MII[A-Za-z0-9+/]{3}"
 _MNEMONIC = r"[^\n]{0,60}?[:=|>(]\s{0,4}[\"'`]?(?P<secret>(?:[a-z]{3,8} ){11,23}[a-z]{3,8})(?!\w)"
 """BIP-39: 12 to 24 words of three to eight letters."""
-_PROSE = frozenset(words("the and for are was not you your with from has have its but which must"))
+_PROSE = word_set("the and for are was not you your with from has have its but which must")
 _CODE = r"[0-9a-z]{4,10}-[0-9a-z]{4,10}"
 _DER = (
     ("IBADANBgkqhkiG9w0BAQEFAASC", "MIIEvQ", _ANY_LENGTH, _BASE64),

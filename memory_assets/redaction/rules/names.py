@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
 
-from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.tokens import CONTEXT_FORMATS
+from memory_assets.redaction.rules.wordlist import word_set, words
 
 
 class NameKind(IntEnum):
@@ -28,62 +28,52 @@ KEYWORDS: tuple[bytes, ...] = (b"pass", b"pwd", b"secret", b"token", b"key", b"a
 """Lower-case substrings, one of which every name of kind TOKEN or PASSWORD contains
 (short names such as `sid` and vendors' names are left to the token-run scan)."""
 
-_PASSWORD_WORDS = frozenset(
-    words(
-        "password passwd passphrase pass pwd passcode passwort motdepasse userpass dbpass"
-        " rootpass adminpass mypass sshpass userpwd dbpwd pswd"
-    )
+_PASSWORD_WORDS = word_set(
+    "password passwd passphrase pass pwd passcode passwort motdepasse userpass dbpass"
+    " rootpass adminpass mypass sshpass userpwd dbpwd pswd"
 )
-_TOKEN_WORDS = frozenset(
-    words(
-        "secret secrets token tokens auth authorization credential credentials creds cred"
-        " apikey authkey secretkey accesskey privatekey accesstoken authtoken apitoken apisecret"
-        " clientsecret appsecret jwt bearer oauth pat dsn sas webhook usersecret consumersecret"
-        " masterkey sessionkey encryptionkey authtok privkey"
-    )
+_TOKEN_WORDS = word_set(
+    "secret secrets token tokens auth authorization credential credentials creds cred"
+    " apikey authkey secretkey accesskey privatekey accesstoken authtoken apitoken apisecret"
+    " clientsecret appsecret jwt bearer oauth pat dsn sas webhook usersecret consumersecret"
+    " masterkey sessionkey encryptionkey authtok privkey"
 )
-_KEY_QUALIFIERS = frozenset(
-    words(
-        "api app access private secret auth account master service deploy license write read"
-        " admin signing encryption crypto cipher shared storage subscription project client"
-        " server session security token user consumer application sdk integration ingest insert"
-        " license rest live test personal root unseal recovery aes hmac jwt webhook rsa ssh gpg"
-        " tls ssl env prod production staging connection function host functions registration"
-        " routing record query"
-    )
+_KEY_QUALIFIERS = word_set(
+    "api app access private secret auth account master service deploy license write read"
+    " admin signing encryption crypto cipher shared storage subscription project client"
+    " server session security token user consumer application sdk integration ingest insert"
+    " license rest live test personal root unseal recovery aes hmac jwt webhook rsa ssh gpg"
+    " tls ssl env prod production staging connection function host functions registration"
+    " routing record query"
 )
-_PUBLIC_WORDS = frozenset(
-    words(
-        "public publishable pub foreign primary cache sort partition map row object group"
-        " unique index hot arrow short keyboard lookup foreignkey idempotency storage dedup"
-        " dedupe hash max min num count total avg special mask pad eos bos unk cls sep stop"
-        " input output prompt completion reasoning thinking context cached budget remaining used"
-        " next page continuation csrf xsrf sync resume cancellation cancel design color colour"
-        " theme syntax lexer parser per fake mock dummy"
-    )
+_PUBLIC_WORDS = word_set(
+    "public publishable pub foreign primary cache sort partition map row object group"
+    " unique index hot arrow short keyboard lookup foreignkey idempotency storage dedup"
+    " dedupe hash max min num count total avg special mask pad eos bos unk cls sep stop"
+    " input output prompt completion reasoning thinking context cached budget remaining used"
+    " next page continuation csrf xsrf sync resume cancellation cancel design color colour"
+    " theme syntax lexer parser per fake mock dummy"
 )
-_TAIL_WORDS = frozenset(
-    words(
-        "id ids name names url uri urls path paths file files filename dir directory type types"
-        " kind count counts length len size sizes limit limits usage index idx expires expiry"
-        " expiration expired ttl age field fields label labels placeholder hint help error"
-        " errors message messages msg title description desc prefix suffix pattern patterns"
-        " regex env var variable variables ref refs reference location provider providers"
-        " manager store storage context policy policies method methods mode header headers param"
-        " params cost costs budget window required enabled disabled valid invalid exists present"
-        " set status state source sources target format algorithm alg version length strength"
-        " visible visibility input form page reset change changed check checker test tests spec"
-        " request response endpoint server host domain issuer audience scope scopes handler"
-        " helper callback flow mapping map list array table column columns schema model models"
-        " config settings options option arn accessor selector pair pairs press pressed down up"
-        " code codes event events binding bindings vault rotation fingerprint thumbprint"
-        " checksum hash digest sum estimate estimates rate sha shasum sha1 sha256 sha512 md5"
-        " integrity commit etag rev revision hex ratio per second seconds minutes at by in is"
-        " has line lines offset position start end mgr"
-    )
+_TAIL_WORDS = word_set(
+    "id ids name names url uri urls path paths file files filename dir directory type types"
+    " kind count counts length len size sizes limit limits usage index idx expires expiry"
+    " expiration expired ttl age field fields label labels placeholder hint help error"
+    " errors message messages msg title description desc prefix suffix pattern patterns"
+    " regex env var variable variables ref refs reference location provider providers"
+    " manager store storage context policy policies method methods mode header headers param"
+    " params cost costs budget window required enabled disabled valid invalid exists present"
+    " set status state source sources target format algorithm alg version length strength"
+    " visible visibility input form page reset change changed check checker test tests spec"
+    " request response endpoint server host domain issuer audience scope scopes handler"
+    " helper callback flow mapping map list array table column columns schema model models"
+    " config settings options option arn accessor selector pair pairs press pressed down up"
+    " code codes event events binding bindings vault rotation fingerprint thumbprint"
+    " checksum hash digest sum estimate estimates rate sha shasum sha1 sha256 sha512 md5"
+    " integrity commit etag rev revision hex ratio per second seconds minutes at by in is"
+    " has line lines offset position start end mgr"
 )
-_VERBS = frozenset(words("list no show print allow skip has is needs count find delete remove"))
-_KEYLIKE = frozenset(words("api license licence access login"))
+_VERBS = word_set("list no show print allow skip has is needs count find delete remove")
+_KEYLIKE = word_set("api license licence access login")
 """Last words of names, such as `acme_api`, whose values are sometimes keys."""
 _PASSWORD_ENDS = ("password", "passwd", "passphrase")
 _TOKEN_ENDS = ("secret", "apikey", "accesskey", "privatekey", "secretkey", "token")
@@ -121,19 +111,17 @@ _NAMED_VENDORS = words(
     " vercel virustotal vonage vultr wakatime wandb weatherstack webex woocommerce wpe"
     " wpengine xai xray yandex yelp youtube zai zapier zendesk zenserp zerotier zhipu zoho"
 )
-_ALSO_WORDS = frozenset(
-    words(
-        "apollo ark bamboo bandwidth base64 baseten beamer bing blynk bolt bootstrap box brave"
-        " branch canva checkout clay cloudant coda codebase cognitive comet conda consul conjur"
-        " convex"
-        " cypress cronitor delighted docker drone duo elastic exa expo falcon gemini greenhouse"
-        " guardian harness harvest hass heap here hudson hume hunter intercom intuit iterable keen"
-        " kraken leonardo line linear lob looker metaphor modal monday mode mux notion npm oracle"
-        " oura outlook owm particle phrase pinata plex polar poly polygon private_key privatekey"
-        " pusher quay railway render replicate sanity sauce scale secret_key segment sinch spark"
-        " split square stability statuspage steam stream surge tenor toggl together uploadcare vast"
-        " vault wallet watson weights wise wix zoom mnemonic deployer"
-    )
+_ALSO_WORDS = word_set(
+    "apollo ark bamboo bandwidth base64 baseten beamer bing blynk bolt bootstrap box brave"
+    " branch canva checkout clay cloudant coda codebase cognitive comet conda consul conjur"
+    " convex"
+    " cypress cronitor delighted docker drone duo elastic exa expo falcon gemini greenhouse"
+    " guardian harness harvest hass heap here hudson hume hunter intercom intuit iterable keen"
+    " kraken leonardo line linear lob looker metaphor modal monday mode mux notion npm oracle"
+    " oura outlook owm particle phrase pinata plex polar poly polygon private_key privatekey"
+    " pusher quay railway render replicate sanity sauce scale secret_key segment sinch spark"
+    " split square stability statuspage steam stream surge tenor toggl together uploadcare vast"
+    " vault wallet watson weights wise wix zoom mnemonic deployer"
 )
 """Vendors whose name is also a word of code and prose, or the beginning of one: `branch: <sha>` is
 not a key of this vendor, `branch_key` may be."""

@@ -12,29 +12,25 @@ from __future__ import annotations
 import re
 
 from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import word_set
 
 SHORTEST = 24
 _LONGEST = 400
 _SHORTEST_BODY = 20
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]{0,15}")
-_TELLING = frozenset(
-    words(
-        "key keys tok token secret sk pk rk pat api live test auth access prod sandbox bearer"
-        " apikey sec priv private sdk admin service svc personal oauth refresh cli deploy pw"
-    )
+_TELLING = word_set(
+    "key keys tok token secret sk pk rk pat api live test auth access prod sandbox bearer"
+    " apikey sec priv private sdk admin service svc personal oauth refresh cli deploy pw"
 )
-_CERTAIN = frozenset(words("key keys tok token secret sk rk pat live bearer apikey priv private"))
+_CERTAIN = word_set("key keys tok token secret sk rk pat live bearer apikey priv private")
 """Prefix words after which even a hash is a token; with other prefixes it may be a cache key or the
 name of a container."""
-_THINGS = frozenset(
-    words(
-        "sha sha1 sha256 sha512 md5 hash digest commit rev tree blob image img layer container"
-        " file asset chunk module css style bundle index build cache session agent task run req"
-        " request trace span id uuid etag object node page model test user org team project"
-        " thread message msg event doc document snapshot checkpoint version branch merge pack"
-        " refs ref pr patch diff rollout tmp temp job step stage"
-    )
+_THINGS = word_set(
+    "sha sha1 sha256 sha512 md5 hash digest commit rev tree blob image img layer container"
+    " file asset chunk module css style bundle index build cache session agent task run req"
+    " request trace span id uuid etag object node page model test user org team project"
+    " thread message msg event doc document snapshot checkpoint version branch merge pack"
+    " refs ref pr patch diff rollout tmp temp job step stage"
 )
 _STRONG_BODY = 32
 """Ids with a prefix (`cus_`, `req_`, `toolu_`) have bodies of up to 27 characters."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import word_set, words
 
 _STAND_INS = words(
     "none null nil undefined true false yes no on off void any never unknown string str text bool"
@@ -45,15 +45,13 @@ _SLUG = re.compile(r"^[A-Za-z0-9]{0,16}(?:[-_.][A-Za-z0-9]{0,16})+$")
 _UUID = re.compile(r"^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$")
 _HEX = re.compile(r"^(?:0x)?[0-9A-Fa-f]+$")
 _BASE64 = re.compile(r"^[A-Za-z0-9+/]{24,}={0,2}$")
-_COMMON_PAIRS = frozenset(
-    words(
-        "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io"
-        " le ve co me de hi ri ro ic ne ea ra ce li ch ll be ma si om ur ca el ta la ns di fo ho"
-        " pe ec pr no ct us ac ot il tr ly nc et ut ss so rs un lo wa ge ie wh ee wi em ad ol rt"
-        " po we na ul ni ts mo ow pa im mi ai sh ir su id os iv ia am fi ci vi pl ig tu ev ld ry"
-        " mp fe bl ab gh ty op wo sa ay ex ke fr oo av ag if ap gr od bo sp rd do uc bu ei ov by"
-        " rm ep tt oc fa ef cu rn sc gi da yo cr cl du"
-    )
+_COMMON_PAIRS = word_set(
+    "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io"
+    " le ve co me de hi ri ro ic ne ea ra ce li ch ll be ma si om ur ca el ta la ns di fo ho"
+    " pe ec pr no ct us ac ot il tr ly nc et ut ss so rs un lo wa ge ie wh ee wi em ad ol rt"
+    " po we na ul ni ts mo ow pa im mi ai sh ir su id os iv ia am fi ci vi pl ig tu ev ld ry"
+    " mp fe bl ab gh ty op wo sa ay ex ke fr oo av ag if ap gr od bo sp rd do uc bu ei ov by"
+    " rm ep tt oc fa ef cu rn sc gi da yo cr cl du"
 )
 """The pairs of letters that are most frequent in English text."""
 _WORDLIKE = 0.48

@@ -6,3 +6,8 @@ from __future__ import annotations
 def words(listing: str) -> tuple[str, ...]:
     """Return the words of `listing`, in order."""
     return tuple(listing.split())
+
+
+def word_set(listing: str) -> frozenset[str]:
+    """Return the words of `listing` as a set."""
+    return frozenset(listing.split())
