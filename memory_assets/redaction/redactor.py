@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from memory_assets.errors import RedactionUnavailable, StoreError
+from memory_assets.errors import RedactionFailed, RedactionUnavailable, StoreError
 from memory_assets.install_key import load_install_key
 from memory_assets.models import Record, RedactedRecord
-from memory_assets.redaction.edits import FILE_CONTENTS, Edit
-from memory_assets.redaction.engine.scanner import load_scanner
+from memory_assets.redacted_text import seal
+from memory_assets.redaction.edits import FILE_CONTENTS, Edit, Rendered, merge_edits
+from memory_assets.redaction.engine.scanner import Scanner, load_scanner
 from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.engine.token_runs import TokenFormat, compile_formats
+from memory_assets.redaction.engine.triggers import ADDRESSES, HOMES, HOMES_FIRST, NO_CLUES
 from memory_assets.redaction.findings import Finding, Redaction
+from memory_assets.redaction.pii import PersonalData
+from memory_assets.redaction.policy.contents import ContentPolicy
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
 from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
 from memory_assets.redaction.session_redactor import SessionRedactor
-from memory_assets.redaction.settings import RedactionSettings
+from memory_assets.redaction.settings import PERSONAL_KINDS, RedactionSettings
 from memory_assets.redaction.tags import Tagger
-from memory_assets.redaction.text_redactor import TextRedactor
 from memory_assets.redaction.version import version_of
+from memory_assets.redaction.views.sightings import find_secrets
+
+_MOST_PASSES = 8
 
 
 def load_redactor(settings: RedactionSettings | None = None, key: bytes | None = None) -> Redactor:
@@ -60,7 +66,7 @@ def build_redactor(
     scanner = load_scanner(formats, anchored, settings.engine)
     run_self_test(scanner, formats, anchored)
     version = version_of(settings, rows, anchored)
-    return Redactor(TextRedactor(scanner, settings, version, key))
+    return Redactor(scanner, settings, version, key)
 
 
 class Redactor:
@@ -69,11 +75,15 @@ class Redactor:
     It keeps nothing of what it has read; `session` returns a redactor that does.
     """
 
-    def __init__(self, texts: TextRedactor) -> None:
-        self.ruleset_version = texts.ruleset_version
-        self.policy = texts.policy
-        self._texts = texts
-        self._tagger = Tagger(texts.key)
+    def __init__(
+        self, scanner: Scanner, settings: RedactionSettings, ruleset_version: str, key: bytes
+    ) -> None:
+        self.ruleset_version = ruleset_version
+        self.key = key
+        self.policy = ContentPolicy(settings)
+        self._scanner = scanner
+        self._personal = PersonalData(settings.personal)
+        self._tagger = Tagger(key)
 
     def __repr__(self) -> str:
         return f"Redactor({self.ruleset_version!r})"
@@ -87,13 +97,13 @@ class Redactor:
         Raises:
             RedactionFailed: the text does not come to rest; nothing of it may be kept.
         """
-        tagger = Tagger(self._texts.key, session_id) if session_id else self._tagger
+        tagger = Tagger(self.key, session_id) if session_id else self._tagger
         if path is None or not self.policy.cut_contents(text, (path,)):
-            scanned, _ = self._texts.apply(text, tagger)
+            scanned, _ = self.apply(text, tagger)
             # tags may have made it larger than may stay
             if path is None or not self.policy.cut_contents(scanned.text, (path,)):
                 return scanned
-        redaction, _ = self._texts.apply(text, tagger, [Edit(0, len(text), FILE_CONTENTS, "")])
+        redaction, _ = self.apply(text, tagger, [Edit(0, len(text), FILE_CONTENTS, "")])
         return redaction
 
     def find(self, text: str) -> tuple[Finding, ...]:
@@ -106,7 +116,7 @@ class Redactor:
         `known` are hashes (`known_secrets.value_hash`) of secrets of other sessions, which are
         removed wherever they occur.
         """
-        return SessionRedactor(self._texts, session_id, known)
+        return SessionRedactor(self, session_id, known)
 
     def redact_record(self, record: Record, *, project: str, project_root: str) -> RedactedRecord:
         """Return `record` with every free string redacted and file contents cut by policy.
@@ -116,3 +126,73 @@ class Redactor:
         """
         session = self.session(record.session_id)
         return session.redact_record(record, project=project, project_root=project_root).record
+
+    def secrets(self, text: str) -> list[Edit]:
+        """Return the secrets of `text`, unmerged, with values in the clear."""
+        return find_secrets(self._scanner, text)
+
+    def apply(
+        self,
+        text: str,
+        tagger: Tagger,
+        given: Sequence[Edit] = (),
+        also: Callable[[str], Iterable[Edit]] | None = None,
+    ) -> tuple[Redaction, Sequence[Edit]]:
+        """Apply the `given` edits, scan, replace and scan again until neither the rules nor `also`
+        find anything. Return the redaction, and the secrets found, with values in the clear.
+
+        Removing a secret can reveal another one; repeating until nothing is found makes redaction
+        idempotent by construction.
+
+        Raises:
+            RedactionFailed: the text does not come to rest.
+        """
+        if not isinstance(text, str):
+            raise TypeError("only text can be redacted")
+        personal = self._personal
+        always = personal.always
+        clues = self._scanner.look(text, personal.wants_directories)
+        if clues is NO_CLUES and not (always or given or also):
+            return Redaction(seal(text), ()), ()
+        seen: list[Edit] = []
+        homes: list[Edit] = []
+        if clues is HOMES_FIRST:
+            homes = personal.directories(text)
+            if not (given or homes):
+                clues = self._scanner.look(text)
+        edits = merge_edits(text, [*given, *homes]) if given or homes else []
+        for _ in range(_MOST_PASSES):
+            rendered = Rendered(text, edits, tagger)
+            if edits:
+                clues = self._scanner.look(rendered.text)
+                if clues is NO_CLUES and not (always or also):
+                    return _redaction(rendered), seen
+            more = find_secrets(self._scanner, rendered.text, clues)
+            if also is not None:
+                more.extend(also(rendered.text))
+            seen.extend(more)
+            if (clues.asks | always) & ADDRESSES:
+                more += personal.others(rendered.text)
+            if edits and clues.asks & HOMES:
+                more += personal.directories(rendered.text)
+            if not more:
+                return _redaction(rendered), seen
+            edits = merge_edits(text, [*edits, *(_moved(edit, rendered) for edit in more)])
+        raise RedactionFailed("the text does not come to rest")
+
+
+def _moved(edit: Edit, rendered: Rendered) -> Edit:
+    if not rendered.findings:
+        return edit
+    start, end = rendered.way_back.original(edit.start, edit.end)
+    return edit._replace(start=start, end=end)
+
+
+def _redaction(rendered: Rendered) -> Redaction:
+    if not rendered.findings:
+        return Redaction(seal(rendered.text), ())
+    secrets: list[Finding] = []
+    personal: list[Finding] = []
+    for finding in rendered.findings:
+        (personal if finding.rule in PERSONAL_KINDS else secrets).append(finding)
+    return Redaction(seal(rendered.text), tuple(secrets), tuple(personal))

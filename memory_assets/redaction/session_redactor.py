@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memory_assets.errors import RedactionFailed
 from memory_assets.models import Record, RedactedRecord
@@ -22,7 +22,9 @@ from memory_assets.redaction.record_fields import (
     texts_of,
 )
 from memory_assets.redaction.tags import Inert, Tagger
-from memory_assets.redaction.text_redactor import TextRedactor
+
+if TYPE_CHECKING:
+    from memory_assets.redaction.redactor import Redactor
 
 _SHORT = 256
 _REMEMBERED = 8_192
@@ -56,11 +58,11 @@ class _Shared(NamedTuple):
 class SessionRedactor:
     """Redacts the records of one session and remembers, in memory only, the secrets it found."""
 
-    def __init__(self, texts: TextRedactor, session_id: str, known: frozenset[bytes]) -> None:
-        self._texts = texts
-        self._tagger = Tagger(texts.key, session_id)
-        self._stored_id = RecordIdentity(texts.key).stored
-        self._known = KnownValues(texts.key, known)
+    def __init__(self, redactor: Redactor, session_id: str, known: frozenset[bytes]) -> None:
+        self._redactor = redactor
+        self._tagger = Tagger(redactor.key, session_id)
+        self._stored_id = RecordIdentity(redactor.key).stored
+        self._known = KnownValues(redactor.key, known)
         self._values = SessionValues()
         self._cache: dict[str, Redaction] = {}
         self._commands: dict[tuple[str, str, str], Redaction] = {}
@@ -70,13 +72,13 @@ class SessionRedactor:
         self._values_at_second = 0
 
     def __repr__(self) -> str:
-        return f"SessionRedactor({self._texts.ruleset_version!r})"
+        return f"SessionRedactor({self._redactor.ruleset_version!r})"
 
     @property
     def known_values(self) -> dict[bytes, str]:
         """The rule of every secret found that nobody can guess, by the secret's keyed hash."""
         hashed = (
-            (value_hash(value, self._texts.key), rule)
+            (value_hash(value, self._redactor.key), rule)
             for value, rule in self._values.items()
             if not is_guessable(rule, value)
         )
@@ -98,18 +100,14 @@ class SessionRedactor:
             RedactionFailed: anything went wrong inside; the message holds ids only.
             MemoryError: memory ran out.
         """
-        try:
-            return self._redact_record(record, project, project_root)
-        except MemoryError:
-            raise  # says nothing of the record; the session is tried again by the next run
-        except Exception as error:  # noqa: BLE001  the fail-closed boundary
-            reason = str(error) if isinstance(error, RedactionFailed) else type(error).__name__
-        raise RedactionFailed(f"record {record.seq} could not be redacted: {reason}")
+        return _fail_closed(
+            lambda: self._redact_record(record, project, project_root), record.seq, "redacted"
+        )
 
     def redact(self, text: str, *, session_id: str = "") -> Redaction:
         """Return a composed text without secrets, known ones included; secrets found in it are not
         remembered."""
-        redaction, _ = self._texts.apply(text, self._tagger, also=self._known_search)
+        redaction, _ = self._redactor.apply(text, self._tagger, also=self._known_search)
         return redaction
 
     def propagate(self, redaction: RecordRedaction) -> RecordRedaction:
@@ -121,14 +119,8 @@ class SessionRedactor:
             RedactionFailed: anything went wrong inside; the message holds ids only.
             MemoryError: memory ran out.
         """
-        try:
-            return self._propagate(redaction)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001  the fail-closed boundary
-            reason = str(error) if isinstance(error, RedactionFailed) else type(error).__name__
-        raise RedactionFailed(
-            f"record {redaction.record.seq} could not be redacted again: {reason}"
+        return _fail_closed(
+            lambda: self._propagate(redaction), redaction.record.seq, "redacted again"
         )
 
     def _propagate(self, redaction: RecordRedaction) -> RecordRedaction:
@@ -150,7 +142,7 @@ class SessionRedactor:
         if known is None:
             known = Redaction(seal(text), ())
             if self._own_values(text):
-                known, _ = self._texts.apply(text, self._tagger, also=self._own_values)
+                known, _ = self._redactor.apply(text, self._tagger, also=self._own_values)
             if len(text) <= _SHORT:
                 _keep(self._second, text, known)
         return known
@@ -178,7 +170,7 @@ class SessionRedactor:
             self._check_ids(record)
         key = (project, project_root, *_shared_of(record))
         shared = self._shared.get(key) or self._shared_fields(key)
-        text = self._apply(record.text, self._texts.policy.cuts(record, project_root))
+        text = self._apply(record.text, self._redactor.policy.cuts(record, project_root))
         command = self._command(record.command, record.cwd, project_root)
         paths = [self._short(path) for path in record.paths]
         touched = _touched((("text", text), ("command", command)))
@@ -208,7 +200,7 @@ class SessionRedactor:
             message_id=stored(record.message_id),
             spawned_agent_id=stored(record.spawned_agent_id),
             redactions=len(findings),
-            ruleset_version=self._texts.ruleset_version,
+            ruleset_version=self._redactor.ruleset_version,
             **shared.values,
         )
         personal = in_fields((name, part.personal) for name, part in touched)
@@ -242,7 +234,9 @@ class SessionRedactor:
         key = (command, cwd, project_root)
         known = self._commands.get(key)
         if known is None:
-            cuts = self._texts.policy.command_cuts(command, (cwd, project_root)) if command else ()
+            cuts = (
+                self._redactor.policy.command_cuts(command, (cwd, project_root)) if command else ()
+            )
             known = _keep(self._commands, key, self._apply(command, cuts), most=64)
         return known
 
@@ -258,14 +252,25 @@ class SessionRedactor:
     def _apply(self, text: str, contents: Sequence[tuple[int, int]] = ()) -> Redaction:
         given = [Edit(start, end, FILE_CONTENTS, "") for start, end in contents] if contents else ()
         for cut in given:
-            self._remember(self._texts.secrets(text[cut.start : cut.end]))
-        redaction, seen = self._texts.apply(text, self._tagger, given, self._known_search)
+            self._remember(self._redactor.secrets(text[cut.start : cut.end]))
+        redaction, seen = self._redactor.apply(text, self._tagger, given, self._known_search)
         self._remember(seen)
         return redaction
 
     def _remember(self, found: Iterable[Edit]) -> None:
         for edit in found:
             self._values.remember(edit.value, edit.rule)
+
+
+def _fail_closed(work: Callable[[], RecordRedaction], seq: int, done: str) -> RecordRedaction:
+    """Return what `work` returns, or raise `RedactionFailed` without the text of any error."""
+    try:
+        return work()
+    except MemoryError:
+        raise  # says nothing of the record; the session is tried again by the next run
+    except Exception as error:  # noqa: BLE001  the fail-closed boundary
+        reason = str(error) if isinstance(error, RedactionFailed) else type(error).__name__
+    raise RedactionFailed(f"record {seq} could not be {done}: {reason}")
 
 
 def _touched(parts: Iterable[tuple[str, Redaction]]) -> list[tuple[str, Redaction]]:

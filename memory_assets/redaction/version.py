@@ -57,7 +57,7 @@ def _constants(module: ModuleType) -> Iterator[str]:
     """Yield name and value of each constant, without its module, so that moving a constant does not
     redact every memory again."""
     for name, value in vars(module).items():
-        if name.isupper():
+        if name.isupper() and name != "TYPE_CHECKING":
             yield f"{name}={_plain(value)};"
 
 
