@@ -26,50 +26,42 @@ LONGEST_WHOLE = 2_000
 secret."""
 
 
-class _WithoutTerminalEscapes(View):
-    """The text without terminal escapes, which split tokens and attach letters to their
-    beginnings."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__(_TERMINAL_ESCAPE.sub("", source))
-        self._source = source
-
-    def _build(self) -> Iterator[Piece]:
-        length = position = 0
-        for cut in _TERMINAL_ESCAPE.finditer(self._source):
-            if cut.start() > position:
-                yield Piece(length, position, cut.start())
-                length += cut.start() - position
-            position = cut.end()
-        yield Piece(length, position, len(self._source))
+def without_terminal_escapes(text: str) -> View | None:
+    """Return `text` without the escapes that colour it, which split tokens and attach letters to
+    their beginnings; None if there are none."""
+    if "\x1b" not in text or _TERMINAL_ESCAPE.search(text) is None:
+        return None
+    return View(_TERMINAL_ESCAPE.sub("", text), lambda: _uncoloured(text))
 
 
-class _Lines(View):
-    """Some lines of the source, decoded; each escape sequence becomes one character."""
+def _uncoloured(source: str) -> Iterator[Piece]:
+    length = position = 0
+    for cut in _TERMINAL_ESCAPE.finditer(source):
+        if cut.start() > position:
+            yield Piece(length, position, cut.start())
+            length += cut.start() - position
+        position = cut.end()
+    yield Piece(length, position, len(source))
 
-    def __init__(
-        self, text: str, source: str, lines: list[tuple[int, int]], escape: re.Pattern[str]
-    ) -> None:
-        super().__init__(text)
-        self._source = source
-        self._lines = lines
-        self._escape = escape
 
-    def _build(self) -> Iterator[Piece]:
-        length = position = 0
-        for number, (start, end) in enumerate(self._lines):
-            if number and start != position:
-                self.gaps.append(length)
-            position = start
-            for escape in self._escape.finditer(self._source, start, end):
-                yield Piece(length, position, escape.start())
-                length += escape.start() - position
-                yield Piece(length, *escape.span(), per=0)
-                length += 1
-                position = escape.end()
-            yield Piece(length, position, end + 1)
-            length += end + 1 - position
-            position = end + 1
+def _of_lines(
+    source: str, lines: list[tuple[int, int]], escape: re.Pattern[str]
+) -> Iterator[Piece]:
+    """Yield the pieces of some lines of the source; each escape sequence becomes one character."""
+    length = position = 0
+    for start, end in lines:
+        after_gap = length > 0 and start != position
+        position = start
+        for found in escape.finditer(source, start, end):
+            yield Piece(length, position, found.start(), after_gap=after_gap)
+            length += found.start() - position
+            yield Piece(length, *found.span(), per=0)
+            length += 1
+            position = found.end()
+            after_gap = False
+        yield Piece(length, position, end + 1, after_gap=after_gap)
+        length += end + 1 - position
+        position = end + 1
 
 
 def _lines_with(text: str, mark: str, escape: re.Pattern[str]) -> list[tuple[int, int]]:
@@ -88,13 +80,6 @@ def _lines_with(text: str, mark: str, escape: re.Pattern[str]) -> list[tuple[int
     return lines
 
 
-def without_terminal_escapes(text: str) -> View | None:
-    """Return `text` without the escapes that colour it, or None if there are none."""
-    if "\x1b" not in text or _TERMINAL_ESCAPE.search(text) is None:
-        return None
-    return _WithoutTerminalEscapes(text)
-
-
 def json_unescaped(text: str) -> View | None:
     """Return the lines of `text` that contain JSON escapes, unescaped."""
     lines = _lines_with(text, "\\", _JSON_ESCAPE)
@@ -105,7 +90,7 @@ def json_unescaped(text: str) -> View | None:
         plain = plain.replace(escape, character)
     if "\\u" in plain:
         plain = _CODE_POINT.sub(lambda escape: chr(int(escape[1], 16)), plain)
-    return _Lines(plain.replace("\0", "\\"), text, lines, _JSON_ESCAPE)
+    return View(plain.replace("\0", "\\"), lambda: _of_lines(text, lines, _JSON_ESCAPE))
 
 
 def percent_decoded(text: str) -> View | None:
@@ -115,13 +100,16 @@ def percent_decoded(text: str) -> View | None:
         return None
     plain = "\n".join([text[start:end] for start, end in lines])
     plain = _PERCENT.sub(lambda escape: chr(int(escape[1], 16)), plain)
-    return _Lines(plain, text, lines, _PERCENT)
+    return View(plain, lambda: _of_lines(text, lines, _PERCENT))
 
 
 def base64_decoded(text: str) -> View | None:
     """Return the decoded base64 of `text`, where it decodes to text."""
     blobs = list(_blobs(text))
-    return _Decoded(text, blobs) if blobs else None
+    if not blobs:
+        return None
+    texts = [_decoded(text[start:end]) for start, end, _, _ in blobs]
+    return View("\n".join(texts), lambda: _of_blobs(text, blobs, texts), "encoded-secret")
 
 
 def _blobs(text: str) -> Iterator[tuple[int, int, int, int]]:
@@ -163,29 +151,19 @@ def ascii_in_base64() -> re.Pattern[str]:
     return re.compile(f"(?:{group}){{6,}}(?:[A-Za-z0-9+/]{{2,3}}(?![A-Za-z0-9+/]))?")
 
 
-class _Decoded(View):
-    """The decoded texts of ranges of base64, one after the other."""
-
-    rule = "encoded-secret"
-
-    def __init__(self, source: str, blobs: list[tuple[int, int, int, int]]) -> None:
-        self._source = source
-        self._blobs = blobs
-        self._texts = [_decoded(source[start:end]) for start, end, _, _ in blobs]
-        super().__init__("\n".join(self._texts))
-
-    def _build(self) -> Iterator[Piece]:
-        length = 0
-        for (start, end, run_start, run_end), text in zip(self._blobs, self._texts, strict=True):
-            if length:
-                self.gaps.append(length)
-            while self._source.startswith("=", run_end) and run_end - end < 3:
-                run_end += 1
-            if run_end - run_start <= LONGEST_WHOLE:
-                yield Piece(length, run_start, run_end, per=0)
-            else:
-                yield Piece(length, start, end, per=3, of=4)
-            length += len(text) + 1
+def _of_blobs(
+    source: str, blobs: list[tuple[int, int, int, int]], texts: list[str]
+) -> Iterator[Piece]:
+    """Yield the pieces of decoded ranges of base64, one after the other."""
+    length = 0
+    for (start, end, run_start, run_end), text in zip(blobs, texts, strict=True):
+        while source.startswith("=", run_end) and run_end - end < 3:
+            run_end += 1
+        if run_end - run_start <= LONGEST_WHOLE:
+            yield Piece(length, run_start, run_end, per=0, after_gap=length > 0)
+        else:
+            yield Piece(length, start, end, per=3, of=4, after_gap=length > 0)
+        length += len(text) + 1
 
 
 def _decoded(blob: str) -> str:

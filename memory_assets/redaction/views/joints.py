@@ -8,7 +8,6 @@ findings across a joint are used.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from string import ascii_letters, digits
 from typing import NamedTuple
@@ -55,7 +54,11 @@ def line_joined(text: str, line_ends: Sequence[int] | None = None) -> View | Non
     if line_ends is None:
         line_ends = [line_end.start() for line_end in _LINE_END.finditer(text)]
     joints = [joint for end in line_ends if (joint := _joint(text, end)) is not None]
-    return _Joined(text, list(_windows(joints))) if joints else None
+    if not joints:
+        return None
+    windows = [list(_kept(text, group)) for group in _windows(joints)]
+    plain = _BETWEEN.join("".join(text[s:e] for s, e in spans) for spans in windows)
+    return View(plain, lambda: _of_windows(windows), across_joints=True)
 
 
 def _joint(text: str, line_end: int) -> Joint | None:
@@ -98,32 +101,15 @@ def _parts(chain: list[Joint]) -> Iterator[list[Joint]]:
                     yield chain[start:end]
 
 
-class _Joined(View):
-    """Groups of lines, joined at their joints."""
-
-    def __init__(self, source: str, groups: list[list[Joint]]) -> None:
-        self._spans = [list(_kept(source, group)) for group in groups]
-        super().__init__(
-            _BETWEEN.join("".join(source[s:e] for s, e in spans) for spans in self._spans)
-        )
-        self._joints: list[int] = []
-
-    def original_span(self, start: int, end: int) -> tuple[int, int] | None:
-        span = super().original_span(start, end)
-        crossed = bisect_right(self._joints, start) != bisect_right(self._joints, end - 1)
-        return span if crossed else None
-
-    def _build(self) -> Iterator[Piece]:
-        length = 0
-        for number, spans in enumerate(self._spans):
-            if number:
-                length += len(_BETWEEN)
-                self.gaps.append(length)
-            for place, (start, end) in enumerate(spans):
-                if place:
-                    self._joints.append(length)
-                yield Piece(length, start, end)
-                length += end - start
+def _of_windows(windows: list[list[tuple[int, int]]]) -> Iterator[Piece]:
+    """Yield the pieces of groups of lines, joined at their joints."""
+    length = 0
+    for spans in windows:
+        for place, (start, end) in enumerate(spans):
+            is_first = place == 0 and length > 0
+            yield Piece(length, start, end, after_gap=is_first, after_joint=place > 0)
+            length += end - start
+        length += len(_BETWEEN)
 
 
 def _kept(source: str, group: list[Joint]) -> Iterator[tuple[int, int]]:

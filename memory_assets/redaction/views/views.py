@@ -6,9 +6,8 @@ if something was found.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 
@@ -16,7 +15,8 @@ class Piece(NamedTuple):
     """A part of a view: its start there, and the range of the source it was made from.
 
     `per` characters of the view are made from `of` characters of the source: 1 of 1 for copied
-    text, 3 of 4 for base64; `per` is 0 if the range is decoded as a whole.
+    text, 3 of 4 for base64; `per` is 0 if the range is decoded as a whole. `after_gap`: the view's
+    text goes on elsewhere in the source here. `after_joint`: a line end was left out before it.
     """
 
     start: int
@@ -24,6 +24,8 @@ class Piece(NamedTuple):
     source_end: int
     per: int = 1
     of: int = 1
+    after_gap: bool = False
+    after_joint: bool = False
 
     def source(self, position: int) -> tuple[int, int]:
         """Return the range in the source of one character of the view."""
@@ -33,31 +35,40 @@ class Piece(NamedTuple):
         return begin, min(begin + self.of, self.source_end)
 
 
-class View(ABC):
-    """A text made from another one, with the mapping back."""
+class View:
+    """A text made from another one, with the mapping back.
 
-    rule = ""
-    """What findings are called; "" leaves them their own rule."""
+    `rule` is what findings are called; "" leaves them their own rule. If it is `across_joints`,
+    only what was found across a joint counts.
+    """
 
-    def __init__(self, text: str) -> None:
+    def __init__(
+        self,
+        text: str,
+        pieces: Callable[[], Iterable[Piece]],
+        rule: str = "",
+        *,
+        across_joints: bool = False,
+    ) -> None:
+        """`pieces` returns the view's pieces in order, the first at 0."""
         self.text = text
-        self.gaps: list[int] = []
-        """Where the view's text goes on elsewhere in the source, in order."""
+        self.rule = rule
+        self._make = pieces
+        self._across_joints = across_joints
         self._pieces: list[Piece] = []
         self._starts: list[int] = []
 
     def original_span(self, start: int, end: int) -> tuple[int, int] | None:
         """Return the range of the source for `start` to `end` of the view; None if that is not one
-        range."""
+        range, or does not count."""
         if not self._pieces:
-            self._pieces = list(self._build())
+            self._pieces = list(self._make())
             self._starts = [piece.start for piece in self._pieces]
-        if bisect_right(self.gaps, start) != bisect_right(self.gaps, end - 1):
+        first = bisect_right(self._starts, start) - 1
+        last = bisect_right(self._starts, end - 1) - 1
+        further = self._pieces[first + 1 : last + 1]
+        if any(piece.after_gap for piece in further):
             return None
-        first = self._pieces[bisect_right(self._starts, start) - 1]
-        last = self._pieces[bisect_right(self._starts, end - 1) - 1]
-        return first.source(start)[0], last.source(end - 1)[1]
-
-    @abstractmethod
-    def _build(self) -> Iterator[Piece]:
-        """Yield the pieces of the view in order, the first at 0; fill `gaps`."""
+        if self._across_joints and not any(piece.after_joint for piece in further):
+            return None
+        return self._pieces[first].source(start)[0], self._pieces[last].source(end - 1)[1]
