@@ -6,13 +6,16 @@ content *blocks*. `Record` is one block, still unredacted and never written;
 `RedactedRecord` is the same block after redaction, and a row of the lake.
 A *turn* is one human prompt and all that followed it, up to the next one;
 a *chunk* is one passage of one turn, the unit that is embedded and found.
+
+A field of a row is a column of its table: `stores/lake/schemas.py` makes the Arrow schema of
+the types and descriptions here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +34,15 @@ Kind = Literal[
     "summary",
     "attachment",
 ]
+
+Int32 = Annotated[int, np.int32]
+Project = Annotated[str, "Partition key: the project's directory name."]
+ProjectRoot = Annotated[RedactedText, "Git root (or first cwd) of the project, redacted."]
+Agent = Annotated[str, "Agent that wrote the transcript."]
+SessionId = Annotated[str, "Session, from the transcript's file name."]
+TurnIndex = Annotated[Int32, "Human turn of the session, from 0."]
+ContentHash = Annotated[str, "Hash of text."]
+"""Columns of several tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,35 +92,35 @@ class Record:
 class RedactedRecord:
     """A row of `redacted_records`: a `Record` whose every free string was redacted."""
 
-    project: str
-    project_root: RedactedText
-    agent: str
-    session_id: str
-    agent_id: str | None
-    seq: int
-    record_uuid: str
-    parent_uuid: str | None
-    byte_start: int
-    byte_end: int
-    timestamp: datetime | None
-    role: Role
-    kind: Kind
-    text: RedactedText
-    subtype: str
-    tool_name: RedactedText
-    tool_use_id: str
-    is_error: bool
-    paths: tuple[RedactedText, ...]
-    command: RedactedText
-    cwd: RedactedText
-    git_branch: RedactedText
-    model: str
-    agent_version: str
-    is_sidechain: bool
-    message_id: str
-    spawned_agent_id: str
-    redactions: int
-    ruleset_version: str
+    project: Project
+    project_root: ProjectRoot
+    agent: Agent
+    session_id: SessionId
+    agent_id: Annotated[str | None, "Subagent that wrote the record."]
+    seq: Annotated[int, "Position of the block in its source file, from 0."]
+    record_uuid: Annotated[str, "The agent's id of the record; shared by copies."]
+    parent_uuid: Annotated[str | None, "The record it answers."]
+    byte_start: Annotated[int, "Where the JSON object starts in the source file."]
+    byte_end: Annotated[int, "Where it ends."]
+    timestamp: Annotated[datetime | None, "When the agent wrote it."]
+    role: Annotated[Role, "user, assistant, tool or system."]
+    kind: Annotated[Kind, "prompt, assistant_text, thinking, tool_use, ..."]
+    text: Annotated[RedactedText, "The block's text after redaction."]
+    subtype: Annotated[str, "The agent's finer name for the block."]
+    tool_name: Annotated[RedactedText, "Tool called or answering."]
+    tool_use_id: Annotated[str, "Pairs a call with its result."]
+    is_error: Annotated[bool, "Whether the tool failed."]
+    paths: Annotated[tuple[RedactedText, ...], "Files the tool touched."]
+    command: Annotated[RedactedText, "Shell command of the call."]
+    cwd: Annotated[RedactedText, "Working directory at that moment."]
+    git_branch: Annotated[RedactedText, "Git branch at that moment."]
+    model: Annotated[str, "Model that answered."]
+    agent_version: Annotated[str, "Version of the agent."]
+    is_sidechain: Annotated[bool, "Whether a subagent wrote it."]
+    message_id: Annotated[str, "API message that the block is part of."]
+    spawned_agent_id: Annotated[str, "Subagent that the call started."]
+    redactions: Annotated[Int32, "Secrets and contents replaced in this row."]
+    ruleset_version: Annotated[str, "Redaction rules that were applied."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +132,23 @@ class AppliedRedaction:
     if the tag was found in a record whose source file is gone. Contains no text of the record.
     """
 
-    project: str
-    agent: str
-    session_id: str
-    agent_id: str | None
-    seq: int
-    record_uuid: str
-    field: str
-    rule: str
-    start: int | None
-    end: int | None
-    length: int | None
-    tag: str
-    ruleset_version: str
-    engine_version: str
+    project: Project
+    agent: Agent
+    session_id: SessionId
+    agent_id: Annotated[str | None, "Subagent that wrote the record."]
+    seq: Annotated[int, "Record that it was in: its position in its source file."]
+    record_uuid: Annotated[str, "The agent's id of the record."]
+    field: Annotated[str, "Column of the record: text, command, paths[0], ..."]
+    rule: Annotated[str, "Rule that found it."]
+    start: Annotated[
+        int | None,
+        "Where it began in the field, in characters; null where only the tag is left of it.",
+    ]
+    end: Annotated[int | None, "Where it ended; null where only the tag is left of it."]
+    length: Annotated[int | None, "Characters taken out; null where only the tag is left of it."]
+    tag: Annotated[str, "What stands in its place; keyed, so equal for equal keys."]
+    ruleset_version: Annotated[str, "Rules and settings that were applied."]
+    engine_version: Annotated[str, "Version of the engine that applied them."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,57 +184,59 @@ class Chunk:
     `content_hash` covers `text` alone, so equal text shares one vector.
     """
 
-    id: str
-    turn_id: str
-    part: int
-    project: str
-    project_root: RedactedText
-    agent: str
-    session_id: str
-    turn_index: int
-    role: Literal["user", "assistant", "turn"]
-    timestamp: datetime | None
-    ended_at: datetime | None
-    text: RedactedText
-    tools_used: tuple[RedactedText, ...]
-    files: tuple[RedactedText, ...]
-    commands: tuple[RedactedText, ...]
-    errors: tuple[RedactedText, ...]
-    git_branch: RedactedText
-    prompt_uuid: str
-    first_seq: int
-    last_seq: int
-    content_hash: str
-    chunker_version: str
+    id: Annotated[str, "`session::<session>::turn::<n>[::part::<k>]`."]
+    turn_id: Annotated[str, "Turn that the passage belongs to."]
+    part: Annotated[Int32, "Passage of the turn, from 0."]
+    project: Project
+    project_root: ProjectRoot
+    agent: Agent
+    session_id: SessionId
+    turn_index: TurnIndex
+    role: Annotated[
+        Literal["user", "assistant", "turn"], "user, assistant, or turn when it holds both."
+    ]
+    timestamp: Annotated[datetime | None, "When the turn began."]
+    ended_at: Annotated[datetime | None, "When its last record was written."]
+    text: Annotated[RedactedText, "What is embedded and shown."]
+    tools_used: Annotated[tuple[RedactedText, ...], "Tools called."]
+    files: Annotated[tuple[RedactedText, ...], "Files touched."]
+    commands: Annotated[tuple[RedactedText, ...], "Commands run."]
+    errors: Annotated[tuple[RedactedText, ...], "Head of each error met."]
+    git_branch: Annotated[RedactedText, "Git branch of the turn."]
+    prompt_uuid: Annotated[str, "Human prompt that begins in this passage."]
+    first_seq: Annotated[int, "First record of the turn in redacted_records."]
+    last_seq: Annotated[int, "Last record of the turn in redacted_records."]
+    content_hash: Annotated[str, "Hash of text; equal text shares a vector."]
+    chunker_version: Annotated[str, "Chunker that made it."]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A row of `user_prompts`: one passage of what one human typed."""
 
-    id: str
-    turn_id: str
-    part: int
-    project: str
-    project_root: RedactedText
-    agent: str
-    session_id: str
-    turn_index: int
-    timestamp: datetime | None
-    text: RedactedText
-    git_branch: RedactedText
-    record_uuid: str
-    content_hash: str
+    id: Annotated[str, "`prompt::<session>::<turn>[::<part>]`."]
+    turn_id: Annotated[str, "Turn that the prompt starts."]
+    part: Annotated[Int32, "Passage of the prompt, from 0."]
+    project: Project
+    project_root: ProjectRoot
+    agent: Agent
+    session_id: SessionId
+    turn_index: TurnIndex
+    timestamp: Annotated[datetime | None, "When it was typed."]
+    text: Annotated[RedactedText, "What the human typed, redacted."]
+    git_branch: Annotated[RedactedText, "Git branch at that moment."]
+    record_uuid: Annotated[str, "Record that holds the prompt."]
+    content_hash: ContentHash
 
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
     """A row of an embeddings table: the vector of one text, 384 float32 of unit length."""
 
-    id: str
-    content_hash: str
-    embedder_id: str
-    vector: npt.NDArray[np.float32]
+    id: Annotated[str, "Row of the embedded table."]
+    content_hash: Annotated[str, "Hash of the embedded text."]
+    embedder_id: Annotated[str, "Model, precision and runtime."]
+    vector: Annotated[npt.NDArray[np.float32], "Unit-length embedding."]
 
 
 def same_space(embedder_id: str, other: str) -> bool:
@@ -241,33 +258,33 @@ class ErrorMet:
 class Summary:
     """A row of `session_summaries`: claude-mem's six fields and the plain facts."""
 
-    id: str
-    project: str
-    project_root: RedactedText
-    agent: str
-    session_id: str
-    title: RedactedText
-    request: RedactedText
-    investigated: RedactedText
-    learned: RedactedText
-    completed: RedactedText
-    next_steps: RedactedText
-    notes: RedactedText
-    files_read: tuple[RedactedText, ...]
-    files_modified: tuple[RedactedText, ...]
-    commands: tuple[RedactedText, ...]
-    errors: tuple[ErrorMet, ...]
-    commits: tuple[RedactedText, ...]
-    started_at: datetime | None
-    ended_at: datetime | None
-    duration_seconds: float
-    turns: int
-    prompts: int
-    tool_calls: int
-    git_branch: RedactedText
-    text: RedactedText
-    content_hash: str
-    summarizer_id: str
+    id: Annotated[str, "`summary::<session>`."]
+    project: Project
+    project_root: ProjectRoot
+    agent: Agent
+    session_id: SessionId
+    title: Annotated[RedactedText, "The session's title."]
+    request: Annotated[RedactedText, "What was asked."]
+    investigated: Annotated[RedactedText, "What was looked into."]
+    learned: Annotated[RedactedText, "What was found out."]
+    completed: Annotated[RedactedText, "What was done."]
+    next_steps: Annotated[RedactedText, "What was left to do."]
+    notes: Annotated[RedactedText, "What else is worth knowing."]
+    files_read: Annotated[tuple[RedactedText, ...], "Files read."]
+    files_modified: Annotated[tuple[RedactedText, ...], "Files written or edited."]
+    commands: Annotated[tuple[RedactedText, ...], "Commands run."]
+    errors: Annotated[tuple[ErrorMet, ...], "Errors met and how each ended."]
+    commits: Annotated[tuple[RedactedText, ...], "Commits made."]
+    started_at: Annotated[datetime | None, "First timestamp."]
+    ended_at: Annotated[datetime | None, "Last timestamp."]
+    duration_seconds: Annotated[float, "From first to last timestamp, seconds."]
+    turns: Annotated[Int32, "Turns."]
+    prompts: Annotated[Int32, "Human prompts."]
+    tool_calls: Annotated[Int32, "Tool calls."]
+    git_branch: Annotated[RedactedText, "Last git branch."]
+    text: Annotated[RedactedText, "What is embedded and searched."]
+    content_hash: ContentHash
+    summarizer_id: Annotated[str, "Summarizer that made it."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,30 +296,32 @@ class Observation:
     set); the id contains it, so it does not change when the session grows.
     """
 
-    id: str
-    turn_id: str
-    turn_index: int
-    project: str
-    project_root: RedactedText
-    agent: str
-    session_id: str
-    agent_id: str | None
-    anchor_seq: int
-    type: str
-    title: RedactedText
-    narrative: RedactedText
-    facts: tuple[RedactedText, ...]
-    concepts: tuple[RedactedText, ...]
-    files_read: tuple[RedactedText, ...]
-    files_modified: tuple[RedactedText, ...]
-    turn_ids: tuple[str, ...]
-    prompt_ids: tuple[str, ...]
-    timestamp: datetime | None
-    ended_at: datetime | None
-    git_branch: RedactedText
-    text: RedactedText
-    content_hash: str
-    observer_id: str
+    id: Annotated[str, "`observation::<session>::<n>`, n from the anchor."]
+    turn_id: Annotated[str, "Turn in which it was complete."]
+    turn_index: TurnIndex
+    project: Project
+    project_root: ProjectRoot
+    agent: Agent
+    session_id: SessionId
+    agent_id: Annotated[str | None, "Subagent whose record it is."]
+    anchor_seq: Annotated[int, "Record that completed it, in its source file."]
+    type: Annotated[str, "bugfix, feature, refactor, change, decision, discovery."]
+    title: Annotated[RedactedText, "What it is, in one line."]
+    narrative: Annotated[RedactedText, "What happened, and why."]
+    facts: Annotated[tuple[RedactedText, ...], "Single statements, each true by itself."]
+    concepts: Annotated[
+        tuple[RedactedText, ...], "What kind of knowledge it is, and programs it is about."
+    ]
+    files_read: Annotated[tuple[RedactedText, ...], "Files read for it."]
+    files_modified: Annotated[tuple[RedactedText, ...], "Files changed."]
+    turn_ids: Annotated[tuple[str, ...], "Turns that it comes from."]
+    prompt_ids: Annotated[tuple[str, ...], "Prompts of these turns."]
+    timestamp: Annotated[datetime | None, "When it began."]
+    ended_at: Annotated[datetime | None, "When it was complete."]
+    git_branch: Annotated[RedactedText, "Git branch at that moment."]
+    text: Annotated[RedactedText, "What is embedded and searched."]
+    content_hash: ContentHash
+    observer_id: Annotated[str, "Observer that made it."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,33 +333,33 @@ class SessionCommit:
     the session's own commit that this one repeats.
     """
 
-    id: str
-    turn_id: str
-    turn_index: int
-    project: str
-    project_root: RedactedText
-    agent: str
-    session_id: str
-    commit: str
-    subject: RedactedText
-    branch: RedactedText
-    evidence: str
-    score: float
-    verified: bool
-    from_commit: str
-    pull_request: RedactedText
-    files: tuple[RedactedText, ...]
-    timestamp: datetime | None
-    committed_at: datetime | None
-    attribution_version: str
+    id: Annotated[str, "`commit::<session>::<commit or pull request>`."]
+    turn_id: Annotated[str, "Turn that it comes from."]
+    turn_index: TurnIndex
+    project: Project
+    project_root: ProjectRoot
+    agent: Agent
+    session_id: SessionId
+    commit: Annotated[str, "SHA, as long as is known; empty for a pull request."]
+    subject: Annotated[RedactedText, "First line of the commit's message, redacted."]
+    branch: Annotated[RedactedText, "Branch it was made on."]
+    evidence: Annotated[str, "trailer, printed, same-change, pull-request, ..."]
+    score: Annotated[float, "How far the claim can be trusted, 0 to 1."]
+    verified: Annotated[bool, "Whether git was asked and knows the commit."]
+    from_commit: Annotated[str, "The session's own commit that this one repeats."]
+    pull_request: Annotated[RedactedText, "Address of the pull request, if any."]
+    files: Annotated[tuple[RedactedText, ...], "Files of the commit, relative to the repository."]
+    timestamp: Annotated[datetime | None, "When the session made it."]
+    committed_at: Annotated[datetime | None, "When git says that it was made."]
+    attribution_version: Annotated[str, "Rules that made the claim."]
 
 
 @dataclass(frozen=True, slots=True)
 class CommitLink:
     """A row of `commit_links`: a commit that a user linked to a session."""
 
-    id: str
-    project: str
-    session_id: str
-    commit: str
-    linked_at: datetime
+    id: Annotated[str, "`link::<session>::<commit>`."]
+    project: Project
+    session_id: Annotated[str, "Session that stands behind the commit."]
+    commit: Annotated[str, "SHA, in full where git knew it."]
+    linked_at: Annotated[datetime, "When the human said so."]

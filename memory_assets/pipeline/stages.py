@@ -2,7 +2,7 @@
 what is expected of its rows, and whether a retained session keeps it.
 
 The plan, the checks, retention, Dagster's assets and the tests go by this list. What is
-searched of a table is in `search_kinds.py`, its columns in `stores/lake/schemas.py`.
+searched of a table is in `search_kinds.py`, its columns in `models.py`.
 """
 
 from __future__ import annotations
