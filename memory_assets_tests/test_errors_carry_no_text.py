@@ -29,7 +29,7 @@ from memory_assets.embedding.minilm import MiniLM
 from memory_assets.errors import StoreError, UnexpectedFailure, no_text_in_errors
 from memory_assets.pipeline.checks import expectations
 from memory_assets.pipeline.checks.deep_scan import deep_scan
-from memory_assets.pipeline.checks.deep_scan_forms import ValueSearch
+from memory_assets.pipeline.checks.value_search import ValueSearch
 from memory_assets.pipeline.redact import session_redaction as session_passes
 from memory_assets.pipeline.scan import on_disk, reading
 from memory_assets.pipeline.stage import session_cache as session_reading

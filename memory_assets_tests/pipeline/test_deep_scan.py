@@ -19,9 +19,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.pipeline.checks.deep_scan import DeepScan, deep_scan, files_under, read_canaries
-from memory_assets.pipeline.checks.deep_scan_files import BLOCK_BYTES
-from memory_assets.pipeline.checks.deep_scan_forms import OVERLAP_BYTES, ValueSearch
+from memory_assets.pipeline.checks.deep_scan import (
+    BLOCK_BYTES,
+    DeepScan,
+    deep_scan,
+    files_under,
+    read_canaries,
+)
+from memory_assets.pipeline.checks.value_search import OVERLAP_BYTES, ValueSearch
 from memory_assets.redaction.known_secrets import KnownValues, value_hash
 from memory_assets_tests.sweep import sweep
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory_assets.pipeline.checks.keywords_match import keywords_match
+from memory_assets.pipeline.checks.verify import keywords_match
 from memory_assets.pipeline.indexes import keywords
 
 

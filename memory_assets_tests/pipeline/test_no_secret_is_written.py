@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.pipeline.checks.deep_scan import deep_scan
-from memory_assets.pipeline.checks.deep_scan_forms import MIN_CANARY_BYTES
+from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import SAMPLE_DIR
 

@@ -172,9 +172,9 @@ def test_a_session_held_back_is_told_with_its_reason(memory: Any) -> None:
     [
         (lambda rows: [row for row in rows if row["turn_index"] != 1], "missing"),
         (lambda rows: [*rows, {**rows[0], "id": "again"}], "repeated"),
-        (lambda rows: [{**rows[0], "prompt_uuid": "of nobody"}, *rows[1:]], "unknown"),
+        (lambda rows: [{**rows[0], "prompt_uuid": "of nobody"}, *rows[1:]], "extra"),
     ],
-    ids=["missing", "repeated", "unknown"],
+    ids=["missing", "repeated", "extra"],
 )
 def test_a_prompt_that_is_not_in_exactly_one_chunk_is_found(
     memory: Any, edit: Edit, count: str

@@ -11,7 +11,6 @@ from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.checks.expectations import matches_schema, new_rows_match
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
-from memory_assets.pipeline.checks.keywords_match import keywords_match
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.indexes.collections import INDEXES, SESSIONS_INDEX
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
@@ -140,7 +139,7 @@ CHECKS: Sequence[Check] = (
     Check(
         KEYWORD_INDEX,
         "ids_match_tables",
-        keywords_match,
+        verify.keywords_match,
         "The ids in the keyword index are exactly those of the lake's tables.",
     ),
     Check(

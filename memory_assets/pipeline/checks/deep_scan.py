@@ -1,21 +1,35 @@
-"""The search for values that must not be stored, in every byte that this project keeps on disk."""
+"""The search for values that must not be stored, in every byte that this project keeps on disk.
+
+Parquet, gzip, zip and SQLite files compress or cut up their contents, so those are searched too.
+Nothing is written, and databases are opened read-only.
+"""
 
 from __future__ import annotations
 
+import gzip
 import os
-import stat
+import sqlite3
 import time
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from memory_assets.errors import ConfigurationError, printable
-from memory_assets.pipeline.checks.deep_scan_files import pieces_of
-from memory_assets.pipeline.checks.deep_scan_forms import MIN_CANARY_BYTES, ValueSearch
+from memory_assets.pipeline.checks.text_columns import text_columns
+from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES, OVERLAP_BYTES, ValueSearch
 from memory_assets.redaction.known_secrets import KnownValues
 
 CANARIES_FILE = "canaries.txt"
 MAX_HITS = 1_000
+BLOCK_BYTES = 2_000_000
+_SEPARATOR = b"\n\0\n"
 
 Progress = Callable[[int], None]
 """Called with the number of bytes of files that were read since the last call."""
@@ -109,7 +123,7 @@ def deep_scan(
             _scan_file(path, search, result, progress)
         except FileNotFoundError:
             continue
-        except OSError:
+        except _UNREADABLE:
             result.unreadable.append(printable(path))
     result.seconds = time.monotonic() - begun
     return result
@@ -119,7 +133,7 @@ def files_under(
     roots: Sequence[Path], excluded: Sequence[Path], unreadable: list[str] | None = None
 ) -> Iterator[Path]:
     """Yield the regular files under `roots` but not under `excluded`, each once, in order.
-    What is excluded can only be a part of a root, never one itself or what holds it.
+    Only a part of a root can be excluded, never a root itself or a directory that contains one.
     Directories that cannot be listed are appended to `unreadable`."""
     tops = {root.resolve() for root in roots}
     left_out = {
@@ -134,7 +148,7 @@ def files_under(
             if real in seen or real in left_out or left_out & set(real.parents):
                 continue
             seen.add(real)
-            if _is_regular(real):
+            if _is_file(real):
                 yield path
 
 
@@ -150,26 +164,157 @@ def _walk(root: Path, unreadable: list[str]) -> Iterator[Path]:
         yield from (Path(directory) / name for name in sorted(names))
 
 
-def _is_regular(path: Path) -> bool:
+def _is_file(path: Path) -> bool:
     try:
-        return stat.S_ISREG(path.stat().st_mode)
+        return path.is_file()
     except OSError:
         return False
 
 
 def _scan_file(path: Path, search: ValueSearch, result: DeepScan, progress: Progress) -> None:
-    found: dict[tuple[str, int, str, str], Hit] = {}
     in_name = search.matches(os.fsencode(path.name))
     shown = str(path.parent / "(a file whose name holds the value)") if in_name else printable(path)
-    for match in in_name:
-        found["name", 0, match.what, match.form] = Hit(shown, "name", 0, match.what, match.form)
+    hits = [Hit(shown, "name", 0, match.what, match.form) for match in in_name]
     result.files += 1
-    for piece in pieces_of(path):
+    for piece in _pieces_of(path):
         for match in search.matches(piece.data):
-            hit = Hit(shown, piece.place, piece.offset + match.offset, match.what, match.form)
-            found[hit.place, hit.offset, hit.what, hit.form] = hit
+            offset = piece.offset + match.offset
+            hits.append(Hit(shown, piece.place, offset, match.what, match.form))
         result.searched += piece.fresh
         if not piece.place:
             result.bytes += piece.fresh
             progress(piece.fresh)
-    result.hits += list(found.values())[: MAX_HITS - len(result.hits)]
+    result.hits += list(dict.fromkeys(hits))[: MAX_HITS - len(result.hits)]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Bytes to search. `place` says where in the file they are ("" for the file itself);
+    `offset` is the position of the first byte there; `fresh` counts the bytes that were
+    in no piece before."""
+
+    place: str
+    offset: int
+    data: bytes
+    fresh: int
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def _pieces_of(path: Path) -> Iterator[_Piece]:
+    """Yield all of a file, in blocks that overlap, and then what is packed in it.
+
+    Raises:
+        one of `_UNREADABLE`: it cannot be read, or not unpacked.
+    """
+    with path.open("rb") as file:
+        head = file.read(16)
+        file.seek(0)
+        yield from _blocks(file, "")
+    for beginning, unpack in _PACKED.items():
+        if head.startswith(beginning):
+            yield from unpack(path)
+
+
+def _blocks(file: _Readable, place: str) -> Iterator[_Piece]:
+    offset = 0
+    tail = b""
+    while block := file.read(BLOCK_BYTES):
+        yield _Piece(place, offset - len(tail), tail + block, len(block))
+        offset += len(block)
+        tail = (tail + block)[-OVERLAP_BYTES:]
+
+
+def _parquet(path: Path) -> Iterator[_Piece]:
+    file = pq.ParquetFile(path)
+    for group in range(file.num_row_groups):
+        for column in text_columns(file.read_row_group(group)):
+            places = (f"row {row} of group {group}" for row in column.rows)
+            yield from _values(column.name, zip(places, column.values, strict=True))
+
+
+def _gzip(path: Path) -> Iterator[_Piece]:
+    with gzip.open(path, "rb") as unpacked:
+        yield from _blocks(unpacked, "gzip")
+
+
+def _zip(path: Path) -> Iterator[_Piece]:
+    with zipfile.ZipFile(path) as archive:
+        for number, member in enumerate(archive.infolist()):
+            with archive.open(member) as unpacked:
+                yield from _blocks(unpacked, f"zip member {number}")
+
+
+def _sqlite(path: Path) -> Iterator[_Piece]:
+    """Yield the strings and blobs of a database: a value that is longer than a page lies
+    in parts in the file."""
+    with closing(_opened(path)) as database:
+        names = database.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+        ).fetchall()
+        for (name,) in names:
+            table = name.decode("utf-8", "replace")
+            quoted = table.replace('"', '""')
+            rows = database.execute(f'SELECT * FROM "{quoted}"')
+            columns = [description[0] for description in rows.description]
+            yield from _values(table, _cells(columns, rows))
+
+
+_PACKED: dict[bytes, Callable[[Path], Iterator[_Piece]]] = {
+    b"PAR1": _parquet,
+    b"\x1f\x8b": _gzip,
+    b"PK\x03\x04": _zip,
+    b"SQLite format 3\0": _sqlite,
+}
+"""How to unpack a file, by its first bytes."""
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    RuntimeError,  # an encrypted zip; NotImplementedError is one: an unknown compression
+    pa.ArrowInvalid,
+    sqlite3.Error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Return a read-only connection; `immutable` where not even the index of the
+    write-ahead log can be created next to the file."""
+    for options in ("mode=ro", "mode=ro&immutable=1"):
+        database = sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True)
+        database.text_factory = bytes
+        try:
+            database.execute("SELECT 1 FROM sqlite_master").fetchone()
+        except sqlite3.Error:
+            database.close()
+            continue
+        return database
+    raise sqlite3.OperationalError("cannot be opened")
+
+
+def _cells(columns: list[str], rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[str, bytes]]:
+    for number, row in enumerate(rows):
+        for column, value in zip(columns, row, strict=True):
+            if isinstance(value, bytes):
+                yield f"{column}, row {number}", value
+
+
+def _values(name: str, values: Iterable[tuple[str, str | bytes | None]]) -> Iterator[_Piece]:
+    """Yield values in batches, each value whole and apart from its neighbours."""
+    batch: list[bytes] = []
+    first, size = "", 0
+    for place, value in values:
+        data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value or b""
+        if len(data) < 8:
+            continue
+        first = first or place
+        batch.append(data)
+        size += len(data)
+        if size >= BLOCK_BYTES:
+            yield _Piece(f"{name}, from {first}", 0, _SEPARATOR.join(batch), size)
+            batch, first, size = [], "", 0
+    if batch:
+        yield _Piece(f"{name}, from {first}", 0, _SEPARATOR.join(batch), size)

@@ -2,8 +2,8 @@
 
 Evaluated here with Arrow: over all rows by `memory verify`, over new ones by the asset check.
 Great Expectations evaluates it too, over what changed, once a night
-(`dagster/checks/expectations.py`). Both look at a frame of facts, in which a length stands for
-each text.
+(`dagster/checks/expectations.py`). Both read a frame of facts, which has the
+length of each text in its place.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def matches_schema(
     components: Components, project: str, table: Table, expected: Expectations
 ) -> Verdict:
     """Whether every file of a table can be read, has exactly the table's columns and meets
-    its expectations, and no id stands in two of them."""
+    its expectations, and no id is in two of them."""
     differing: list[str] = []
     failures: Counter[str] = Counter()
     ids: set[str] = set()

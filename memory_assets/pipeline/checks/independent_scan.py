@@ -1,9 +1,9 @@
-"""A second opinion: Kingfisher looks for secrets in every string that lies in the lake.
+"""Kingfisher looks for secrets in every string of the lake, independently of our redactor.
 
 It shares neither code nor rules with our redactor. It runs in this process, on memory
 alone: nothing is written for it, it opens no socket, and its validation of credentials
 is never used. `Scanner` without a policy obeys no inline markers, so no transcript can
-switch it off with a comment. What it reports is a rule and an offset, never text.
+switch it off with a comment. It reports a rule and an offset, never text.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory_assets.install_key import user_cache_dir
 from memory_assets.pipeline.checks.text_columns import text_columns
-from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.checks.verify import Report, Verdict, scan_pending
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stage.pending_checks import Batch, note_passed, pending_sessions
+from memory_assets.pipeline.stage.pending_checks import Batch
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction.known_secrets import is_guessable, value_hash
 from memory_assets.redaction.tags import TAG
@@ -36,6 +35,11 @@ _SEPARATOR = b"\n\n"
 _LISTED = 10
 _RUN = re.compile(r"[A-Za-z0-9_\-]{16,512}")
 _UNAVAILABLE = "not available on this platform"
+_NO_SCANNER = (
+    "There is no Kingfisher wheel for this platform, so only the project's own redactor has "
+    "searched the lake. Run `memory verify` on a copy of the data directory elsewhere; see "
+    "docs/settings.md."
+)
 
 
 @dataclass(frozen=True)
@@ -120,15 +124,6 @@ class _Place:
         return f"{'a session' if named else self.session_id} row {self.row} {self.column}"
 
 
-@dataclass
-class _Outcome:
-    values: int = 0
-    by_rule: Counter[str] = field(default_factory=Counter)
-    places: list[str] = field(default_factory=list)
-    dirty: set[str] = field(default_factory=set)
-    learned: int = 0
-
-
 def independent_scanner_finds_nothing(
     components: Components, project: str, table: Table
 ) -> Verdict:
@@ -141,49 +136,32 @@ def independent_scanner_finds_nothing(
     """
     scanner = load_independent_scanner(components.settings.scanner_ignored_rules)
     if scanner is None:
-        return Verdict(False, {"scanner": _UNAVAILABLE}, _no_scanner(), warning=True)
-    catalog = components.catalog
-    sessions = pending_sessions(catalog, components.lake, project, table, "independent", scanner.id)
-    outcome = _Outcome()
-    for rows in components.rows_to_check.batches(project, table, sessions):
-        _scan_rows(components, scanner, rows, outcome)
-    note_passed(
-        catalog, (session for session in sessions if session.session_id not in outcome.dirty)
-    )
+        return Verdict(False, {"scanner": _UNAVAILABLE}, _NO_SCANNER, warning=True)
+    totals: Counter[str] = Counter()
+
+    def scan(rows: Batch) -> list[Report]:
+        reports: list[Report] = []
+        for batch in _batches(_strings(rows)):
+            values = [value for _, value in batch]
+            totals["values"] += len(values)
+            for each in scanner.scan(values):
+                place = batch[each.index][0]
+                reports.append(Report(f"{place.column}: {each.rule}", place.session_id, str(place)))
+                known = _known(values[each.index], each, components.install_key)
+                totals["learned"] += components.catalog.known_secrets.add(place.session_id, known)
+        return reports
+
+    files, reports = scan_pending(components, project, table, "independent", scanner.id, scan)
     counts: dict[str, int | str] = {
-        "files_scanned": len(sessions),
-        "values_scanned": outcome.values,
-        "reports": outcome.by_rule.total(),
-        "files_with_reports": len(outcome.dirty),
-        "now_known": outcome.learned,
-        "places": "; ".join(outcome.places[:_LISTED]),
-        **dict(sorted(outcome.by_rule.items())),
+        "files_scanned": files,
+        "values_scanned": totals["values"],
+        "reports": len(reports),
+        "files_with_reports": len({report.session_id for report in reports}),
+        "now_known": totals["learned"],
+        "places": "; ".join(report.place for report in reports[:_LISTED]),
+        **Counter(sorted(report.rule for report in reports)),
     }
-    return Verdict(not outcome.dirty, counts, _remedy(project, outcome))
-
-
-def _scan_rows(
-    components: Components, scanner: IndependentScanner, rows: Batch, outcome: _Outcome
-) -> None:
-    """Scan all sessions at once; if anything is reported, each by itself, because a value
-    that several hold is scanned once."""
-    together = _Outcome()
-    for batch in _batches(_strings(rows)):
-        _scan_batch(components, scanner, batch, together)
-    outcome.learned += together.learned
-    if not together.dirty:
-        outcome.values += together.values
-        return
-    alone = _Outcome()
-    for part in rows.split():
-        for batch in _batches(_strings(part)):
-            _scan_batch(components, scanner, batch, alone)
-    for found in (alone,) if alone.dirty else (together,):
-        outcome.values += found.values
-        outcome.by_rule.update(found.by_rule)
-        outcome.places += found.places
-        outcome.dirty |= found.dirty
-    outcome.learned += alone.learned
+    return Verdict(not reports, counts, _remedy(project, totals["learned"]))
 
 
 def _strings(batch: Batch) -> Iterator[tuple[_Place, bytes]]:
@@ -209,23 +187,6 @@ def _batches(
         yield batch
 
 
-def _scan_batch(
-    components: Components,
-    scanner: IndependentScanner,
-    batch: Sequence[tuple[_Place, bytes]],
-    outcome: _Outcome,
-) -> None:
-    values = [value for _, value in batch]
-    outcome.values += len(values)
-    for report in scanner.scan(values):
-        place = batch[report.index][0]
-        outcome.by_rule[f"{place.column}: {report.rule}"] += 1
-        outcome.places.append(str(place))
-        outcome.dirty.add(place.session_id)
-        known = _known(values[report.index], report, components.install_key)
-        outcome.learned += components.catalog.known_secrets.add(place.session_id, known)
-
-
 def _known(value: bytes, report: Reported, key: bytes) -> Mapping[bytes, str]:
     """Return the keyed hashes of what was reported, by which any text can be searched for
     it: of the runs of token characters that it touches, those that nobody can guess."""
@@ -244,22 +205,14 @@ def _starts(values: Sequence[bytes]) -> list[int]:
     return list(accumulate(steps, initial=len(_SEPARATOR)))
 
 
-def _remedy(project: str, outcome: _Outcome) -> str:
-    if outcome.learned:
+def _remedy(project: str, learned: int) -> str:
+    if learned:
         return (
-            f"{outcome.learned} of the values are now known by keyed hash: run `memory ingest "
+            f"{learned} of the values are now known by keyed hash: run `memory ingest "
             f"--project={project}` and they are redacted. If the check fails again, report the "
             "rule by name."
         )
     return (
         "Look at the places named, then report the rule by name. If they are no secrets, list "
         "the rule in MEMORY_SCANNER_IGNORED_RULES."
-    )
-
-
-def _no_scanner() -> str:
-    return (
-        "There is no Kingfisher wheel for this platform, so nobody but our own redactor has "
-        f"looked at the lake. Run `memory verify` on a copy of the data directory elsewhere; "
-        f"see {Path('docs') / 'settings.md'}."
     )

@@ -7,10 +7,12 @@ a copy counts as found if its owner's turn is, and turn numbers are not compared
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +32,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import remedy_for
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.keyword_index import files as keyword_files
-from memory_assets.stores.lake.schemas import SESSION_SUMMARIES, TURN_CHUNKS, USER_PROMPTS
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets.transcripts import Source, Unlisted, content_bytes, read_session
 
 SETS: Mapping[str, IndexedTable] = {
@@ -85,13 +87,8 @@ class SourceCount:
         }
         gaps = [{**vars(gap), "missing": dict(gap.missing)} for gap in self.gaps]
         unlisted = [asdict(path) for path in self.unlisted]
-        return {
-            **vars(self),
-            "sets": sets,
-            "gaps": gaps,
-            "unlisted": unlisted,
-            "passed": self.passed,
-        }
+        parts = {"sets": sets, "gaps": gaps, "unlisted": unlisted, "passed": self.passed}
+        return {**vars(self), **parts}
 
     @property
     def passed(self) -> bool:
@@ -101,14 +98,13 @@ class SourceCount:
         )
 
 
-@dataclass(frozen=True)
-class _PromptChunk:
+class _PromptChunk(NamedTuple):
     """A chunk that begins with a human's prompt."""
 
     project: str
     session_id: str
     turn_index: int
-    chunk_id: str
+    id: str
 
 
 def count_sources(components: Components, projects: Sequence[str]) -> SourceCount:
@@ -124,7 +120,7 @@ def count_sources(components: Components, projects: Sequence[str]) -> SourceCoun
     for project in projects:
         files = on_disk.sources.get(project, [])
         reasons = _reasons(components, project, files)
-        on_record = {held.session_id for held in found.of_project(project)}
+        on_record = {session for where, session in found.by_session if where == project}
         main = {source.session_id for source in files if source.agent_id is None}
         count.archived += len(on_record - main - _on_disk(components, project))
         for source in files:
@@ -169,7 +165,7 @@ def _compare(components: Components, source: Source, found: _Findable, count: So
             mine = held
     if mine is not None:
         _note("summaries", found.places("summaries", mine), count, gap)
-    here = found.of_session(source.project, source.session_id)
+    here = found.by_session.get((source.project, source.session_id), set())
     gap.extra = len(here - prompts)
     return gap
 
@@ -185,7 +181,7 @@ def _note(
 
 def _forgotten(components: Components, first: str, missing: Mapping[str, int]) -> set[str]:
     """Return the missing prompts (by id, with content) that a forgotten session owned, in a file
-    whose first record is `first`: a fork's copies of them are not taken in."""
+    whose first record is `first`: a fork's copies of them are not ingested."""
     tombstone_store, identity = tombstones(components), components.identity
     ids = {identity.id_of(uuid): uuid for uuid in missing}
     rows = [(record_id, 0, missing[uuid]) for record_id, uuid in ids.items()]
@@ -217,62 +213,46 @@ def _on_disk(components: Components, project: str) -> set[str]:
 
 class _Findable:
     """The prompts and sessions in the lake, Chroma and the keyword index; each project is read
-    once."""
+    once. `prompts` has the chunks that begin with a prompt, by its id, `by_session` the ids of
+    each session's prompts."""
 
     def __init__(self, components: Components) -> None:
         self._components = components
-        self._ids: dict[tuple[str, str, str], set[str]] = {}
-        self.prompts: dict[str, list[_PromptChunk]] = {}
+        self._ids = cache(self._read_ids)
+        self.prompts: defaultdict[str, list[_PromptChunk]] = defaultdict(list)
+        self.by_session: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self.seen: set[tuple[str, _PromptChunk | None]] = set()
-        lake = components.lake
-        columns = ["prompt_uuid", "project", "session_id", "turn_index", "id"]
-        for project in lake.projects(TURN_CHUNKS):
-            rows = lake.read_partition(TURN_CHUNKS, project, columns).to_pydict()
-            for uuid, *held in zip(*(rows[name] for name in columns), strict=True):
+        columns = ["prompt_uuid", *_PromptChunk._fields]
+        for project in components.lake.projects(TURN_CHUNKS):
+            rows = components.lake.read_partition(TURN_CHUNKS, project, columns).to_pydict()
+            for uuid, *values in zip(*rows.values(), strict=True):
                 if uuid:
-                    self.prompts.setdefault(uuid, []).append(_PromptChunk(*held))
-        self._by_session: dict[tuple[str, str], set[str]] = {}
-        for uuid, sessions in self.prompts.items():
-            for each in sessions:
-                self._by_session.setdefault((each.project, each.session_id), set()).add(uuid)
+                    chunk = _PromptChunk(*values)
+                    self.prompts[uuid].append(chunk)
+                    self.by_session[chunk.project, chunk.session_id].add(uuid)
 
     def held(self, uuid: str, source: Source) -> _PromptChunk | None:
         """Return the chunk of a prompt: in the file's session, else in the one it was copied
         from."""
-        sessions = self.prompts.get(uuid, [])
-        own = (each for each in sessions if each.session_id == source.session_id)
-        return next(own, sessions[0] if sessions else None)
-
-    def of_project(self, project: str) -> Iterator[_PromptChunk]:
-        everywhere = (each for sessions in self.prompts.values() for each in sessions)
-        return (held for held in everywhere if held.project == project)
-
-    def of_session(self, project: str, session_id: str) -> set[str]:
-        return self._by_session.get((project, session_id), set())
+        chunks = self.prompts.get(uuid, [])
+        own = (chunk for chunk in chunks if chunk.session_id == source.session_id)
+        return next(own, chunks[0] if chunks else None)
 
     def places(self, name: str, held: _PromptChunk | None) -> set[str]:
         """Return the places that have a turn's row of a set (for summaries: its session's row)."""
         if held is None:
             return set()
-        if name == "sessions":
-            wanted = held.chunk_id
-        elif name == "summaries":
-            wanted = f"summary::{held.session_id}"
-        else:
-            wanted = f"prompt::{held.session_id}::{held.turn_index}"
-        return {place for place in PLACES if wanted in self._listed(name, place, held.project)}
+        row_id = {
+            "sessions": held.id,
+            "summaries": f"summary::{held.session_id}",
+            "prompts": f"prompt::{held.session_id}::{held.turn_index}",
+        }[name]
+        return {place for place in PLACES if row_id in self._ids(name, place, held.project)}
 
-    def _listed(self, name: str, place: str, project: str) -> set[str]:
-        key = (name, place, project)
-        if key not in self._ids:
-            self._ids[key] = self._list(name, place, project)
-        return self._ids[key]
-
-    def _list(self, name: str, place: str, project: str) -> set[str]:
+    def _read_ids(self, name: str, place: str, project: str) -> set[str]:
         components, index = self._components, SETS[name]
         if place == "table" or (place == "collection" and not components.embeds):
-            table = {"sessions": TURN_CHUNKS, "prompts": USER_PROMPTS}.get(name, SESSION_SUMMARIES)
-            rows = components.lake.read_partition(table, project, ["id"])
+            rows = components.lake.read_partition(index.table, project, ["id"])
             return {str(row_id) for row_id in rows["id"].to_pylist()}
         if place == "keywords":
             try:
@@ -281,11 +261,9 @@ class _Findable:
                 return set()
             with closing(opened) as keywords:
                 return keywords.ids(name, project)
-        made = components.catalog.products.of_project(index.stage, project).values()
+        products = components.catalog.products.of_project(index.stage, project).values()
         ids: set[str] = set()
-        for collection in sorted({product.facts["collection"] for product in made}):
-            try:
+        for collection in sorted({product.facts["collection"] for product in products}):
+            with suppress(NotFound):
                 ids |= components.vectors.get(collection).ids({"project": project})
-            except NotFound:
-                continue
         return ids

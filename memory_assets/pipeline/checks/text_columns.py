@@ -1,4 +1,4 @@
-"""Every string of an Arrow table, however deep it is nested, with the row it stands in."""
+"""Every string of an Arrow table, however deep it is nested, with the row that it is in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rows = npt.NDArray[np.int64]
 @dataclass(frozen=True)
 class TextColumn:
     """The distinct strings of one column: `name` is its path (`errors[].text`), and
-    `rows[i]` the first row of the table in which `values[i]` stands."""
+    `rows[i]` the first row of the table that has `values[i]`."""
 
     name: str
     values: list[str | bytes]
@@ -35,7 +35,7 @@ def text_columns(table: pa.Table) -> Iterator[TextColumn]:
 
 
 def holds_text(type_: pa.DataType) -> bool:
-    """Whether strings or bytes can stand anywhere in a value of this type."""
+    """Whether a value of this type can contain strings or bytes."""
     empty: Any = pa.array([], type_)
     return next(_texts("", empty, np.empty(0, dtype=np.int64)), None) is not None
 

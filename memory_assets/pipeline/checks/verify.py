@@ -6,13 +6,15 @@ Each function returns a `Verdict` with counts, never with text. Nothing is repai
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.indexes.collections import IndexedTable
+from memory_assets.pipeline.indexes.keywords import KINDS, missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import Batch, note_passed, pending_sessions
@@ -28,6 +30,7 @@ from memory_assets.stores.lake.schemas import (
 )
 
 _LISTED = 10
+_FULL = "Run `memory ingest --full --project={}`"
 
 
 @dataclass(frozen=True)
@@ -46,41 +49,64 @@ class Verdict:
 _NO_EMBEDDER = Verdict(True, {"embedder": "none: no vectors are made, none are looked at"})
 
 
+@dataclass(frozen=True)
+class Report:
+    """Something that a scanner found: its rule, as the counts name it, and where; no text."""
+
+    rule: str
+    session_id: str
+    place: str = ""
+
+
+def scan_pending(
+    components: Components,
+    project: str,
+    table: Table,
+    check: str,
+    version: str,
+    scan: Callable[[Batch], list[Report]],
+) -> tuple[int, list[Report]]:
+    """Scan the sessions of a table that did not pass this `version` of a check, and note those
+    that do; return the number of files and the reports.
+
+    Many sessions are scanned at once; if anything is reported, each by itself, because a value
+    that several have in common is scanned once.
+    """
+    sessions = pending_sessions(components.catalog, components.lake, project, table, check, version)
+    reports: list[Report] = []
+    for batch in components.rows_to_check.batches(project, table, sessions):
+        if together := scan(batch):
+            reports += [report for part in batch.split() for report in scan(part)] or together
+    reported = {report.session_id for report in reports}
+    note_passed(components.catalog, (each for each in sessions if each.session_id not in reported))
+    return len(sessions), reports
+
+
 def no_secrets_remain(components: Components, project: str, table: Table) -> Verdict:
     """Whether the redactor finds no secret in the free text of a table on disk.
 
     A file that passed is not read again until it or the rules change.
     """
-    catalog, lake = components.catalog, components.lake
+
+    def scan(batch: Batch) -> list[Report]:
+        session_id = batch.sessions[0].session_id
+        find = components.redactor.find
+        values = redacted_values(table, batch.rows)
+        return [Report(f"rule_{each.rule}", session_id) for value in values for each in find(value)]
+
     version = components.ruleset_version
-    sessions = pending_sessions(catalog, lake, project, table, "clean", version)
-    found: Counter[str] = Counter()
-    dirty: set[str] = set()
-    for batch in components.rows_to_check.batches(project, table, sessions):
-        for part in batch.split() if _rules_found(components, table, batch) else ():
-            rules = _rules_found(components, table, part)
-            if rules:
-                found.update(rules)
-                dirty.add(part.sessions[0].session_id)
-    note_passed(catalog, (session for session in sessions if session.session_id not in dirty))
+    files, reports = scan_pending(components, project, table, "clean", version, scan)
+    sessions = sorted({report.session_id for report in reports})
     counts: dict[str, int | str] = {
-        "files_scanned": len(sessions),
-        "secrets_found": found.total(),
-        "files_with_secrets": len(dirty),
-        "sessions": ", ".join(sorted(dirty)[:_LISTED]),
+        "files_scanned": files,
+        "secrets_found": len(reports),
+        "files_with_secrets": len(sessions),
+        "sessions": ", ".join(sessions[:_LISTED]),
+        **Counter(sorted(report.rule for report in reports)),
     }
-    counts.update({f"rule_{rule}": count for rule, count in sorted(found.items())})
     return Verdict(
-        not found,
-        counts,
-        f"Run `memory ingest --full --project={project}`; if it stays, report the rule by name.",
+        not reports, counts, f"{_FULL.format(project)}; if it stays, report the rule by name."
     )
-
-
-def _rules_found(components: Components, table: Table, batch: Batch) -> Counter[str]:
-    find = components.redactor.find
-    values = redacted_values(table, batch.rows)
-    return Counter(finding.rule for value in values for finding in find(value))
 
 
 def rows_conserved(components: Components, project: str) -> Verdict:
@@ -113,36 +139,80 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     return Verdict(
         not unbalanced,
         {**totals, "unbalanced": len(unbalanced), "sessions": ", ".join(unbalanced[:_LISTED])},
-        f"Run `memory ingest --full --project={project}`.",
+        f"{_FULL.format(project)}.",
     )
 
 
-def audit_matches_records(components: Components, project: str) -> Verdict:
-    """Whether redaction_audit has as many entries for each record as its `redactions` counts."""
-    catalog, lake = components.catalog, components.lake
-    sessions = pending_sessions(
-        catalog, lake, project, REDACTED_RECORDS, "audited", compared_to=REDACTION_AUDIT
-    )
-    differing: list[str] = []
-    entries = records = 0
-    for session_id in (session.session_id for session in sessions):
-        said = _redactions_said(components, project, session_id)
-        traced = _redactions_traced(components, project, session_id)
-        records += len(said)
-        entries += traced.total()
-        if traced != said:
-            differing.append(session_id)
-    note_passed(catalog, (each for each in sessions if each.session_id not in differing))
+Keys = Callable[[pa.Table], Iterable[object]]
+"""Returns the keys of a table's rows by which another table is compared with it."""
+
+
+def _compare(
+    components: Components,
+    project: str,
+    check: str,
+    of: tuple[Table, list[str], Keys],
+    to: tuple[Table, list[str], Keys],
+    *,
+    counted: str,
+) -> Verdict:
+    """Whether, session by session, the second table has each key of the first exactly as often.
+    Sessions that passed are skipped until a file of theirs changes. `counted` names the number of
+    keys in the second table."""
+    lake = components.lake
+    sessions = pending_sessions(components.catalog, lake, project, of[0], check, compared_to=to[0])
+    counts = Counter(dict.fromkeys((counted, "missing", "repeated", "extra"), 0))
+    differing: set[str] = set()
+    for session in sessions:
+        expected, found = (
+            Counter(keys(_rows(lake, table, project, session.session_id, columns)))
+            for table, columns, keys in (of, to)
+        )
+        missing, surplus = expected - found, found - expected
+        repeated = sum(number for key, number in surplus.items() if key in expected)
+        counts.update({counted: found.total(), "missing": missing.total(), "repeated": repeated})
+        counts["extra"] += surplus.total() - repeated
+        if missing or surplus:
+            differing.add(session.session_id)
+    note_passed(components.catalog, (each for each in sessions if each.session_id not in differing))
     return Verdict(
         not differing,
         {
             "sessions_compared": len(sessions),
-            "records_with_redactions": records,
-            "entries": entries,
+            **counts,
             "sessions_that_differ": len(differing),
-            "sessions": ", ".join(differing[:_LISTED]),
+            "sessions": ", ".join(sorted(differing)[:_LISTED]),
         },
-        f"Run `memory ingest --full --project={project}`.",
+        f"{_FULL.format(project)}.",
+    )
+
+
+def _rows(lake: Lake, table: Table, project: str, session_id: str, columns: list[str]) -> pa.Table:
+    """Return columns of a session's rows; no rows where it has no file."""
+    try:
+        return lake.read(table, project, session_id, columns)
+    except NotFound:
+        return table.schema.empty_table().select(columns)
+
+
+def _tuples(rows: pa.Table) -> Iterator[tuple[object, ...]]:
+    return zip(*(rows[name].to_pylist() for name in rows.column_names), strict=True)
+
+
+def audit_matches_records(components: Components, project: str) -> Verdict:
+    """Whether redaction_audit has as many entries for each record as its `redactions` counts."""
+
+    def counted(rows: pa.Table) -> Iterator[tuple[object, object]]:
+        for row in rows.filter(pc.field("redactions") > 0).to_pylist():
+            yield from ((row["agent_id"], row["seq"]),) * row["redactions"]
+
+    return _compare(
+        components,
+        project,
+        "audited",
+        (REDACTED_RECORDS, ["agent_id", "seq", "redactions"], counted),
+        (REDACTION_AUDIT, ["agent_id", "seq"], _tuples),
+        counted="entries",
     )
 
 
@@ -163,29 +233,20 @@ def nothing_quarantined(components: Components, project: str) -> Verdict:
 
 def prompts_in_one_chunk(components: Components, project: str) -> Verdict:
     """Whether each human prompt of redacted_records begins in exactly one chunk."""
-    catalog, lake = components.catalog, components.lake
-    sessions = pending_sessions(
-        catalog, lake, project, REDACTED_RECORDS, "prompted", compared_to=TURN_CHUNKS
-    )
-    missing = repeated = extra = prompts = 0
-    for session in sessions:
-        wanted, starts = _prompts_and_starts(lake, project, session.session_id)
-        prompts += len(wanted)
-        missing += len(wanted - starts.keys())
-        extra += len(starts.keys() - wanted)
-        repeated += sum(count > 1 for count in starts.values())
-    if missing == repeated == extra == 0:
-        note_passed(catalog, sessions)
-    return Verdict(
-        missing == repeated == extra == 0,
-        {
-            "sessions_compared": len(sessions),
-            "prompts": prompts,
-            "missing": missing,
-            "repeated": repeated,
-            "unknown": extra,
-        },
-        f"Run `memory ingest --full --project={project}`.",
+
+    def prompts(rows: pa.Table) -> set[object]:
+        return {name for name, kind in _tuples(rows) if kind == "prompt"}
+
+    def starts(rows: pa.Table) -> Iterator[object]:
+        return (name for (name,) in _tuples(rows) if name)
+
+    return _compare(
+        components,
+        project,
+        "prompted",
+        (REDACTED_RECORDS, ["record_uuid", "kind"], prompts),
+        (TURN_CHUNKS, ["prompt_uuid"], starts),
+        counted="prompts",
     )
 
 
@@ -207,7 +268,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     return Verdict(
         missing == extra == 0,
         {"rows": rows, "missing": missing, "extra": extra},
-        f"Run `memory ingest --full --project={project}`.",
+        f"{_FULL.format(project)}.",
     )
 
 
@@ -237,44 +298,24 @@ def vectors_complete(components: Components, project: str) -> Verdict:
     """Whether turn_embeddings holds exactly one vector for each chunk."""
     if not components.embeds:
         return _NO_EMBEDDER
-    catalog, lake = components.catalog, components.lake
-    sessions = pending_sessions(
-        catalog, lake, project, TURN_CHUNKS, "embedded", compared_to=TURN_EMBEDDINGS
-    )
-    vectors = missing = extra = repeated = 0
-    for session in sessions:
-        wanted, found = (
-            _ids_and_hashes(lake, table, project, session.session_id)
-            for table in (TURN_CHUNKS, TURN_EMBEDDINGS)
-        )
-        vectors += len(found)
-        missing += len(set(wanted) - set(found))
-        extra += len(set(found) - set(wanted))
-        repeated += len(found) - len(set(found))
-    if missing == extra == repeated == 0:
-        note_passed(catalog, sessions)
-    return Verdict(
-        missing == extra == repeated == 0,
-        {
-            "sessions_compared": len(sessions),
-            "vectors": vectors,
-            "missing": missing,
-            "extra": extra,
-            "repeated": repeated,
-        },
-        f"Run `memory ingest --full --project={project}`.",
+    columns = ["id", "content_hash"]
+    return _compare(
+        components,
+        project,
+        "embedded",
+        (TURN_CHUNKS, columns, lambda rows: set(_tuples(rows))),
+        (TURN_EMBEDDINGS, columns, _tuples),
+        counted="vectors",
     )
 
 
-def _ids_and_hashes(
-    lake: Lake, table: Table, project: str, session_id: str
-) -> list[tuple[str, str]]:
-    try:
-        rows = lake.read(table, project, session_id, ["id", "content_hash"])
-    except NotFound:
-        return []
-    ids, hashes = rows["id"].to_pylist(), rows["content_hash"].to_pylist()
-    return [(str(row_id), str(content)) for row_id, content in zip(ids, hashes, strict=True)]
+def keywords_match(components: Components, project: str) -> Verdict:
+    """Whether the ids in the keyword index are exactly those of the lake's tables."""
+    counts = {}
+    for kind in KINDS:
+        missing, extra = missing_and_extra(components, project, kind)
+        counts[f"{kind}_missing"], counts[f"{kind}_extra"] = missing, extra
+    return Verdict(not any(counts.values()), counts, f"{_FULL.format(project)}.")
 
 
 def _collection(components: Components, name: str) -> Collection | None:
@@ -282,41 +323,6 @@ def _collection(components: Components, name: str) -> Collection | None:
         return components.vectors.get(name)
     except NotFound:
         return None
-
-
-def _prompts_and_starts(lake: Lake, project: str, session_id: str) -> tuple[set[str], Counter[str]]:
-    """Return the ids of a session's prompts, and the number of chunks that begin with each."""
-    wanted: set[str] = set()
-    try:
-        records = lake.read(REDACTED_RECORDS, project, session_id, ["record_uuid", "kind"])
-    except NotFound:
-        pass
-    else:
-        prompts = records.filter(pc.field("kind") == "prompt")
-        wanted = {str(name) for name in prompts["record_uuid"].to_pylist()}
-    try:
-        chunks = lake.read(TURN_CHUNKS, project, session_id, ["prompt_uuid"])
-    except NotFound:
-        return wanted, Counter()
-    return wanted, Counter(str(name) for name in chunks["prompt_uuid"].to_pylist() if name)
-
-
-def _redactions_said(components: Components, project: str, session_id: str) -> Counter[str]:
-    columns = ["agent_id", "seq", "redactions"]
-    try:
-        rows = components.lake.read(REDACTED_RECORDS, project, session_id, columns)
-    except NotFound:
-        return Counter()
-    counts = rows.filter(pc.field("redactions") > 0).to_pylist()
-    return Counter({f"{row['agent_id']}:{row['seq']}": row["redactions"] for row in counts})
-
-
-def _redactions_traced(components: Components, project: str, session_id: str) -> Counter[str]:
-    try:
-        rows = components.lake.read(REDACTION_AUDIT, project, session_id, ["agent_id", "seq"])
-    except NotFound:
-        return Counter()
-    return Counter(f"{row['agent_id']}:{row['seq']}" for row in rows.to_pylist())
 
 
 def _rows_on_disk(components: Components, project: str, session_id: str) -> int:

@@ -52,7 +52,7 @@ _PIECE = 8
 
 @dataclass(frozen=True)
 class Match:
-    """Where a value stands in the bytes searched. `what` never holds the value."""
+    """The offset of a value in the bytes searched. `what` names the value and never contains it."""
 
     offset: int
     what: str
@@ -93,7 +93,7 @@ class ValueSearch:
         return sorted(found, key=lambda match: (match.offset, match.what, match.form))
 
     def _encoded(self, data: bytes, depth: int) -> Iterator[Match]:
-        """Yield what stands in `data` in base64, and in base64 within that."""
+        """Yield the values in `data` that are encoded in base64, once or twice."""
         runs = _base64_runs(data)
         for skipped in range(4) if runs else ():
             starts, decoded = _decoded(runs, skipped)
@@ -105,7 +105,7 @@ class ValueSearch:
                 yield Match(at, match.what, "base64")
 
     def _plain(self, data: bytes) -> Iterator[Match]:
-        """Yield what stands in `data` in any form but base64 (of known values)."""
+        """Yield the values in `data` in any form; of known values, but for base64."""
         yield from self._canaries(data)
         if self._known:
             yield from self._known_values(data)
