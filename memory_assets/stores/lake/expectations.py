@@ -1,4 +1,4 @@
-"""What must hold of the rows of a table of the lake, as data."""
+"""The expectations of a table's rows, as data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOT_EMPTY: Bounds = (1.0, None)
 
 @dataclass(frozen=True)
 class Expectations:
-    """What must hold of each row: key columns together unique, columns within bounds
+    """The expectations of each row: key columns together unique, columns within bounds
     (text and lists: of their length), columns from a closed set, columns in order."""
 
     unique: tuple[str, ...] = ("id",)

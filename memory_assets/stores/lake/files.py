@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,6 @@ _OUTPUT_HASH = "output_hash"
 _GENERATION = "generation"
 _TAIL_OF = "tail_of"
 _KEEP = "keep"
-_Open = tuple[pq.ParquetFile, int]
-"""A file that is open, and its size."""
 _OWN = frozenset({_GENERATION, _TAIL_OF, _KEEP, "ARROW:schema"})
 
 
@@ -60,17 +59,11 @@ class FileFacts:
 class SessionRows:
     """The rows of a session's file, base and tail as one; made by `opened`."""
 
-    def __init__(self, base: _Open, tail: _Open | None) -> None:
-        self._base, self._size = base
-        self._tail = None
-        self._base_footer = _footer(self._base)
-        self._tail_footer: dict[str, str] = {}
-        self.of_base = self._base.metadata.num_rows
-        if tail is not None:
-            self._tail = tail[0]
-            self._size += tail[1]
-            self._tail_footer = _footer(self._tail)
-            self.of_base = int(self._tail_footer[_KEEP])
+    def __init__(self, base: pq.ParquetFile, tail: pq.ParquetFile | None, size: int) -> None:
+        self._base, self._tail, self._size = base, tail, size
+        self._base_footer = _footer(base)
+        self._tail_footer = {} if tail is None else _footer(tail)
+        self.of_base = int(self._tail_footer.get(_KEEP, base.metadata.num_rows))
 
     @property
     def footer(self) -> dict[str, str]:
@@ -92,11 +85,10 @@ class SessionRows:
     def read(self, columns: list[str] | None = None, skip: int = 0) -> pa.Table:
         """Return the rows from `skip` on; reads only their row groups."""
         parts = list(self.parts(skip, None, columns))
-        if not parts:
-            return self._base.schema_arrow.empty_table().select(
-                columns if columns is not None else self._base.schema_arrow.names
-            )
-        return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+        if parts:
+            return parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+        empty = self._base.schema_arrow.empty_table()
+        return empty if columns is None else empty.select(columns)
 
     def parts(
         self, start: int, end: int | None, columns: list[str] | None = None
@@ -119,11 +111,14 @@ def opened(path: Path) -> Iterator[SessionRows]:
     """
     # The tail first: a base that is replaced after that does not fit it, and is newer.
     with ExitStack() as files:
-        tail = _open_if_there(tail_path(path), files)
-        base = _open(path, files)
-        rows = SessionRows(base, None)
-        if tail is not None and _footer(tail[0]).get(_TAIL_OF) == rows.base_name:
-            rows = SessionRows(base, tail)
+        try:
+            tail, tail_bytes = _open(tail_path(path), files)
+        except FileNotFoundError:
+            tail, tail_bytes = None, 0
+        base, base_bytes = _open(path, files)
+        rows = SessionRows(base, None, base_bytes)
+        if tail is not None and _footer(tail).get(_TAIL_OF) == rows.base_name:
+            rows = SessionRows(base, tail, base_bytes + tail_bytes)
         yield rows
 
 
@@ -182,18 +177,16 @@ def write_after(
         if before.facts.rows < keep:
             raise ValueError(f"{path.name} has {before.facts.rows} rows, {keep} are to be kept")
         if path.stat().st_size <= TAIL_FROM_BYTES:
-            return write_whole(
-                path, schema, _chained(before.parts(0, keep), parts), footer, content
-            )
+            return write_whole(path, schema, chain(before.parts(0, keep), parts), footer, content)
         of_base = min(keep, before.of_base)
         staging = _staging(tail_path(path))
         own = {_TAIL_OF: before.base_name, _KEEP: str(of_base)}
         try:
             kept = before.parts(of_base, keep)
-            rows = _write(staging, schema, _chained(kept, parts), footer, content, own)
+            rows = _write(staging, schema, chain(kept, parts), footer, content, own)
             if staging.stat().st_size > MOST_TAIL_BYTES:
                 with pq.ParquetFile(staging) as tail:
-                    merged = _chained(before.parts(0, of_base), _slices(tail, 0, rows, None))
+                    merged = chain(before.parts(0, of_base), _slices(tail, 0, rows, None))
                     return write_whole(path, schema, merged, footer, content)
             staging.replace(tail_path(path))
         finally:
@@ -224,7 +217,7 @@ def _write(
 @cache
 def _encoding(schema: pa.Schema) -> dict[str, Any]:
     """Return how columns are written: long ones, which are most of a file, with zstd, all else
-    with snappy and by dictionary, without statistics, which nobody asks one session's file for.
+    with snappy and by dictionary, without statistics, which no reader of one session's file uses.
 
     Most sessions are small: what zstd sets up for each column, and two bounds of each, took
     nearly half the time of writing and reading such a file, and a third of its bytes.
@@ -267,11 +260,6 @@ def _regrouped(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def _chained(first: Iterable[pa.Table], then: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    yield from first
-    yield from then
-
-
 def _slices(
     file: pq.ParquetFile, start: int, end: int, columns: list[str] | None
 ) -> Iterator[pa.Table]:
@@ -292,16 +280,9 @@ def _bare(table: pa.Table) -> pa.Table:
     return table.replace_schema_metadata(None)
 
 
-def _open(path: Path, files: ExitStack) -> _Open:
+def _open(path: Path, files: ExitStack) -> tuple[pq.ParquetFile, int]:
     file = files.enter_context(pa.OSFile(str(path), "rb"))
     return pq.ParquetFile(file), file.size()
-
-
-def _open_if_there(path: Path, files: ExitStack) -> _Open | None:
-    try:
-        return _open(path, files)
-    except FileNotFoundError:
-        return None
 
 
 def _footer(file: pq.ParquetFile) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
     <lake>/<table>/project=<project>/<session>.parquet
 
-A big file may have a tail beside it (`files.py`); whoever reads through `Lake` sees
-them as one. It accepts and returns redacted text only: a row whose model says
-`RedactedText` and that holds a plain `str` is refused before anything is written.
+A big file may have a tail (`files.py`); `Lake` reads the two as one. It accepts and returns
+redacted text only: a row with a plain `str` where its model says `RedactedText` is refused before
+anything is written.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Lake:
         extra: Mapping[str, Sequence[object]] | None = None,
         keep: int = 0,
     ) -> FileFacts:
-        """Replace a session's rows behind the first `keep` by `rows` (instances of the
+        """Replace a session's rows after the first `keep` by `rows` (instances of the
         table's model).
 
         Rows are consumed and written a batch at a time, so memory stays flat however
@@ -119,8 +119,8 @@ class Lake:
         takes the old one's place; without any rows the old one is removed.
 
         The hash of a file written whole is of its content. With `keep` it is chained, of
-        the hash before, `keep` and what is new: it tells changed from unchanged, but equal
-        content may have come about in another way and have another.
+        the hash before, `keep` and the new rows: a changed file has another hash, but two files
+        with equal rows need not have equal hashes.
 
         Raises:
             TypeError: a text is not redacted.
@@ -133,18 +133,11 @@ class Lake:
             before, _ = self.read_footer(table, project, session_id)
             content.update(f"{before.output_hash}\0{keep}\0".encode())
         parts = arrow_batches(table, rows, extra or {}, content)
-        try:
+        with _written(path, project):
             path.parent.mkdir(parents=True, exist_ok=True)
             if keep:
                 return lake_files.write_after(path, table.schema, keep, parts, footer, content)
             return lake_files.write_whole(path, table.schema, parts, footer, content)
-        except pa.ArrowInvalid as error:
-            raise _damaged(path, project, error) from None
-        except OSError as error:
-            raise StoreError(
-                f"cannot write {path}: {error.strerror or type(error).__name__}. "
-                "Free space or correct the permissions, then run the ingest again."
-            ) from error
 
     def read(
         self,
@@ -155,7 +148,7 @@ class Lake:
         *,
         skip: int = 0,
     ) -> pa.Table:
-        """Return a session's rows behind the first `skip` as an Arrow table; costs the row
+        """Return a session's rows after the first `skip` as an Arrow table; costs the row
         groups that hold them.
 
         Raises:
@@ -183,7 +176,7 @@ class Lake:
     def read_footer(
         self, table: Table, project: str, session_id: str
     ) -> tuple[FileFacts, dict[str, str]]:
-        """Return what a session's file says of itself, without reading its rows."""
+        """Return facts and footer of a session's file, without reading its rows."""
         with self.opened(table, project, session_id) as rows:
             return rows.facts, rows.footer
 
@@ -268,9 +261,9 @@ class Lake:
     def amend_footer(
         self, table: Table, project: str, session_id: str, footer: Mapping[str, str]
     ) -> None:
-        """Replace what a session's file says of itself; its rows stay as they are."""
+        """Replace the footer of a session's file; its rows stay as they are."""
         path = self.path(table, project, session_id)
-        with self.opened(table, project, session_id) as rows:
+        with self.opened(table, project, session_id) as rows, _written(path, project):
             parts, output_hash = rows.parts(0, None), footer["output_hash"]
             lake_files.write_whole(path, table.schema, parts, lambda: footer, output_hash)
 
@@ -284,7 +277,7 @@ class Lake:
         footer: Mapping[str, str],
     ) -> None:
         """Write a session's file with what `replaced` returns for each value of some columns,
-        and with `footer` among what it says of itself, unless nothing changes.
+        and with `footer` added to its footer, unless nothing changes.
 
         Raises:
             NotFound, DamagedFile: there is no usable file.
@@ -300,19 +293,9 @@ class Lake:
                 return
             content = blake2b(digest_size=16)
             parts = with_other_ids(table, rows.parts(0, None), columns, changes, content)
-            try:
-                whole = {**rows.footer, **footer}
+            whole = {**rows.footer, **footer}
+            with _written(path, project):
                 lake_files.write_whole(path, table.schema, parts, lambda: whole, content)
-            except OSError as error:
-                raise StoreError(
-                    f"cannot write {path}: {error.strerror or type(error).__name__}. "
-                    "Free space or correct the permissions, then run the ingest again."
-                ) from error
-
-    def size(self, table: Table, project: str) -> int:
-        """Return the bytes on disk of a project's files of one table."""
-        directory = self.partition_dir(table, project)
-        return sum(path.stat().st_size for path in directory.glob("*.parquet"))
 
 
 def redacted_values(table: Table, rows: pa.Table) -> Iterator[str]:
@@ -324,6 +307,20 @@ def redacted_values(table: Table, rows: pa.Table) -> Iterator[str]:
         if pa.types.is_struct(column.type):
             column = pc.struct_field(column, "text")
         yield from pc.unique(column).to_pylist()
+
+
+@contextmanager
+def _written(path: Path, project: str) -> Iterator[None]:
+    """Translate the errors of writing a file in a block."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        raise _damaged(path, project, error) from None
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or type(error).__name__}. "
+            "Free space or correct the permissions, then run the ingest again."
+        ) from error
 
 
 def _damaged(path: Path, project: str, error: Exception) -> DamagedFile:

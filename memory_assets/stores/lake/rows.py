@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import pyarrow as pa
@@ -76,11 +76,11 @@ def with_other_ids(
         yield part
 
 
-def _to_arrow(table: Table, rows: Sequence[Any], extra: Mapping[str, Sequence[object]]) -> pa.Table:
+def _to_arrow(table: Table, rows: Sequence[Any], extra: Mapping[str, Sequence[Any]]) -> pa.Table:
     redacted = redacted_columns(table.model)
     columns: list[pa.Array[Any]] = []
     for field in table.schema:
-        values: Sequence[object]
+        values: Sequence[Any]
         if field.name in table.written_columns:
             values = extra[field.name]
         else:
@@ -89,13 +89,9 @@ def _to_arrow(table: Table, rows: Sequence[Any], extra: Mapping[str, Sequence[ob
             if texts_of is not None:
                 require_redacted(texts_of(values))
         if pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type):
-            values = [_as_structs(items) for items in values]
+            values = [[dataclasses.asdict(item) for item in items] for items in values]
         columns.append(pa.array(values, type=field.type))
     return pa.Table.from_arrays(columns, schema=table.schema)
-
-
-def _as_structs(items: Any) -> list[dict[str, Any]]:
-    return [dataclasses.asdict(item) for item in items]
 
 
 def _add_content(content: blake2b, table: Table, arrow: pa.Table) -> None:
@@ -107,55 +103,33 @@ def _add_content(content: blake2b, table: Table, arrow: pa.Table) -> None:
 
 
 @cache
-def redacted_columns(model: type) -> dict[str, Any]:
-    """Map each column of redacted text to a function that yields its texts."""
-    found: dict[str, Any] = {}
+def redacted_columns(model: type) -> dict[str, Callable[[Iterable[Any]], Iterable[object]]]:
+    """Map each column of redacted text to a function that yields the texts of its values."""
+    found: dict[str, Callable[[Iterable[Any]], Iterable[object]]] = {}
     for name, hint in typing.get_type_hints(model).items():
+        inner = typing.get_args(hint)[0] if typing.get_origin(hint) is tuple else None
         if hint is RedactedText:
             found[name] = iter
-        elif typing.get_origin(hint) is tuple:
-            inner = typing.get_args(hint)[0]
-            if inner is RedactedText:
-                found[name] = _flatten
-            elif dataclasses.is_dataclass(inner):
-                found[name] = _flatten_errors
+        elif inner is RedactedText:
+            found[name] = chain.from_iterable
+        elif dataclasses.is_dataclass(inner):
+            found[name] = lambda values: (item.text for value in values for item in value)
     return found
 
 
-def _flatten(values: Sequence[Sequence[object]]) -> Iterator[object]:
-    return (text for value in values for text in value)
-
-
-def _flatten_errors(values: Sequence[Sequence[Any]]) -> Iterator[object]:
-    return (error.text for value in values for error in value)
-
-
 @cache
-def _readers(model: type) -> dict[str, Any]:
+def _readers(model: type) -> dict[str, Callable[[Any], Any]]:
     """Map each field of a model to the function that restores it from Arrow."""
-    readers: dict[str, Any] = {}
-    for name, hint in typing.get_type_hints(model).items():
-        if hint is RedactedText:
-            readers[name] = seal
-        elif typing.get_origin(hint) is tuple:
-            inner = typing.get_args(hint)[0]
-            readers[name] = _tuple_reader(inner)
-        else:
-            readers[name] = _as_is
-    return readers
+    return {name: _reader(hint) for name, hint in typing.get_type_hints(model).items()}
 
 
-def _as_is(value: Any) -> Any:
-    return value
-
-
-def _tuple_reader(inner: type) -> Any:
-    if inner is RedactedText:
-        return lambda values: tuple(seal(value) for value in values or ())
-    if dataclasses.is_dataclass(inner):
-        readers = _readers(inner)
-        return lambda values: tuple(
-            inner(**{name: read(value[name]) for name, read in readers.items()})
-            for value in values or ()
-        )
-    return lambda values: tuple(values or ())
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    if hint is RedactedText:
+        return seal
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        readers = _readers(hint)
+        return lambda row: hint(**{name: read(row[name]) for name, read in readers.items()})
+    if typing.get_origin(hint) is tuple:
+        read_item = _reader(typing.get_args(hint)[0])
+        return lambda values: tuple(map(read_item, values or ()))
+    return lambda value: value
