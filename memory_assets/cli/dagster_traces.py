@@ -25,8 +25,7 @@ from memory_assets.dagster.partitions import projects_of
 from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.removal.forget import Names
 from memory_assets.settings import Settings
-from memory_assets.stores.catalog.connection import transaction
-from memory_assets.stores.sqlite_files import compact, opened, tables
+from memory_assets.stores.sqlite_files import compact, opened, tables, transaction
 
 _UNDER_WAY = (
     dg.DagsterRunStatus.QUEUED,

@@ -1,4 +1,4 @@
-"""Rewriting SQLite files, so that no byte of what was deleted stays in them.
+"""SQLite files: opening them, and rewriting them so that no byte of what was deleted stays.
 
 A deleted row stays readable in free pages, in the write-ahead log and, word by word, in
 full-text segments.
@@ -7,14 +7,139 @@ full-text segments.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any, Literal
 
 from memory_assets.errors import StoreBusy, StoreError
 
 _BUSY_SECONDS = 30.0
-_IN_USE = "; stop it, then run `memory status`, which completes the forgetting"
+_IN_USE = "stop it, then run `memory status`, which completes the forgetting"
+
+
+def connect(
+    path: Path, *, seconds: float = _BUSY_SECONDS, mode: Literal["ro", "rw", "rwc"] = "rwc"
+) -> sqlite3.Connection:
+    """Return a connection without implicit transactions, which threads may share: read-only, to
+    a database that is there, or to one that is created if need be. A lock of another process is
+    awaited for `seconds`."""
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=seconds,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def read_only(path: Path) -> sqlite3.Connection:
+    """Return a connection to a database that is there, through which nothing can be changed."""
+    return connect(path, mode="ro")
+
+
+class SqliteStore:
+    """A store in one SQLite file. Threads of a process may share it. Errors of SQLite are raised
+    as errors of this project, with what to do (`remedy`).
+
+    Raises:
+        StoreBusy, StoreError: by each method; the file cannot be used.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, remedy: str) -> None:
+        self.path = path
+        self.connection = connection
+        self.lock = threading.RLock()
+        self._remedy = remedy
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+    def rows(self, sql: str, *parameters: object) -> list[Any]:
+        """Return the rows of a query."""
+        with self.lock, sqlite_errors(self.path, self._remedy):
+            return self.connection.execute(sql, parameters).fetchall()
+
+    def value(self, sql: str, *parameters: object) -> Any:
+        """Return the first column of a query's first row, None where there is no row."""
+        rows = self.rows(sql, *parameters)
+        return rows[0][0] if rows else None
+
+    def select(self, table: str, columns: str = "*", order: str = "", **equal: Any) -> list[Any]:
+        """Return columns of the rows that have these values, in an order; None is any value."""
+        where, parameters = _where(
+            {name: value for name, value in equal.items() if value is not None}
+        )
+        end = f" ORDER BY {order}" if order else ""
+        return self.rows(f"SELECT {columns} FROM {table}{where}{end}", *parameters)
+
+    def find(self, table: str, column: str, **equal: Any) -> Any:
+        """Return a column of the first row that has these values; None where there is none."""
+        rows = self.select(table, column, **equal)
+        return rows[0][0] if rows else None
+
+    def delete(self, table: str, **equal: object) -> int:
+        """Delete the rows that have these values, in a transaction; return their number."""
+        where, parameters = _where(equal)
+        return self.write(f"DELETE FROM {table}{where}", *parameters)
+
+    def write(self, sql: str, *parameters: object) -> int:
+        """Execute one statement in a transaction; return the number of rows it changed."""
+        with self.transaction() as connection:
+            return connection.execute(sql, parameters).rowcount
+
+    def put(self, table: str, **values: object) -> None:
+        """Insert or replace one row, in a transaction."""
+        marks = ",".join("?" * len(values))
+        self.write(
+            f"INSERT OR REPLACE INTO {table} ({', '.join(values)}) VALUES ({marks})",
+            *values.values(),
+        )
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Hold the write lock for a block: all of it happens, or none. Within another
+        transaction of this thread the block is part of that one."""
+        with self.lock:
+            if self.connection.in_transaction:
+                yield self.connection
+                return
+            with sqlite_errors(self.path, self._remedy), transaction(self.connection):
+                yield self.connection
+
+
+def _where(equal: Mapping[str, object]) -> tuple[str, list[object]]:
+    conditions = " AND ".join(f"{name} = ?" for name in equal)
+    return f" WHERE {conditions}" if equal else "", list(equal.values())
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    """Hold SQLite's write lock for a block: all of it happens, or none. A transaction of the
+    `kind` DEFERRED sees one state of the file, and locks nothing until it writes."""
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@contextmanager
+def sqlite_errors(
+    path: Path, remedy: str, if_busy: str = "wait for it or stop it"
+) -> Iterator[None]:
+    """Raise errors of SQLite as errors of this project."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+            raise StoreBusy(f"{path} is locked by another process; {if_busy}") from error
+        name = type(error).__name__
+        raise StoreError(f"cannot use {path} ({name}: {error}). {remedy}") from error
 
 
 @contextmanager
@@ -24,23 +149,10 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         StoreBusy, StoreError: it cannot be used.
     """
-    try:
-        with closing(
-            sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode=rw",
-                uri=True,
-                timeout=_BUSY_SECONDS,
-                isolation_level=None,
-            )
-        ) as connection:
-            connection.execute("PRAGMA temp_store = MEMORY")
-            yield connection
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error) or "busy" in str(error):
-            raise StoreBusy(f"{path} is in use by another process{_IN_USE}") from None
-        raise StoreError(f"cannot erase from {path}: {error}") from None
-    except sqlite3.Error as error:
-        raise StoreError(f"cannot erase from {path}: {type(error).__name__}") from None
+    remedy = "Correct the cause, then run `memory status`, which completes the forgetting."
+    with sqlite_errors(path, remedy, _IN_USE), closing(connect(path, mode="rw")) as connection:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        yield connection
 
 
 def tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
@@ -55,11 +167,10 @@ def tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
 def compact(path: Path, *, seconds: float = _BUSY_SECONDS) -> None:
     """Rewrite a database so that it holds nothing but its rows, and cut its log.
 
-    Other processes may have it open, but not be amid a transaction for longer than
-    `seconds`.
+    Other processes may have it open, but have no transaction for longer than `seconds`.
 
     Raises:
-        StoreBusy: somebody was; what was deleted may still be in the file.
+        StoreBusy: one had; what was deleted may still be in the file.
     """
     with opened(path) as connection:
         for (table,) in connection.execute(
@@ -69,4 +180,6 @@ def compact(path: Path, *, seconds: float = _BUSY_SECONDS) -> None:
         connection.execute("VACUUM")
         connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
         if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            raise StoreBusy(f"another process reads {path}, so that its log cannot be cut{_IN_USE}")
+            raise StoreBusy(
+                f"another process reads {path}, so that its log cannot be cut; {_IN_USE}"
+            )

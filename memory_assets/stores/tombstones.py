@@ -1,8 +1,8 @@
 """Tombstones: keyed hashes of the forgotten sessions and their records.
 
-Belongs here: keyed ids of forgotten sessions and of the records they owned, and how far
-each forgetting has come. Does not: any name or text, and no word of what was removed.
-The file stands beside the catalogue, which is disposable; tombstones are not.
+Belongs here: keyed ids of forgotten sessions and of the records they owned, and the progress of
+each forgetting. Does not: any name or text. The file is not the catalogue, because that is
+disposable and tombstones are not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from memory_assets.errors import StoreError
 from memory_assets.record_identity import RecordIdentity
-from memory_assets.stores.catalog.connection import transaction
+from memory_assets.stores.sqlite_files import connect, transaction
 
 State = Literal["begun", "erased", "done"]
 """begun: its names are still in the catalogue, by which an interrupted forgetting is
@@ -83,17 +83,8 @@ class Tombstones:
 
     def forgotten(self, state: State | None = None) -> Forgotten:
         """Return all forgotten sessions, or those at one state."""
-        if not self.path.exists():
-            return Forgotten()
-        with self._connected() as connection:
-            rows = connection.execute(
-                "SELECT id FROM sessions WHERE ? IS NULL OR state = ?", (state, state)
-            ).fetchall()
+        rows = self._rows("SELECT id FROM sessions WHERE ? IS NULL OR state = ?", state, state)
         return Forgotten(self._key, frozenset(row[0] for row in rows))
-
-    def unfinished(self) -> bool:
-        """Whether a forgetting was interrupted."""
-        return unfinished(self.path)
 
     def begin(
         self,
@@ -123,11 +114,7 @@ class Tombstones:
 
     def families(self) -> frozenset[bytes]:
         """Return the families, as `family_key` names them, that have forgotten records."""
-        if not self.path.exists():
-            return frozenset()
-        with self._connected() as connection:
-            rows = connection.execute("SELECT DISTINCT family FROM owned_records").fetchall()
-        return frozenset(row[0] for row in rows)
+        return frozenset(row[0] for row in self._rows("SELECT DISTINCT family FROM owned_records"))
 
     def family_key(self, family: int) -> bytes:
         """Return the keyed name of a family."""
@@ -135,13 +122,11 @@ class Tombstones:
 
     def records_among(self, family: int, records: Records) -> RecordIds:
         """Return the ids of those of a file's records that forgotten sessions of its family
-        owned: they have the id and say the same, as far as both are known."""
-        if not self.path.exists():
+        owned: id and content are equal, as far as the contents are known."""
+        sql = "SELECT id, said FROM owned_records WHERE family = ?"
+        rows = self._rows(sql, self.family_key(family))
+        if not rows:
             return np.empty(0, dtype=np.uint64)
-        with self._connected() as connection:
-            rows = connection.execute(
-                "SELECT id, said FROM owned_records WHERE family = ?", (self.family_key(family),)
-            ).fetchall()
         by_id = {row[0] for row in rows}
         of_unknown = {row[0] for row in rows if not row[1]}
         exactly = {row[1] for row in rows}
@@ -162,12 +147,17 @@ class Tombstones:
     def _keyed(self, kind: str, value: bytes) -> bytes:
         return _keyed(self._key, kind.encode(), value)
 
+    def _rows(self, sql: str, *parameters: object) -> list[tuple[bytes, ...]]:
+        """Return the rows of a query, none where there is no file."""
+        if not self.path.exists():
+            return []
+        with self._connected() as connection:
+            return connection.execute(sql, parameters).fetchall()
+
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(
-                sqlite3.connect(self.path, timeout=30.0, isolation_level=None)
-            ) as connection:
+            with closing(connect(self.path)) as connection:
                 connection.executescript(_SCHEMA)
                 self._require_key(connection)
                 self._upgrade(connection)
@@ -175,7 +165,7 @@ class Tombstones:
         except sqlite3.Error as error:
             raise StoreError(
                 f"cannot use {self.path}: {type(error).__name__}. It says what was forgotten: "
-                "without it, forgotten sessions would be taken in again. Restore it."
+                "without it, forgotten sessions would be ingested again. Restore it."
             ) from error
 
     def _upgrade(self, connection: sqlite3.Connection) -> None:
@@ -211,18 +201,17 @@ class Tombstones:
             raise StoreError(
                 f"{self.path} was written under another install key, so nobody can tell any "
                 "more which sessions were forgotten. Restore the key; or remove the file, "
-                "knowing that they will be taken in again."
+                "knowing that they will be ingested again."
             )
 
 
 def unfinished(path: Path) -> bool:
-    """Whether the tombstones at `path` speak of a forgetting that was interrupted; needs
-    no key. False where there is no such file, or none that anything was noted in: one that
-    was killed while it was made."""
+    """Whether the tombstones at `path` are of an interrupted forgetting; needs no key. False
+    where there is no such file, or an empty one of a process that was killed."""
     if not path.exists():
         return False
     try:
-        with closing(sqlite3.connect(path, timeout=30.0)) as connection:
+        with closing(connect(path)) as connection:
             if not connection.execute(_HAS_SESSIONS).fetchone():
                 return False
             return connection.execute(_UNFINISHED).fetchone() is not None

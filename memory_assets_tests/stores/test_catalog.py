@@ -291,7 +291,7 @@ def test_a_file_that_is_no_database_is_an_error_with_the_remedy(tmp_path: Path) 
     """Damage is told apart from a busy database."""
     path = tmp_path / "catalog.db"
     path.write_bytes(b"this is not a database" * 100)
-    with pytest.raises(StoreError, match="Move it away and run `memory ingest`") as raised:
+    with pytest.raises(StoreError, match="move it away and run `memory ingest`") as raised:
         Catalog(path)
     assert not isinstance(raised.value, StoreBusy)
     assert path.read_bytes().startswith(b"this is not")

@@ -109,7 +109,7 @@ def test_what_is_written_and_replaced_together_leaves_no_term_behind(path: Path)
     with closing(open_for_writing(path)) as index:
         with index.together():
             _write(index, [_row(1)])
-            index.remove([("-p", "s1")])
+            index.remove([("-p", "s1")], "sessions")
             with index.together():
                 _write(index, [_row(2)])
             _write(index, [_row(3)])
@@ -144,7 +144,7 @@ def test_sessions_are_removed_by_themselves(path: Path) -> None:
         _write(index, [_row(2)], session="s2")
         assert index.sessions("sessions", "-p") == {"s1", "s2"}
         assert index.remove([("-p", "s1")], "prompts") == 0
-        assert index.remove([("-p", "s1")]) == 1
+        assert index.remove([("-p", "s1")], "sessions") == 1
         assert index.sessions("sessions", "-p") == {"s2"}
         assert _holders(index, "only1") == []
 

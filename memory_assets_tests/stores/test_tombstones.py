@@ -110,9 +110,9 @@ def test_a_forgetting_is_unfinished_until_it_is_done(tombstones: Tombstones) -> 
     assert tombstones.forgotten("begun")
     tombstones.advance("begun", "erased")
     assert not tombstones.forgotten("begun")
-    assert tombstones.unfinished()
+    assert unfinished(tombstones.path)
     tombstones.advance("erased", "done")
-    assert not tombstones.unfinished()
+    assert not unfinished(tombstones.path)
     assert ("p", UUID) in tombstones.forgotten()
 
 
@@ -149,6 +149,6 @@ def test_another_key_is_refused(tombstones: Tombstones) -> None:
 def test_a_damaged_file_is_an_error(tombstones: Tombstones) -> None:
     """It is not disposable."""
     tombstones.path.write_bytes(b"not a database" * 100)
-    for ask in (tombstones.forgotten, tombstones.unfinished):
+    for ask in (tombstones.forgotten, lambda: unfinished(tombstones.path)):
         with pytest.raises(StoreError, match="Restore it"):
             ask()

@@ -35,7 +35,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.removal import remove_sessions
 from memory_assets.stores.sqlite_files import compact
-from memory_assets.stores.tombstones import FILE_NAME, Tombstones
+from memory_assets.stores.tombstones import FILE_NAME, Tombstones, unfinished
 
 _LOCK = "forgotten.lock"
 
@@ -169,7 +169,7 @@ def _complete(
             setattr(report, name, step())
             report.seconds[name] = round(time.perf_counter() - started, 2)
         tombstone_store.advance("begun", "erased")
-    if tombstone_store.unfinished():
+    if unfinished(tombstone_store.path):
         progress("rewriting the catalogue")
         compact(components.catalog.path)
         tombstone_store.advance("erased", "done")

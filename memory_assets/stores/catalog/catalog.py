@@ -6,16 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from memory_assets.stores.catalog.collections import Collections
 from memory_assets.stores.catalog.connection import CatalogConnection, now
 from memory_assets.stores.catalog.identities import Identities
-from memory_assets.stores.catalog.known_secrets import KnownSecrets
-from memory_assets.stores.catalog.products import Products
-from memory_assets.stores.catalog.quarantine import Quarantine
-from memory_assets.stores.catalog.redactions import Redactions
+from memory_assets.stores.catalog.known_secrets import KnownSecrets, Redactions
+from memory_assets.stores.catalog.products import Products, Quarantine
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import Sources
-from memory_assets.stores.catalog.vectors import VectorPlaces
+from memory_assets.stores.catalog.vectors import Collections, VectorPlaces
 
 
 class Catalog:

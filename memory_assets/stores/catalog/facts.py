@@ -1,7 +1,7 @@
 """Facts of source files and products: what the catalogue has about them besides columns.
 
-They are JSON in SQLite. Each stage writes its own `TypedDict`, and any key may be missing:
-products of earlier versions have fewer.
+They are JSON in SQLite. Any key may be missing: each stage writes its own, and products of earlier
+versions have fewer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ RETAINED: Final = "retained_blocks"
 
 
 class SourceFacts(TypedDict, total=False):
-    """What reading a file counted and found."""
+    """The counts of a source file, and the sessions, project and versions that it names."""
 
     lines: int
     records: int
@@ -49,16 +49,7 @@ class GrowthFacts(TypedDict):
     removed_ids: Sequence[str]
 
 
-class GrownFacts(TypedDict, total=False):
-    """How a product grew, if it was appended to (`pipeline/stage/growth.py`)."""
-
-    appended: GrowthFacts
-    lineage: str | None
-    """The output hash of the last product that was written whole. Two products with equal
-    lineage differ by appends only."""
-
-
-class RecordFacts(GrownFacts, total=False):
+class RecordFacts(TypedDict, total=False):
     """Redacted records: the conservation counts of a session."""
 
     agent: str
@@ -77,40 +68,6 @@ class RecordFacts(GrownFacts, total=False):
     retained_blocks: int
 
 
-class AuditFacts(GrownFacts, total=False):
-    """Redaction audit: findings by rule."""
-
-    rules: Mapping[str, int]
-
-
-class TurnFacts(GrownFacts, total=False):
-    """Chunks and prompts: turns, and where the last ones begin."""
-
-    turns: int
-    places: Places
-
-
-class DeferredFacts(TypedDict, total=False):
-    """Tables made from whole sessions (`pipeline/tables/deferral.py`)."""
-
-    made_of: tuple[str | None, int, str]
-    """Lineage and number of the records, and the version that made a table of them."""
-
-
-class CommitFacts(DeferredFacts, total=False):
-    """Session commits: the end of the session, and the repository as it was."""
-
-    ended: str | None
-    repository: str
-    state: str
-
-
-class CollectionFacts(TypedDict, total=False):
-    """A session's rows in Chroma."""
-
-    collection: str
-
-
 class CheckFacts(TypedDict, total=False):
     """A passed check: the base file, and how many of its rows passed; below 0, all."""
 
@@ -118,10 +75,28 @@ class CheckFacts(TypedDict, total=False):
     rows: int
 
 
-class ProductFacts(
-    RecordFacts, AuditFacts, TurnFacts, CommitFacts, CollectionFacts, CheckFacts, total=False
-):
+class ProductFacts(RecordFacts, CheckFacts, total=False):
     """The facts of a product of any stage."""
+
+    appended: GrowthFacts
+    """How it grew, if it was appended to (`pipeline/stage/growth.py`)."""
+    lineage: str | None
+    """The output hash of the last product that was written whole. Two products with equal
+    lineage differ by appends only."""
+    rules: Mapping[str, int]
+    """Redaction audit: findings by rule."""
+    turns: int
+    places: Places
+    """Chunks and prompts: turns, and where the last ones begin."""
+    made_of: tuple[str | None, int, str]
+    """Tables made from whole sessions (`pipeline/tables/deferral.py`): lineage and number of the
+    records, and the version that made a table of them."""
+    ended: str | None
+    repository: str
+    state: str
+    """Session commits: the end of the session, and the repository as it was."""
+    collection: str
+    """The collection that a session's rows are in."""
 
 
 class _ParsedLater(Mapping[str, Any]):

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from memory_assets.stores.catalog.connection import CatalogConnection
+from memory_assets.stores.catalog.connection import CatalogPart
 
 State = Literal["unkeyed", "lake", "file", "keyed"]
-"""What is left to be keyed:
+"""The parts that are not keyed yet:
 
 - `unkeyed`: catalogue and lake,
 - `lake`: files of the lake,
@@ -26,21 +26,17 @@ _FIRST_IDS = "SELECT ids FROM record_ids WHERE {} ORDER BY first"
 _OF = "agent = ? AND project = ? AND session_id = ? AND agent_id = ?"
 
 
-class Identities:
+class Identities(CatalogPart):
     """How far keying has come."""
-
-    def __init__(self, connection: CatalogConnection) -> None:
-        self._connection = connection
 
     def state(self) -> State:
         """Return the progress of the migration."""
-        state: State = self._connection.rows("SELECT state FROM identities")[0]["state"]
+        state: State = self._connection.find("identities", "state")
         return state
 
     def note(self, state: State) -> None:
         """Note the progress of the migration."""
-        with self._connection.transaction() as connection:
-            connection.execute("UPDATE identities SET state = ?", (state,))
+        self._connection.write("UPDATE identities SET state = ?", state)
 
     def key_records(
         self,
@@ -80,10 +76,12 @@ class Identities:
         """Note by what the key is recognised under which records are known. Where it is
         another one than before, every file that is there counts as unread: what was noted
         under the other key is equal to nothing any more."""
-        if self._connection.rows("SELECT recognised_by FROM identities")[0][0] == recognised_by:
+        if self._connection.find("identities", "recognised_by") == recognised_by:
             return
-        with self._connection.transaction() as connection:
-            (before,) = connection.execute("SELECT recognised_by FROM identities").fetchone()
-            connection.execute("UPDATE identities SET recognised_by = ?", (recognised_by,))
+        with self._connection.transaction():
+            before = self._connection.find("identities", "recognised_by")
+            self._connection.write("UPDATE identities SET recognised_by = ?", recognised_by)
             if before not in (None, recognised_by):
-                connection.execute("UPDATE sources SET reader_version = '' WHERE gone_at IS NULL")
+                self._connection.write(
+                    "UPDATE sources SET reader_version = '' WHERE gone_at IS NULL"
+                )

@@ -1,5 +1,5 @@
-"""The known secrets: keyed hashes of secrets found in any session; and which sessions were
-searched for them.
+"""The known secrets: keyed hashes of secrets found in any session; which sessions were searched for
+them; and the state of each session's redaction, from which added records are redacted.
 
 No plaintext, and nothing that would confirm a guess: only values that nobody can guess
 have such a hash (`redaction/known_secrets.py`).
@@ -7,11 +7,12 @@ have such a hash (`redaction/known_secrets.py`).
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memory_assets.stores.catalog.connection import CatalogConnection, now
+from memory_assets.stores.catalog.connection import CatalogConnection, CatalogPart, now
+from memory_assets.stores.catalog.products import Products
+from memory_assets.stores.catalog.schema import Product
 
 _BEHIND = (
     "FROM products p LEFT JOIN known_checked c"
@@ -41,11 +42,8 @@ class UncheckedSession:
     output_hash: str
 
 
-class KnownSecrets:
+class KnownSecrets(CatalogPart):
     """The known secrets, and the number up to which each session was searched."""
-
-    def __init__(self, connection: CatalogConnection) -> None:
-        self._connection = connection
 
     def rules(self) -> dict[bytes, str]:
         """Return the rules of the known secrets by keyed hash."""
@@ -60,8 +58,19 @@ class KnownSecrets:
 
     def add(self, session_id: str, found: Mapping[bytes, str]) -> int:
         """Add the secrets of a session (rule by keyed hash); return the number of new ones."""
-        with self._connection.transaction() as connection:
-            return _insert_values(connection, session_id, found)
+        at = now()
+        with self._connection.transaction():
+            return sum(
+                self._connection.write(
+                    "INSERT INTO known_values (hash, rule, first_session, first_seen_at)"
+                    " VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
+                    value,
+                    rule,
+                    session_id,
+                    at,
+                )
+                for value, rule in sorted(found.items())
+            )
 
     def unchecked_sessions(self) -> list[UncheckedSession]:
         """Return the sessions that were redacted before some secret was known and not searched
@@ -74,77 +83,92 @@ class KnownSecrets:
 
     def has_unchecked_sessions(self) -> bool:
         """Whether `unchecked_sessions` returns any."""
-        return bool(self._connection.rows(f"SELECT 1 {_BEHIND} LIMIT 1"))
+        return self._connection.value(f"SELECT 1 {_BEHIND} LIMIT 1") is not None
 
     def note_checked(self, session: UncheckedSession, through: int, *, holds: bool) -> None:
         """Note that a session was searched for the secrets up to `through`, and whether it
         `holds` one. A session whose records changed meanwhile stays unchecked."""
-        with self._connection.transaction() as connection:
-            same = connection.execute(
-                "SELECT 1 FROM products WHERE stage = 'redacted_records' AND project = ?"
-                " AND session_id = ? AND output_hash = ?",
-                (session.project, session.session_id, session.output_hash),
-            ).fetchone()
-            if same is not None:
-                connection.execute(
-                    "INSERT INTO known_checked VALUES (?,?,?,?) ON CONFLICT DO UPDATE"
-                    " SET through = excluded.through, holds = MAX(holds, excluded.holds)",
-                    (session.project, session.session_id, through, int(holds)),
-                )
+        self._connection.write(
+            "INSERT INTO known_checked SELECT project, session_id, ?, ? FROM products"
+            " WHERE stage = 'redacted_records' AND project = ? AND session_id = ?"
+            " AND output_hash = ? ON CONFLICT DO UPDATE"
+            " SET through = excluded.through, holds = MAX(holds, excluded.holds)",
+            through,
+            holds,
+            session.project,
+            session.session_id,
+            session.output_hash,
+        )
 
     def affected_sessions(self, project: str | None = None) -> dict[tuple[str, str], int]:
         """Return the affected sessions, as (project, session) with the number up to which they
         were searched."""
-        where, parameters = ("AND project = ?", (project,)) if project is not None else ("", ())
-        rows = self._connection.rows(
-            "SELECT project, session_id, through FROM known_checked c WHERE holds AND EXISTS"
-            " (SELECT 1 FROM products p WHERE stage = 'redacted_records'"
-            f" AND p.project = c.project AND p.session_id = c.session_id) {where}",
-            *parameters,
+        rows = self._connection.select(
+            "known_checked JOIN products USING (project, session_id)",
+            "project, session_id, through",
+            stage="redacted_records",
+            holds=1,
+            project=project,
         )
         return {(row["project"], row["session_id"]): row["through"] for row in rows}
 
     def checked_through(self, project: str, session_id: str) -> int:
         """Return the number of the known secret up to which a session was searched."""
-        rows = self._connection.rows(
-            "SELECT through FROM known_checked WHERE project = ? AND session_id = ?",
-            project,
-            session_id,
+        through = self._connection.find(
+            "known_checked", "through", project=project, session_id=session_id
         )
-        return int(rows[0]["through"]) if rows else 0
+        return int(through or 0)
 
     def note_redacted(
         self, project: str, session_id: str, through: int, found: Mapping[bytes, str]
     ) -> None:
         """Add the secrets found in a session that was just redacted (rule by keyed hash), and
         note that it has none of these, nor of those up to `through`."""
-        with self._connection.transaction() as connection:
-            before = _last_number(connection)
-            _insert_values(connection, session_id, found)
-            reached = _last_number(connection) if before == through else through
-            connection.execute(
-                "INSERT OR REPLACE INTO known_checked VALUES (?,?,?,0)",
-                (project, session_id, reached),
+        with self._connection.transaction():
+            before = self._last_number()
+            self.add(session_id, found)
+            reached = self._last_number() if before == through else through
+            self._connection.put(
+                "known_checked", project=project, session_id=session_id, through=reached, holds=0
             )
 
-
-def _last_number(connection: sqlite3.Connection) -> int:
-    (number,) = connection.execute("SELECT COALESCE(MAX(number), 0) FROM known_values").fetchone()
-    return int(number)
+    def _last_number(self) -> int:
+        return int(self._connection.find("known_values", "MAX(number)") or 0)
 
 
-def _insert_values(
-    connection: sqlite3.Connection, session_id: str, found: Mapping[bytes, str]
-) -> int:
-    at = now()
-    rows: Iterable[tuple[bytes, str, str, str]] = (
-        (value, rule, session_id, at) for value, rule in sorted(found.items())
-    )
-    return sum(
-        connection.execute(
-            "INSERT INTO known_values (hash, rule, first_session, first_seen_at) VALUES (?,?,?,?)"
-            " ON CONFLICT DO NOTHING",
-            row,
-        ).rowcount
-        for row in rows
-    )
+class Redactions(CatalogPart):
+    """The state in which redaction left each session: JSON of numbers, keyed hashes and
+    encrypted checkpoints (`pipeline/redact/state.py`)."""
+
+    def __init__(
+        self, connection: CatalogConnection, products: Products, known_secrets: KnownSecrets
+    ) -> None:
+        super().__init__(connection)
+        self._products = products
+        self._known_secrets = known_secrets
+
+    def state(self, project: str, session_id: str) -> str:
+        """Return the state in which redaction left a session, or ""."""
+        state = self._connection.find(
+            "redaction_states", "state", project=project, session_id=session_id
+        )
+        return str(state or "")
+
+    def put(
+        self,
+        records: Product,
+        audit: Product,
+        through: int,
+        found: Mapping[bytes, str],
+        state: str = "",
+    ) -> None:
+        """Insert or replace what redaction made of a session: both products, the values it
+        found (rule by hash), that it is free of the known values up to `through`, and where
+        it can go on (`state`), all in one transaction."""
+        project, session_id = records.project, records.session_id
+        with self._connection.transaction():
+            self._products.put(records, audit)
+            self._known_secrets.note_redacted(project, session_id, through, found)
+            self._connection.put(
+                "redaction_states", project=project, session_id=session_id, state=state
+            )

@@ -1,4 +1,5 @@
-"""Products: for each stage and session, the input it was made from and its output."""
+"""Products: for each stage and session, the input it was made from and its output. Quarantine: the
+sessions that a stage could not take in, with cause and remedy."""
 
 from __future__ import annotations
 
@@ -6,92 +7,116 @@ import sqlite3
 from dataclasses import replace
 from typing import Any
 
-from memory_assets.stores.catalog.connection import CatalogConnection, now, row_without
+from memory_assets.stores.catalog.connection import (
+    CatalogConnection,
+    CatalogPart,
+    now,
+    row_without,
+)
 from memory_assets.stores.catalog.facts import ProductFacts, product_facts, to_json
-from memory_assets.stores.catalog.quarantine import Quarantine
-from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.catalog.schema import Product, Quarantined
 
 
-class Products:
+class Quarantine(CatalogPart):
+    """The sessions held back."""
+
+    def hold(self, entry: Quarantined) -> None:
+        """Hold a session back at a stage until its input changes; `since` stays as it was
+        while the reason does."""
+        with self._connection.transaction():
+            since = self._connection.find(
+                "quarantine",
+                "since",
+                project=entry.project,
+                session_id=entry.session_id,
+                stage=entry.stage,
+                reason=entry.reason,
+            )
+            self._connection.put(
+                "quarantine", **{**vars(entry), "since": since or entry.since or now()}
+            )
+
+    def release(self, project: str, session_id: str, stage: str) -> None:
+        """Take a session out of quarantine at a stage, if it is there."""
+        self._connection.delete("quarantine", project=project, session_id=session_id, stage=stage)
+
+    def entries(self, project: str | None = None) -> list[Quarantined]:
+        """Return the sessions held back, of one project or of all."""
+        rows = self._connection.select("quarantine", order="project, session_id", project=project)
+        return [Quarantined(**dict(row)) for row in rows]
+
+
+class Products(CatalogPart):
     """The products of all stages.
 
     `run_id` names the Dagster run that the products put from now on are made by.
     """
 
     def __init__(self, connection: CatalogConnection, quarantine: Quarantine) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._quarantine = quarantine
         self.run_id = ""
 
     def of_stage(self, stage: str) -> dict[tuple[str, str], Product]:
         """Return the products of a stage by (project, session)."""
-        rows = self._connection.rows("SELECT * FROM products WHERE stage = ?", stage)
+        rows = self._connection.select("products", stage=stage)
         return {(row["project"], row["session_id"]): _product(row) for row in rows}
 
     def of_project(self, stage: str, project: str) -> dict[str, Product]:
         """Return the products of a stage in a project by session."""
-        rows = self._connection.rows(
-            "SELECT * FROM products WHERE stage = ? AND project = ?", stage, project
-        )
+        rows = self._connection.select("products", stage=stage, project=project)
         return {row["session_id"]: _product(row) for row in rows}
 
     def hashes(self, stage: str, project: str) -> dict[str, tuple[str, str]]:
         """Return input and output hash of a stage's products by session, at a third of the cost
         of `of_project`."""
-        rows = self._connection.rows(
-            "SELECT session_id, input_hash, output_hash FROM products"
-            " WHERE stage = ? AND project = ?",
-            stage,
-            project,
-        )
-        return {session_id: (made_from, made) for session_id, made_from, made in rows}
+        columns = "session_id, input_hash, output_hash"
+        rows = self._connection.select("products", columns, stage=stage, project=project)
+        return {
+            session_id: (input_hash, output_hash) for session_id, input_hash, output_hash in rows
+        }
 
     def facts_with(
         self, stage: str, fact: str, project: str | None = None
     ) -> dict[tuple[str, str], ProductFacts]:
         """Return the facts of the products of a stage that have a certain one, by (project,
         session), of one project or of all."""
-        sql = (
-            "SELECT project, session_id, facts FROM products WHERE stage = ?"
-            " AND json_extract(facts, ?) IS NOT NULL"
-        )
-        rows = (
-            self._connection.rows(sql, stage, f"$.{fact}")
-            if project is None
-            else self._connection.rows(f"{sql} AND project = ?", stage, f"$.{fact}", project)
+        with_fact = f"SELECT * FROM products WHERE json_extract(facts, '$.{fact}') IS NOT NULL"
+        rows = self._connection.select(
+            f"({with_fact})", "project, session_id, facts", stage=stage, project=project
         )
         return {(row["project"], row["session_id"]): product_facts(row["facts"]) for row in rows}
 
     def of_session(self, project: str, session_id: str) -> dict[str, Product]:
         """Return the products of one session by stage."""
-        rows = self._connection.rows(
-            "SELECT * FROM products WHERE session_id = ? AND project = ? ORDER BY stage",
-            session_id,
-            project,
+        rows = self._connection.select(
+            "products", order="stage", session_id=session_id, project=project
         )
         return {row["stage"]: _product(row) for row in rows}
 
     def put(self, *products: Product) -> None:
         """Insert or replace all of these products, or none; their sessions leave quarantine
         at that stage."""
-        with self._connection.transaction() as connection:
+        with self._connection.transaction():
             for product in products:
-                _insert(connection, replace(product, run_id=product.run_id or self.run_id))
+                self.adopt(replace(product, run_id=product.run_id or self.run_id))
                 self._quarantine.release(product.project, product.session_id, product.stage)
 
     def adopt(self, product: Product) -> None:
         """Insert or replace a product that was read from a file's footer after the catalogue was
         lost."""
-        with self._connection.transaction() as connection:
-            _insert(connection, product)
+        self._connection.put(
+            "products",
+            **{
+                **vars(product),
+                "facts": to_json(product.facts),
+                "made_at": product.made_at or now(),
+            },
+        )
 
     def drop(self, stage: str, project: str, session_id: str) -> None:
         """Forget one product."""
-        with self._connection.transaction() as connection:
-            connection.execute(
-                "DELETE FROM products WHERE stage = ? AND project = ? AND session_id = ?",
-                (stage, project, session_id),
-            )
+        self._connection.delete("products", stage=stage, project=project, session_id=session_id)
 
     def totals(self) -> dict[str, dict[str, Any]]:
         """Return, per stage of the pipeline (the checks' own notes left out): sessions,
@@ -107,12 +132,12 @@ class Products:
     def project_of(self, session_id: str) -> str | None:
         """Return the project of a session, or None. If several projects have a copy of its file,
         the one that owns the records."""
-        rows = self._connection.rows(
+        project: str | None = self._connection.value(
             "SELECT project FROM products WHERE session_id = ? AND stage IN"
             " ('turn_chunks', 'redacted_records') ORDER BY rows DESC, project LIMIT 1",
             session_id,
         )
-        return str(rows[0]["project"]) if rows else None
+        return project
 
     def sessions_beginning(self, text: str) -> dict[str, str]:
         """Return the project of each session with turns whose id begins with a text."""
@@ -145,7 +170,7 @@ class Products:
 
     def has_any(self, stage: str) -> bool:
         """Whether a stage has any product."""
-        return bool(self._connection.rows("SELECT 1 FROM products WHERE stage = ? LIMIT 1", stage))
+        return self._connection.find("products", "MIN(stage)", stage=stage) is not None
 
     def rows_by_collection(self, stage: str) -> dict[str, int]:
         """Return how many rows the products of an indexing stage say are in each collection."""
@@ -158,12 +183,14 @@ class Products:
 
     def note_output(self, stage: str, project: str, session_id: str, output_hash: str) -> None:
         """Replace the output hash of a product whose file was rewritten."""
-        with self._connection.transaction() as connection:
-            connection.execute(
-                "UPDATE products SET output_hash = ?"
-                " WHERE stage = ? AND project = ? AND session_id = ?",
-                (output_hash, stage, project, session_id),
-            )
+        self._connection.write(
+            "UPDATE products SET output_hash = ?"
+            " WHERE stage = ? AND project = ? AND session_id = ?",
+            output_hash,
+            stage,
+            project,
+            session_id,
+        )
 
     def forget_project(self, project: str) -> None:
         """Make every stage of a project count as not done, and release what is held back.
@@ -171,32 +198,11 @@ class Products:
         The products of redacted_records stay, with an input that nothing equals: where a
         session's files are gone, they are all there is to make the rest from.
         """
-        with self._connection.transaction() as connection:
-            for sql in (
-                "DELETE FROM quarantine WHERE project = ?",
-                "DELETE FROM products WHERE project = ? AND stage != 'redacted_records'",
-                "UPDATE products SET input_hash = '' WHERE project = ?",
-            ):
-                connection.execute(sql, (project,))
-
-
-def _insert(connection: sqlite3.Connection, product: Product) -> None:
-    connection.execute(
-        "INSERT OR REPLACE INTO products (stage, project, session_id, input_hash, output_hash,"
-        " rows, bytes, facts, made_at, run_id) VALUES (?,?,?,?,?,?,?,?,?,?)",
-        (
-            product.stage,
-            product.project,
-            product.session_id,
-            product.input_hash,
-            product.output_hash,
-            product.rows,
-            product.bytes,
-            to_json(product.facts),
-            product.made_at or now(),
-            product.run_id,
-        ),
-    )
+        write = self._connection.write
+        with self._connection.transaction():
+            self._connection.delete("quarantine", project=project)
+            write("DELETE FROM products WHERE project = ? AND stage != 'redacted_records'", project)
+            write("UPDATE products SET input_hash = '' WHERE project = ?", project)
 
 
 def _product(row: sqlite3.Row) -> Product:

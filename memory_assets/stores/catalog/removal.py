@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from memory_assets.stores.catalog.connection import transaction
-from memory_assets.stores.sqlite_files import opened, tables
+from memory_assets.stores.sqlite_files import opened, tables, transaction
 
 _REMOVED_IDS = "(SELECT session_id FROM removed)"
 _MENTIONS = (
-    # What is known of a secret stays, by keyed hash; not who gave it away.
+    # A known secret stays, by keyed hash, without the session that contained it.
     f"UPDATE known_values SET first_session = NULL WHERE first_session IN {_REMOVED_IDS}",
     *(
         f"UPDATE sources SET facts = json_set(facts, '$.{fact}', NULL)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Annotated, get_origin, get_type_hints
 
 from memory_assets.stores.catalog.facts import ProductFacts, SourceFacts
 
@@ -43,11 +44,11 @@ CREATE TABLE IF NOT EXISTS known_checked (
     holds INTEGER NOT NULL, PRIMARY KEY (project, session_id)
 ) WITHOUT ROWID;
 """
-"""What a new catalogue has, version 0 of each table; `MIGRATIONS` come on top.
+"""The tables of version 0, with which each catalogue begins; `MIGRATIONS` follow.
 
 `known_values`: keyed hashes of secrets, numbered as they were first found. They outlive
-the session that gave them away (`first_session` is blanked when that is forgotten): the
-same value may stand bare in others, which the hash alone keeps it out of.
+the session that they were found in (`first_session` is blanked when that is forgotten): the
+hash alone keeps the value out of other sessions.
 `known_checked`: through which number a session's records are free of them, and whether
 one was found in them since (`holds`), so that they are to be redacted again.
 """
@@ -84,35 +85,32 @@ MIGRATIONS = (
 its place (`first`: bytes before the piece) when they were keyed, so that an older version
 that is still running can write no others. `identities`: how far keying them has come, and
 what the key is recognised by. `sources.shares`: whether a main file shares a record with
-another, NULL where nobody looked. `vector_places`: in which session's file a vector stands,
+another, NULL if not compared yet. `vector_places`: the session's file that has a vector,
 by a keyed hash of its text and embedder. `quarantine.input_hash` is emptied once: earlier
 versions held sessions back for good after failures that pass, so each is tried again.
 """
 
-SOURCE_FACTS = (
-    "agent, project, session_id, agent_id, path, size, mtime_ns, fingerprint,"
-    " reader_version, family, facts, gone_at"
-)
-
 
 @dataclass(frozen=True)
 class SourceRow:
-    """What is known of one source file. `agent_id` is "" for a session's main file;
-    `records` are rows of `records.RECORD_DTYPE`, in file order."""
+    """A source file. `records` are rows of `records.RECORD_DTYPE`, in file order; the other fields
+    are columns of `sources`, with the descriptions that the UI shows."""
 
-    agent: str
-    project: str
-    session_id: str
-    agent_id: str
-    path: str
-    size: int
-    mtime_ns: int
-    fingerprint: str
-    reader_version: str
-    family: int | None
-    facts: SourceFacts = field(default_factory=SourceFacts)
+    agent: Annotated[str, "Agent that wrote the transcript."]
+    project: Annotated[str, "Partition key: the project's directory name."]
+    session_id: Annotated[str, "Session, from the file's name."]
+    agent_id: Annotated[str, "Subagent that the file belongs to; empty for the main file."]
+    path: Annotated[str, "Where the file lies; it is never moved or copied."]
+    size: Annotated[int, "Bytes when it was read."]
+    mtime_ns: Annotated[int, "When it was last written, nanoseconds since 1970."]
+    fingerprint: Annotated[str, "Keyed hash of its complete lines."]
+    reader_version: Annotated[str, "Reader that read it."]
+    family: Annotated[int | None, "Keyed hash of its first record, which forks share."]
+    facts: Annotated[
+        SourceFacts, "Counts of lines, records by type, prompts, bad lines by number and reason."
+    ] = field(default_factory=SourceFacts)
     records: bytes = b""
-    gone_at: str | None = None
+    gone_at: Annotated[str | None, "When its agent was found to have deleted it."] = None
 
     @property
     def file_name(self) -> str:
@@ -121,20 +119,12 @@ class SourceRow:
 
 
 SOURCE_COLUMNS = {
-    "agent": "Agent that wrote the transcript.",
-    "project": "Partition key: the project's directory name.",
-    "session_id": "Session, from the file's name.",
-    "agent_id": "Subagent that the file belongs to; empty for the main file.",
-    "path": "Where the file lies; it is never moved or copied.",
-    "size": "Bytes when it was read.",
-    "mtime_ns": "When it was last written, nanoseconds since 1970.",
-    "fingerprint": "Keyed hash of its complete lines.",
-    "reader_version": "Reader that read it.",
-    "family": "Keyed hash of its first record, which forks share.",
-    "facts": "Counts of lines, records by type, prompts, bad lines by number and reason.",
-    "gone_at": "When its agent was found to have deleted it.",
+    name: str(hint.__metadata__[0])
+    for name, hint in get_type_hints(SourceRow, include_extras=True).items()
+    if get_origin(hint) is Annotated
 }
-"""Columns of `sources`, as the UI shows them."""
+"""Columns of `sources` that are fields of `SourceRow`, with their descriptions."""
+SOURCE_FACTS = ", ".join(SOURCE_COLUMNS)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from memory_assets.stores.catalog.connection import CatalogConnection, now, row_without
+from memory_assets.stores.catalog.connection import CatalogPart, now, row_without
 from memory_assets.stores.catalog.facts import source_facts, to_json
 from memory_assets.stores.catalog.schema import SOURCE_FACTS, SourceRow
 
@@ -42,36 +42,23 @@ def source_key(row: SourceRow) -> SourceKey:
     return (row.agent, row.project, row.session_id, row.agent_id)
 
 
-class Sources:
+class Sources(CatalogPart):
     """The source files: what each looked like when it was read, its records, and where
     reading can go on."""
-
-    def __init__(self, connection: CatalogConnection) -> None:
-        self._connection = connection
 
     def rows(self, project: str | None = None) -> list[SourceRow]:
         """Return the known source files, of one project or of all, in a fixed order;
         without their `records`."""
-        where, parameters = ("WHERE project = ?", (project,)) if project is not None else ("", ())
-        rows = self._connection.rows(
-            f"SELECT {SOURCE_FACTS} FROM sources {where}"
-            " ORDER BY project, agent, session_id, agent_id",
-            *parameters,
-        )
+        order = "project, agent, session_id, agent_id"
+        rows = self._connection.select("sources", SOURCE_FACTS, order, project=project)
         return [_source_row(row) for row in rows]
 
     def mark_gone(self, project: str, paths: Iterable[str]) -> int:
         """Mark files of a project as deleted; return the number of those that were not marked."""
         at = now()
-        with self._connection.transaction() as connection:
-            return sum(
-                connection.execute(
-                    "UPDATE sources SET gone_at = ? WHERE project = ? AND path = ?"
-                    " AND gone_at IS NULL",
-                    (at, project, path),
-                ).rowcount
-                for path in paths
-            )
+        sql = "UPDATE sources SET gone_at = ? WHERE project = ? AND path = ? AND gone_at IS NULL"
+        with self._connection.transaction():
+            return sum(self._connection.write(sql, at, project, path) for path in paths)
 
     def families_of(self, project: str, *, sharing: bool = False) -> list[SourceRow]:
         """Return the main files of a project, and those of any other project that start
@@ -89,25 +76,43 @@ class Sources:
 
     def with_records(self, row: SourceRow) -> SourceRow:
         """Return the row with its `records`."""
-        return SourceRow(**{**vars(row), "records": self.records(source_key(row))})
+        return replace(row, records=self.records(source_key(row)))
 
     def records(self, key: SourceKey, end: int | None = None) -> bytes:
         """Return the records of a file, or their first `end` bytes."""
-        sql = f"SELECT records FROM source_records WHERE {_OF_SOURCE} ORDER BY first"
-        return b"".join(piece["records"] for piece in self._connection.rows(sql, *key))[:end]
+        pieces = self._connection.select("source_records", "records", "first", **_columns(key))
+        return b"".join(piece["records"] for piece in pieces)[:end]
 
     def put(self, source: SourceRow, note: ReadNote = NOTHING_NOTED) -> None:
         """Insert or replace what is known of one source file.
 
-        `source.records` come behind the first `note.kept_bytes` bytes of those on record.
+        `source.records` follow the first `note.kept_bytes` bytes of those on record.
         """
-        with self._connection.transaction() as connection:
-            _insert(connection, source, note)
+        key, put = source_key(source), self._connection.put
+        values = {**vars(source), "facts": to_json(source.facts), "record_ids": b""}
+        records = values.pop("records")
+        with self._connection.transaction():
+            shares = self._connection.find("sources", "shares", **_columns(key))
+            put("sources", **values, shares=1 if shares and note.kept_bytes else None)
+            put("reading_states", **_columns(key), state=note.state)
+            self._put_records(key, records, note)
+
+    def _put_records(self, key: SourceKey, records: bytes, note: ReadNote) -> None:
+        kept = f"{_OF_SOURCE} AND first >= ?"
+        self._connection.write(f"DELETE FROM source_records WHERE {kept}", *key, note.kept_bytes)
+        final = len(records) if note.final_bytes is None else note.final_bytes
+        pieces = [(note.kept_bytes, records[:final]), (note.kept_bytes + final, records[final:])]
+        stored = self._connection.find("source_records", "COUNT(*)", **_columns(key))
+        if stored >= _MOST_PIECES:
+            pieces.insert(0, (0, self.records(key)))
+            self._connection.delete("source_records", **_columns(key))
+        for first, piece in pieces:
+            if piece:
+                self._connection.put("source_records", **_columns(key), first=first, records=piece)
 
     def reading_state(self, key: SourceKey) -> str:
         """Return the state in which reading a file stopped, or ""."""
-        rows = self._connection.rows(f"SELECT state FROM reading_states WHERE {_OF_SOURCE}", *key)
-        return str(rows[0]["state"]) if rows else ""
+        return str(self._connection.find("reading_states", "state", **_columns(key)) or "")
 
     def note_sharing(self, alone: Iterable[SourceKey], sharing: Iterable[SourceKey]) -> None:
         """Note which main files share a record with another file, and which share none. A file
@@ -132,57 +137,8 @@ class Sources:
         return {str(row["name"]): row_without(row, "name") for row in rows}
 
 
-def _insert(
-    connection: sqlite3.Connection, source: SourceRow, note: ReadNote = NOTHING_NOTED
-) -> None:
-    """Insert or replace a source file, its records and its state, in a transaction."""
-    key = source_key(source)
-    shared = connection.execute(
-        f"SELECT 1 FROM sources WHERE {_OF_SOURCE} AND shares = 1", key
-    ).fetchone()
-    connection.execute(
-        f"INSERT OR REPLACE INTO sources ({SOURCE_FACTS}, record_ids, shares)"
-        " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,x'',?)",
-        (
-            *key,
-            source.path,
-            source.size,
-            source.mtime_ns,
-            source.fingerprint,
-            source.reader_version,
-            source.family,
-            to_json(source.facts),
-            source.gone_at,
-            1 if shared and note.kept_bytes else None,
-        ),
-    )
-    connection.execute(
-        "INSERT OR REPLACE INTO reading_states VALUES (?,?,?,?,?)", (*key, note.state)
-    )
-    _insert_records(connection, key, source.records, note)
-
-
-def _insert_records(
-    connection: sqlite3.Connection, key: SourceKey, records: bytes, note: ReadNote
-) -> None:
-    connection.execute(
-        f"DELETE FROM source_records WHERE {_OF_SOURCE} AND first >= ?", (*key, note.kept_bytes)
-    )
-    final = len(records) if note.final_bytes is None else note.final_bytes
-    pieces = [(note.kept_bytes, records[:final]), (note.kept_bytes + final, records[final:])]
-    (held,) = connection.execute(
-        f"SELECT COUNT(*) FROM source_records WHERE {_OF_SOURCE}", key
-    ).fetchone()
-    if held >= _MOST_PIECES:
-        before = connection.execute(
-            f"SELECT records FROM source_records WHERE {_OF_SOURCE} ORDER BY first", key
-        ).fetchall()
-        connection.execute(f"DELETE FROM source_records WHERE {_OF_SOURCE}", key)
-        pieces.insert(0, (0, b"".join(piece["records"] for piece in before)))
-    connection.executemany(
-        "INSERT INTO source_records VALUES (?,?,?,?,?,?)",
-        [(*key, first, piece) for first, piece in pieces if piece],
-    )
+def _columns(key: SourceKey) -> dict[str, str]:
+    return dict(zip(("agent", "project", "session_id", "agent_id"), key, strict=True))
 
 
 def _source_row(row: sqlite3.Row) -> SourceRow:

@@ -1,12 +1,12 @@
-"""The place of each text's vector in the lake, so that no text is embedded twice: neither when a
-session grows, nor when another session has an equal text."""
+"""Vectors: the incarnation of each collection they are in; and the place of each text's vector in
+the lake, so that no text is embedded twice, neither when a session grows nor in another one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from memory_assets.stores.catalog.connection import CatalogConnection
+from memory_assets.stores.catalog.connection import CatalogPart
 
 _AT_ONCE = 500
 
@@ -19,26 +19,41 @@ class VectorPlace(NamedTuple):
     session_id: str
 
 
-class VectorPlaces:
+class Collections(CatalogPart):
+    """The incarnation of each collection: a new one each time it is created in Chroma."""
+
+    def incarnation(self, collection: str) -> str | None:
+        """Return the incarnation of a collection that the products refer to."""
+        incarnation: str | None = self._connection.find(
+            "collections", "incarnation", name=collection
+        )
+        return incarnation
+
+    def forget_all(self) -> int:
+        """Mark every collection as lost; return the number of those known."""
+        return self._connection.delete("collections")
+
+    def put(self, collection: str, incarnation: str) -> None:
+        """Note the incarnation of a collection that the products refer to."""
+        self._connection.put("collections", name=collection, incarnation=incarnation)
+
+
+class VectorPlaces(CatalogPart):
     """The place of each vector by the keyed hash of its text. It may be out of date: readers
     must check that the file has the vector."""
 
-    def __init__(self, connection: CatalogConnection) -> None:
-        self._connection = connection
-
     def places(self, hashes: Iterable[bytes]) -> dict[bytes, VectorPlace]:
         """Return the known places of these vectors by hash."""
-        wanted, found = list(hashes), {}
-        for start in range(0, len(wanted), _AT_ONCE):
-            part = wanted[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(part))
-            for row in self._connection.rows(
+        keys, places = list(hashes), dict[bytes, VectorPlace]()
+        for start in range(0, len(keys), _AT_ONCE):
+            some = keys[start : start + _AT_ONCE]
+            rows = self._connection.rows(
                 "SELECT hash, stage, project, session_id FROM vector_places"
-                f" WHERE hash IN ({marks})",
-                *part,
-            ):
-                found[row["hash"]] = VectorPlace(row["stage"], row["project"], row["session_id"])
-        return found
+                f" WHERE hash IN ({','.join('?' * len(some))})",
+                *some,
+            )
+            places.update({key: VectorPlace(*place) for key, *place in rows})
+        return places
 
     def put(self, place: VectorPlace, hashes: Iterable[bytes]) -> None:
         """Note that a file holds these vectors."""

@@ -29,7 +29,7 @@ COLUMNS = np.dtype(
         ("ts_epoch", "<f8"),
     ]
 )
-"""What ranking needs of every row: which turn and passage, terms, share of symbols, time
+"""The columns that ranking reads of every row: turn and passage, terms, share of symbols, time
 (0 if not known)."""
 _POSTING = np.dtype([("row", "u1"), ("count", "u1")])
 
@@ -54,7 +54,7 @@ class KeywordRow:
 
 
 def row_hash(*parts: str) -> str:
-    """Return a hash of all that a row is made from."""
+    """Return the hash of a row's parts."""
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Opening the keyword index: its file, its layout, and making it anew when it is no good."""
+"""Opening the keyword index: its file and layout; a damaged file is replaced by an empty index."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import uuid
 from pathlib import Path
 
 from memory_assets.errors import NotFound
-from memory_assets.stores.keyword_index.index import KeywordIndex, sqlite_errors, store_error
+from memory_assets.stores.keyword_index.index import REMEDY, KeywordIndex
+from memory_assets.stores.sqlite_files import connect, sqlite_errors
 
 FILE_NAME = "keywords.db"
 _CACHE_KIB = 16_384
@@ -39,21 +40,21 @@ CREATE TABLE IF NOT EXISTS terms_of_blocks (block INTEGER PRIMARY KEY, terms TEX
 """`rows.row` is block * 64 + position in it. `terms_of_blocks` is what to delete with one."""
 
 
-def open_for_writing(path: Path, *, busy_seconds: float = 30.0) -> KeywordIndex:
-    """Return the index at `path`, made where there is none, and made anew where it is
-    damaged or of another layout: it holds nothing that the lake does not.
+def open_for_writing(path: Path) -> KeywordIndex:
+    """Return the index at `path`, created if there is none, and created
+    again if it is damaged or of another layout: everything in it is made from the lake.
 
     Raises:
         StoreError: the file cannot be used.
     """
-    try:
-        return _opened(path, busy_seconds)
-    except sqlite3.OperationalError as error:
-        raise store_error(path, error) from error
-    except (sqlite3.DatabaseError, _OtherLayout):
-        discard(path)
-    with sqlite_errors(path):
-        return _opened(path, busy_seconds)
+    with sqlite_errors(path, REMEDY):
+        try:
+            return _opened(path)
+        except sqlite3.OperationalError:
+            raise
+        except (sqlite3.DatabaseError, _OtherLayout):
+            discard(path)
+        return _opened(path)
 
 
 def open_for_reading(path: Path) -> KeywordIndex:
@@ -65,14 +66,8 @@ def open_for_reading(path: Path) -> KeywordIndex:
     """
     if not path.is_file():
         raise NotFound(f"there is no keyword index in {path.parent}; run `memory ingest`")
-    with sqlite_errors(path):
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=rw",
-            uri=True,
-            timeout=10.0,
-            isolation_level=None,
-            check_same_thread=False,
-        )
+    with sqlite_errors(path, REMEDY):
+        connection = connect(path, seconds=10.0, mode="rw")
         connection.execute("PRAGMA query_only = 1")
         index = KeywordIndex(path, connection)
         if index.about("layout") != _LAYOUT:
@@ -90,11 +85,9 @@ class _OtherLayout(Exception):
     """The file was laid out by another version."""
 
 
-def _opened(path: Path, busy_seconds: float) -> KeywordIndex:
+def _opened(path: Path) -> KeywordIndex:
     path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(
-        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
-    )
+    connection = connect(path)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA secure_delete = ON")
