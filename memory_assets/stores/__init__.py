@@ -1,6 +1,6 @@
 """Where things are kept: the lake (Parquet), the catalogue (SQLite) and Chroma.
 
 Belongs here: layouts, schemas, atomic writes, locks, processes that own a store.
-Does not: what the pipeline puts into them (`pipeline/`) or how they are asked
+Does not: what the pipeline puts into them (`pipeline/`) or how they are queried
 (`recall/`). Only `chroma/` imports chromadb, and only when it is first used.
 """

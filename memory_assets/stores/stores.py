@@ -53,10 +53,10 @@ class Stores:
     def vectors(self) -> VectorStore:
         """The connection to Chroma. A local server that stopped meanwhile (idle, killed)
         is started again."""
-        from memory_assets.stores.chroma.collections import open_vectors
+        from memory_assets.stores.chroma.collections import VectorStore
 
         if self._vectors is None:
-            self._vectors = open_vectors(
+            self._vectors = VectorStore(
                 self.data_dir, url=self.chroma_url, idle_seconds=self._chroma_idle_seconds
             )
         else:

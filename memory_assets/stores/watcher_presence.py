@@ -1,7 +1,6 @@
-"""Who watches a data directory: at most one process, known by a lock and a small file.
+"""The process that watches a data directory: at most one, known by a lock and a small file.
 
-The lock is the truth (the system lets go of it when the process ends, however it ends);
-the file beside it says who holds it and how it is doing.
+The lock decides; the file beside it describes the process that holds it.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from memory_assets.errors import StoreBusy
 from memory_assets.stores.catalog.connection import now
+from memory_assets.stores.shared_files import is_locked, locked, replace_text
 
 _LOCK = "watcher.lock"
 _FILE = "watcher.json"
@@ -27,7 +25,7 @@ _PATIENCE_SECONDS = 1.0
 
 @dataclass
 class WatcherState:
-    """What a watcher says of itself. `mode` is events or polling (`notes` says why, by
+    """The state of a watcher. `mode` is events or polling (`notes` has the reason by
     directory), `failing` the reason by project, times are ISO 8601 in UTC."""
 
     pid: int = field(default_factory=os.getpid)
@@ -44,38 +42,33 @@ class WatcherState:
 @contextmanager
 def watching(data_dir: Path) -> Iterator[WatcherState]:
     """Be the one watcher of a data directory while the block lasts; yield its state, which
-    `tell` makes known to others.
+    `tell` publishes.
 
     Raises:
-        StoreBusy: another process is; the message says which.
+        StoreBusy: another process is; the message names it.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(data_dir / _LOCK)
-    try:
-        lock.acquire(timeout=_PATIENCE_SECONDS)
-    except Timeout:
-        raise StoreBusy(_who(data_dir)) from None
-    state = WatcherState()
-    try:
-        tell(data_dir, state)
-        yield state
-    finally:
-        (data_dir / _FILE).unlink(missing_ok=True)
-        lock.release()
+    with contextlib.ExitStack() as lock:
+        try:
+            lock.enter_context(locked(data_dir / _LOCK, _PATIENCE_SECONDS, ""))
+        except StoreBusy:
+            raise StoreBusy(_who(data_dir)) from None
+        state = WatcherState()
+        try:
+            tell(data_dir, state)
+            yield state
+        finally:
+            (data_dir / _FILE).unlink(missing_ok=True)
 
 
 def tell(data_dir: Path, state: WatcherState) -> None:
-    """Replace what others read about the watcher. A full disk does not stop it."""
-    staging = data_dir / f"{_FILE}.staging"
+    """Publish the watcher's state. A full disk does not stop it."""
     with contextlib.suppress(OSError):
-        staging.write_text(json.dumps(asdict(state)))
-        staging.replace(data_dir / _FILE)
+        replace_text(data_dir / _FILE, json.dumps(asdict(state)))
 
 
 def present(data_dir: Path) -> WatcherState | None:
     """Return the state of the process that watches a data directory, or None."""
-    path = data_dir / _LOCK
-    if not path.exists() or not _is_held(path):
+    if not is_locked(data_dir / _LOCK):
         return None
     try:
         return WatcherState(**json.loads((data_dir / _FILE).read_text()))
@@ -91,13 +84,3 @@ def _who(data_dir: Path) -> str:
         f"process {state.pid} on {state.host} has been watching for {data_dir} since "
         f"{state.since}. One is enough; to replace it, end it first (kill {state.pid})"
     )
-
-
-def _is_held(path: Path) -> bool:
-    try:
-        with FileLock(path).acquire(blocking=False):
-            return False
-    except Timeout:
-        return True
-    except OSError:
-        return False

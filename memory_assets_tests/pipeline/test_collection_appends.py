@@ -22,11 +22,11 @@ class Calls:
         self.listed: list[Any] = []
         self.upserted: list[str] = []
         self.deleted: list[str] = []
-        listing, upsert, delete = Collection._metadatas, Collection.upsert, Collection.delete
+        listing, upsert, delete = Collection.values, Collection.upsert, Collection.delete
 
-        def on_listing(collection: Collection, where: Any) -> Any:
+        def on_listing(collection: Collection, where: Any, *names: str) -> Any:
             self.listed.append(where)
-            return listing(collection, where)
+            return listing(collection, where, *names)
 
         def on_upsert(collection: Collection, ids: Any, *rest: Any) -> None:
             self.upserted += ids
@@ -36,7 +36,7 @@ class Calls:
             self.deleted += ids
             delete(collection, ids)
 
-        patch.setattr(Collection, "_metadatas", on_listing)
+        patch.setattr(Collection, "values", on_listing)
         patch.setattr(Collection, "upsert", on_upsert)
         patch.setattr(Collection, "delete", on_delete)
 

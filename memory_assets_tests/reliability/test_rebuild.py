@@ -73,7 +73,7 @@ def test_searches_never_fail_while_a_collection_is_rebuilt(subject: Any) -> None
 
 def _copy(store: Any) -> None:
     page = store.get(MAIN)._raw.get(include=["embeddings", "documents", "metadatas"])
-    beside = store._connection.call(
+    beside = store.call(
         lambda client: client.get_collection(f"{MAIN}.replacement", embedding_function=None)
     )
     beside.upsert(
@@ -129,9 +129,9 @@ def test_rows_are_read_back_from_chroma_only_where_some_were_lost(
     from memory_assets.stores.chroma.collections import Collection
 
     listed: list[object] = []
-    real = Collection._metadatas
+    real = Collection.values
     monkeypatch.setattr(
-        Collection, "_metadatas", lambda self, where: listed.append(where) or real(self, where)
+        Collection, "values", lambda self, *what: listed.append(what[0]) or real(self, *what)
     )
     assert sum(report.rows_written for report in subject.index_all()) == 0
     assert listed == []

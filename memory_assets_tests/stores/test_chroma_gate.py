@@ -25,7 +25,7 @@ from filelock import FileLock
 from memory_assets.errors import StoreError
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.collections import Collection, CollectionVersions, open_vectors
+from memory_assets.stores.chroma.collections import Collection, CollectionVersions, VectorStore
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
 COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collections"
@@ -57,7 +57,7 @@ def _ask(
 
 
 def _filled(data_dir: Path) -> Collection:
-    collection = open_vectors(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
+    collection = VectorStore(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
     vectors = np.eye(384, dtype=np.float32)[:3]
     collection.upsert(list("abc"), vectors, [seal("text")] * 3, [{"k": "v"}] * 3)
     return collection

@@ -22,14 +22,14 @@ from memory_assets.errors import StoreDamaged
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.collections import Collection, CollectionVersions, open_vectors
+from memory_assets.stores.chroma.collections import Collection, CollectionVersions, VectorStore
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
 LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads /proc")
 
 
 def _collection(data_dir: Path) -> Collection:
-    return open_vectors(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
+    return VectorStore(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
 
 
 def _add(collection: Collection, *ids: str) -> None:

@@ -17,7 +17,6 @@ from memory_assets.stores.chroma.collections import (
     Collection,
     CollectionVersions,
     VectorStore,
-    open_vectors,
 )
 from memory_assets.stores.chroma.rewrite import BESIDE, rewrite_files
 
@@ -29,7 +28,7 @@ ROWS = 1_100
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[VectorStore]:
     """A Chroma with one collection of ours, which it has saved to its files."""
-    store = open_vectors(tmp_path, url=None, idle_seconds=60)
+    store = VectorStore(tmp_path, url=None, idle_seconds=60)
     _write(_ours(store), range(ROWS), DELETED)
     yield store
     server.stop(tmp_path)

@@ -18,7 +18,6 @@ from memory_assets.stores.chroma.collections import (
     CollectionVersions,
     Metadata,
     VectorStore,
-    open_vectors,
     sessions_collection,
 )
 
@@ -30,7 +29,7 @@ CLOSED_PORT = "http://127.0.0.1:9"
 def store(module_servers: Any) -> VectorStore:
     """A connection to a local server of this module's own."""
     data_dir = module_servers.data_dir()
-    opened = open_vectors(data_dir, url=None, idle_seconds=60.0)
+    opened = VectorStore(data_dir, url=None, idle_seconds=60.0)
     module_servers.start(data_dir)
     return opened
 
@@ -200,13 +199,13 @@ def test_each_agent_has_its_sessions_collection() -> None:
 def test_a_url_that_is_none_is_refused(tmp_path: Any, url: str) -> None:
     """The error names the setting and shows what one looks like."""
     with pytest.raises(StoreError, match=r"MEMORY_CHROMA_URL.*http://host:8000"):
-        open_vectors(tmp_path, url=url, idle_seconds=1.0)
+        VectorStore(tmp_path, url=url, idle_seconds=1.0)
 
 
 def test_a_server_that_does_not_answer_is_an_error(tmp_path: Any) -> None:
     """It names the address, and starts no server of its own."""
     with pytest.raises(StoreError, match=CLOSED_PORT):
-        open_vectors(tmp_path, url=CLOSED_PORT, idle_seconds=1.0)
+        VectorStore(tmp_path, url=CLOSED_PORT, idle_seconds=1.0)
     assert list(tmp_path.glob("chroma*")) == []
 
 
@@ -214,7 +213,7 @@ def test_errors_never_carry_what_was_sent(servers: Any) -> None:
     """The server is gone in the middle: message and cause hold neither text nor metadata."""
     data_dir = servers.data_dir()
     url, token = servers.start(data_dir).url, chroma_server.token(data_dir)
-    store = open_vectors(data_dir, url=url, idle_seconds=60.0, token=token)
+    store = VectorStore(data_dir, url=url, idle_seconds=60.0, token=token)
     collection = store.open("things", VERSIONS)
     _fill(collection, 1)
     wrong_size = np.zeros((1, 7), np.float32)

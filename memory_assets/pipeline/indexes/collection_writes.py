@@ -64,7 +64,9 @@ class CollectionWrites:
                 continue
             by_session: dict[str, dict[str, str]] = {}
             for row_id, (session_id, row_hash) in (
-                self.collection(name).hashes_by_session({"project": self.project}).items()
+                self.collection(name)
+                .values({"project": self.project}, "session_id", "row_hash")
+                .items()
             ):
                 by_session.setdefault(session_id, {})[row_id] = row_hash
             self._hashes[name] = by_session

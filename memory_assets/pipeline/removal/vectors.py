@@ -56,7 +56,7 @@ def _delete_rows(components: Components, name: str, selected: Set[SessionKey]) -
     removed = 0
     for start in range(0, len(session_ids), _IDS_A_QUERY):
         some = session_ids[start : start + _IDS_A_QUERY]
-        found = collection.keys_of({"session_id": {"$in": list(some)}})
+        found = collection.values({"session_id": {"$in": some}}, "project", "session_id")
         ids = sorted(row_id for row_id, key in found.items() if key in selected)
         collection.delete(ids)
         removed += len(ids)

@@ -7,11 +7,10 @@ module and `connection.py` import chromadb (about 1 s of CPU), once it is needed
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -68,20 +67,8 @@ class Neighbour:
     metadata: Mapping[str, Any]
 
 
-class VectorStore:
-    """A connection to Chroma. Use `open_vectors`."""
-
-    def __init__(self, connection: ChromaConnection) -> None:
-        self._connection = connection
-
-    @property
-    def url(self) -> str:
-        """Chroma's present address; a local server has another one after a restart."""
-        return self._connection.url
-
-    def find_server(self) -> None:
-        """Make sure that Chroma answers; a local server that stopped is started again."""
-        self._connection.find_server()
+class VectorStore(ChromaConnection):
+    """The collections of one Chroma: at a URL, or of a data directory's own server."""
 
     def names(self) -> list[str]:
         """Return the names of all collections, sorted. One that is being swapped is there."""
@@ -91,7 +78,7 @@ class VectorStore:
         )
 
     def _stored(self) -> set[str]:
-        return self._connection.call(
+        return self.call(
             lambda client: {collection.name for collection in client.list_collections()}
         )
 
@@ -102,7 +89,7 @@ class VectorStore:
             StoreMismatch: its vectors are of another family of embedders.
         """
         self._put_back(name)
-        raw = self._connection.call(
+        raw = self.call(
             lambda client: client.get_or_create_collection(
                 name,
                 metadata={**vars(versions), "incarnation": uuid.uuid4().hex},
@@ -114,8 +101,8 @@ class VectorStore:
         _require_same_embedder(name, found, versions)
         if {key: found.get(key) for key in vars(versions)} != vars(versions):
             amended = {**found, **vars(versions)}
-            self._connection.call(lambda client: raw.modify(metadata=amended))
-        return Collection(self._connection, name, raw)
+            self.call(lambda client: raw.modify(metadata=amended))
+        return Collection(self, name, raw)
 
     def get(self, name: str, versions: CollectionVersions | None = None) -> Collection:
         """Return a collection for reading.
@@ -124,10 +111,10 @@ class VectorStore:
             NotFound: there is none of that name.
             StoreMismatch: its vectors are of another family than `versions` says.
         """
-        raw = _found(self._connection, name)
+        raw = _found(self, name)
         if versions is not None:
             _require_same_embedder(name, dict(raw.metadata or {}), versions)
-        return Collection(self._connection, name, raw)
+        return Collection(self, name, raw)
 
     def other(self, name: str) -> OtherCollection:
         """Return any collection, also one that is not ours, for reading; raise `NotFound` if
@@ -143,10 +130,10 @@ class VectorStore:
         from chromadb.errors import NotFoundError
 
         with suppress(NotFoundError):
-            self._connection.call(lambda client: client.delete_collection(stored))
+            self.call(lambda client: client.delete_collection(stored))
 
     def _rename(self, stored: str, name: str) -> None:
-        self._connection.call(
+        self.call(
             lambda client: client.get_collection(stored, embedding_function=None).modify(name=name)
         )
 
@@ -160,9 +147,9 @@ class VectorStore:
         self, name: str, versions: CollectionVersions | None = None
     ) -> Collection:
         """Return an empty collection, of an incarnation of its own, that `replace` can put in
-        the place of `name`; of the same versions as that, unless others are given.
+        the place of `name`; with the versions of `name`, unless others are given.
 
-        What an interrupted replacement left is dropped. Searches go on in the old collection.
+        The leftovers of an interrupted replacement are dropped. Searches use the old collection.
 
         Raises:
             NotFound: there is no such collection, and no versions are given.
@@ -170,13 +157,16 @@ class VectorStore:
         metadata = dict(vars(versions) if versions else self.get(name)._raw.metadata or {})
         metadata["incarnation"] = uuid.uuid4().hex
         self.drop_leftovers(name)
-        beside = f"{name}{_REPLACEMENT}"
-        raw = self._connection.call(
+        replacement = f"{name}{_REPLACEMENT}"
+        raw = self.call(
             lambda client: client.create_collection(
-                beside, metadata=metadata, configuration=_CONFIGURATION, embedding_function=None
+                replacement,
+                metadata=metadata,
+                configuration=_CONFIGURATION,
+                embedding_function=None,
             )
         )
-        return Collection(self._connection, beside, raw)
+        return Collection(self, replacement, raw)
 
     def drop_leftovers(self, name: str) -> None:
         """Delete the replacement of `name` that an interrupted rebuild left."""
@@ -279,36 +269,25 @@ class Collection:
 
     def row_hashes(self, where: Where) -> dict[str, str]:
         """Return the `row_hash` of each row that matches, by id."""
-        return {row_id: str(meta.get("row_hash", "")) for row_id, meta in self._metadatas(where)}
+        return {row_id: value for row_id, (value,) in self.values(where, "row_hash").items()}
 
     def ids(self, where: Where) -> set[str]:
         """Return the ids of the rows that match."""
-        return {row_id for row_id, _ in self._metadatas(where)}
+        return set(self.values(where))
 
-    def hashes_by_session(self, where: Where) -> dict[str, tuple[str, str]]:
-        """Return (session id, `row_hash`) of each row that matches, by id."""
-        return {
-            row_id: (str(meta.get("session_id", "")), str(meta.get("row_hash", "")))
-            for row_id, meta in self._metadatas(where)
-        }
-
-    def keys_of(self, where: Where) -> dict[str, tuple[str, str]]:
-        """Return (project, session id) of each row that matches, by id."""
-        return {
-            row_id: (str(meta.get("project", "")), str(meta.get("session_id", "")))
-            for row_id, meta in self._metadatas(where)
-        }
-
-    def _metadatas(self, where: Where) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        offset = 0
+    def values(self, where: Where, *names: str) -> dict[str, tuple[str, ...]]:
+        """Return these metadata of each row that matches, by id; "" for one that it lacks."""
+        found: dict[str, tuple[str, ...]] = {}
         while True:
             page = self._ask(
-                partial(_page, where=where, include=["metadatas"], limit=_READ_BATCH, offset=offset)
+                partial(
+                    _page, where=where, include=["metadatas"], limit=_READ_BATCH, offset=len(found)
+                )
             )
-            yield from zip(page["ids"], page["metadatas"] or [], strict=True)
+            for row_id, metadata in zip(page["ids"], page["metadatas"] or [], strict=True):
+                found[row_id] = tuple(str(metadata.get(name, "")) for name in names)
             if len(page["ids"]) < _READ_BATCH:
-                return
-            offset += _READ_BATCH
+                return found
 
     def nearest(
         self, vector: npt.NDArray[np.float32], n: int, where: Where | None = None
@@ -322,16 +301,9 @@ class Collection:
                 include=["documents", "metadatas", "distances"],
             )
         )
-        return [
-            Neighbour(row_id, 1.0 - float(distance), seal(text or ""), metadata or {})
-            for row_id, distance, text, metadata in zip(
-                answer["ids"][0],
-                (answer["distances"] or [[]])[0],
-                (answer["documents"] or [[]])[0],
-                (answer["metadatas"] or [[]])[0],
-                strict=True,
-            )
-        ]
+        similarities = [1.0 - distance for distance in (answer["distances"] or [[]])[0]]
+        texts, metadatas = (answer["documents"] or [[]])[0], (answer["metadatas"] or [[]])[0]
+        return _neighbours(answer["ids"][0], similarities, texts, metadatas)
 
     def nearest_of(
         self, vector: npt.NDArray[np.float32], ids: Sequence[str], n: int
@@ -349,18 +321,20 @@ class Collection:
             if not page["ids"]:
                 continue
             similarities = np.asarray(page["embeddings"], dtype=np.float32) @ vector
-            found += [
-                Neighbour(row_id, float(similarity), seal(text or ""), metadata or {})
-                for row_id, similarity, text, metadata in zip(
-                    page["ids"],
-                    similarities,
-                    page["documents"] or [],
-                    page["metadatas"] or [],
-                    strict=True,
-                )
-            ]
+            texts, metadatas = page["documents"] or [], page["metadatas"] or []
+            found += _neighbours(page["ids"], similarities.tolist(), texts, metadatas)
         found.sort(key=lambda neighbour: (-neighbour.similarity, neighbour.id))
         return found[:n]
+
+
+def _neighbours(
+    ids: Sequence[str], similarities: Sequence[float], texts: Any, metadatas: Any
+) -> list[Neighbour]:
+    rows = zip(ids, similarities, texts, metadatas, strict=True)
+    return [
+        Neighbour(row_id, similarity, seal(text or ""), metadata or {})
+        for row_id, similarity, text, metadata in rows
+    ]
 
 
 def _upsert(batch: dict[str, Any], raw: ChromaCollection) -> None:
@@ -373,18 +347,6 @@ def _delete(ids: list[str], raw: ChromaCollection) -> None:
 
 def _page(raw: ChromaCollection, **what: Any) -> GetResult:
     return raw.get(**what)
-
-
-def open_vectors(
-    data_dir: Path, *, url: str | None, idle_seconds: float, token: str | None = None
-) -> VectorStore:
-    """Return a connection to `url`, whose server may demand a token, or to this data
-    directory's own server, started if need be.
-
-    Raises:
-        StoreError: nothing answers there.
-    """
-    return VectorStore(ChromaConnection(data_dir, url, idle_seconds, token))
 
 
 def _require_same_embedder(

@@ -1,7 +1,7 @@
 """A connection to one Chroma over HTTP that outlives its server.
 
 Belongs here: addresses, the HTTP client, chromadb's errors translated, and one second try
-when the server is gone or a collection was swapped. Does not: what is asked.
+when the server is gone or a collection was swapped. Does not: the queries.
 
 A local server may stop (idle), be killed, or come back on another port at any time. A call
 that finds nobody there starts it again and is made once more; every call of ours may be
@@ -28,10 +28,15 @@ Answer = TypeVar("Answer")
 
 class ChromaConnection:
     """A client of `url`, or (None) of the data directory's own server. `token` is what a
-    server at `url` demands; that of the own server is known."""
+    server at `url` demands; that of the own server is known. `url` is the present address: a
+    local server has another one after a restart.
+
+    Raises:
+        StoreError: nothing answers there.
+    """
 
     def __init__(
-        self, data_dir: Path, url: str | None, idle_seconds: float, token: str | None = None
+        self, data_dir: Path, *, url: str | None, idle_seconds: float, token: str | None = None
     ) -> None:
         self._data_dir = data_dir
         self._idle_seconds = idle_seconds
@@ -41,9 +46,8 @@ class ChromaConnection:
         self._client: ClientAPI | None = None
         self.find_server()
 
-    def find_server(self) -> bool:
-        """Make sure that the local server runs, and return whether it is another one than
-        before (or the first).
+    def find_server(self) -> None:
+        """Make sure that the local server runs.
 
         Raises:
             StoreError: it cannot be started, or nothing answers at the URL.
@@ -52,17 +56,15 @@ class ChromaConnection:
         if self._is_local:
             self.url = chroma_server.ensure_running(self._data_dir, self._idle_seconds).url
             self._token = chroma_server.token(self._data_dir)
-        if self._client is not None and (self.url, self._token) == before:
-            return False
-        self._client = _new_client(self.url, self._token)
-        return True
+        if self._client is None or (self.url, self._token) != before:
+            self._client = _new_client(self.url, self._token)
 
     def call(self, operation: Callable[[ClientAPI], Answer]) -> Answer:
         """Return what `operation` makes of the client; it is called once more when the
         server was gone.
 
         Raises:
-            NotFoundError: of chromadb; `operation` asked for what is not there.
+            NotFoundError: of chromadb; `operation` names something that does not exist.
             StoreError: anything else went wrong.
         """
         import httpx
@@ -127,7 +129,7 @@ def _no_proxy_for_loopback() -> Iterator[None]:
 @contextmanager
 def chroma_errors(url: str, let_through: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Translate chromadb's and httpx's errors; their messages may quote a request's
-    body, so only their type is told, and a traceback does not show them. Those of
+    body, so only their type is reported, and a traceback does not show them. Those of
     `let_through` pass."""
     import httpx
     from chromadb.errors import ChromaError

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_assets.errors import StoreError
+from memory_assets.stores.sqlite_files import read_only
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEADER_FILE, _ELEMENTS_FILE, _LENGTHS_FILE = "header.bin", "data_level0.bin", "length.bin"
@@ -31,12 +32,12 @@ _KEPT_BROKEN = 2
 DATABASE = "chroma.sqlite3"
 
 
-def damage(directory: Path) -> str | None:
+def damage(directory: Path, *, thoroughly: bool = False) -> str | None:
     """Return what is wrong with Chroma's files, or None where they look whole.
 
     Chroma overwrites its HNSW files in place: a process that is killed meanwhile leaves
-    them torn, and every later call fails. Looked at are lengths and ends, never a row:
-    some 30 ms at 100,000 rows.
+    them torn, and every later call fails. Lengths and ends are examined, never a row: some
+    30 ms at 100,000 rows. `thoroughly` has SQLite read the whole database: seconds a GB.
     """
     database = directory / DATABASE
     if not database.exists():
@@ -45,10 +46,12 @@ def damage(directory: Path) -> str | None:
     if wrong is not None:
         return wrong
     try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(read_only(database)) as connection:
             persisted = connection.execute(
                 "SELECT id FROM segments JOIN max_seq_id ON segment_id = id WHERE scope = 'VECTOR'"
             ).fetchall()
+            if thoroughly and connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                return f"{DATABASE} is damaged within"
     except sqlite3.Error as error:
         return f"{DATABASE} cannot be read ({type(error).__name__})"
     for (segment,) in persisted:
@@ -56,20 +59,6 @@ def damage(directory: Path) -> str | None:
         if wrong is not None:
             return f"the vectors' index {segment}: {wrong}"
     return None
-
-
-def wrong_within(directory: Path) -> str | None:
-    """Return the error that SQLite finds when it reads the whole database, or None; takes
-    seconds for each GB."""
-    database = directory / DATABASE
-    if not database.exists():
-        return None
-    try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
-            (answer,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.Error as error:
-        return f"{DATABASE} cannot be read ({type(error).__name__})"
-    return None if answer == "ok" else f"{DATABASE} is damaged within"
 
 
 def _segments(directory: Path) -> list[Path]:
@@ -118,8 +107,8 @@ def _wrong_with_segment(segment: Path) -> str | None:
 
 
 def set_aside(directory: Path, reason: str) -> Path:
-    """Move damaged files away, note why beside them, and return where they are now; older
-    ones than the last two are deleted."""
+    """Move damaged files away, with the reason in the file WHY, and return their new directory;
+    older ones than the last two are deleted."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     target = directory.with_name(f"{_BROKEN}{stamp}")
     directory.rename(target)
@@ -135,7 +124,7 @@ def set_aside_directories(data_dir: Path) -> list[Path]:
 
 
 def has_database(directory: Path) -> bool:
-    """Whether a Chroma database is at `directory`, or an interrupted swap left one beside it."""
+    """Whether a Chroma database is at `directory`, or next to it after an interrupted swap."""
     return (directory / DATABASE).exists() or _replaced(directory).exists()
 
 
@@ -170,7 +159,7 @@ def remove_deleted_collections(directory: Path) -> int:
     if not database.exists():
         return 0
     try:
-        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(read_only(database)) as connection:
             kept = {row[0] for row in connection.execute("SELECT id FROM segments")}
     except sqlite3.Error as error:
         raise StoreError(f"cannot read {database} ({type(error).__name__})") from None

@@ -1,6 +1,6 @@
 """A Chroma collection that is not ours: its metadata and documents.
 
-Belongs here: reading any collection of the same Chroma, whoever made it, with whatever
+Belongs here: reading any collection of the same Chroma, of any program, with any
 distance. Does not: deciding whether its vectors are of our space (`recall/`), writing.
 """
 
@@ -61,14 +61,15 @@ class OtherCollection:
 
     def sample(self, n: int) -> list[OtherDocument]:
         """Return any `n` rows."""
-        with self._errors():
-            return _documents(self._raw.get(limit=n, include=_INCLUDE))
+        return self._read(limit=n)
 
     def by_id(self, document_id: str) -> OtherDocument | None:
         """Return one row, or None."""
+        return next(iter(self._read(ids=[document_id])), None)
+
+    def _read(self, **which: Any) -> list[OtherDocument]:
         with self._errors():
-            found = _documents(self._raw.get(ids=[document_id], include=_INCLUDE))
-        return found[0] if found else None
+            return _documents(self._raw.get(**which, include=_INCLUDE))
 
     def nearest(
         self, vector: Vector, n: int, where: Mapping[str, Any] | None = None

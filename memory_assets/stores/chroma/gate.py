@@ -23,7 +23,6 @@ import signal
 import socket
 import time
 from collections.abc import Iterator, Set
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -32,13 +31,14 @@ import orjson
 LOOPBACK = "127.0.0.1"
 _HOSTS = (LOOPBACK, "localhost")
 _OPEN_PATH = "/api/v2/heartbeat"
-"""The path that needs no token: it tells the time."""
+"""The path that needs no token: it returns the time."""
 _CONNECTIONS = 24
 _MAX_BODY = 40 * 1024 * 1024
 """Bytes of a request. Chroma refuses longer ones, and closes the connection they came over."""
 _MAX_DESCRIPTOR = 1_024
 _PIECE = 1 << 18
-_SETTLE_SECONDS = 0.01
+_ACCEPT_SECONDS = 0.01
+"""Time for a connection that was being accepted when the port was closed."""
 _IDLE_SECONDS = 120.0
 """A client's connection without a request is closed after this long."""
 _PATH = re.compile(r"/[!-~]*")
@@ -49,11 +49,13 @@ class ServerGone(Exception):
 
 
 class RustServer:
-    """The connections to the Rust server of this process, the only ones there are."""
+    """The connections to the Rust server of this process; there are no others."""
 
     def __init__(self) -> None:
         self._free: queue.SimpleQueue[http.client.HTTPConnection] = queue.SimpleQueue()
         self._alive = 0
+        self.last_use = time.time()
+        """When the last request but for the heartbeat was answered, in seconds since 1970."""
 
     def connect(self, seconds: float) -> None:
         """Wait until the Rust server listens, connect to it, and close its port.
@@ -113,18 +115,31 @@ def _connected(port: int) -> http.client.HTTPConnection:
     return connection
 
 
+def _sockets() -> Iterator[tuple[int, socket.socket]]:
+    """Yield descriptor and socket of each IPv4 TCP socket of this process; they stay open."""
+    for descriptor in range(_MAX_DESCRIPTOR):
+        try:
+            found = socket.socket(fileno=descriptor)
+        except OSError:
+            continue
+        try:
+            if (found.family, found.type) == (socket.AF_INET, socket.SOCK_STREAM):
+                yield descriptor, found
+        finally:
+            found.detach()
+
+
 def _listener() -> tuple[int, int] | None:
     """Return descriptor and port of the TCP socket on which this process listens, or None."""
-    for descriptor in range(_MAX_DESCRIPTOR):
-        with _borrowed(descriptor) as found:
-            if found is not None and found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                return descriptor, int(found.getsockname()[1])
+    for descriptor, found in _sockets():
+        if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            return descriptor, int(found.getsockname()[1])
     return None
 
 
 def _close_port(port: int, ours: Set[int]) -> None:
-    """Stop listening on the Rust server's port, and end connections to it from other ports
-    than `ours`, which were made before.
+    """Stop listening on the Rust server's port, and end earlier connections to it that come
+    from other ports than `ours`.
 
     The server keeps its descriptor, which no longer leads to a socket: it waits on it for
     ever, and costs nothing.
@@ -135,32 +150,15 @@ def _close_port(port: int, ours: Set[int]) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, listener[0], inheritable=False)
     os.close(nothing)
-    time.sleep(_SETTLE_SECONDS)  # for a connection that was being accepted
-    for descriptor in range(_MAX_DESCRIPTOR):
-        with _borrowed(descriptor) as found, contextlib.suppress(OSError):
-            if found is None or found.getsockname()[1] != port:
-                continue
-            if found.getpeername()[1] not in ours:
+    time.sleep(_ACCEPT_SECONDS)
+    for _, found in _sockets():
+        with contextlib.suppress(OSError):
+            if found.getsockname()[1] == port and found.getpeername()[1] not in ours:
                 found.shutdown(socket.SHUT_RDWR)
 
 
-@contextmanager
-def _borrowed(descriptor: int) -> Iterator[socket.socket | None]:
-    """Yield the IPv4 TCP socket that a descriptor of this process is, or None; it stays open."""
-    try:
-        found = socket.socket(fileno=descriptor)
-    except OSError:
-        yield None
-        return
-    try:
-        is_tcp = (found.family, found.type) == (socket.AF_INET, socket.SOCK_STREAM)
-        yield found if is_tcp else None
-    finally:
-        found.detach()
-
-
 class Gate(ThreadingHTTPServer):
-    """Answers on loopback what may be asked, from `server`."""
+    """The HTTP server on loopback that forwards permitted requests to `server`."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -173,7 +171,7 @@ class Gate(ThreadingHTTPServer):
         self.server_activate()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away is no event."""
+        """Do nothing: a client that disconnects is no error."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -185,10 +183,10 @@ class _Handler(BaseHTTPRequestHandler):
     server: Gate
 
     def log_message(self, format: str, *args: object) -> None:
-        """Requests are not logged: they say what was asked."""
+        """Log nothing: a request contains the question."""
 
     def do_GET(self) -> None:
-        """Forward a request that may be asked, or refuse it with a reason in JSON."""
+        """Forward a permitted request, or refuse it with a reason in JSON."""
         length = self._length()
         refusal = self._refusal(length)
         if refusal is not None:
@@ -213,6 +211,8 @@ class _Handler(BaseHTTPRequestHandler):
             connection.close()
         finally:
             self.server.rust.give_back(connection)
+            if self.path != _OPEN_PATH:
+                self.server.rust.last_use = time.time()
 
     do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_OPTIONS = do_GET  # noqa: N815
 
@@ -225,12 +225,12 @@ class _Handler(BaseHTTPRequestHandler):
         return int(lengths[0])
 
     def _refusal(self, length: int | None) -> tuple[int, str, str] | None:
-        """Return status, Chroma's name of the error and a sentence; None: it may be asked."""
+        """Return status, Chroma's name of the error and a sentence; None if it is permitted."""
         hosts = self.headers.get_all("host") or []
         if len(hosts) != 1 or _host_of(hosts[0]) not in _HOSTS:
             return 421, "InvalidArgumentError", "this server does not answer under that name"
         if "origin" in self.headers:
-            return 403, "AuthorizationError", "web pages may not ask"
+            return 403, "AuthorizationError", "web pages are refused"
         if not _PATH.fullmatch(self.path):
             return 400, "InvalidArgumentError", "the address is not a path"
         if self.path != _OPEN_PATH and not self._is_known():
@@ -242,8 +242,8 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _is_known(self) -> bool:
-        """Whether the request brings the token, in one of the ways that Chroma's clients have:
-        a bearer token, `X-Chroma-Token`, or the password of Basic authentication."""
+        """Whether the request has the token, in a form that Chroma's clients send: a bearer
+        token, `X-Chroma-Token`, or the password of Basic authentication."""
         given = self.headers.get("x-chroma-token")
         if given is None:
             scheme, _, given = self.headers.get("authorization", "").partition(" ")
@@ -254,9 +254,9 @@ class _Handler(BaseHTTPRequestHandler):
         return hmac.compare_digest(given.strip().encode(), self.server.token.encode())
 
     def _forward(self, connection: http.client.HTTPConnection, body: bytes) -> None:
-        """Ask Chroma, and send its answer on as it comes.
+        """Send a request to Chroma, and its answer to the client piece by piece.
 
-        Where the client is gone, the rest of the answer is read all the same: only then can
+        If the client disconnects, the rest of the answer is read all the same: only then can
         the connection to Chroma be used again.
         """
         sent = {"content-type": "application/json"} if body else {}

@@ -1,7 +1,7 @@
 """Whether a collection is being rebuilt now, for searches.
 
-A marker beside the lock that the maker holds says which one; a marker that a killed process
-left says nothing, because nobody holds its lock.
+The marker names the collection. It counts while the rebuilding process holds the lock; a killed
+process leaves a marker, and no lock.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from memory_assets.stores.shared_files import is_locked, replace_text
 
 LOCK_NAME = "rebuild.lock"
 _MARKER = "rebuild.collection"
@@ -18,9 +20,7 @@ _MARKER = "rebuild.collection"
 def marked_as_rebuilding(data_dir: Path, collection: str) -> Iterator[None]:
     """Mark a collection for the length of a block; the caller holds the lock."""
     marker = data_dir / _MARKER
-    written = marker.with_suffix(".new")  # renamed, so that no search reads half a name
-    written.write_text(collection, "utf-8")
-    written.replace(marker)
+    replace_text(marker, collection)
     try:
         yield
     finally:
@@ -28,17 +28,9 @@ def marked_as_rebuilding(data_dir: Path, collection: str) -> Iterator[None]:
 
 
 def rebuilding(data_dir: Path) -> str | None:
-    """Return the collection that is being rebuilt, or None. Costs one stat."""
+    """Return the collection that is being rebuilt, or None. Usually costs one failed open."""
     try:
         collection = (data_dir / _MARKER).read_text("utf-8")
     except OSError:
         return None
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(data_dir / LOCK_NAME)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return collection
-    lock.release()
-    return None
+    return collection if is_locked(data_dir / LOCK_NAME) else None

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from memory_assets.errors import StoreBusy, StoreError
 from memory_assets.stores.chroma import files, server
 from memory_assets.stores.chroma.connection import chroma_errors
+from memory_assets.stores.sqlite_files import read_only
 
 if TYPE_CHECKING:
     import httpx
@@ -47,7 +48,7 @@ def rewrite_files(data_dir: Path, progress: Callable[[str], None]) -> None:
     for _ in range(_TRIES):
         _discard(data_dir)
         server.ensure_running(data_dir, _IDLE_SECONDS)  # which writes to the database
-        with closing(_database(data_dir)) as database:
+        with closing(read_only(data_dir / server.DATABASE)) as database:
             before = _committed(database)
             _copy(data_dir, database, progress)
             server.stop(data_dir / BESIDE)
@@ -64,15 +65,10 @@ def rewrite_files(data_dir: Path, progress: Callable[[str], None]) -> None:
 
 
 def _discard(data_dir: Path) -> None:
-    beside = data_dir / BESIDE
-    if beside.exists():
-        server.stop(beside)
-        shutil.rmtree(beside)
-
-
-def _database(data_dir: Path) -> sqlite3.Connection:
-    path = data_dir / server.DATABASE
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=30.0)
+    copy = data_dir / BESIDE
+    if copy.exists():
+        server.stop(copy)
+        shutil.rmtree(copy)
 
 
 def _committed(database: sqlite3.Connection) -> int:
@@ -108,8 +104,8 @@ def _copy_collection(
     target = f"{where}/{_answer(new.post(where, json=about))['id']}"
     rows = int(_answer(old.get(f"{source}/count")))
     for offset in range(0, rows, _ROWS_A_REQUEST):
-        asked = {"limit": _ROWS_A_REQUEST, "offset": offset, "include": _EVERYTHING}
-        page = old.post(f"{source}/get", json=asked).raise_for_status()
+        query = {"limit": _ROWS_A_REQUEST, "offset": offset, "include": _EVERYTHING}
+        page = old.post(f"{source}/get", json=query).raise_for_status()
         new.post(f"{target}/add", content=page.content, headers=_JSON).raise_for_status()
     if _answer(new.get(f"{target}/count")) != rows:
         raise StoreError(

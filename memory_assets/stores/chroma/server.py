@@ -21,15 +21,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from memory_assets.errors import StoreBusy, StoreDamaged, StoreError
+from memory_assets.errors import StoreDamaged, StoreError
 from memory_assets.stores.chroma import files as chroma_files
+from memory_assets.stores.shared_files import is_locked, locked
 
 HOST = "127.0.0.1"
 TOKEN_FILE = "chroma.token"
@@ -69,7 +67,7 @@ def running(data_dir: Path) -> Endpoint | None:
         endpoint = Endpoint(**json.loads((data_dir / ENDPOINT).read_text()))
     except (OSError, ValueError, TypeError):
         return None
-    if not _lock_is_held(data_dir):
+    if not is_locked(data_dir / LOCK):
         return None
     return endpoint if _answers(endpoint) else None
 
@@ -83,7 +81,7 @@ def ensure_running(data_dir: Path, idle_seconds: float) -> Endpoint:
     """
     endpoint = running(data_dir)
     if endpoint is None or not endpoint.guarded:
-        with _closed_files_lock(data_dir):
+        with _starters_wait(data_dir):
             endpoint = running(data_dir)
             if endpoint is not None and not endpoint.guarded:  # of an older version
                 stop(data_dir)
@@ -136,32 +134,23 @@ def closed_files(data_dir: Path) -> Iterator[Path]:
         StoreBusy: another process keeps them closed.
         StoreError: the server does not stop.
     """
-    with _closed_files_lock(data_dir):
+    unanswering = f"a process that does not answer owns {data_dir / 'chroma'}"
+    with _starters_wait(data_dir):
         stop(data_dir)
-        lock = FileLock(data_dir / LOCK)
-        try:
-            lock.acquire(timeout=START_SECONDS)
-        except Timeout:
-            raise StoreBusy(f"a process that does not answer owns {data_dir / 'chroma'}") from None
-        try:
+        with locked(data_dir / LOCK, START_SECONDS, unanswering):
             (data_dir / _LOG).unlink(missing_ok=True)
             chroma_files.finish_swap(data_dir / "chroma")
             yield data_dir / "chroma"
-        finally:
-            lock.release()
 
 
-@contextmanager
-def _closed_files_lock(data_dir: Path) -> Iterator[None]:
-    data_dir.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(data_dir / _CLOSED, timeout=_CLOSED_SECONDS):
-            yield
-    except Timeout:
-        raise StoreBusy(
-            f"a process has been rewriting {data_dir / 'chroma'} for "
-            f"{_CLOSED_SECONDS:.0f} s; wait for it, then try again"
-        ) from None
+def _starters_wait(data_dir: Path) -> AbstractContextManager[None]:
+    """Keep other processes from starting a server for a block."""
+    return locked(
+        data_dir / _CLOSED,
+        _CLOSED_SECONDS,
+        f"a process has been rewriting {data_dir / 'chroma'} for {_CLOSED_SECONDS:.0f} s; wait "
+        "for it, then try again",
+    )
 
 
 def touch(data_dir: Path) -> None:
@@ -191,7 +180,7 @@ def stop(data_dir: Path, timeout: float = 10.0) -> bool:
         )
     os.kill(endpoint.pid, signal.SIGTERM)
     deadline = time.monotonic() + timeout
-    while _lock_is_held(data_dir):
+    while is_locked(data_dir / LOCK):
         if time.monotonic() > deadline:
             raise StoreError(f"the Chroma server (process {endpoint.pid}) does not stop; kill it")
         time.sleep(0.05)
@@ -201,27 +190,19 @@ def stop(data_dir: Path, timeout: float = 10.0) -> bool:
 def _is_server_of(pid: int, data_dir: Path) -> bool:
     """Whether a process is a server of this module on this directory, by its command line."""
     try:
-        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
-        arguments = [os.fsdecode(part) for part in raw.split(b"\0")]
+        line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
     except FileNotFoundError:  # not Linux, or no such process
-        asked = subprocess.run(
-            ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, check=False
-        )
-        line = os.fsdecode(asked.stdout)
-        return any(name in line for name in _PROCESSES) and str(data_dir.resolve()) in line
+        command = ["ps", "-ww", "-o", "command=", "-p", str(pid)]
+        line = subprocess.run(command, capture_output=True, check=False).stdout
     except OSError:
         return False
-    for name, given in pairwise(arguments):
-        with contextlib.suppress(OSError):
-            if name in _PROCESSES and Path(given).samefile(data_dir):
-                return True
-    return False
+    return any(f"{name} {data_dir.resolve()} " in os.fsdecode(line) for name in _PROCESSES)
 
 
 def was_killed(data_dir: Path) -> bool:
-    """Whether the last server of this directory ended without taking leave (a crash, a kill,
-    a power cut), so that its files may be torn. Costs a stat where it did not."""
-    return (data_dir / ENDPOINT).exists() and not _lock_is_held(data_dir)
+    """Whether the last server of this directory did not end by itself (a crash, a kill, a power
+    cut), so that its files may be torn. Costs a stat where it did."""
+    return (data_dir / ENDPOINT).exists() and not is_locked(data_dir / LOCK)
 
 
 def set_aside_if_damaged(data_dir: Path, *, thoroughly: bool = False) -> str | None:
@@ -232,9 +213,7 @@ def set_aside_if_damaged(data_dir: Path, *, thoroughly: bool = False) -> str | N
         StoreBusy: another process keeps them closed.
     """
     with closed_files(data_dir) as directory:
-        wrong = chroma_files.damage(directory)
-        if wrong is None and thoroughly:
-            wrong = chroma_files.wrong_within(directory)
+        wrong = chroma_files.damage(directory, thoroughly=thoroughly)
         if wrong is not None and directory.exists():
             chroma_files.set_aside(directory, wrong)
         (data_dir / ENDPOINT).unlink(missing_ok=True)
@@ -266,7 +245,7 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
                 process.terminate()
                 process.wait()
             return endpoint
-        if process.poll() is not None and not _lock_is_held(data_dir):
+        if process.poll() is not None and not is_locked(data_dir / LOCK):
             break
         time.sleep(0.02)
     raise StoreError(
@@ -279,7 +258,7 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
 def _require_whole_files(data_dir: Path) -> None:
     """Move damaged files away, whoever comes first, and put right what an interrupted swap
     left; the caller keeps other starters out."""
-    if _lock_is_held(data_dir):
+    if is_locked(data_dir / LOCK):
         return
     directory = data_dir / "chroma"
     chroma_files.finish_swap(directory)
@@ -294,19 +273,9 @@ def _require_whole_files(data_dir: Path) -> None:
     )
 
 
-def _lock_is_held(data_dir: Path) -> bool:
-    lock = FileLock(data_dir / LOCK)
-    try:
-        with lock.acquire(blocking=False):
-            return False
-    except Timeout:
-        return True
-    except OSError:
-        return False
-
-
 def _answers(endpoint: Endpoint) -> bool:
-    """http.client, because urllib would ask the environment's proxy."""
+    """Whether the server answers; by http.client, because urllib would use the proxy of the
+    environment."""
     connection = http.client.HTTPConnection(HOST, endpoint.port, timeout=2)
     try:
         connection.request("GET", "/api/v2/heartbeat")
