@@ -11,33 +11,41 @@ The agents' transcript files stay.
 
 from __future__ import annotations
 
+import json
+import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
-from filelock import FileLock, Timeout
 
-from memory_assets.errors import StoreBusy
+from memory_assets.errors import NotFound
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
+from memory_assets.pipeline.indexes.rebuild import collections_of
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.removal.references import forget_references
 from memory_assets.pipeline.removal.selection import (
     SessionKey,
     SessionOnRecord,
     sessions_on_record,
 )
-from memory_assets.pipeline.removal.vectors import forget_vectors
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.removal import remove_sessions
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.files import set_aside_directories
+from memory_assets.stores.chroma.rewrite import rewrite_files
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.stores.shared_files import locked
 from memory_assets.stores.sqlite_files import compact
 from memory_assets.stores.tombstones import FILE_NAME, Tombstones, unfinished
 
 _LOCK = "forgotten.lock"
+_COPIED_FROM = "copied_from"
+_IDS_A_QUERY = 200
 
 
 @dataclass(frozen=True)
@@ -115,14 +123,8 @@ def lock_all_writers(components: Components, keys: Sequence[SessionKey]) -> Iter
     lake = components.lake
     wait = components.settings.lock_timeout_seconds
     on_record = components.catalog.projects()
-    components.data_dir.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as locks:
-        try:
-            locks.enter_context(FileLock(components.data_dir / _LOCK, timeout=wait))
-        except Timeout:
-            raise StoreBusy(
-                f"another process has been forgetting for {wait:.0f} s; wait for it"
-            ) from None
+    busy = f"another process has been forgetting for {wait:.0f} s; wait for it"
+    with locked(components.data_dir / _LOCK, wait, busy), ExitStack() as locks:
         for project in sorted(on_record | {project for project, _ in keys}):
             locks.enter_context(components.project_lock(project))
             if project not in on_record:  # leave no file with the name of an unknown project
@@ -145,26 +147,16 @@ def _complete(
         report.sessions, report.projects_gone = len(selected), len(gone)
         names = Names(frozenset(session_id for _, session_id in selected), frozenset(gone))
 
-        def lake_files() -> int:
-            progress("removing files of the lake")
-            removed = sum(components.lake.remove_session(*key) for key in sorted(selected))
-            for project in sorted(gone):
-                components.lake.remove_project(project)
-            return removed
-
-        def catalog_rows() -> int:
-            progress("removing rows of the catalogue")
-            return remove_sessions(components.catalog.path, selected, gone)
-
         steps: dict[str, Callable[[], int]] = {
-            "lake_files": lake_files,
+            "lake_files": lambda: _remove_files(components, selected, gone),
             "forks_amended": lambda: forget_references(components, selected),
             "collection_rows": lambda: forget_vectors(components, selected, progress=progress),
             "keyword_rows": lambda: forget_keywords(components, selected),
             "runs": lambda: erase_traces(names) if selected else 0,
-            "catalog_rows": catalog_rows,
+            "catalog_rows": lambda: remove_sessions(components.catalog.path, selected, gone),
         }
         for name, step in steps.items():
+            progress(f"forgetting: {name.replace('_', ' ')}")
             started = time.perf_counter()
             setattr(report, name, step())
             report.seconds[name] = round(time.perf_counter() - started, 2)
@@ -174,6 +166,15 @@ def _complete(
         compact(components.catalog.path)
         tombstone_store.advance("erased", "done")
     return report
+
+
+def _remove_files(components: Components, selected: Set[SessionKey], gone: Set[str]) -> int:
+    """Remove these sessions' files from the lake, and the directories of projects that have no
+    session left; return the number of files."""
+    removed = sum(components.lake.remove_session(*key) for key in sorted(selected))
+    for project in sorted(gone):
+        components.lake.remove_project(project)
+    return removed
 
 
 def _owned_records(
@@ -190,3 +191,67 @@ def _owned_records(
                 records = np.frombuffer(row.records, dtype=RECORD_DTYPE)
                 is_copy = np.isin(records["id"], copied[row.session_id])
                 yield row.family, records[~is_copy]
+
+
+def forget_references(components: Components, selected: Set[SessionKey]) -> int:
+    """Remove these sessions from the footers of their forks, which name the sessions that they
+    copied from; return the number of forks."""
+    forks = {
+        key
+        for key, facts in components.catalog.products.facts_with(
+            REDACTED_RECORDS.name, _COPIED_FROM
+        ).items()
+        if key not in selected and any(tuple(each) in selected for each in facts["copied_from"])
+    }
+    lake = components.lake
+    for key in sorted(forks):
+        if lake.path(REDACTED_RECORDS, *key).exists():  # a session of copies only has no file
+            _, footer = lake.read_footer(REDACTED_RECORDS, *key)
+            facts = json.loads(footer["facts"])
+            kept = [each for each in facts[_COPIED_FROM] if tuple(each) not in selected]
+            amended = json.dumps({**facts, _COPIED_FROM: kept})
+            lake.amend_footer(REDACTED_RECORDS, *key, {**footer, "facts": amended})
+    return len(forks)
+
+
+def forget_vectors(
+    components: Components,
+    selected: Set[SessionKey],
+    indexes: Sequence[IndexedTable] = INDEXES,
+    *,
+    progress: Progress,
+) -> int:
+    """Remove the rows of these sessions from the collections of these tables, and return their
+    number. Of a local Chroma the files are rewritten, and those set aside are deleted, so
+    that no byte of the rows is left."""
+    if components.chroma_url is None:
+        for path in set_aside_directories(components.data_dir):
+            shutil.rmtree(path, ignore_errors=True)
+        if not chroma_server.has_files(components.data_dir):
+            return 0
+    progress("removing rows from Chroma")
+    removed = sum(
+        _delete_rows(components, name, selected)
+        for name, tables in sorted(collections_of(components).items())
+        if any(table in indexes for table in tables)
+    )
+    if components.chroma_url is None:
+        progress("rewriting Chroma's files")
+        rewrite_files(components.data_dir, progress)
+    return removed
+
+
+def _delete_rows(components: Components, name: str, selected: Set[SessionKey]) -> int:
+    try:
+        collection = components.vectors.get(name)
+    except NotFound:
+        return 0
+    session_ids = sorted({session_id for _, session_id in selected})
+    removed = 0
+    for start in range(0, len(session_ids), _IDS_A_QUERY):
+        some = session_ids[start : start + _IDS_A_QUERY]
+        found = collection.values({"session_id": {"$in": some}}, "project", "session_id")
+        ids = sorted(row_id for row_id, key in found.items() if key in selected)
+        collection.delete(ids)
+        removed += len(ids)
+    return removed

@@ -26,14 +26,14 @@ from memory_assets.pipeline.redact.redacted_records import (
     RedactionState,
     redact_project,
 )
-from memory_assets.pipeline.removal.forget import lock_all_writers
-from memory_assets.pipeline.removal.vectors import forget_vectors
+from memory_assets.pipeline.removal.forget import forget_vectors, lock_all_writers
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.derive import expected_input
 from memory_assets.status.status import RETENTION_FILE
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES
+from memory_assets.stores.shared_files import replace_text
 
 _TABLES = tuple(stage.table for stage in STAGES if not stage.retained)
 _INDEXES = tuple(index for index in INDEXES if index.table in _TABLES)
@@ -126,9 +126,7 @@ def _begin(begun: Path, sessions: frozenset[SessionKey]) -> frozenset[SessionKey
     if begun.exists():
         sessions |= {(project, name) for project, name in json.loads(begun.read_text())}
     if sessions:
-        staging = begun.with_name(f"{begun.name}.staging")
-        staging.write_text(json.dumps(sorted(sessions)))
-        staging.replace(begun)
+        replace_text(begun, json.dumps(sorted(sessions)))
     return sessions
 
 
@@ -140,7 +138,7 @@ def _cut(
 ) -> None:
     catalog, lake = components.catalog, components.lake
     for project in sorted({project for project, _ in selected}):
-        progress(f"letting go of old sessions of {project}")
+        progress(f"cutting down old sessions of {project}")
         on_record = catalog.products.hashes(REDACTED_RECORDS.name, project).keys()
         mine = {name for where, name in selected if where == project} & on_record
         if mine:

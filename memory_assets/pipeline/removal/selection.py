@@ -19,7 +19,6 @@ from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.catalog.facts import SourceFacts
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
 from memory_assets.stores.tombstones import is_unique
 
@@ -109,7 +108,9 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
         session.agent = row.agent
         if row.path and not is_gone(row.path):
             session.files.append(Path(row.path))
-        session.last_at = _later(session.last_at, row.facts)
+        if last := row.facts.get("last_timestamp"):
+            moment = datetime.fromisoformat(last)
+            session.last_at = max(session.last_at or moment, moment)
     for stage in (*TABLES, *(index.stage for index in INDEXES)):
         for key, product in catalog.products.of_stage(stage).items():
             session = at(*key)
@@ -133,12 +134,6 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
     return known
 
 
-def _later(so_far: datetime | None, facts: SourceFacts) -> datetime | None:
-    text = facts.get("last_timestamp")
-    moment = datetime.fromisoformat(text) if text else None
-    return max((each for each in (so_far, moment) if each is not None), default=None)
-
-
 def _by_id(known: Iterable[SessionKey], wanted: str) -> set[SessionKey]:
     exact = {key for key in known if key[1] == wanted}
     if exact or not wanted:
@@ -154,13 +149,9 @@ def _by_id(known: Iterable[SessionKey], wanted: str) -> set[SessionKey]:
 def _ended_before(components: Components, session: SessionOnRecord, before: datetime) -> bool:
     """Whether a session's last record is older than `before`; False if it has no times."""
     if session.last_at is None:
-        try:
-            rows = components.lake.read(
-                REDACTED_RECORDS, session.project, session.session_id, ["timestamp"]
-            )
-        except NotFound:
-            return False
-        session.last_at = pc.max(rows["timestamp"]).as_py()
+        with suppress(NotFound):
+            rows = components.lake.read(REDACTED_RECORDS, *session.key, ["timestamp"])
+            session.last_at = pc.max(rows["timestamp"]).as_py()
     return session.last_at is not None and session.last_at < before
 
 
@@ -188,10 +179,8 @@ def _holds(components: Components, key: SessionKey, literal: str) -> bool:
 
 def _describe(components: Components, session: SessionOnRecord) -> None:
     """Add the session's title and end, by which a human recognises it."""
-    try:
+    with suppress(NotFound, DamagedFile):
         rows = components.lake.read(SESSION_SUMMARIES, *session.key, ["title", "ended_at"])
-    except (NotFound, DamagedFile):
-        return
-    for row in rows.to_pylist():
-        session.title = row["title"]
-        session.last_at = session.last_at or row["ended_at"]
+        for row in rows.to_pylist():
+            session.title = row["title"]
+            session.last_at = session.last_at or row["ended_at"]
