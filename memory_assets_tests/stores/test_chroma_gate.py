@@ -212,6 +212,18 @@ def test_more_clients_than_connections_are_all_served(servers: Any) -> None:
     assert chroma_server.running(data_dir) == endpoint
 
 
+def test_a_program_that_only_sends_requests_keeps_the_server_running(servers: Any) -> None:
+    """It touches no file; a heartbeat alone is no use, so the server stops in the end."""
+    data_dir = servers.data_dir()
+    endpoint = servers.start(data_dir, idle_seconds=2.0)
+    token = chroma_server.token(data_dir)
+    for _ in range(6):
+        time.sleep(0.5)
+        assert _ask(endpoint, X_Chroma_Token=token)[0] == 200
+    assert chroma_server.running(data_dir) == endpoint
+    assert servers.ends(endpoint.pid, within=10.0)
+
+
 def test_a_server_of_a_version_without_a_gate_makes_way(servers: Any) -> None:
     """It answers everybody, so the next use stops it and starts a guarded one."""
     data_dir = servers.data_dir()
