@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from lifelike import sessions
+from process_tree import family
 
 MEMORY = Path(sys.executable).with_name("memory")
 _TICK = """
@@ -139,16 +140,8 @@ def ingest(variables: dict[str, str]) -> dict[str, Any]:
 def _watch(process: subprocess.Popen[bytes], peak: list[int]) -> None:
     """Keep the most memory (proportional set size) that a process and its children had."""
     while process.poll() is None:
-        peak[0] = max(peak[0], sum(map(_memory, _family(process.pid))))
+        peak[0] = max(peak[0], sum(map(_memory, family(process.pid))))
         time.sleep(2.0)
-
-
-def _family(pid: int) -> list[int]:
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
-    return [pid, *(each for child in children for each in _family(int(child)))]
 
 
 def _memory(pid: int) -> int:
