@@ -11,16 +11,39 @@ import sys
 import tarfile
 from pathlib import Path
 
+import lifelike
+
 REPOSITORY = Path(__file__).resolve().parent.parent
+_LAYOUT = {
+    "claude/projects": ("claude", "MEMORY_PROJECTS_DIR"),
+    "codex": ("codex", "MEMORY_CODEX_DIR"),
+    "pi": ("pi", "MEMORY_PI_DIR"),
+}
 
 
 def data_dir() -> Path:
     """Return the directory of the evaluation data, or end with a message that says where
     it was looked for."""
-    directory = Path(os.environ.get("MEMORY_BENCH_DATA", REPOSITORY.parent / "shared" / "data"))
+    directory = _data_dir()
     if not directory.is_dir():
         sys.exit(f"no evaluation data in {directory}; set MEMORY_BENCH_DATA to where it is")
     return directory
+
+
+def _data_dir() -> Path:
+    return Path(os.environ.get("MEMORY_BENCH_DATA", REPOSITORY.parent / "shared" / "data"))
+
+
+def transcripts(into: Path, generated_megabytes: int | None = None) -> dict[str, str]:
+    """Lay out the dev transcripts below `into`, or generated ones where the data is absent or a
+    size is given; return the environment variables that point `memory` at them."""
+    if generated_megabytes is None and (_data_dir() / "transcripts.tar.xz").is_file():
+        roots = merge_homes(unpack("transcripts.tar.xz", into / "raw"), into / "roots")
+        shutil.rmtree(into / "raw")
+        return roots
+    size = generated_megabytes or 100
+    lifelike.generate(into, 1, size * 1_000_000, 10 * size, 3 + size // 4)
+    return {variable: str(into / path) for path, (_, variable) in _LAYOUT.items()}
 
 
 def unpack(archive: str, into: Path) -> Path:
@@ -33,13 +56,8 @@ def unpack(archive: str, into: Path) -> Path:
 def merge_homes(unpacked: Path, into: Path) -> dict[str, str]:
     """Copy every repository's transcripts into one directory an agent, and return the
     environment variables that point `memory` at them."""
-    layout = {
-        "claude/projects": ("claude", "MEMORY_PROJECTS_DIR"),
-        "codex": ("codex", "MEMORY_CODEX_DIR"),
-        "pi": ("pi", "MEMORY_PI_DIR"),
-    }
     environment = {}
-    for inner, (name, variable) in layout.items():
+    for inner, (name, variable) in _LAYOUT.items():
         target = into / name
         for repository in sorted(unpacked.iterdir()):
             if (repository / inner).is_dir():
