@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import socket
 import stat
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,26 +103,21 @@ def test_nothing_that_is_written_is_for_others(written: tuple[Settings, dict[str
 
 
 def _serve_once(environment: dict[str, str]) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = subprocess.Popen(
-        [str(MEMORY), "serve", "--port", str(port)],
+    with subprocess.Popen(
+        [str(MEMORY), "serve", "--port", "0"],
         env=environment,
         umask=0,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        assert server.stdout is not None
-        while b"listening" not in (said := server.stdout.readline()):
-            assert said, "memory serve ended"
-        time.sleep(0.2)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/search?q=report") as answer:
-            assert answer.status == 200
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=30)
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stderr is not None
+        url = server.stderr.readline().split()[-1].removesuffix("/openapi.json")
+        try:
+            with urllib.request.urlopen(f"{url}/search?q=report") as answer:
+                assert answer.status == 200
+        finally:
+            server.terminate()
+            server.communicate(timeout=30)
 
 
 @pytest.mark.parametrize("command", [["status"], ["search", "report"], ["verify"]])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -104,9 +104,6 @@ def memory_dev(directory: Path, **more: str) -> Iterator[Dagster]:
     left_out = shutil.ignore_patterns("-home-mara-code-harbor-api", "*019dd3a0*")
     shutil.copytree(REPOSITORY / "data" / "sample", transcripts, ignore=left_out)
     (directory / "home").mkdir(parents=True)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("DAGSTER_")},
         "HOME": str(directory / "home"),
@@ -116,16 +113,23 @@ def memory_dev(directory: Path, **more: str) -> Iterator[Dagster]:
         "MEMORY_PI_DIR": str(transcripts / "pi"),
         **more,
     }
-    with (directory / "dev.log").open("wb") as log:
+    log = directory / "dev.log"
+
+    def address() -> str:
+        said = re.search(r"Dagster is at (\S+)", log.read_text())
+        return said[1] if said else ""
+
+    with log.open("wb") as output:
         process = subprocess.Popen(
-            [BIN / "memory", "dev", "--port", str(port)],
+            [BIN / "memory", "dev", "--port", "0"],
             env=environment,
-            stdout=log,
-            stderr=log,
+            stdout=output,
+            stderr=output,
             start_new_session=True,
         )
-        running = Dagster(f"http://127.0.0.1:{port}", environment, transcripts, process)
         try:
+            wait_for("address", lambda: bool(address()))
+            running = Dagster(address(), environment, transcripts, process)
             wait_for("webserver", lambda: bool(running.ask("query { version }")))
             yield running
         finally:
