@@ -22,7 +22,7 @@ from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stages import STAGES as STAGES_OF_TABLES
-from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
+from memory_assets.settings import NO_EMBEDDER, SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets_tests.conftest import forget_own_settings
@@ -44,6 +44,7 @@ STAGES: Mapping[str, Stage] = {
 }
 EMBEDDINGS = {of.embeddings.name: of.table.name for of in INDEXES}
 COLLECTIONS = {of.stage: of.table.name for of in INDEXES}
+WITHOUT_VECTORS = tuple(name for name in STAGES if name not in (*EMBEDDINGS, *COLLECTIONS))
 BEFORE_CHROMA = tuple(name for name in STAGES if name not in (*COLLECTIONS, keywords.STAGE))
 NEW_TURN = (
     "what about the zanzibar clock?",
@@ -58,6 +59,7 @@ class SampleMemory:
     root: Path
     engines: Mapping[str, Any]
     given: dict[str, Any] = field(default_factory=dict)
+    vectors: bool = True
     reports: dict[tuple[str, str], StageReport] = field(default_factory=dict)
 
     flaky = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -76,6 +78,7 @@ class SampleMemory:
         return load_settings(
             data_dir=self.data_dir,
             chroma_idle_seconds=60.0,
+            **({} if self.vectors else {"embedder": NO_EMBEDDER}),
             **{name: self.transcripts / place for name, place in roots.items()} | self.given,
         )
 
@@ -103,6 +106,15 @@ class SampleMemory:
         vars(self.components).update(engines)
         return self.components
 
+    def without_vectors(self) -> SampleMemory:
+        """Go on without vectors and Chroma, for what is not about them: it takes a third of the
+        time."""
+        self.close()
+        shutil.rmtree(self.data_dir / "chroma", ignore_errors=True)
+        self.vectors = False
+        self.components = self._opened()
+        return self
+
     def close(self) -> None:
         """Close what is open in this process."""
         if "catalog" in vars(self.components):
@@ -114,9 +126,11 @@ class SampleMemory:
         return sorted(known | on_disk.find_sources(self.components).keys())
 
     def run(
-        self, stages: Sequence[str] = tuple(STAGES), projects: Sequence[str] | None = None
+        self, stages: Sequence[str] | None = None, projects: Sequence[str] | None = None
     ) -> dict[tuple[str, str], StageReport]:
-        """Run stages over projects (all over all) and return their reports."""
+        """Run stages over projects (all over all, but for vectors where none are made) and return
+        their reports."""
+        stages = stages or (tuple(STAGES) if self.vectors else WITHOUT_VECTORS)
         self.reports = {
             (stage, project): STAGES[stage](self.components, project)
             for project in (projects or self.projects())
@@ -271,6 +285,12 @@ def fresh(tmp_path: Path, engines: dict[str, Any]) -> Iterator[SampleMemory]:
     yield made
     chroma_server.stop(made.data_dir)
     made.close()
+
+
+@pytest.fixture
+def wordy(memory: SampleMemory) -> SampleMemory:
+    """A copy of `finished` that has no vectors any more and makes none."""
+    return memory.without_vectors()
 
 
 def _copy_sample(root: Path) -> None:

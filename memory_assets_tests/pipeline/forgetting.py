@@ -6,6 +6,7 @@ from typing import Any
 
 from memory_assets.pipeline.removal import forget
 from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 
 def no_dagster(names: forget.Names) -> int:
@@ -13,13 +14,13 @@ def no_dagster(names: forget.Names) -> int:
     return 0
 
 
-def forget_sessions(memory: Any, **selection: Any) -> forget.ForgetReport:
+def forget_sessions(memory: SampleMemory, **selection: Any) -> forget.ForgetReport:
     """Forget what is selected, and return the report."""
     found = select(memory.components, Selection(**selection))
     return forget.forget(memory.components, found, erase_traces=no_dagster)
 
 
-def files_naming(memory: Any, *words: str) -> list[str]:
+def files_naming(memory: SampleMemory, *words: str) -> list[str]:
     """The files of the memory in whose name or bytes one of the words stands."""
     return [
         str(path.relative_to(memory.data_dir))

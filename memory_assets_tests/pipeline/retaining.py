@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.removal.retention import RetentionReport, retain
 from memory_assets.pipeline.stage.components import Components
-from memory_assets_tests.pipeline.conftest import INDEXES, STAGES, SampleMemory
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 DAYS = 100
 NOW = datetime(2026, 3, 30, 9, 0, tzinfo=UTC) + timedelta(days=DAYS)
@@ -21,7 +20,6 @@ OLD = {
 """Sessions of the sample that ended before the day in question, in two projects; the fork of
 the first ended half an hour after it."""
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
-OF_VECTORS = {*(of.embeddings.name for of in INDEXES), *(of.stage for of in INDEXES)}
 
 
 def retained(memory: SampleMemory) -> RetentionReport:
@@ -40,17 +38,8 @@ def reopened(memory: SampleMemory, **given: Any) -> Components:
 
 
 def run(memory: SampleMemory) -> None:
-    """One run of each project that has work; without vectors where none are made."""
-    stages = [name for name in STAGES if memory.components.embeds or name not in OF_VECTORS]
-    memory.run(stages, [work.project for work in memory.behind()] or [memory.harbor])
-
-
-def without_vectors(memory: SampleMemory) -> SampleMemory:
-    """The same without vectors and Chroma, for what is not about them: it takes a third of
-    the time."""
-    shutil.rmtree(memory.data_dir / "chroma")
-    reopened(memory, embedder="none")
-    return memory
+    """One run of each project that has work."""
+    memory.run(projects=[work.project for work in memory.behind()] or [memory.harbor])
 
 
 def is_of(session_ids: set[str], row: dict[str, Any]) -> bool:

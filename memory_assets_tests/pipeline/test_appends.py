@@ -12,6 +12,7 @@ import pytest
 
 from memory_assets.pipeline.tables import deferral
 from memory_assets.stores.lake import files as lake_files
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 STAGES = (
     "raw_sessions",
@@ -25,7 +26,7 @@ STAGES = (
 TABLES = ("redacted_records", "redaction_audit", *STAGES[2:])
 
 
-def _facts(memory: Any, project: str | None) -> dict[Any, Any]:
+def _facts(memory: SampleMemory, project: str | None) -> dict[Any, Any]:
     """What the ledger and the products count, but for hashes that tell how they came about."""
     catalog = memory.components.catalog
     counted: dict[Any, Any] = {
@@ -42,7 +43,7 @@ def _facts(memory: Any, project: str | None) -> dict[Any, Any]:
     return counted
 
 
-def _assert_same(memory: Any, fresh: Any, project: str | None = None) -> None:
+def _assert_same(memory: SampleMemory, fresh: SampleMemory, project: str | None = None) -> None:
     grown, at_once = memory.lake_state(project), fresh.lake_state(project)
     for name in TABLES:
         assert grown[name] == at_once[name], name
@@ -52,7 +53,7 @@ def _assert_same(memory: Any, fresh: Any, project: str | None = None) -> None:
 class Growing:
     """The transcripts of a memory, taken back to nothing, which grow again in steps."""
 
-    def __init__(self, memory: Any, seed: int) -> None:
+    def __init__(self, memory: SampleMemory, seed: int) -> None:
         self._memory = memory
         self._drawn = random.Random(seed)
         self._whole = {path: path.read_bytes() for path in memory.transcripts.rglob("*.jsonl")}
@@ -83,7 +84,7 @@ class Growing:
 
 @pytest.mark.parametrize("tail_from", [0, lake_files.TAIL_FROM_BYTES])
 def test_sessions_that_grow_byte_by_byte_are_what_they_are_at_once(
-    fresh: Any, finished: Any, monkeypatch: pytest.MonkeyPatch, tail_from: int
+    fresh: SampleMemory, finished: SampleMemory, monkeypatch: pytest.MonkeyPatch, tail_from: int
 ) -> None:
     """Half lines, forks, subagents, queued prompts, secrets: same rows, same counts, in
     files with tails and without."""
@@ -97,7 +98,7 @@ def test_sessions_that_grow_byte_by_byte_are_what_they_are_at_once(
     _assert_same(fresh, finished)
 
 
-def _appended_alone(memory: Any) -> int:
+def _appended_alone(memory: SampleMemory) -> int:
     """Take in what changed; return how many sessions were not redacted whole."""
     reports = memory.run(STAGES, [memory.harbor])
     return sum(
@@ -107,7 +108,7 @@ def _appended_alone(memory: Any) -> int:
     )
 
 
-def _at_once(memory: Any, fresh: Any) -> Any:
+def _at_once(memory: SampleMemory, fresh: SampleMemory) -> Any:
     """The same transcripts, taken in at once."""
     for path in memory.transcripts.rglob("*.jsonl"):
         target = fresh.transcripts / path.relative_to(memory.transcripts)
@@ -117,7 +118,7 @@ def _at_once(memory: Any, fresh: Any) -> Any:
 
 
 def test_a_value_shown_earlier_is_taken_out_of_what_is_added(
-    memory: Any, fresh: Any, fake_token: str
+    memory: SampleMemory, fresh: SampleMemory, fake_token: str
 ) -> None:
     """A password that nobody may keep a hash of, and a token, bare in the new records."""
     password = "Tr0ub4dor&37x"
@@ -132,7 +133,7 @@ def test_a_value_shown_earlier_is_taken_out_of_what_is_added(
 
 
 def test_a_value_that_what_is_added_gives_away_goes_from_earlier_records_too(
-    memory: Any, fresh: Any
+    memory: SampleMemory, fresh: SampleMemory
 ) -> None:
     """It stood there bare, and nobody could know; the session is redacted whole."""
     password = "Tr0ub4dor&37x"
@@ -146,7 +147,7 @@ def test_a_value_that_what_is_added_gives_away_goes_from_earlier_records_too(
 
 
 def test_a_value_that_stands_in_no_earlier_record_costs_no_whole_session(
-    memory: Any, fresh: Any
+    memory: SampleMemory, fresh: SampleMemory
 ) -> None:
     """The earlier ones are searched, and stay."""
     memory.append(memory.flaky, "first DB_PASSWORD=Gh7&kk2!pqLm", "done")
@@ -158,7 +159,7 @@ def test_a_value_that_stands_in_no_earlier_record_costs_no_whole_session(
 
 @pytest.mark.parametrize("rewrite", ["head", "truncated", "shorter then longer"])
 def test_a_file_that_was_rewritten_is_read_from_its_start(
-    memory: Any, fresh: Any, rewrite: str
+    memory: SampleMemory, fresh: SampleMemory, rewrite: str
 ) -> None:
     """Whatever was done to it, and although it is longer now than it was."""
     path = memory.path(memory.flaky)
@@ -176,7 +177,7 @@ def test_a_file_that_was_rewritten_is_read_from_its_start(
 
 
 def test_a_file_that_was_read_anew_since_it_was_redacted_is_redacted_whole(
-    memory: Any, fresh: Any
+    memory: SampleMemory, fresh: SampleMemory
 ) -> None:
     """The ledger knows its records in another order then: what is new must not be taken for
     what was met before."""
@@ -188,7 +189,7 @@ def test_a_file_that_was_read_anew_since_it_was_redacted_is_redacted_whole(
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
 
-def test_a_half_written_line_waits(memory: Any, fresh: Any) -> None:
+def test_a_half_written_line_waits(memory: SampleMemory, fresh: SampleMemory) -> None:
     """It is no record and no bad line; complete, it is what it is."""
     path = memory.path(memory.flaky)
     before = memory.rows("redacted_records", memory.harbor)
@@ -210,7 +211,7 @@ def test_a_half_written_line_waits(memory: Any, fresh: Any) -> None:
 
 
 def test_a_crash_between_rows_and_ledger_costs_a_whole_session_and_nothing_else(
-    memory: Any, fresh: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, fresh: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lake is ahead of the catalogue: what it holds is not built upon."""
     memory.append(memory.flaky, "a question before the crash", "an answer")
@@ -230,7 +231,7 @@ def test_a_crash_between_rows_and_ledger_costs_a_whole_session_and_nothing_else(
     _assert_same(memory, _at_once(memory, fresh), memory.harbor)
 
 
-def test_a_text_that_any_session_holds_is_not_embedded_again(memory: Any) -> None:
+def test_a_text_that_any_session_holds_is_not_embedded_again(memory: SampleMemory) -> None:
     """Another session says the same: it takes the vector from there."""
     said = "which index makes the monthly report slow, and why only there?"
     memory.append(memory.flaky, said, "the one on created_at")
@@ -246,7 +247,7 @@ def test_a_text_that_any_session_holds_is_not_embedded_again(memory: Any) -> Non
 
 
 def test_the_summary_of_a_long_session_waits_for_it_to_rest(
-    memory: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While it grows by little its summary stays, and that is no work; when it has rested
     it is made again."""
@@ -266,7 +267,7 @@ def test_the_summary_of_a_long_session_waits_for_it_to_rest(
     assert _summaries(memory) != [before]
 
 
-def _reasons(memory: Any) -> str:
+def _reasons(memory: SampleMemory) -> str:
     """What a new process would find to do, the chunks having caught up."""
     memory.run(["turn_chunks", "user_prompts"], [memory.harbor])
     return " ".join(work.reason for work in memory.behind())
@@ -281,6 +282,6 @@ def _waiting(reports: Any) -> int:
     )
 
 
-def _summaries(memory: Any) -> list[dict[str, Any]]:
+def _summaries(memory: SampleMemory) -> list[dict[str, Any]]:
     rows = memory.rows("session_summaries", memory.harbor)
     return [row for row in rows if row["session_id"] == memory.flaky]

@@ -10,6 +10,7 @@ import pytest
 from memory_assets.pipeline.indexes.collections import SESSIONS_INDEX
 from memory_assets.stores.chroma.collections import Collection
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 BEFORE_CHROMA = ("raw_sessions", "redacted_records", "turn_chunks", "turn_embeddings")
 NEW_TURN = ("is the barrel organ tuned?", "It is tuned to 440 Hz.")
@@ -40,7 +41,7 @@ class Calls:
         patch.setattr(Collection, "upsert", on_upsert)
         patch.setattr(Collection, "delete", on_delete)
 
-    def of_indexing(self, memory: Any) -> Calls:
+    def of_indexing(self, memory: SampleMemory) -> Calls:
         """Index the sessions' passages, and return what that asked for."""
         self.listed, self.upserted, self.deleted = [], [], []
         memory.run([SESSIONS_INDEX.stage], [memory.harbor])
@@ -48,30 +49,30 @@ class Calls:
 
 
 @pytest.fixture
-def calls(memory: Any, monkeypatch: pytest.MonkeyPatch) -> Calls:
+def calls(memory: SampleMemory, monkeypatch: pytest.MonkeyPatch) -> Calls:
     """Watches the collections of `memory`, whose flaky session has an append behind it."""
     _grow(memory, "one more thing", "done")
     memory.run([SESSIONS_INDEX.stage], [memory.harbor])
     return Calls(monkeypatch)
 
 
-def _grow(memory: Any, *texts: str) -> None:
+def _grow(memory: SampleMemory, *texts: str) -> None:
     """Let the flaky session go on, and bring it as far as its vectors."""
     memory.append(memory.flaky, *texts)
     memory.run(BEFORE_CHROMA, [memory.harbor])
 
 
-def _product(memory: Any, stage: str) -> Any:
+def _product(memory: SampleMemory, stage: str) -> Any:
     return memory.components.catalog.products.of_project(stage, memory.harbor)[memory.flaky]
 
 
-def _ids(memory: Any) -> list[str]:
+def _ids(memory: SampleMemory) -> list[str]:
     table = memory.components.lake.read(TURN_CHUNKS, memory.harbor, memory.flaky, ["id"])
     return [str(row_id) for row_id in table["id"].to_pylist()]
 
 
 def test_the_rows_behind_those_kept_are_written_and_none_is_read_back(
-    memory: Any, calls: Calls
+    memory: SampleMemory, calls: Calls
 ) -> None:
     """The product says that it grew out of the one that was indexed: that is proof enough."""
     _grow(memory, *NEW_TURN)
@@ -85,7 +86,9 @@ def test_the_rows_behind_those_kept_are_written_and_none_is_read_back(
     memory.assert_collections_equal_the_lake()
 
 
-def test_rows_that_growing_took_away_are_deleted_by_their_ids(memory: Any, calls: Calls) -> None:
+def test_rows_that_growing_took_away_are_deleted_by_their_ids(
+    memory: SampleMemory, calls: Calls
+) -> None:
     """A prompt that waited in the queue and was taken back is a turn no more."""
     _queue(memory, "enqueue", "shall we tune it again?")
     calls.of_indexing(memory)
@@ -98,7 +101,7 @@ def test_rows_that_growing_took_away_are_deleted_by_their_ids(memory: Any, calls
     memory.assert_collections_equal_the_lake()
 
 
-def test_a_session_that_grew_twice_is_compared_whole(memory: Any, calls: Calls) -> None:
+def test_a_session_that_grew_twice_is_compared_whole(memory: SampleMemory, calls: Calls) -> None:
     """What was indexed is not what the last append grew from, so that Chroma's rows of the
     session are read; only those that differ are written."""
     before = set(_ids(memory))
@@ -111,7 +114,7 @@ def test_a_session_that_grew_twice_is_compared_whole(memory: Any, calls: Calls) 
     memory.assert_collections_equal_the_lake()
 
 
-def _queue(memory: Any, operation: str, content: str) -> None:
+def _queue(memory: SampleMemory, operation: str, content: str) -> None:
     record = {
         "type": "queue-operation",
         "operation": operation,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from typing import Any
 
 import numpy as np
 
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.pipeline.conftest import COLLECTIONS, NEW_TURN
+from memory_assets_tests.pipeline.conftest import COLLECTIONS, NEW_TURN, SampleMemory
 
 
-def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: Any) -> None:
+def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: SampleMemory) -> None:
     """Chroma's directory was removed: the plan says so, no text is embedded again, and the
     collections are what they were."""
     shutil.rmtree(memory.data_dir / "chroma")
@@ -28,7 +27,7 @@ def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: Any) ->
     assert memory.behind() == []
 
 
-def test_collections_removed_under_a_running_server_are_rebuilt(memory: Any) -> None:
+def test_collections_removed_under_a_running_server_are_rebuilt(memory: SampleMemory) -> None:
     """The server that still has the files open does not get the new rows."""
     server = chroma_server.ensure_running(memory.data_dir, 60.0)
     shutil.rmtree(memory.data_dir / "chroma")
@@ -40,7 +39,7 @@ def test_collections_removed_under_a_running_server_are_rebuilt(memory: Any) -> 
     memory.assert_collections_equal_the_lake()
 
 
-def test_one_collection_that_was_dropped_comes_back_whole(memory: Any) -> None:
+def test_one_collection_that_was_dropped_comes_back_whole(memory: SampleMemory) -> None:
     """The next change in a project brings its three sessions there back, not just the
     changed one; the other projects show as behind until they are run."""
     memory.components.vectors.drop("claude-code-sessions")
@@ -54,7 +53,9 @@ def test_one_collection_that_was_dropped_comes_back_whole(memory: Any) -> None:
     assert memory.behind() == []
 
 
-def test_rows_that_do_not_belong_are_removed_when_their_session_changes(memory: Any) -> None:
+def test_rows_that_do_not_belong_are_removed_when_their_session_changes(
+    memory: SampleMemory,
+) -> None:
     """By set difference with the lake, not by remembering what was written."""
     collection = memory.components.vectors.get("claude-code-sessions")
     (vector, *_) = memory.rows("turn_embeddings", memory.harbor)

@@ -15,19 +15,20 @@ from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma.collections import CollectionVersions
 from memory_assets.stores.lake.schemas import TABLES, TURN_CHUNKS
+from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.forgetting import files_naming, forget_sessions
 
 
-def _sessions(memory: Any) -> set[str]:
+def _sessions(memory: SampleMemory) -> set[str]:
     return {row["session_id"] for row in memory.rows("redacted_records")}
 
 
-def _rows_in_chroma(memory: Any, session_id: str) -> int:
+def _rows_in_chroma(memory: SampleMemory, session_id: str) -> int:
     vectors = memory.components.vectors
     return sum(len(vectors.get(name).ids({"session_id": session_id})) for name in vectors.names())
 
 
-def test_a_forgotten_session_is_in_no_table_collection_or_file(memory: Any) -> None:
+def test_a_forgotten_session_is_in_no_table_collection_or_file(memory: SampleMemory) -> None:
     """Its rows are gone from every table and collection, its name from every byte of the
     data directory; all that belongs to others is as it was."""
     assert _rows_in_chroma(memory, memory.flaky) > 0
@@ -49,26 +50,26 @@ def test_a_forgotten_session_is_in_no_table_collection_or_file(memory: Any) -> N
     memory.assert_collections_equal_the_lake()
 
 
-def test_a_forgotten_session_is_not_taken_in_again(memory: Any) -> None:
+def test_a_forgotten_session_is_not_taken_in_again(wordy: SampleMemory) -> None:
     """Though its file is there and grows, no stage sees it; the scan counts it."""
-    forget_sessions(memory, session=memory.flaky)
-    assert memory.behind() == []
-    memory.append(memory.flaky, "a question after it was forgotten", "an answer")
-    assert memory.behind() == []
-    reports = memory.run(projects=[memory.harbor])
-    assert reports["raw_sessions", memory.harbor].details["forgotten"] == 1
-    assert memory.flaky not in _sessions(memory)
-    assert files_naming(memory, memory.flaky) == []
+    forget_sessions(wordy, session=wordy.flaky)
+    assert wordy.behind() == []
+    wordy.append(wordy.flaky, "a question after it was forgotten", "an answer")
+    assert wordy.behind() == []
+    reports = wordy.run(projects=[wordy.harbor])
+    assert reports["raw_sessions", wordy.harbor].details["forgotten"] == 1
+    assert wordy.flaky not in _sessions(wordy)
+    assert files_naming(wordy, wordy.flaky) == []
 
 
-def test_forgetting_twice_finds_nothing(memory: Any) -> None:
+def test_forgetting_twice_finds_nothing(wordy: SampleMemory) -> None:
     """What was forgotten cannot be selected any more."""
-    forget_sessions(memory, session=memory.flaky)
+    forget_sessions(wordy, session=wordy.flaky)
     with pytest.raises(NotFound, match="nothing found"):
-        forget_sessions(memory, session=memory.flaky)
+        forget_sessions(wordy, session=wordy.flaky)
 
 
-def test_a_forks_copies_of_a_forgotten_session_do_not_bring_it_back(memory: Any) -> None:
+def test_a_forks_copies_of_a_forgotten_session_do_not_bring_it_back(memory: SampleMemory) -> None:
     """The fork's file begins with the forgotten records. The fork keeps its own rows and
     turn numbers; it is read again when it grows, and its copies stay forgotten."""
     before = [row for row in memory.rows("turn_chunks") if row["session_id"] == memory.fork]
@@ -90,56 +91,56 @@ def test_a_forks_copies_of_a_forgotten_session_do_not_bring_it_back(memory: Any)
     memory.assert_collections_equal_the_lake()
 
 
-def test_a_fork_that_is_forgotten_takes_nothing_from_its_original(memory: Any) -> None:
+def test_a_fork_that_is_forgotten_takes_nothing_from_its_original(wordy: SampleMemory) -> None:
     """Records that it only copied belong to the original and stay."""
-    before = [row for row in memory.rows("redacted_records") if row["session_id"] == memory.flaky]
-    forget_sessions(memory, session=memory.fork)
-    memory.append(memory.flaky, "the original goes on", "so it does")
-    memory.run(projects=[memory.harbor])
-    after = [row for row in memory.rows("redacted_records") if row["session_id"] == memory.flaky]
+    before = [row for row in wordy.rows("redacted_records") if row["session_id"] == wordy.flaky]
+    forget_sessions(wordy, session=wordy.fork)
+    wordy.append(wordy.flaky, "the original goes on", "so it does")
+    wordy.run(projects=[wordy.harbor])
+    after = [row for row in wordy.rows("redacted_records") if row["session_id"] == wordy.flaky]
     assert len(after) == len(before) + 2
-    assert memory.fork not in _sessions(memory)
+    assert wordy.fork not in _sessions(wordy)
 
 
-def test_the_catalogue_is_disposable_and_tombstones_are_not(memory: Any) -> None:
+def test_the_catalogue_is_disposable_and_tombstones_are_not(wordy: SampleMemory) -> None:
     """Without the catalogue all is read again, but not what was forgotten."""
-    forget_sessions(memory, session=memory.flaky)
-    memory.close()
-    for path in memory.data_dir.glob("catalog.db*"):
+    forget_sessions(wordy, session=wordy.flaky)
+    wordy.close()
+    for path in wordy.data_dir.glob("catalog.db*"):
         path.unlink()
-    memory.reopen()
-    assert memory.behind() != []
-    memory.run(projects=[memory.harbor])
-    assert memory.flaky not in _sessions(memory)
-    assert files_naming(memory, memory.flaky) == []
+    wordy.reopen()
+    assert wordy.behind() != []
+    wordy.run(projects=[wordy.harbor])
+    assert wordy.flaky not in _sessions(wordy)
+    assert files_naming(wordy, wordy.flaky) == []
 
 
-def test_a_moved_file_of_a_forgotten_session_stays_forgotten(memory: Any) -> None:
+def test_a_moved_file_of_a_forgotten_session_stays_forgotten(wordy: SampleMemory) -> None:
     """Its project's directory was renamed; the session's id is the same."""
-    source = memory.path(memory.flaky)
-    forget_sessions(memory, session=memory.flaky)
+    source = wordy.path(wordy.flaky)
+    forget_sessions(wordy, session=wordy.flaky)
     target = source.parent.parent / "-home-mara-elsewhere"
     target.mkdir()
     shutil.move(source, target / source.name)
-    memory.run()
-    assert memory.flaky not in _sessions(memory)
-    assert "-home-mara-elsewhere" not in memory.components.catalog.projects()
+    wordy.run()
+    assert wordy.flaky not in _sessions(wordy)
+    assert "-home-mara-elsewhere" not in wordy.components.catalog.projects()
 
 
-def test_tombstones_hold_no_name_and_need_their_key(memory: Any, monkeypatch: Any) -> None:
+def test_tombstones_hold_no_name_and_need_their_key(wordy: SampleMemory, monkeypatch: Any) -> None:
     """They are keyed hashes; under another key nothing is ingested, rather than what was
     forgotten."""
-    forget_sessions(memory, project=memory.harbor)
-    content = b"".join(path.read_bytes() for path in memory.data_dir.glob("forgotten.db*"))
-    assert memory.flaky.encode() not in content
+    forget_sessions(wordy, project=wordy.harbor)
+    content = b"".join(path.read_bytes() for path in wordy.data_dir.glob("forgotten.db*"))
+    assert wordy.flaky.encode() not in content
     assert b"harbor" not in content
-    memory.components.install_key  # noqa: B018 - loaded, then replaced
-    monkeypatch.setitem(vars(memory.components), "install_key", bytes(32))
+    wordy.components.install_key  # noqa: B018 - loaded, then replaced
+    monkeypatch.setitem(vars(wordy.components), "install_key", bytes(32))
     with pytest.raises(StoreError, match="another install key"):
-        memory.behind()
+        wordy.behind()
 
 
-def test_a_project_is_forgotten_with_its_name(memory: Any) -> None:
+def test_a_project_is_forgotten_with_its_name(memory: SampleMemory) -> None:
     """All its sessions, its directories and its lock; other projects keep theirs. What is
     written there later is a new session and taken in."""
     others = _sessions(memory) - {
@@ -159,7 +160,7 @@ def test_a_project_is_forgotten_with_its_name(memory: Any) -> None:
     assert _sessions(memory) == others | {new.stem}
 
 
-def test_collections_of_others_in_the_same_chroma_survive(memory: Any) -> None:
+def test_collections_of_others_in_the_same_chroma_survive(memory: SampleMemory) -> None:
     """A corpus that somebody else keeps there has every row and vector it had."""
     versions = CollectionVersions("somebody-elses", 384, "", "")
     corpus = memory.components.vectors.open("corpus", versions)
@@ -177,40 +178,41 @@ def test_collections_of_others_in_the_same_chroma_survive(memory: Any) -> None:
         assert nearest.similarity == pytest.approx(1.0, abs=1e-5)
 
 
-def test_what_killed_writers_left_of_a_session_goes_with_it(memory: Any) -> None:
+def test_what_killed_writers_left_of_a_session_goes_with_it(wordy: SampleMemory) -> None:
     """A staging file of a process that was killed is removed, those of others are not."""
     left = {}
-    for session in (memory.flaky, memory.fork):
-        path = memory.components.lake.path(TURN_CHUNKS, memory.harbor, session)
+    for session in (wordy.flaky, wordy.fork):
+        path = wordy.components.lake.path(TURN_CHUNKS, wordy.harbor, session)
         left[session] = path.with_name(f"{path.name}.4242.staging")
         shutil.copy(path, left[session])
-    forget_sessions(memory, session=memory.flaky)
-    assert not left[memory.flaky].exists()
-    assert left[memory.fork].exists()
+    forget_sessions(wordy, session=wordy.flaky)
+    assert not left[wordy.flaky].exists()
+    assert left[wordy.fork].exists()
 
 
-def test_every_table_with_a_session_column_is_covered(memory: Any) -> None:
+def test_every_table_with_a_session_column_is_covered(wordy: SampleMemory) -> None:
     """A table that a later version adds to the catalogue, a full-text one too, loses the
     session's rows without being named anywhere."""
-    with sqlite3.connect(memory.components.catalog.path) as connection:
+    with sqlite3.connect(wordy.components.catalog.path) as connection:
         connection.execute("CREATE TABLE later (session_id TEXT, project TEXT, note TEXT)")
         connection.execute("CREATE VIRTUAL TABLE words USING fts5(session_id UNINDEXED, text)")
-        for session in (memory.flaky, memory.fork):
-            connection.execute("INSERT INTO later VALUES (?, ?, 'x')", (session, memory.harbor))
-            word = "quixotically" if session == memory.flaky else "serendipity"
+        for session in (wordy.flaky, wordy.fork):
+            connection.execute("INSERT INTO later VALUES (?, ?, 'x')", (session, wordy.harbor))
+            word = "quixotically" if session == wordy.flaky else "serendipity"
             connection.execute("INSERT INTO words VALUES (?, ?)", (session, word))
     connection.close()
-    forget_sessions(memory, session=memory.flaky)
-    with sqlite3.connect(memory.components.catalog.path) as connection:
-        assert connection.execute("SELECT session_id FROM later").fetchall() == [(memory.fork,)]
+    forget_sessions(wordy, session=wordy.flaky)
+    with sqlite3.connect(wordy.components.catalog.path) as connection:
+        assert connection.execute("SELECT session_id FROM later").fetchall() == [(wordy.fork,)]
         found = connection.execute("SELECT text FROM words WHERE words MATCH 'serendipity'")
         assert found.fetchall() == [("serendipity",)]
     connection.close()
-    assert files_naming(memory, memory.flaky, "quixotically") == []
+    assert files_naming(wordy, wordy.flaky, "quixotically") == []
 
 
-def test_a_session_that_was_never_taken_in_can_be_forgotten(fresh: Any) -> None:
+def test_a_session_that_was_never_taken_in_can_be_forgotten(fresh: SampleMemory) -> None:
     """It is on disk only: a tombstone is all there is to do."""
+    fresh.without_vectors()
     fresh.run(projects=[name for name in fresh.projects() if name != fresh.harbor])
     forget_sessions(fresh, session=fresh.flaky)
     fresh.run()
@@ -218,7 +220,7 @@ def test_a_session_that_was_never_taken_in_can_be_forgotten(fresh: Any) -> None:
     assert fresh.fork in _sessions(fresh)
 
 
-def test_nothing_is_removed_while_another_process_writes_the_memory(memory: Any) -> None:
+def test_nothing_is_removed_while_another_process_writes_the_memory(memory: SampleMemory) -> None:
     """After the usual wait it says so, and nothing has changed."""
     before = memory.lake_files()
     memory.reopen(lock_timeout_seconds=0.2)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import signal
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from memory_assets.pipeline.removal import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.scan.on_disk import find_sources
+from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.forgetting import files_naming, no_dagster
 
 
@@ -22,7 +23,7 @@ class Crash(BaseException):
     """What ends a process; no handler of ours catches it."""
 
 
-def _steps(memory: Any, session_id: str) -> Iterable[int]:
+def _steps(memory: SampleMemory, session_id: str) -> Iterable[int]:
     """Forget a session with a crash at each step in turn, as long as there is a next one."""
     for step in range(1, 40):
         seen: list[str] = []
@@ -45,7 +46,7 @@ def _steps(memory: Any, session_id: str) -> Iterable[int]:
             return
 
 
-def test_a_forgetting_that_ends_at_any_step_is_completed(memory: Any) -> None:
+def test_a_forgetting_that_ends_at_any_step_is_completed(memory: SampleMemory) -> None:
     """Interrupted again and again, a step further each time: from the second step on the
     session is out of every later run, and at last no byte of it is left."""
     steps = 0
@@ -63,59 +64,68 @@ def test_a_forgetting_that_ends_at_any_step_is_completed(memory: Any) -> None:
     memory.assert_collections_equal_the_lake()
 
 
-_KILLED = """
-import os, signal, sys
-from memory_assets.pipeline.removal import forget
-from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.removal.selection import Selection, select
-from memory_assets.settings import Settings
-from memory_assets.stores.chroma import files
-components = Components(Settings.model_validate_json(sys.argv[1]))
-kill = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-if sys.argv[3] == "between the files":
-    files.Path.rename = lambda path, to, rename=files.Path.rename: (
-        kill() if path.parent.name == "chroma.anew" else rename(path, to)
-    )
-if sys.argv[3] == "beside the old files":
-    files.finish_swap = lambda directory, real=files.finish_swap: (
-        kill() if files._replaced(directory).exists() else real(directory)
-    )
-def progress(step):
-    if step.startswith(sys.argv[3]):
-        kill()
-found = select(components, Selection(session=sys.argv[2]))
-forget.forget(components, found, erase_traces=lambda names: 0, progress=progress)
-"""
+def _killed(memory: SampleMemory, moment: str) -> int:
+    """Let a process of its own forget a session and kill itself at a moment; return its exit
+    code. It is a fork, so that it need not load the redactor."""
+    memory.close()
+    process = os.fork()
+    if not process:
+        try:
+            _kill_at(moment)
+            found = select(memory.reopen(), Selection(session=memory.flaky))
+
+            def progress(step: str) -> None:
+                if step.startswith(moment):
+                    _kill()
+
+            forget.forget(memory.components, found, erase_traces=no_dagster, progress=progress)
+        finally:  # whatever happens, no test goes on in here
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def _kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _kill_at(moment: str) -> None:
+    rename, finish_swap = Path.rename, chroma_files.finish_swap
+
+    def between(path: Path, to: Path) -> Path:
+        if path.parent.name == "chroma.anew":
+            _kill()
+        return rename(path, to)
+
+    def beside(directory: Path) -> None:
+        if chroma_files._replaced(directory).exists():
+            _kill()
+        finish_swap(directory)
+
+    if moment == "between the files":
+        Path.rename = between  # type: ignore[method-assign, assignment]
+    if moment == "beside the old files":
+        chroma_files.finish_swap = beside
 
 
 @pytest.mark.parametrize(
     "moment", ["copying session-summaries", "between the files", "beside the old files"]
 )
-def test_a_killed_forgetting_is_completed_by_the_next_command(memory: Any, moment: str) -> None:
+def test_a_killed_forgetting_is_completed_by_the_next_command(
+    memory: SampleMemory, moment: str
+) -> None:
     """`kill -9` while collections are copied, with the old files moved away and the new ones
     not yet in their place, or with both there; whatever command comes next completes it."""
     key = Path.home() / ".config" / "memory_assets" / "install.key"
     key.parent.mkdir(parents=True, exist_ok=True)
     key.write_bytes(memory.components.install_key)
-    killed = subprocess.run(
-        [sys.executable, "-c", _KILLED, memory.settings.model_dump_json(), memory.flaky, moment],
-        capture_output=True,
-        text=True,
-    )
-    assert killed.returncode == -9, killed.stderr
+    assert _killed(memory, moment) == -signal.SIGKILL
     assert files_naming(memory, memory.flaky) != []
     environment = {"MEMORY_DATA_DIR": str(memory.data_dir)}
     for name, root in memory.settings.transcript_roots().items():
         environment[
             {"claude-code": "MEMORY_PROJECTS_DIR"}.get(name, f"MEMORY_{name.upper()}_DIR")
         ] = str(root)
-    code = "from memory_assets.cli.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "status"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-    )
+    done = run_here(environment, "status")
     assert done.returncode == 0, done.stderr
     assert "Completing a forgetting" in done.stderr
     assert files_naming(memory, memory.flaky) == []

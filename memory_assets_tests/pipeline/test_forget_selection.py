@@ -11,20 +11,21 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 
-def _ids(memory: Any, **selection: Any) -> set[str]:
+def _ids(memory: SampleMemory, **selection: Any) -> set[str]:
     return {session.session_id for session in select(memory.components, Selection(**selection))}
 
 
-def test_a_session_is_selected_by_the_beginning_of_its_id(memory: Any) -> None:
+def test_a_session_is_selected_by_the_beginning_of_its_id(memory: SampleMemory) -> None:
     """If no other begins the same; else the error lists them."""
     assert _ids(memory, session=memory.flaky[:6]) == {memory.flaky}
     with pytest.raises(ConfigurationError, match="begins 2 sessions"):
         _ids(memory, session="019d")
 
 
-def test_sessions_are_selected_by_when_they_ended(memory: Any) -> None:
+def test_sessions_are_selected_by_when_they_ended(memory: SampleMemory) -> None:
     """By their last record; conditions add up."""
     all_ends = {
         session.session_id: session.last_at
@@ -41,7 +42,7 @@ def test_sessions_are_selected_by_when_they_ended(memory: Any) -> None:
         _ids(memory, before=datetime(2001, 1, 1, tzinfo=UTC))
 
 
-def test_sessions_are_selected_by_a_tag_in_any_of_their_tables(memory: Any) -> None:
+def test_sessions_are_selected_by_a_tag_in_any_of_their_tables(memory: SampleMemory) -> None:
     """Whole, or by its digest alone; what is not a tag is refused."""
     path = memory.components.lake.path(REDACTED_RECORDS, memory.harbor, memory.fork)
     table = pq.read_table(path, partitioning=None)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import Any
 
 from memory_assets.pipeline.stage.components import redaction_settings
 from memory_assets.redaction import load_redactor
-from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN
+from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN, SampleMemory
 
 
-def test_a_fork_is_counted_from_where_it_left_the_original(finished: Any) -> None:
+def test_a_fork_is_counted_from_where_it_left_the_original(finished: SampleMemory) -> None:
     """The copied turn is indexed once, with the original; the fork's turn numbers go on
     behind it, and none of its passages repeats one of the original's."""
     rows = finished.rows("turn_chunks", finished.harbor)
@@ -26,7 +25,9 @@ def test_a_fork_is_counted_from_where_it_left_the_original(finished: Any) -> Non
     assert len(prompts) == len(set(prompts))
 
 
-def test_a_fork_that_is_met_before_its_original_ends_the_same(fresh: Any, finished: Any) -> None:
+def test_a_fork_that_is_met_before_its_original_ends_the_same(
+    fresh: SampleMemory, finished: SampleMemory
+) -> None:
     """The original comes later: the copied turn moves to it, and the fork's own turns keep
     the ids that they had from the beginning."""
     original, aside = fresh.path(fresh.flaky), fresh.root / "aside"
@@ -46,7 +47,7 @@ def test_a_fork_that_is_met_before_its_original_ends_the_same(fresh: Any, finish
     assert {row_id for row_id in before.keys() - lost if before[row_id] != after[row_id]} == set()
 
 
-def test_an_original_that_grows_after_its_fork_keeps_its_turns(memory: Any) -> None:
+def test_an_original_that_grows_after_its_fork_keeps_its_turns(memory: SampleMemory) -> None:
     """Though the fork wrote its own first prompt earlier than the original went on."""
     original, fork = memory.path(memory.flaky), memory.path(memory.fork)
     copied = {json.loads(line)["uuid"] for line in fork.read_text().splitlines() if "uuid" in line}
@@ -61,7 +62,7 @@ def test_an_original_that_grows_after_its_fork_keeps_its_turns(memory: Any) -> N
     assert (memory.turns(memory.flaky), memory.turns(memory.fork)) == ([0, 1], [1, 2])
 
 
-def test_a_project_directory_that_moved_loses_and_repeats_nothing(memory: Any) -> None:
+def test_a_project_directory_that_moved_loses_and_repeats_nothing(memory: SampleMemory) -> None:
     """All its files vanish and appear under another name: each turn stays on record once."""
     before = sorted(row["id"] for row in memory.rows("turn_chunks"))
     place = memory.transcripts / "claude" / "projects"
@@ -73,7 +74,7 @@ def test_a_project_directory_that_moved_loses_and_repeats_nothing(memory: Any) -
     assert memory.behind() == []
 
 
-def test_a_session_in_two_projects_is_kept_in_one(memory: Any) -> None:
+def test_a_session_in_two_projects_is_kept_in_one(memory: SampleMemory) -> None:
     """A copy of a whole file under another project adds nothing and takes nothing away."""
     before = sorted(row["id"] for row in memory.rows("turn_chunks"))
     place = memory.transcripts / "claude" / "projects" / "-home-mara-code-backup"
@@ -86,7 +87,7 @@ def test_a_session_in_two_projects_is_kept_in_one(memory: Any) -> None:
     assert memory.behind() == []
 
 
-def test_under_another_key_copies_are_still_told(memory: Any) -> None:
+def test_under_another_key_copies_are_still_told(memory: SampleMemory) -> None:
     """The key was lost: every file is read again, so that a fork's copies, and those of one
     that is new, are told by the same key."""
     before = sorted(row["id"] for row in memory.rows("user_prompts"))

@@ -9,6 +9,7 @@ import pytest
 
 from memory_assets.pipeline.checks import verify
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 STAGES = (
     "raw_sessions",
@@ -47,7 +48,7 @@ class Crash(BaseException):
     """What ends a process; no handler of ours catches it."""
 
 
-def _assert_same_as_made_at_once(memory: Any, fresh: Any) -> None:
+def _assert_same_as_made_at_once(memory: SampleMemory, fresh: SampleMemory) -> None:
     for path in memory.transcripts.rglob("*.jsonl"):
         target = fresh.transcripts / path.relative_to(memory.transcripts)
         target.write_bytes(path.read_bytes())
@@ -57,7 +58,7 @@ def _assert_same_as_made_at_once(memory: Any, fresh: Any) -> None:
 
 
 def test_a_run_that_ends_between_two_stages_is_completed_by_the_next(
-    memory: Any, fresh: Any
+    memory: SampleMemory, fresh: SampleMemory
 ) -> None:
     """Before each stage in turn: the plan names the project until all stages are done, and
     the result is what one run would have made."""
@@ -74,7 +75,7 @@ def test_a_run_that_ends_between_two_stages_is_completed_by_the_next(
 
 
 def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
-    memory: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In each stage in turn, after its rows were written and before that was noted."""
     for number, stage in enumerate(WRITTEN_APART):
@@ -101,7 +102,7 @@ def test_a_run_that_ends_within_a_stage_is_completed_by_the_next(
 
 
 def test_the_time_of_first_writing_survives_an_interruption(
-    memory: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A passage that was written, but not noted, keeps the moment it was written at."""
 
@@ -126,7 +127,7 @@ def test_the_time_of_first_writing_survives_an_interruption(
     assert when() == written
 
 
-def _lose_the_catalogue(memory: Any) -> None:
+def _lose_the_catalogue(memory: SampleMemory) -> None:
     memory.close()
     for path in memory.data_dir.glob("catalog.db*"):
         path.unlink()
@@ -134,7 +135,9 @@ def _lose_the_catalogue(memory: Any) -> None:
 
 
 @pytest.mark.parametrize("planned", [True, False], ids=["by the plan", "by a run alone"])
-def test_without_the_catalogue_everything_is_read_again(memory: Any, planned: bool) -> None:
+def test_without_the_catalogue_everything_is_read_again(
+    memory: SampleMemory, planned: bool
+) -> None:
     """It is disposable: the lake ends the same, vectors and times are taken from it, and
     nothing is embedded twice."""
     before = memory.lake_state()
@@ -148,7 +151,7 @@ def test_without_the_catalogue_everything_is_read_again(memory: Any, planned: bo
     assert memory.behind() == []
 
 
-def test_without_the_catalogue_vanished_sessions_are_still_there(memory: Any) -> None:
+def test_without_the_catalogue_vanished_sessions_are_still_there(memory: SampleMemory) -> None:
     """What the lake holds of files that were deleted long ago is taken from it, down to
     the rows in Chroma, which is lost as well; the first turn of the fork stays with the
     original, though only the fork can still be read."""
@@ -173,7 +176,7 @@ def test_without_the_catalogue_vanished_sessions_are_still_there(memory: Any) ->
     }
 
 
-def test_without_the_catalogue_a_vanished_subagent_is_still_there(memory: Any) -> None:
+def test_without_the_catalogue_a_vanished_subagent_is_still_there(memory: SampleMemory) -> None:
     """Its session is on disk and goes on; what the subagent did is only in the lake."""
     before = memory.rows("redacted_records", memory.harbor)
     shutil.rmtree(memory.path(memory.flaky).with_suffix(""))

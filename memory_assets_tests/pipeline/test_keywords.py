@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from memory_assets.pipeline.checks.verify import keywords_match
 from memory_assets.pipeline.indexes import keywords
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 
-def _all_match(memory: Any) -> bool:
+def _all_match(memory: SampleMemory) -> bool:
     return all(keywords_match(memory.components, project).passed for project in memory.projects())
 
 
-def test_every_row_of_every_kind_is_in_the_index(finished: Any) -> None:
+def test_every_row_of_every_kind_is_in_the_index(finished: SampleMemory) -> None:
     """By ids; a second run finds nothing to do."""
     for project in finished.projects():
         verdict = keywords_match(finished.components, project)
@@ -20,7 +19,7 @@ def test_every_row_of_every_kind_is_in_the_index(finished: Any) -> None:
         assert keywords.index_keywords(finished.components, project).unchanged
 
 
-def test_a_lost_index_is_noticed_and_made_again(memory: Any) -> None:
+def test_a_lost_index_is_noticed_and_made_again(memory: SampleMemory) -> None:
     """With one stat of the plan, by another incarnation."""
     keywords.keywords_path(memory.components).unlink()
     assert not _all_match(memory)
@@ -30,7 +29,7 @@ def test_a_lost_index_is_noticed_and_made_again(memory: Any) -> None:
     assert _all_match(memory) and memory.behind() == []
 
 
-def test_one_appended_turn_rewrites_the_end_of_one_session(memory: Any) -> None:
+def test_one_appended_turn_rewrites_the_end_of_one_session(memory: SampleMemory) -> None:
     """Other sessions are not touched, nor read."""
     memory.append(memory.flaky, "is the harbour light on?", "Yes, since dusk.")
     memory.run()
@@ -40,7 +39,7 @@ def test_one_appended_turn_rewrites_the_end_of_one_session(memory: Any) -> None:
     assert _all_match(memory)
 
 
-def test_a_forgotten_session_leaves_the_index(memory: Any) -> None:
+def test_a_forgotten_session_leaves_the_index(memory: SampleMemory) -> None:
     """Its words are in none of its files."""
     path = keywords.keywords_path(memory.components)
     assert memory.flaky.encode() in path.read_bytes()

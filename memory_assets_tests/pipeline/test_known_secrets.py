@@ -7,6 +7,7 @@ from typing import Any
 
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 REDACT = ("raw_sessions", "redacted_records")
 BARE = "qW3" + "eRt6Yu8Io1Pa5Sd7Fg9Hj2"
@@ -14,7 +15,7 @@ BARE = "qW3" + "eRt6Yu8Io1Pa5Sd7Fg9Hj2"
 LANTERN = "-home-mara-code-lantern"
 
 
-def _yesterday_and_today(memory: Any) -> None:
+def _yesterday_and_today(memory: SampleMemory) -> None:
     """A session that held the value bare, and, a run later, one of another project that
     gives it away."""
     memory.append(memory.flaky, f"what is {BARE} for?", f"I have not met {BARE} before.")
@@ -29,7 +30,7 @@ def _yesterday_and_today(memory: Any) -> None:
     memory.run()
 
 
-def test_yesterdays_session_is_marked_and_redacted_again(memory: Any) -> None:
+def test_yesterdays_session_is_marked_and_redacted_again(memory: SampleMemory) -> None:
     """Found in one project, it goes from another one's records, chunks and collections,
     under the same digits."""
     _yesterday_and_today(memory)
@@ -50,7 +51,7 @@ def test_yesterdays_session_is_marked_and_redacted_again(memory: Any) -> None:
     assert memory.flaky in tags.values()
 
 
-def test_a_search_that_found_nothing_is_not_made_twice(memory: Any) -> None:
+def test_a_search_that_found_nothing_is_not_made_twice(memory: SampleMemory) -> None:
     """Each session is searched once for a value; then the catalogue alone says so."""
     recheck.mark_affected(memory.components)
     assert not recheck.is_due(memory.components)
@@ -59,7 +60,7 @@ def test_a_search_that_found_nothing_is_not_made_twice(memory: Any) -> None:
     assert memory.behind() == []
 
 
-def test_a_session_is_not_searched_for_what_it_was_redacted_with(fresh: Any) -> None:
+def test_a_session_is_not_searched_for_what_it_was_redacted_with(fresh: SampleMemory) -> None:
     """A cold ingest is one pass: each session is searched for what came after it only, and
     the last one for nothing."""
     fresh.run(REDACT)
@@ -72,7 +73,7 @@ def test_a_session_is_not_searched_for_what_it_was_redacted_with(fresh: Any) -> 
     assert recheck.mark_affected(fresh.components).searched == len(sessions)
 
 
-def test_records_that_change_during_a_search_are_searched_again(memory: Any) -> None:
+def test_records_that_change_during_a_search_are_searched_again(memory: SampleMemory) -> None:
     """The mark is of the records that were read, and of no others."""
     memory.components.catalog.known_secrets.add("elsewhere", {b"k" * 16: "some-rule"})
     session = next(
@@ -92,7 +93,7 @@ def test_records_that_change_during_a_search_are_searched_again(memory: Any) -> 
     assert memory.components.catalog.known_secrets.affected_sessions() == {}
 
 
-def test_the_mark_is_in_the_fingerprint_of_the_work(memory: Any) -> None:
+def test_the_mark_is_in_the_fingerprint_of_the_work(memory: SampleMemory) -> None:
     """A run key counts for ever: another search that finds something asks for another run."""
     before = memory.behind
     assert before() == []
@@ -104,7 +105,7 @@ def test_the_mark_is_in_the_fingerprint_of_the_work(memory: Any) -> None:
     assert first.fingerprint != second.fingerprint
 
 
-def _as_unchecked(memory: Any) -> Any:
+def _as_unchecked(memory: SampleMemory) -> Any:
     memory.components.catalog.known_secrets.add("elsewhere", {b"n" * 16: "some-rule"})
     return next(
         found
@@ -113,7 +114,7 @@ def _as_unchecked(memory: Any) -> Any:
     )
 
 
-def test_what_is_known_outlives_the_catalogue(memory: Any) -> None:
+def test_what_is_known_outlives_the_catalogue(memory: SampleMemory) -> None:
     """The audit files carry the keyed hashes; values are known again when they are adopted,
     and nothing of them is plaintext."""
     known = memory.components.catalog.known_secrets.rules()
@@ -126,25 +127,25 @@ def test_what_is_known_outlives_the_catalogue(memory: Any) -> None:
     assert memory.components.catalog.known_secrets.rules().keys() == known.keys()
 
 
-def test_a_known_value_goes_from_a_vanished_session_too(memory: Any) -> None:
+def test_a_known_value_goes_from_a_vanished_session_too(wordy: SampleMemory) -> None:
     """Its source is gone; its records are redacted again where they lie."""
-    memory.append(memory.flaky, f"what is {BARE} for?", "I do not know.")
-    memory.run(projects=[memory.harbor])
-    memory.path(memory.flaky).unlink()
+    wordy.append(wordy.flaky, f"what is {BARE} for?", "I do not know.")
+    wordy.run(projects=[wordy.harbor])
+    wordy.path(wordy.flaky).unlink()
     other = next(
         row.session_id
-        for row in memory.components.catalog.sources.rows()
-        if row.project != memory.harbor and row.agent == "claude-code" and not row.agent_id
+        for row in wordy.components.catalog.sources.rows()
+        if row.project != wordy.harbor and row.agent == "claude-code" and not row.agent_id
     )
-    memory.append(other, f"export PAYMENTS_API_KEY={BARE}", "Done.")
-    memory.run()
-    recheck.mark_affected(memory.components)
-    memory.run()
-    assert BARE not in repr(memory.lake_state())
-    assert memory.behind() == []
+    wordy.append(other, f"export PAYMENTS_API_KEY={BARE}", "Done.")
+    wordy.run()
+    recheck.mark_affected(wordy.components)
+    wordy.run()
+    assert BARE not in repr(wordy.lake_state())
+    assert wordy.behind() == []
 
 
-def test_a_rule_that_touches_one_turn_embeds_one_turn(memory: Any) -> None:
+def test_a_rule_that_touches_one_turn_embeds_one_turn(memory: SampleMemory) -> None:
     """New rules make every session's records again; vectors are reused for every text that
     came out the same, and one text did not."""
     memory.append(memory.flaky, "what does zebra-4711-quagga mean?", "Nothing.")

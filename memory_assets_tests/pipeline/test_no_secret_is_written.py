@@ -17,6 +17,7 @@ from memory_assets.pipeline.checks.deep_scan import deep_scan
 from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.settings import SAMPLE_DIR
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 _PIECE = 20
 
@@ -76,7 +77,7 @@ def _forms(piece: str) -> set[str]:
 
 
 def test_no_planted_secret_is_in_anything_that_was_written(
-    finished: Any, secrets: dict[str, str]
+    finished: SampleMemory, secrets: dict[str, str]
 ) -> None:
     """Lake, catalogue, Chroma, logs, locks and the home directory; whole or in parts."""
     written = _everything_written(finished.data_dir) + _everything_written(finished.root / "home")
@@ -90,7 +91,9 @@ def test_no_planted_secret_is_in_anything_that_was_written(
     assert found == set()
 
 
-def test_no_planted_secret_is_there_in_any_form(finished: Any, secrets: dict[str, str]) -> None:
+def test_no_planted_secret_is_there_in_any_form(
+    finished: SampleMemory, secrets: dict[str, str]
+) -> None:
     """Nor escaped, percent-encoded, in base64 or UTF-16, nor inside a database's pages: the
     deep scan with the planted values as canaries."""
     canaries = [
@@ -105,7 +108,9 @@ def test_no_planted_secret_is_there_in_any_form(finished: Any, secrets: dict[str
     assert scanned.hits == [] and scanned.unreadable == [] and scanned.files > 50
 
 
-def test_the_search_for_secrets_would_find_them(finished: Any, secrets: dict[str, str]) -> None:
+def test_the_search_for_secrets_would_find_them(
+    finished: SampleMemory, secrets: dict[str, str]
+) -> None:
     """In the transcripts all of them are found this way, so the test above means something."""
     words = [
         text
@@ -117,7 +122,7 @@ def test_the_search_for_secrets_would_find_them(finished: Any, secrets: dict[str
     assert {name for name, secret in secrets.items() if secret in written} == secrets.keys()
 
 
-def test_what_stood_beside_the_secrets_is_kept(finished: Any) -> None:
+def test_what_stood_beside_the_secrets_is_kept(finished: SampleMemory) -> None:
     """Redaction leaves a tag in the place of a secret and the words around it."""
     texts = "\n".join(row["text"] for row in finished.rows("redacted_records"))
     assert len(set(re.findall("<redacted:([a-z0-9-]+):[0-9a-f]{12}>", texts))) >= 8

@@ -8,13 +8,14 @@ import pytest
 
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.forgetting import forget_sessions
 
 TOLD = ("and the zanzibar clock?", "It has no summer time.")
 
 
 def test_all_projects_are_scanned_after_one_walk(
-    memory: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each finds its own; outside the block each scan walks by itself."""
     walks: list[object] = []
@@ -33,7 +34,7 @@ def test_all_projects_are_scanned_after_one_walk(
     assert len(walks) == len(projects) + 1 > 2
 
 
-def test_a_file_that_grew_since_the_walk_is_read_to_its_end(memory: Any) -> None:
+def test_a_file_that_grew_since_the_walk_is_read_to_its_end(memory: SampleMemory) -> None:
     """The ledger then knows it as it is now: nothing is behind."""
     with on_disk.one_walk(memory.components):
         memory.append(memory.flaky, *TOLD)
@@ -41,7 +42,7 @@ def test_a_file_that_grew_since_the_walk_is_read_to_its_end(memory: Any) -> None
     assert scan.scan_project(memory.components, memory.harbor).changed == 0
 
 
-def test_a_file_that_vanished_since_the_walk_is_gone(memory: Any) -> None:
+def test_a_file_that_vanished_since_the_walk_is_gone(memory: SampleMemory) -> None:
     """It is not held back as one that cannot be read."""
     with on_disk.one_walk(memory.components):
         memory.path(memory.flaky).unlink()
@@ -49,7 +50,7 @@ def test_a_file_that_vanished_since_the_walk_is_gone(memory: Any) -> None:
     assert (report.details["newly_gone"], report.quarantined) == (1, 0)
 
 
-def test_a_session_forgotten_since_the_walk_is_left_out(memory: Any) -> None:
+def test_a_session_forgotten_since_the_walk_is_left_out(memory: SampleMemory) -> None:
     """Tombstones are looked at for each project."""
     with on_disk.one_walk(memory.components):
         forget_sessions(memory, session=memory.flaky)

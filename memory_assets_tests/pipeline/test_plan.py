@@ -10,6 +10,7 @@ import pytest
 from memory_assets.pipeline.plan.plan import plan_each, project_fingerprint
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.tables.turn_chunks import CHUNKED
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 UNTIL_EMBEDDED = (
     "raw_sessions",
@@ -37,12 +38,12 @@ class Renamed:
         return getattr(self._inner, name)
 
 
-def _fingerprint(memory: Any) -> str:
+def _fingerprint(memory: SampleMemory) -> str:
     sources = find_sources(memory.components)[memory.harbor]
     return project_fingerprint(memory.components, memory.harbor, sources)
 
 
-def test_a_new_memory_has_everything_to_do(fresh: Any, expected: Any) -> None:
+def test_a_new_memory_has_everything_to_do(fresh: SampleMemory, expected: Any) -> None:
     """Every project, sorted, with the number of its files."""
     works = fresh.behind()
     assert [work.project for work in works] == sorted(expected["projects"])
@@ -53,21 +54,21 @@ def test_a_new_memory_has_everything_to_do(fresh: Any, expected: Any) -> None:
     ]
 
 
-def test_a_finished_memory_has_nothing_to_do(memory: Any) -> None:
+def test_a_finished_memory_has_nothing_to_do(memory: SampleMemory) -> None:
     """And finding that out opens no model and no Chroma, and starts no server."""
     assert memory.behind() == []
     assert "vectors" not in vars(memory.components)
     assert not list(memory.data_dir.glob("chroma.endpoint*"))
 
 
-def test_a_changed_file_names_its_project_alone(memory: Any) -> None:
+def test_a_changed_file_names_its_project_alone(memory: SampleMemory) -> None:
     """With what changed about it."""
     memory.append(memory.flaky, "one more thing", "done")
     (work,) = memory.behind()
     assert (work.project, work.reason) == (memory.harbor, "1 new or changed file")
 
 
-def test_each_stage_that_is_behind_is_named_until_it_is_done(memory: Any) -> None:
+def test_each_stage_that_is_behind_is_named_until_it_is_done(memory: SampleMemory) -> None:
     """The reason moves down the stages."""
     memory.append(memory.flaky, "one more thing", "The root cause is a clock without summer time.")
     reasons = []
@@ -98,7 +99,7 @@ def test_each_stage_that_is_behind_is_named_until_it_is_done(memory: Any) -> Non
     ],
 )
 def test_a_new_version_of_an_engine_is_work_for_every_project(
-    memory: Any, expected: Any, engine: str, name: str, reason: str
+    memory: SampleMemory, expected: Any, engine: str, name: str, reason: str
 ) -> None:
     """What it made is behind, in all projects, though no file changed."""
     before = _fingerprint(memory)
@@ -111,7 +112,7 @@ def test_a_new_version_of_an_engine_is_work_for_every_project(
 
 
 def test_a_new_chunker_is_work_for_every_project(
-    memory: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its version counts like an engine's."""
     before = _fingerprint(memory)
@@ -120,7 +121,7 @@ def test_a_new_chunker_is_work_for_every_project(
     assert _fingerprint(memory) != before
 
 
-def test_the_fingerprint_names_the_work(memory: Any) -> None:
+def test_the_fingerprint_names_the_work(memory: SampleMemory) -> None:
     """Same files, same fingerprint; one more line in one of them, another."""
     before = _fingerprint(memory)
     assert _fingerprint(memory) == before
@@ -128,7 +129,7 @@ def test_the_fingerprint_names_the_work(memory: Any) -> None:
     assert memory.behind()[0].fingerprint == _fingerprint(memory) != before
 
 
-def test_a_search_that_stops_early_goes_on_where_it_stopped(fresh: Any) -> None:
+def test_a_search_that_stops_early_goes_on_where_it_stopped(fresh: SampleMemory) -> None:
     """`plan_each` begins behind the project it is given, and comes round to it again."""
     sources = find_sources(fresh.components)
     names = [name for name, _ in plan_each(fresh.components, sources)]
@@ -138,7 +139,7 @@ def test_a_search_that_stops_early_goes_on_where_it_stopped(fresh: Any) -> None:
 
 
 @pytest.mark.parametrize("lose", ["directory", "files"])
-def test_a_chroma_directory_that_is_gone_is_work(memory: Any, lose: str) -> None:
+def test_a_chroma_directory_that_is_gone_is_work(memory: SampleMemory, lose: str) -> None:
     """Seen by the plan itself, so that sensor and command line both rebuild it."""
     remove: dict[str, Callable[[], Any]] = {
         "directory": lambda: memory.components.chroma_dir.rename(memory.root / "aside"),
@@ -149,7 +150,7 @@ def test_a_chroma_directory_that_is_gone_is_work(memory: Any, lose: str) -> None
     assert len(memory.behind()) == 3
 
 
-def test_another_chroma_server_is_work(memory: Any) -> None:
+def test_another_chroma_server_is_work(memory: SampleMemory) -> None:
     """What was indexed here is not there; the local one loses nothing by it."""
     memory.reopen(chroma_url="http://127.0.0.1:9")
     assert {work.reason for work in memory.behind()} == {"session_collection behind turn_chunks"}

@@ -14,6 +14,7 @@ from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.scan import reading
 from memory_assets.redaction import RecordRedaction, Redactor, SessionRedactor
 from memory_assets.transcripts import READER_VERSIONS
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 LAKE_STAGES = (
     "raw_sessions",
@@ -69,7 +70,7 @@ class FailingSession:
 
 
 @pytest.fixture
-def failing(memory: Any) -> FailingRedactor:
+def failing(memory: SampleMemory) -> FailingRedactor:
     """A redactor that fails on the flaky session's next turn, and the turn."""
     redactor = FailingRedactor(memory.components.redactor, memory.flaky, ValueError)
     memory.append(memory.flaky, *NEW_TURN)
@@ -89,7 +90,7 @@ def _written_words(directory: Path) -> str:
 
 
 def test_a_session_that_cannot_be_redacted_is_held_back_alone(
-    memory: Any, failing: FailingRedactor
+    memory: SampleMemory, failing: FailingRedactor
 ) -> None:
     """What it had stays, byte for byte; the other changed session goes on."""
     memory.append(memory.fork, "an unrelated question", "an unrelated answer")
@@ -102,7 +103,9 @@ def test_a_session_that_cannot_be_redacted_is_held_back_alone(
     assert "unrelated question" in repr(memory.rows("user_prompts", memory.harbor))
 
 
-def test_nothing_of_a_session_that_failed_is_written(memory: Any, failing: FailingRedactor) -> None:
+def test_nothing_of_a_session_that_failed_is_written(
+    memory: SampleMemory, failing: FailingRedactor
+) -> None:
     """Not in the lake, the catalogue or a temporary file; the reason quotes nothing."""
     memory.run(LAKE_STAGES)
     assert failing.failures == 1
@@ -117,7 +120,7 @@ def test_nothing_of_a_session_that_failed_is_written(memory: Any, failing: Faili
     assert not list(memory.data_dir.rglob("*.staging"))
 
 
-def test_our_own_errors_keep_their_message(memory: Any) -> None:
+def test_our_own_errors_keep_their_message(memory: SampleMemory) -> None:
     """The redactor's own errors name ids and rules only, and are shown."""
     memory.append(memory.flaky, *NEW_TURN)
     memory.reopen(
@@ -127,7 +130,7 @@ def test_our_own_errors_keep_their_message(memory: Any) -> None:
     assert memory.components.catalog.quarantine.entries()[0].reason.startswith("cannot redact")
 
 
-def test_a_new_session_that_fails_leaves_no_trace(memory: Any) -> None:
+def test_a_new_session_that_fails_leaves_no_trace(memory: SampleMemory) -> None:
     """It has no file at any stage, and its project still gets its summary of the others."""
     new = memory.path(memory.flaky).with_name("aaaaaaaa-0000-4000-8000-000000000001.jsonl")
     new.touch()
@@ -141,7 +144,7 @@ def test_a_new_session_that_fails_leaves_no_trace(memory: Any) -> None:
 
 
 def test_a_session_held_back_is_not_tried_again_until_something_changes(
-    memory: Any, failing: FailingRedactor
+    memory: SampleMemory, failing: FailingRedactor
 ) -> None:
     """Neither by the plan nor by a run: the same file and rules would fail the same way."""
     memory.run(LAKE_STAGES)
@@ -152,7 +155,7 @@ def test_a_session_held_back_is_not_tried_again_until_something_changes(
 
 
 def test_a_session_leaves_quarantine_when_its_file_changes(
-    memory: Any, failing: FailingRedactor
+    memory: SampleMemory, failing: FailingRedactor
 ) -> None:
     """The new content is tried; when it works, all of it is there."""
     memory.run(LAKE_STAGES)
@@ -165,7 +168,7 @@ def test_a_session_leaves_quarantine_when_its_file_changes(
 
 
 def test_a_session_leaves_quarantine_when_the_rules_change(
-    memory: Any, failing: FailingRedactor
+    memory: SampleMemory, failing: FailingRedactor
 ) -> None:
     """A newer redactor tries again, though the file is the same."""
     memory.run(LAKE_STAGES)
@@ -179,7 +182,7 @@ def test_a_session_leaves_quarantine_when_the_rules_change(
 
 
 def test_a_session_that_is_as_it_was_leaves_quarantine(
-    memory: Any, failing: FailingRedactor
+    memory: SampleMemory, failing: FailingRedactor
 ) -> None:
     """The file goes back to what is on record: there is nothing left to hold back."""
     path = memory.path(memory.flaky)
@@ -193,7 +196,7 @@ def test_a_session_that_is_as_it_was_leaves_quarantine(
 
 
 def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
-    memory: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With its subagent's file: both wait, the plan asks again each time, as the failure may
     pass without any change of the files, and both come in."""
@@ -226,7 +229,7 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
 
 
 def test_a_file_that_no_reading_can_take_in_waits_until_it_or_its_reader_changes(
-    memory: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same bytes would fail in the same way: neither the plan nor a run tries them again."""
     real, tried = reading.read_session, []
@@ -250,7 +253,7 @@ def test_a_file_that_no_reading_can_take_in_waits_until_it_or_its_reader_changes
     assert memory.behind()
 
 
-def test_a_secret_in_a_name_is_not_written_either(memory: Any, fake_token: str) -> None:
+def test_a_secret_in_a_name_is_not_written_either(memory: SampleMemory, fake_token: str) -> None:
     """The agent's version, or a directory, may hold one: the ledger redacts it too."""
     path = memory.path(memory.flaky)
     path.write_text(

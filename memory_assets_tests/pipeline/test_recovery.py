@@ -12,10 +12,11 @@ from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import RedactionSettings, load_redactor
 from memory_assets.stores.chroma.collections import sessions_collection
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 
 def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
-    memory: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is held back at that stage, with the kind of error and not its text; the others
     go on, and it comes in when the code is mended."""
@@ -41,7 +42,9 @@ def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
     memory.assert_collections_equal_the_lake()
 
 
-def test_rows_that_vanished_from_a_collection_come_back_with_the_next_run(memory: Any) -> None:
+def test_rows_that_vanished_from_a_collection_come_back_with_the_next_run(
+    memory: SampleMemory,
+) -> None:
     """The stage counts what the collection holds; nothing is embedded again."""
     collection = memory.components.vectors.get(sessions_collection("claude-code"))
     lost = sorted(collection.ids({"project": memory.harbor}))[:3]
@@ -52,34 +55,35 @@ def test_rows_that_vanished_from_a_collection_come_back_with_the_next_run(memory
     assert sum(report.details.get("texts_embedded", 0) for report in reports) == 0
 
 
-def test_sessions_whose_files_are_gone_follow_new_rules(memory: Any) -> None:
+def test_sessions_whose_files_are_gone_follow_new_rules(wordy: SampleMemory) -> None:
     """Their records are redacted again where they lie, and nothing else of them changes."""
-    path = memory.path(memory.flaky)
-    before = len(memory.rows("redacted_records", memory.harbor))
+    path = wordy.path(wordy.flaky)
+    before = len(wordy.rows("redacted_records", wordy.harbor))
     path.unlink()
-    memory.run(projects=[memory.harbor])
+    wordy.run(projects=[wordy.harbor])
     stricter = load_redactor(RedactionSettings(max_file_bytes=64), bytes(32))
-    memory.reopen(redactor=stricter)
-    memory.run()
-    rows = memory.rows("redacted_records", memory.harbor)
+    wordy.reopen(redactor=stricter)
+    wordy.run()
+    rows = wordy.rows("redacted_records", wordy.harbor)
     assert {row["ruleset_version"] for row in rows} == {stricter.ruleset_version}
     assert len(rows) == before
-    assert memory.behind() == []
-    assert verify.rows_conserved(memory.components, memory.harbor).passed
+    assert wordy.behind() == []
+    assert verify.rows_conserved(wordy.components, wordy.harbor).passed
 
 
-def test_forgetting_all_work_keeps_a_session_whose_file_has_just_vanished(memory: Any) -> None:
+def test_forgetting_all_work_keeps_a_session_whose_file_has_just_vanished(
+    wordy: SampleMemory,
+) -> None:
     """`--full` between the deletion and the next ingest loses nothing."""
-    before = memory.lake_state()
-    memory.path(memory.flaky).unlink()
-    for project in memory.projects():
-        memory.components.catalog.products.forget_project(project)
-    memory.run()
-    assert memory.lake_state() == before
-    memory.assert_collections_equal_the_lake()
+    before = wordy.lake_state()
+    wordy.path(wordy.flaky).unlink()
+    for project in wordy.projects():
+        wordy.components.catalog.products.forget_project(project)
+    wordy.run()
+    assert wordy.lake_state() == before
 
 
-def test_a_lost_catalogue_is_adopted_from_the_lake(memory: Any) -> None:
+def test_a_lost_catalogue_is_adopted_from_the_lake(memory: SampleMemory) -> None:
     """Sessions whose files are gone are in memory as before, and nothing is embedded."""
     before = memory.lake_state()
     memory.path(memory.flaky).unlink()

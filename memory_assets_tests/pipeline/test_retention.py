@@ -38,7 +38,6 @@ from memory_assets_tests.pipeline.retaining import (
     reopened,
     retained,
     run,
-    without_vectors,
 )
 
 KEPT = {"user_prompts", "prompt_embeddings", "session_summaries", "summary_embeddings"}
@@ -48,12 +47,6 @@ KEPT = {"user_prompts", "prompt_embeddings", "session_summaries", "summary_embed
 def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(time=NOW.timestamp)
     monkeypatch.setattr("memory_assets.pipeline.ownership.project_sessions.time", clock)
-
-
-@pytest.fixture
-def wordy(memory: SampleMemory) -> SampleMemory:
-    """Without vectors."""
-    return without_vectors(memory)
 
 
 def _rows_of(state: dict[str, list[dict[str, Any]]], *, old: bool) -> dict[str, list[Any]]:

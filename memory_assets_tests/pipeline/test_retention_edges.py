@@ -22,7 +22,6 @@ from memory_assets_tests.pipeline.retaining import (
     reopened,
     retained,
     run,
-    without_vectors,
 )
 
 MUTE = "0d9e4b52-6a1c-4f07-9b38-c5e17a2d8f64"
@@ -33,12 +32,6 @@ MUTE = "0d9e4b52-6a1c-4f07-9b38-c5e17a2d8f64"
 def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(time=NOW.timestamp)
     monkeypatch.setattr("memory_assets.pipeline.ownership.project_sessions.time", clock)
-
-
-@pytest.fixture
-def wordy(memory: SampleMemory) -> SampleMemory:
-    """Without vectors."""
-    return without_vectors(memory)
 
 
 def _lose_the_catalogue(memory: SampleMemory) -> None:

@@ -9,13 +9,14 @@ import pytest
 
 from memory_assets.pipeline.stage import session_cache as session_reading
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 READING = ("turn_chunks", "user_prompts", "session_summaries", "observations", "session_commits")
 MADE = ("raw_sessions", "redacted_records")
 
 
 @pytest.fixture
-def reads(memory: Any, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+def reads(memory: SampleMemory, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count how often each session's records are read from the lake."""
     counted: Counter[str] = Counter()
     lake = memory.components.lake
@@ -29,7 +30,9 @@ def reads(memory: Any, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return counted
 
 
-def test_each_session_is_read_once_for_all_stages(memory: Any, reads: Counter[str]) -> None:
+def test_each_session_is_read_once_for_all_stages(
+    memory: SampleMemory, reads: Counter[str]
+) -> None:
     """Even where every stage makes every session again; another project's come instead."""
     for stage in READING:
         for product in memory.components.catalog.products.of_project(stage, memory.harbor).values():
@@ -42,7 +45,7 @@ def test_each_session_is_read_once_for_all_stages(memory: Any, reads: Counter[st
     assert reads[_records(memory, memory.harbor)[0].session_id] == 2
 
 
-def test_a_session_that_changed_is_read_again(memory: Any, reads: Counter[str]) -> None:
+def test_a_session_that_changed_is_read_again(memory: SampleMemory, reads: Counter[str]) -> None:
     """What is kept is known by the hash of what was written."""
     sessions = memory.components.sessions
     before = sessions.records(_flaky(memory))
@@ -53,7 +56,7 @@ def test_a_session_that_changed_is_read_again(memory: Any, reads: Counter[str]) 
 
 
 def test_what_does_not_fit_is_read_each_time(
-    memory: Any, reads: Counter[str], monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, reads: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And is the same."""
     kept = memory.components.sessions.session(_flaky(memory))
@@ -64,11 +67,11 @@ def test_what_does_not_fit_is_read_each_time(
     assert reads[memory.flaky] == 3
 
 
-def _records(memory: Any, project: str) -> list[Any]:
+def _records(memory: SampleMemory, project: str) -> list[Any]:
     return list(
         memory.components.catalog.products.of_project(REDACTED_RECORDS.name, project).values()
     )
 
 
-def _flaky(memory: Any) -> Any:
+def _flaky(memory: SampleMemory) -> Any:
     return next(one for one in _records(memory, memory.harbor) if one.session_id == memory.flaky)

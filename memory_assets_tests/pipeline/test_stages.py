@@ -8,15 +8,21 @@ from typing import Any
 
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
-from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, COLLECTIONS, EMBEDDINGS, NEW_TURN
+from memory_assets_tests.pipeline.conftest import (
+    BEFORE_CHROMA,
+    COLLECTIONS,
+    EMBEDDINGS,
+    NEW_TURN,
+    SampleMemory,
+)
 
 
-def _ingested_at(memory: Any) -> dict[str, Any]:
+def _ingested_at(memory: SampleMemory) -> dict[str, Any]:
     table = memory.components.lake.read_partition(TURN_CHUNKS, memory.harbor, ["id", "ingested_at"])
     return {row["id"]: row["ingested_at"] for row in table.to_pylist()}
 
 
-def test_the_ledger_counts_what_the_sample_holds(finished: Any, expected: Any) -> None:
+def test_the_ledger_counts_what_the_sample_holds(finished: SampleMemory, expected: Any) -> None:
     """Files, prompts, bad, glued, unknown and half-written lines, project by project."""
     assert {project for _, project in finished.reports} == expected["projects"].keys()
     for project, facts in expected["projects"].items():
@@ -31,7 +37,9 @@ def test_the_ledger_counts_what_the_sample_holds(finished: Any, expected: Any) -
         assert report.details["gone"] == report.quarantined == 0
 
 
-def test_each_prompt_is_kept_once_and_each_copy_counted(finished: Any, expected: Any) -> None:
+def test_each_prompt_is_kept_once_and_each_copy_counted(
+    finished: SampleMemory, expected: Any
+) -> None:
     """Row conservation: records are kept or dropped for a reason, copies named apart."""
     for project, facts in expected["projects"].items():
         report = finished.reports["redacted_records", project]
@@ -47,7 +55,7 @@ def test_each_prompt_is_kept_once_and_each_copy_counted(finished: Any, expected:
 
 
 def test_each_prompt_begins_one_turn_and_each_session_has_a_summary(
-    finished: Any, expected: Any
+    finished: SampleMemory, expected: Any
 ) -> None:
     """Turns, prompts and summaries are as many as the generator says."""
     for project, facts in expected["projects"].items():
@@ -62,14 +70,14 @@ def test_each_prompt_begins_one_turn_and_each_session_has_a_summary(
         assert reports["session_summaries", project].rows == len(sessions)
 
 
-def test_each_row_has_a_vector_and_a_place_in_a_collection(finished: Any) -> None:
+def test_each_row_has_a_vector_and_a_place_in_a_collection(finished: SampleMemory) -> None:
     """The counts of the stages after chunking follow their tables."""
     for (stage, project), report in finished.reports.items():
         if table := {**EMBEDDINGS, **COLLECTIONS}.get(stage):
             assert report.rows == report.rows_written == len(finished.rows(table, project))
 
 
-def test_a_subagents_work_belongs_to_its_parents_turn(finished: Any) -> None:
+def test_a_subagents_work_belongs_to_its_parents_turn(finished: SampleMemory) -> None:
     """It is kept, as a side chain, and nobody takes its prompt for a human's."""
     records = finished.rows("redacted_records", finished.harbor)
     own = [row for row in records if row["agent_id"] == "b41c07e"]
@@ -78,7 +86,7 @@ def test_a_subagents_work_belongs_to_its_parents_turn(finished: Any) -> None:
     assert all(row["is_sidechain"] and row["kind"] != "prompt" for row in own)
 
 
-def test_two_agents_of_one_directory_share_a_project(finished: Any, expected: Any) -> None:
+def test_two_agents_of_one_directory_share_a_project(finished: SampleMemory, expected: Any) -> None:
     """Each session keeps its agent; each agent has its collection."""
     for project, facts in expected["projects"].items():
         rows = finished.rows("turn_chunks", project)
@@ -87,7 +95,7 @@ def test_two_agents_of_one_directory_share_a_project(finished: Any, expected: An
         assert names == ", ".join(f"{agent}-sessions" for agent in facts["agents"])
 
 
-def test_repeating_every_stage_changes_nothing(memory: Any) -> None:
+def test_repeating_every_stage_changes_nothing(memory: SampleMemory) -> None:
     """No file is written again, nothing is embedded or upserted, and each report says so."""
     before, first = memory.lake_files(), memory.components.catalog.products.totals()
     for (stage, _), report in memory.run().items():
@@ -98,7 +106,9 @@ def test_repeating_every_stage_changes_nothing(memory: Any) -> None:
     assert memory.components.catalog.products.totals() == first
 
 
-def test_a_repeated_run_has_the_same_data_versions(memory: Any, finished: Any) -> None:
+def test_a_repeated_run_has_the_same_data_versions(
+    memory: SampleMemory, finished: SampleMemory
+) -> None:
     """The version of a partition is a function of its content."""
     stages = [stage for stage in BEFORE_CHROMA if stage != "raw_sessions"]
     for key, report in memory.run(stages).items():
@@ -106,7 +116,7 @@ def test_a_repeated_run_has_the_same_data_versions(memory: Any, finished: Any) -
         assert report.rows == finished.reports[key].rows
 
 
-def test_one_appended_turn_changes_one_session_at_every_stage(memory: Any) -> None:
+def test_one_appended_turn_changes_one_session_at_every_stage(memory: SampleMemory) -> None:
     """Its new passages only are embedded; upserted are these and those of the turn before
     them, which might have gone on; what was there keeps its time."""
     before, files = _ingested_at(memory), memory.lake_files()
@@ -132,7 +142,7 @@ def test_one_appended_turn_changes_one_session_at_every_stage(memory: Any) -> No
     assert memory.behind() == []
 
 
-def test_a_half_written_line_waits_until_it_is_whole(memory: Any) -> None:
+def test_a_half_written_line_waits_until_it_is_whole(memory: SampleMemory) -> None:
     """It is not read, not lost and not a bad line."""
     path = memory.path(memory.flaky)
     whole = path.read_bytes()
@@ -148,7 +158,7 @@ def test_a_half_written_line_waits_until_it_is_whole(memory: Any) -> None:
     assert memory.turns(memory.flaky) == [0, 1, 2, 3, 4]
 
 
-def test_a_touched_file_costs_a_reading_and_nothing_else(memory: Any) -> None:
+def test_a_touched_file_costs_a_reading_and_nothing_else(memory: SampleMemory) -> None:
     """Same bytes, new mtime: the fingerprint is the same, so no stage after the first works."""
     memory.path(memory.flaky).touch()
     memory.run(BEFORE_CHROMA)
@@ -158,7 +168,7 @@ def test_a_touched_file_costs_a_reading_and_nothing_else(memory: Any) -> None:
     )
 
 
-def test_a_deleted_session_file_changes_nothing_downstream(memory: Any) -> None:
+def test_a_deleted_session_file_changes_nothing_downstream(memory: SampleMemory) -> None:
     """It is marked as gone, once; all that was made of it stays."""
     before, files = memory.lake_state(), memory.lake_files()
     path = memory.path(memory.flaky)
@@ -176,7 +186,7 @@ def test_a_deleted_session_file_changes_nothing_downstream(memory: Any) -> None:
     assert memory.reports["raw_sessions", memory.harbor].details["newly_gone"] == 0
 
 
-def test_a_deleted_session_survives_a_full_ingest(memory: Any) -> None:
+def test_a_deleted_session_survives_a_full_ingest(memory: SampleMemory) -> None:
     """Doing all work again makes the vanished session's rows again from its records."""
     before = memory.lake_state()
     path = memory.path(memory.flaky)
@@ -191,7 +201,9 @@ def test_a_deleted_session_survives_a_full_ingest(memory: Any) -> None:
     assert memory.behind() == []
 
 
-def test_a_deleted_subagents_file_loses_nothing_when_its_session_goes_on(memory: Any) -> None:
+def test_a_deleted_subagents_file_loses_nothing_when_its_session_goes_on(
+    memory: SampleMemory,
+) -> None:
     """The session is written again: with the new turn, and with what the subagent did."""
     before = memory.rows("redacted_records", memory.harbor)
     shutil.rmtree(memory.path(memory.flaky).with_suffix(""))
@@ -208,7 +220,7 @@ def test_a_deleted_subagents_file_loses_nothing_when_its_session_goes_on(memory:
     assert facts["blocks"] == sum(row["session_id"] == memory.flaky for row in after)
 
 
-def test_a_file_that_comes_back_is_read_again(memory: Any) -> None:
+def test_a_file_that_comes_back_is_read_again(memory: SampleMemory) -> None:
     """It is no longer gone, and no work follows from it when it is the same."""
     path = memory.path(memory.fork)
     kept = path.read_bytes()
@@ -221,7 +233,9 @@ def test_a_file_that_comes_back_is_read_again(memory: Any) -> None:
     assert memory.behind() == []
 
 
-def test_files_outside_the_directories_read_today_are_not_gone(memory: Any, tmp_path: Any) -> None:
+def test_files_outside_the_directories_read_today_are_not_gone(
+    memory: SampleMemory, tmp_path: Any
+) -> None:
     """Pointing the settings elsewhere for once forgets nothing and plans nothing."""
     (tmp_path / "elsewhere").mkdir()
     memory.reopen(projects_dir=tmp_path / "elsewhere", codex_dir=None, pi_dir=None)
@@ -231,7 +245,7 @@ def test_files_outside_the_directories_read_today_are_not_gone(memory: Any, tmp_
     assert all(report.unchanged for report in memory.reports.values())
 
 
-def test_a_limit_takes_the_newest_files_first_and_goes_on_later(fresh: Any) -> None:
+def test_a_limit_takes_the_newest_files_first_and_goes_on_later(fresh: SampleMemory) -> None:
     """Each scan takes that many in, until all are."""
     by_age = sorted(fresh.transcripts.rglob("*harbor-api/**/*.jsonl"))
     for age, path in enumerate(by_age):
@@ -245,7 +259,7 @@ def test_a_limit_takes_the_newest_files_first_and_goes_on_later(fresh: Any) -> N
         assert known == set(oldest_last[:taken])
 
 
-def test_a_session_that_lost_its_rows_leaves_every_stage(memory: Any) -> None:
+def test_a_session_that_lost_its_rows_leaves_every_stage(memory: SampleMemory) -> None:
     """A file rewritten to nothing but sidecar records: no turn, no summary, no vector and
     no row in Chroma of it is left, and the other sessions stay."""
     path = memory.path(memory.fork)

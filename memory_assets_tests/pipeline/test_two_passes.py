@@ -13,6 +13,7 @@ from memory_assets.pipeline.ownership.session_files import source_of
 from memory_assets.pipeline.redact import full_redaction
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import read_session
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 REDACT = ("raw_sessions", "redacted_records")
 BARE = "mQ7" + "vTz4Rk9Wb2Xn6Jd8Lp3Hs5"
@@ -23,16 +24,16 @@ class Crash(Exception):
     """The process died here."""
 
 
-def _audit(memory: Any, session_id: str) -> list[dict[str, Any]]:
+def _audit(memory: SampleMemory, session_id: str) -> list[dict[str, Any]]:
     return [row for row in memory.rows(REDACTION_AUDIT.name) if row["session_id"] == session_id]
 
 
-def _texts(memory: Any, session_id: str) -> str:
+def _texts(memory: SampleMemory, session_id: str) -> str:
     rows = [r for r in memory.rows(REDACTED_RECORDS.name) if r["session_id"] == session_id]
     return "\n".join(repr((row["text"], row["command"], row["paths"])) for row in rows)
 
 
-def test_what_the_last_record_gives_away_is_gone_from_the_first(memory: Any) -> None:
+def test_what_the_last_record_gives_away_is_gone_from_the_first(memory: SampleMemory) -> None:
     """The value stands bare at first, and only later does an assignment tell what it is."""
     memory.append(memory.flaky, f"what is {BARE} for?", "I do not know.")
     memory.append(memory.flaky, f"it is in the file: API_SECRET_KEY={BARE}", "Thanks.")
@@ -41,7 +42,7 @@ def test_what_the_last_record_gives_away_is_gone_from_the_first(memory: Any) -> 
     assert verify.audit_matches_records(memory.components, memory.harbor).passed
 
 
-def test_what_a_subagent_gives_away_is_gone_from_its_session(memory: Any) -> None:
+def test_what_a_subagent_gives_away_is_gone_from_its_session(memory: SampleMemory) -> None:
     """All files of a session are redacted as one."""
     memory.append(memory.flaky, f"what is {BARE} for?", "I do not know.")
     (subagent,) = memory.path(memory.flaky).with_suffix("").rglob("agent-*.jsonl")
@@ -56,7 +57,7 @@ def test_what_a_subagent_gives_away_is_gone_from_its_session(memory: Any) -> Non
 
 
 def test_a_session_too_large_to_hold_is_read_twice_and_comes_out_the_same(
-    memory: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records, audit and counts, to the last."""
     catalog = memory.components.catalog
@@ -72,7 +73,7 @@ def test_a_session_too_large_to_hold_is_read_twice_and_comes_out_the_same(
     }
 
 
-def test_the_audit_tells_where_each_redaction_was(memory: Any) -> None:
+def test_the_audit_tells_where_each_redaction_was(memory: SampleMemory) -> None:
     """Putting the tags where the audit says, in the source as it is read, gives the record:
     offsets, fields and tags are those of the source."""
     checked = 0
@@ -100,7 +101,7 @@ def test_the_audit_tells_where_each_redaction_was(memory: Any) -> None:
     assert checked > 5
 
 
-def test_the_audit_has_an_entry_for_each_redaction_counted(memory: Any) -> None:
+def test_the_audit_has_an_entry_for_each_redaction_counted(memory: SampleMemory) -> None:
     """In every project; a missing or an extra entry fails the check."""
     for project in memory.projects():
         verdict = verify.audit_matches_records(memory.components, project)
@@ -114,7 +115,7 @@ def test_the_audit_has_an_entry_for_each_redaction_counted(memory: Any) -> None:
 
 
 def test_a_run_that_ends_between_the_two_files_is_completed(
-    memory: Any, monkeypatch: pytest.MonkeyPatch
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records of today beside an audit of yesterday: the session counts as not done."""
     memory.append(memory.flaky, "export DB_PASSWORD=hunter2hunter2", "ok")
@@ -141,7 +142,9 @@ def _raise(*args: Any) -> None:
 
 
 @pytest.mark.parametrize("lost", ["missing", "stale"])
-def test_a_lost_catalogue_believes_no_audit_of_other_records(memory: Any, lost: str) -> None:
+def test_a_lost_catalogue_believes_no_audit_of_other_records(
+    memory: SampleMemory, lost: str
+) -> None:
     """The audit's file names the records that it is of; without such a file the session is
     redacted again."""
     catalog, lake = memory.components.catalog, memory.components.lake
@@ -168,7 +171,7 @@ def test_a_lost_catalogue_believes_no_audit_of_other_records(memory: Any, lost: 
     assert verify.audit_matches_records(memory.components, key[0]).passed
 
 
-def test_a_vanished_session_without_an_audit_gets_one_from_its_tags(memory: Any) -> None:
+def test_a_vanished_session_without_an_audit_gets_one_from_its_tags(memory: SampleMemory) -> None:
     """It was redacted by a version that kept none, and its source is gone: each tag is an
     entry, without offsets."""
     lake = memory.components.lake

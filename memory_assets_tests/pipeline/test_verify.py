@@ -28,12 +28,13 @@ from memory_assets.stores.lake.schemas import (
     USER_PROMPTS,
     Table,
 )
+from memory_assets_tests.pipeline.conftest import SampleMemory
 
 Edit = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 TEXT_TABLES = (REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, SESSION_SUMMARIES)
 
 
-def _path(memory: Any, table: Table, session_id: str) -> Path:
+def _path(memory: SampleMemory, table: Table, session_id: str) -> Path:
     path: Path = memory.components.lake.path(table, memory.harbor, session_id)
     return path
 
@@ -45,7 +46,7 @@ def _rewrite(path: Path, edit: Edit) -> None:
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
 
 
-def _verdicts(memory: Any, project: str) -> dict[str, verify.Verdict]:
+def _verdicts(memory: SampleMemory, project: str) -> dict[str, verify.Verdict]:
     components = memory.components
     return {
         **{
@@ -67,7 +68,7 @@ def _verdicts(memory: Any, project: str) -> dict[str, verify.Verdict]:
     }
 
 
-def test_a_sound_memory_passes_every_verdict(memory: Any, expected: Any) -> None:
+def test_a_sound_memory_passes_every_verdict(memory: SampleMemory, expected: Any) -> None:
     """In each project, with counts that agree with the sample, and a remedy at hand."""
     for project, facts in expected["projects"].items():
         verdicts = _verdicts(memory, project)
@@ -81,7 +82,7 @@ def test_a_sound_memory_passes_every_verdict(memory: Any, expected: Any) -> None
         assert verdicts["collection_matches session_collection"].counts["rows"] == chunks
 
 
-def test_an_empty_project_passes_every_verdict(memory: Any) -> None:
+def test_an_empty_project_passes_every_verdict(memory: SampleMemory) -> None:
     """Nothing is wrong where nothing is."""
     assert all(verdict.passed for verdict in _verdicts(memory, "-nobody").values())
 
@@ -101,7 +102,7 @@ def test_an_empty_project_passes_every_verdict(memory: Any) -> None:
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_a_secret_at_rest_is_found_in_any_column(
-    memory: Any, fake_token: str, table: Table, column: str
+    memory: SampleMemory, fake_token: str, table: Table, column: str
 ) -> None:
     """The verdict names the rule and the session, never the secret; the clean files that
     were scanned before are not read again."""
@@ -125,7 +126,7 @@ def test_a_secret_at_rest_is_found_in_any_column(
         assert "memory ingest --full" in verdict.remedy
 
 
-def test_clean_files_are_scanned_again_when_the_rules_change(memory: Any) -> None:
+def test_clean_files_are_scanned_again_when_the_rules_change(memory: SampleMemory) -> None:
     """What older rules found clean says nothing about newer ones."""
 
     class Newer:
@@ -142,7 +143,7 @@ def test_clean_files_are_scanned_again_when_the_rules_change(memory: Any) -> Non
 
 
 @pytest.mark.parametrize("break_it", ["row lost", "file lost", "row added"])
-def test_records_that_are_unaccounted_for_are_found(memory: Any, break_it: str) -> None:
+def test_records_that_are_unaccounted_for_are_found(memory: SampleMemory, break_it: str) -> None:
     """A block kept is a row on disk, or a copy; neither fewer nor more."""
     path = _path(memory, REDACTED_RECORDS, memory.flaky)
     edits: dict[str, Callable[[], object]] = {
@@ -156,7 +157,7 @@ def test_records_that_are_unaccounted_for_are_found(memory: Any, break_it: str) 
     assert (verdict.counts["unbalanced"], verdict.counts["sessions"]) == (1, memory.flaky)
 
 
-def test_a_session_held_back_is_told_with_its_reason(memory: Any) -> None:
+def test_a_session_held_back_is_told_with_its_reason(memory: SampleMemory) -> None:
     """Since when, and why; other projects pass."""
     entry = Quarantined(memory.harbor, memory.flaky, "redacted_records", "h", "ValueError")
     memory.components.catalog.quarantine.hold(entry)
@@ -177,7 +178,7 @@ def test_a_session_held_back_is_told_with_its_reason(memory: Any) -> None:
     ids=["missing", "repeated", "extra"],
 )
 def test_a_prompt_that_is_not_in_exactly_one_chunk_is_found(
-    memory: Any, edit: Edit, count: str
+    memory: SampleMemory, edit: Edit, count: str
 ) -> None:
     """Missing, in two chunks, or a chunk that names a prompt that is none."""
     _rewrite(_path(memory, TURN_CHUNKS, memory.flaky), edit)
@@ -186,7 +187,7 @@ def test_a_prompt_that_is_not_in_exactly_one_chunk_is_found(
     assert verdict.counts[count] == 1
 
 
-def test_a_chunk_file_that_is_gone_fails_all_that_rest_on_it(memory: Any) -> None:
+def test_a_chunk_file_that_is_gone_fails_all_that_rest_on_it(memory: SampleMemory) -> None:
     """Its prompts are in no chunk, its vectors have no text, its rows in Chroma no source."""
     path = _path(memory, TURN_CHUNKS, memory.flaky)
     lost = pq.read_metadata(path).num_rows
@@ -211,7 +212,7 @@ def test_a_chunk_file_that_is_gone_fails_all_that_rest_on_it(memory: Any) -> Non
     ids=["missing", "extra", "stale", "twice"],
 )
 def test_vectors_that_do_not_fit_the_chunks_are_found(
-    memory: Any, edit: Edit, count: str | None
+    memory: SampleMemory, edit: Edit, count: str | None
 ) -> None:
     """Missing, extra, of an older text, or twice."""
     _rewrite(_path(memory, TURN_EMBEDDINGS, memory.flaky), edit)
@@ -221,7 +222,7 @@ def test_vectors_that_do_not_fit_the_chunks_are_found(
 
 
 @pytest.mark.parametrize("of", INDEXES, ids=lambda of: of.stage)
-def test_rows_missing_or_planted_in_chroma_are_found(memory: Any, of: Any) -> None:
+def test_rows_missing_or_planted_in_chroma_are_found(memory: SampleMemory, of: Any) -> None:
     """In each collection; only rows of the project asked for count."""
     project = memory.harbor
     rows = memory.rows(of.table.name, project)
@@ -238,7 +239,7 @@ def test_rows_missing_or_planted_in_chroma_are_found(memory: Any, of: Any) -> No
     assert (both.passed, both.counts["missing"], both.counts["extra"]) == (False, 1, 1)
 
 
-def test_a_collection_that_is_gone_is_a_failure_not_a_crash(memory: Any) -> None:
+def test_a_collection_that_is_gone_is_a_failure_not_a_crash(memory: SampleMemory) -> None:
     """All its rows are missing, and the remedy makes it again."""
     memory.components.vectors.drop("session-summaries")
     verdict = verify.collection_matches(memory.components, memory.harbor, SUMMARIES_INDEX)
@@ -250,7 +251,7 @@ def test_a_collection_that_is_gone_is_a_failure_not_a_crash(memory: Any) -> None
     assert verify.collection_matches(memory.components, memory.harbor, SUMMARIES_INDEX).passed
 
 
-def test_rows_of_a_project_that_has_none_left_are_found(memory: Any) -> None:
+def test_rows_of_a_project_that_has_none_left_are_found(memory: SampleMemory) -> None:
     """The table is empty, the collection is not."""
     chunks = len(memory.rows("turn_chunks", memory.harbor))
     for session in memory.components.lake.sessions(TURN_CHUNKS, memory.harbor):
@@ -260,7 +261,7 @@ def test_rows_of_a_project_that_has_none_left_are_found(memory: Any) -> None:
     assert verdict.counts["extra"] == verdict.counts["rows"] == chunks
 
 
-def test_vectors_of_another_embedder_are_found(memory: Any) -> None:
+def test_vectors_of_another_embedder_are_found(memory: SampleMemory) -> None:
     """In the lake, row by row, and in the record that the collection keeps."""
     _rewrite(
         _path(memory, TURN_EMBEDDINGS, memory.flaky),
@@ -271,7 +272,7 @@ def test_vectors_of_another_embedder_are_found(memory: Any) -> None:
     assert (verdict.passed, verdict.counts["of_other_embedders"]) == (False, changed)
 
 
-def test_a_collection_of_another_embedder_is_found(memory: Any) -> None:
+def test_a_collection_of_another_embedder_is_found(memory: SampleMemory) -> None:
     """The settings ask for another model than the rows were made with."""
 
     class Other:
