@@ -1,9 +1,10 @@
 """Remove the names of forgotten sessions and projects from Dagster's instance.
 
 Names occur in partition keys, run tags, events (why a session was held back), check results,
-the sensor's cursor and ticks. Runs that name one and partitions are deleted through Dagster;
-rows of its three SQLite files that still do (ticks, backfills) are deleted there, and the
-files rewritten; any other file that names one is removed. Where the instance keeps its
+the sensor's cursor and ticks. Runs that name one and partitions are deleted through Dagster; a
+run that is for other projects, too, stays without what names it. Rows of the SQLite files that
+still do (events, ticks, backfills) are deleted there, and the files rewritten; any other file
+that names one is removed. Where the instance keeps its
 storage on a server, that server's own files are out of reach.
 """
 
@@ -20,8 +21,8 @@ import dagster as dg
 
 from memory_assets.cli.dagster_home import fail_dead_runs, open_instance
 from memory_assets.cli.dagster_storage import DATABASES
+from memory_assets.dagster.partitions import FORGOTTEN, projects_of
 from memory_assets.dagster.partitions import projects as project_partitions
-from memory_assets.dagster.partitions import projects_of
 from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.removal.forget import Names
 from memory_assets.settings import Settings
@@ -74,21 +75,25 @@ def erase_traces(settings: Settings, names: Names) -> int:
         for run in runs:
             if run.status in _UNDER_WAY:
                 _refuse(run)
+        shared = [run for run in runs if set(projects_of(run)) - names.projects]
         for run in runs:
-            instance.delete_run(run.run_id)
+            if run not in shared:
+                instance.delete_run(run.run_id)
         for project in names.projects:
             if instance.has_dynamic_partition(str(project_partitions.name), project):
                 instance.delete_dynamic_partition(str(project_partitions.name), project)
         _forget_in_cursors(instance, mentions)
-    for name in DATABASES:
+    databases = [*DATABASES, *(f"history/runs/{run.run_id}.db" for run in shared)]
+    _forget_in_batches(home / DATABASES[0], names.projects)
+    for name in databases:
         if (home / name).exists():
             _delete_rows(home / name, mentions)
             compact(home / name)
-    kept = {home / f"{name}{suffix}" for name in DATABASES for suffix in ("", "-wal", "-shm")}
+    kept = {home / f"{name}{suffix}" for name in databases for suffix in ("", "-wal", "-shm")}
     for path in set(home.rglob("*")) - kept - {home / _CONFIGURATION}:
         if path.is_file() and mentions.are_in_file(path):
             path.unlink(missing_ok=True)
-    return len(runs)
+    return len(runs) - len(shared)
 
 
 class Mentions:
@@ -143,6 +148,18 @@ def _delete_rows(path: Path, mentions: Mentions) -> None:
                 if table == "asset_keys" and column in _REPEATED:
                     change = f'UPDATE "{table}" SET "{column}" = NULL'
                 connection.execute(f'{change} WHERE is_named("{column}")')
+
+
+def _forget_in_batches(path: Path, projects: Iterable[str]) -> None:
+    """Replace the names of projects in the configuration of runs that are for others, too."""
+    if path.exists():
+        with opened(path) as connection, transaction(connection):
+            for project in projects:
+                for name in _spellings(project):
+                    connection.execute(
+                        "UPDATE runs SET run_body = replace(run_body, ?, ?)",
+                        (f'"{name}"', f'"{FORGOTTEN}"'),
+                    )
 
 
 def _refuse(run: dg.DagsterRun) -> None:

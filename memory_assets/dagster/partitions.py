@@ -12,6 +12,8 @@ PARTITION_TAG = "dagster/partition"
 """Dagster's tag of a run with its partition key, the project."""
 BATCH_TAG = "memory/batch"
 """The tag of a run of ingest_batch that is for several projects; its value is "true"."""
+FORGOTTEN = "(forgotten)"
+"""Stands for a forgotten project in the configuration of a run that was for others, too."""
 BATCH_OP = "index_words"
 """The op of ingest_batch whose configuration names its projects."""
 
@@ -59,4 +61,5 @@ def projects_of(run: dg.DagsterRun) -> Sequence[str]:
     if BATCH_TAG not in run.tags:
         return []
     config: Any = run.run_config
-    return list(config["ops"][BATCH_OP]["config"]["projects"])
+    names: list[str] = config["ops"][BATCH_OP]["config"]["projects"]
+    return [name for name in names if name != FORGOTTEN]
