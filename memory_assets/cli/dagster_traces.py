@@ -57,7 +57,8 @@ def require_idle(settings: Settings, projects: Iterable[str]) -> None:
 
 
 def erase_traces(settings: Settings, names: Names) -> int:
-    """Remove all that the instance holds of these names; return how many runs that took.
+    """Remove all that the instance holds of these names; return how many runs
+    named one.
 
     Raises:
         StoreBusy: one of the runs is under way, or a file is in use.
@@ -93,7 +94,7 @@ def erase_traces(settings: Settings, names: Names) -> int:
     for path in set(home.rglob("*")) - kept - {home / _CONFIGURATION}:
         if path.is_file() and mentions.are_in_file(path):
             path.unlink(missing_ok=True)
-    return len(runs) - len(shared)
+    return len(runs)
 
 
 class Mentions:

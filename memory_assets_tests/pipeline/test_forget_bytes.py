@@ -217,7 +217,7 @@ def test_no_byte_names_a_forgotten_project(settings: Settings, command: Command)
 
     assert code == 0
     assert said["removed"]["projects_gone"] == 1
-    assert said["removed"]["runs"] == 0
+    assert said["removed"]["runs"] >= 1
     assert found_words(settings.data_dir, words) == {}
     with open_instance(settings) as instance:
         assert {*map(tuple, map(projects_of, instance.get_runs()))} == {(HARBOR,)}
