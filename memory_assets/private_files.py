@@ -25,6 +25,7 @@ _OURS = (
     "dagster",
     "forget",
     "forgotten",
+    "ingest",
     "keywords",
     "lake",
     "rebuild",

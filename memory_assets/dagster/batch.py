@@ -11,7 +11,9 @@ transactions.
 # run time (dagster#26837).
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -30,6 +32,7 @@ from memory_assets.dagster.resources import (
 )
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.checks.checks import Verified
+from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ingest.passes import (
     SUMMARIES,
     VECTORS,
@@ -42,6 +45,7 @@ from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers, worker_count
 from memory_assets.pipeline.scan.on_disk import one_walk
 from memory_assets.settings import Settings
+from memory_assets.stores.ingest_progress import IngestProgress, ingesting
 
 _STORE_SECONDS = 1.0
 """How long an event may wait to be stored together with others."""
@@ -75,9 +79,10 @@ Stored = dict[tuple[str, str], tuple[str, int | None]]
 
 @dataclass
 class Progress:
-    """What one op hands to the next: the batch, and what is stored of it."""
+    """What one op hands to the next: the batch, what searches are told of it, what is stored."""
 
     batch: Batch
+    shown: IngestProgress
     stored: Stored = field(default_factory=dict)
 
 
@@ -96,7 +101,7 @@ def index_words(
         batch = Batch.of(components, config.projects, sources, config.limit)
         size = sum(source.size for name in batch.projects for source in sources.get(name, ()))
         workers.count = worker_count(memory.settings, len(batch.projects), size)
-        progress = Progress(batch)
+        progress = Progress(batch, IngestProgress(len(batch.projects)))
         _run(context, memory, workers, progress, WORDS)
     return progress
 
@@ -132,17 +137,26 @@ def _run(
     progress: Progress,
     part: Pass,
 ) -> None:
-    """Run a pass over all projects of a batch; store what came of it, and tell the listener."""
+    """Run a pass over all projects of a batch; store what came of it, and tell searches and the
+    listener."""
     batch, events = progress.batch, _Events(context, memory, progress.stored)
-    try:
-        with no_text_in_errors():
-            for outcome in workers.run(batch.tasks(part)):
-                batch.note(outcome)
-                events.add(outcome)
-                memory.listen(outcome)
+    tasks = batch.tasks(part)
+    left = Counter(task.project for task in tasks)
+    with ExitStack() as after:
+        publish = after.enter_context(ingesting(memory.settings.data_dir, progress.shown))
+        after.callback(events.store)
+        after.enter_context(no_text_in_errors())
+        for outcome in workers.run(tasks):
+            batch.note(outcome)
+            memory.listen(outcome)
+            if isinstance(outcome, Made) and outcome.asset == KEYWORD_INDEX:
+                left[outcome.project] -= 1
+                if part is not SUMMARIES:
+                    setattr(progress.shown, part.name, sum(not number for number in left.values()))
+            if events.add(outcome):
+                publish()
+        publish()
         memory.listen(part)
-    finally:
-        events.store()
 
 
 class _Events:
@@ -157,14 +171,17 @@ class _Events:
         self._waiting: list[Made | Verified] = []
         self._stored_at = time.monotonic()
 
-    def add(self, outcome: Outcome) -> None:
-        """Note an outcome; failures are logged."""
+    def add(self, outcome: Outcome) -> bool:
+        """Note an outcome, and return whether it was time to store what waited; failures are
+        logged."""
         if isinstance(outcome, Failed):
             self._context.log.error("%s: %s: %s", outcome.project, outcome.asset, outcome.reason)
-            return
+            return False
         self._waiting.append(outcome)
-        if time.monotonic() - self._stored_at > _STORE_SECONDS:
+        due = time.monotonic() - self._stored_at > _STORE_SECONDS
+        if due:
             self.store()
+        return due
 
     def store(self) -> None:
         """Store what waits: the assets in order, because each names the events of those that it

@@ -22,6 +22,7 @@ from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.ingest_progress import under_way
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 
 Started = list[workers._Worker]
@@ -130,12 +131,14 @@ def test_an_interrupt_ends_the_workers_and_their_run(settings: Settings, started
 
 def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settings) -> None:
     """Every project is searchable by words before anything is summarized; with a limit, only so
-    many of the newest files are read."""
+    many of the newest files are read. Meanwhile it is said how far that is."""
     seen: list[str] = []
+    told: list[str] = []
 
     def note(event: Outcome | Pass) -> None:
         if isinstance(event, Pass):
             seen.append(f"{event.name} done")
+            told.append(str(under_way(settings.data_dir)))
         elif isinstance(event, Made) and event.report.rows_written:
             seen.append(event.asset)
 
@@ -146,7 +149,9 @@ def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settin
     first = seen.index("words done")
     assert "keyword_index" in seen[:first] and "session_summaries" not in seen[:first]
     assert seen.count("words done") == seen.count("vectors done") == 2
-    assert _plans(one) == []
+    assert _plans(one) == [] and under_way(settings.data_dir) is None
+    assert told[-3].endswith("all 2 projects are searchable by their words, 0 by meaning")
+    assert told[-1].endswith("2 by meaning")
 
 
 def test_processes_are_used_where_they_pay(settings: Settings) -> None:

@@ -1,0 +1,71 @@
+"""How far an ingest of several projects has come, for searches meanwhile.
+
+The file counts while the ingesting process holds the lock; a killed process leaves a file, and no
+lock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from memory_assets.errors import StoreBusy
+from memory_assets.stores.shared_files import is_locked, locked, replace_text
+
+_LOCK = "ingest.lock"
+_FILE = "ingest.json"
+
+
+@dataclass
+class IngestProgress:
+    """How many projects an ingest is for, and for how many of them it has indexed the words and
+    the vectors."""
+
+    projects: int
+    words: int = 0
+    vectors: int = 0
+
+    def __str__(self) -> str:
+        """Say what can be found meanwhile."""
+        if self.words < self.projects:
+            return (
+                f"an ingest is under way: {self.words} of {self.projects} projects are searchable, "
+                "by their words"
+            )
+        return (
+            f"an ingest is under way: all {self.projects} projects are searchable by their words, "
+            f"{self.vectors} by meaning"
+        )
+
+
+@contextmanager
+def ingesting(data_dir: Path, progress: IngestProgress) -> Iterator[Callable[[], None]]:
+    """Yield what publishes the progress of an ingest, as it is then, for the length of a block.
+    If another process publishes its own, nothing is. A full disk does not stop the ingest."""
+
+    def publish() -> None:
+        with suppress(OSError):
+            replace_text(data_dir / _FILE, json.dumps(asdict(progress)))
+
+    with ExitStack() as after:
+        try:
+            after.enter_context(locked(data_dir / _LOCK, 0.0, "another process ingests"))
+        except StoreBusy:
+            yield lambda: None
+            return
+        after.callback((data_dir / _FILE).unlink, missing_ok=True)
+        publish()
+        yield publish
+
+
+def under_way(data_dir: Path) -> IngestProgress | None:
+    """Return the progress of an ingest of several projects, or None. Usually costs one failed
+    open."""
+    try:
+        text = (data_dir / _FILE).read_text("utf-8")
+        return IngestProgress(**json.loads(text)) if is_locked(data_dir / _LOCK) else None
+    except (OSError, ValueError, TypeError):
+        return None
