@@ -149,10 +149,10 @@ def main() -> None:
         f"{max(walls) * 1e3:.0f} ms wall (min, median, max of 15), "
         f"{statistics.median(cpus) * 1e3:.0f} ms of CPU"
     )
-    from memory_assets.status import quick_settings, status
+    from memory_assets.settings import load_settings
+    from memory_assets.status import status
 
-    settings = quick_settings()
-    assert settings is not None
+    settings = load_settings()
     calls, used = [], []
     for _ in range(15):
         cpu, started = time.process_time(), time.perf_counter()

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memory_assets import paths
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import DATA_DIR
 from memory_assets.settings import (
     KNOWN_AGENTS,
     SAMPLE_DIR,
-    Settings,
     load_settings,
     sample_roots,
 )
@@ -26,7 +27,7 @@ DEFAULT_ROOTS = {"claude-code": ".claude/projects", "codex": ".codex", "pi": ".p
 def toml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """What writes the memory.toml that is read; without it there is none."""
     path = tmp_path / "memory.toml"
-    monkeypatch.setitem(Settings.model_config, "toml_file", path)
+    monkeypatch.setattr(paths, "SETTINGS_FILE", path)
 
     def write(text: str) -> None:
         path.write_text(text)
@@ -115,7 +116,7 @@ def test_paths_become_absolute(
 def test_settings_do_not_change() -> None:
     """They are read once and handed on."""
     settings = load_settings()
-    with pytest.raises(ValueError, match="frozen"):
+    with pytest.raises(FrozenInstanceError):
         settings.embedder = "other"  # type: ignore[misc]
 
 
@@ -123,7 +124,7 @@ def test_settings_do_not_change() -> None:
     ("name", "value", "message"),
     [
         ("MEMORY_AGENTS", "claude-code,clippy", "unknown agent 'clippy'; known: claude-code"),
-        ("MEMORY_MAX_FILE_BYTES", "many", "integer"),
+        ("MEMORY_MAX_FILE_BYTES", "many", "whole number"),
         ("MEMORY_MAX_FILE_BYTES", "0", "greater than 0"),
         ("MEMORY_CHROMA_IDLE_SECONDS", "-1", "greater than 0"),
         ("MEMORY_LOCK_TIMEOUT_SECONDS", "soon", "number"),

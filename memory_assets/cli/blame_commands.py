@@ -49,7 +49,7 @@ def link(
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.pipeline.tables.session_commits import link_commit
     from memory_assets.recall import open_memory
-    from memory_assets.recall.timeline.identified import find_session
+    from memory_assets.recall.ids import find_session
     from memory_assets.settings import load_settings
 
     _, session_id = find_session(open_memory(), session)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -25,22 +25,12 @@ from memory_assets.cli import (
 )
 from memory_assets.cli.failures import run_reporting_errors
 from memory_assets.cli.request_options import takes
+from memory_assets.cli.start import prepare
 from memory_assets.errors import ConfigurationError
-from memory_assets.private_files import create_private_files, take_from_others
+from memory_assets.private_files import create_private_files
 from memory_assets.requests.by_id import ShowRequest
 from memory_assets.requests.search import SearchRequest
-from memory_assets.status import quick_settings
-
-if TYPE_CHECKING:
-    from memory_assets.settings import Settings
-
-
-def load_settings(**overrides: Any) -> Settings:
-    """Return all settings, imported late: pydantic takes longer than a whole search."""
-    from memory_assets import settings
-
-    return settings.load_settings(**overrides)
-
+from memory_assets.settings import load_settings
 
 app = typer.Typer(
     name="memory",
@@ -66,17 +56,7 @@ def _root(
     if version:
         typer.echo(__version__)
         raise typer.Exit
-    rendering.show_notices()
-    data_dir = (quick_settings() or load_settings()).data_dir
-    take_from_others(data_dir)
-    path = data_dir / "forgotten.db"
-    if path.exists():
-        from memory_assets.stores import tombstones
-
-        if tombstones.unfinished(path):
-            from memory_assets.cli.forget_command import complete_forgetting
-
-            complete_forgetting(load_settings())
+    prepare(load_settings())
 
 
 def ingest(

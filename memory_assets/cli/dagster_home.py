@@ -17,7 +17,7 @@ from memory_assets.dagster.partitions import add_keys
 from memory_assets.errors import ConfigurationError, StoreError
 from memory_assets.paths import SHIPPED
 from memory_assets.settings import Settings
-from memory_assets.stores.catalog.view import CatalogView
+from memory_assets.stores.catalog.catalog import Catalog
 
 _DATA_DIR_IN_TEMPLATE = "data/dagster"
 PROCESS_TAG = "memory/process"
@@ -72,9 +72,10 @@ def open_instance(settings: Settings) -> dg.DagsterInstance:
                 "moved away without loss to the memory."
             ) from error
         if began_anew:
-            with closing(CatalogView(settings.data_dir / "catalog.db")) as catalog:
-                rows = catalog.rows("SELECT DISTINCT project FROM sources")
-            add_keys(instance, [str(row["project"]) for row in rows])
+            catalog = settings.data_dir / "catalog.db"
+            if catalog.exists():
+                with closing(Catalog(catalog)) as known:
+                    add_keys(instance, list(known.sources.counts_by("project")))
             note_complete(home)
     return instance
 

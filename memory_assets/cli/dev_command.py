@@ -47,7 +47,7 @@ def run_dev(
         StoreError: the Dagster instance cannot be opened.
         UnexpectedFailure: the daemon or the code server ended by itself.
     """
-    token = settings.http_token.get_secret_value() if settings.http_token else None
+    token = settings.http_token
     require_token(host, token)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, _exit)

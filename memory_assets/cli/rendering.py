@@ -92,15 +92,7 @@ def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
 def print_totals(current: dict[str, Any], console: Console) -> None:
     """Print counts and coverage, then a line for each session, file or directory that is held
     back."""
-    stages = current["stages"]
-    chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
-    agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
-    console.print(
-        f"{redacted.get('sessions', 0)} sessions ({agents}) in {len(current['projects'])} "
-        f"projects: {redacted.get('rows') or 0} records, {chunks.get('turns') or 0} turns, "
-        f"{chunks.get('rows') or 0} chunks, {redacted.get('redactions') or 0} redactions, "
-        f"{len(current['quarantined']) + len(current['unlisted'])} held back."
-    )
+    console.print(overview.totals(current))
     for well, line in overview.in_words(current["coverage"]):
         console.print(line if well else f"[yellow]{line}[/yellow]")
     for line in overview.held_back(current):

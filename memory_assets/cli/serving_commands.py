@@ -24,7 +24,7 @@ def mcp(
 
     settings = load_settings()
     if not http:
-        from memory_assets.cli.mcp_stdio import serve_stdio
+        from memory_assets.cli.start import serve_stdio
 
         serve_stdio(settings)
         return
@@ -32,7 +32,7 @@ def mcp(
     from memory_assets.serving.http_guard import require_token
     from memory_assets.serving.listening import listen
 
-    token = settings.http_token.get_secret_value() if settings.http_token else None
+    token = settings.http_token
     require_token(_LOOPBACK, token)
     app = mcp_server.build_http_app(settings, token)
     listen(app, _LOOPBACK, port, lifespan=True, started=lambda url: _say(f"MCP at {url}/mcp"))
@@ -58,7 +58,7 @@ def serve(
     from memory_assets.settings import load_settings
 
     settings = load_settings()
-    token = settings.http_token.get_secret_value() if settings.http_token else None
+    token = settings.http_token
     require_token(host, token)
     app = build_app(settings, hosts=(host, *(allow_host or ())), token=token)
     listen(app, host, port, lifespan=False, started=lambda url: _say(f"{url}/openapi.json"))

@@ -11,12 +11,13 @@ from typing import Any
 
 from memory_assets.errors import NotFound
 from memory_assets.serving.visible_text import visible, visible_payload
-from memory_assets.status import ReaderSettings, held_back, in_words, status
+from memory_assets.settings import Settings
+from memory_assets.status import held_back, in_words, status, totals
 
 _LISTED = 20
 
 
-def show_status(settings: ReaderSettings, *, as_json: bool) -> None:
+def show_status(settings: Settings, *, as_json: bool) -> None:
     """Print the status as lines or as JSON.
 
     Raises:
@@ -40,8 +41,9 @@ def show_status(settings: ReaderSettings, *, as_json: bool) -> None:
 def lines_of(current: dict[str, Any]) -> Iterator[str]:
     """Yield the status in lines for a human."""
     yield f"Memory in {current['data_dir']}"
-    yield from _totals(current)
-    yield from _coverage(current)
+    yield totals(current)
+    pending = current["freshness"]["pending_files"]
+    yield from (line for well, line in in_words(current["coverage"]) if not (well and pending))
     yield from _freshness(current["freshness"], len(current["unlisted"]))
     archive = current["archive"]
     yield (
@@ -63,23 +65,6 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     )
     yield from _projects(current["projects"])
     yield from (f"held back: {line}" for line in held_back(current))
-
-
-def _totals(current: dict[str, Any]) -> Iterator[str]:
-    stages = current["stages"]
-    chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
-    agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
-    yield (
-        f"{redacted.get('sessions', 0)} sessions ({agents}) in {len(current['projects'])} "
-        f"projects: {redacted.get('rows') or 0} records, {chunks.get('turns') or 0} turns, "
-        f"{chunks.get('rows') or 0} chunks, {redacted.get('redactions') or 0} redactions, "
-        f"{len(current['quarantined']) + len(current['unlisted'])} held back."
-    )
-
-
-def _coverage(current: dict[str, Any]) -> Iterator[str]:
-    pending = current["freshness"]["pending_files"]
-    yield from (line for well, line in in_words(current["coverage"]) if not (well and pending))
 
 
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:

@@ -22,7 +22,7 @@ def timeline(asked: TimelineRequest, as_json: bool) -> None:
     by session.
     """
     from memory_assets.recall import open_memory
-    from memory_assets.recall.timeline.timeline import timeline as around
+    from memory_assets.recall.timeline import timeline as around
 
     found = around(open_memory(), asked).to_dict()
     if as_json:
@@ -37,7 +37,7 @@ def timeline(asked: TimelineRequest, as_json: bool) -> None:
 def summarize(asked: SessionRequest, as_json: bool) -> None:
     """Show a session's summary and an index of it."""
     from memory_assets.recall import open_memory
-    from memory_assets.recall.summarize import session_overview
+    from memory_assets.recall.session import session_overview
 
     found = session_overview(open_memory(), asked.session).to_dict()
     if as_json:

@@ -7,7 +7,6 @@ sent (`cli/`), how anything came to be stored (`pipeline/`).
 from memory_assets.recall.memory import Memory, open_memory
 from memory_assets.recall.search.answer import Answer, Coverage, Hit
 from memory_assets.requests.search import KINDS, MODES, SearchRequest
-from memory_assets.status.reader_settings import ReaderSettings
 
 __all__ = [
     "KINDS",
@@ -16,7 +15,6 @@ __all__ = [
     "Coverage",
     "Hit",
     "Memory",
-    "ReaderSettings",
     "SearchRequest",
     "open_memory",
 ]

@@ -18,9 +18,13 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.commits import Repository, RepositoryCommit, uncontested
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.paths import on_this_machine
-from memory_assets.recall.file_turns import ChangedBy, projects_in, turns_that_changed
-from memory_assets.recall.new_commits import attribute_new_commit
-from memory_assets.recall.timeline.items import session_title
+from memory_assets.recall.file_turns import (
+    ChangedBy,
+    attribute_new_commit,
+    projects_in,
+    turns_that_changed,
+)
+from memory_assets.recall.session import session_title
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
 if TYPE_CHECKING:

@@ -2,25 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memory_assets import status as overview
 from memory_assets.errors import NotFound, StoreError, UnknownName
-from memory_assets.recall.opened_memory import OpenedMemory
-from memory_assets.recall.search.answer import Answer
-from memory_assets.recall.search.filters import within_window
+from memory_assets.recall.search.answer import Answer, Coverage, coverage
+from memory_assets.recall.search.hybrid import within_window
 from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
 from memory_assets.requests.search import SearchRequest
-from memory_assets.status.reader_settings import ReaderSettings, quick_settings
+from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
+    from memory_assets.embedding import Embedder
     from memory_assets.requests.by_id import ShowRequest
+    from memory_assets.stores.chroma.collections import VectorStore
 
 
-class Memory(OpenedMemory):
+class Memory(Stores):
     """Reads one memory. Heavy parts (the model, Chroma) load with the first search."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(
+            settings.data_dir,
+            chroma_url=settings.chroma_url,
+            chroma_idle_seconds=settings.chroma_idle_seconds,
+        )
+        self.settings = settings
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model."""
+        from memory_assets.embedding import load_embedder
+
+        return load_embedder(self.settings.embedder)
+
+    @property
+    def vectors(self) -> VectorStore:
+        """The connection to Chroma. It never creates an empty store: `memory ingest` recognises a
+        lost store by its absence, and rebuilds it."""
+        if self.chroma_url is None and not self.has_chroma_files:
+            raise NotFound(
+                f"the collections are not in {self.chroma_dir}; run `memory ingest`, which "
+                "makes them from the lake"
+            )
+        return super().vectors
+
+    def require_project(self, project: str | None) -> None:
+        """Raise for a project that is not in memory.
+
+        Raises:
+            UnknownName: names those that are.
+        """
+        if project is not None and project not in (known := sorted(self.catalog.projects())):
+            raise UnknownName(f"no project {project!r} in memory; known are: {', '.join(known)}")
+
+    def coverage(self, kinds: Sequence[str] = ("sessions",)) -> Coverage:
+        """Return how many of the stored rows a search can find."""
+        return coverage(self.catalog, kinds)
 
     def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
         """Return the best hits, best first, for a `SearchRequest`, or for a query with the
@@ -54,7 +96,7 @@ class Memory(OpenedMemory):
         self.require_project(request.project)
         if request.session is None or self.catalog.products.project_of(request.session) is not None:
             return request
-        from memory_assets.recall.timeline.identified import find_session
+        from memory_assets.recall.ids import find_session
 
         try:
             return replace(request, session=find_session(self, request.session)[1])
@@ -81,19 +123,14 @@ class Memory(OpenedMemory):
         return show(self, asked.id, asked.around)
 
 
-def open_memory(settings: ReaderSettings | None = None) -> Memory:
+def open_memory(settings: Settings | None = None) -> Memory:
     """Return the memory of these settings, or of those from the environment.
 
     Raises:
         ConfigurationError: a setting is wrong.
         NotFound: nothing was ever ingested there.
     """
-    settings = settings or quick_settings()
-    if settings is None:
-        from memory_assets.settings import load_settings
-
-        settings = load_settings()
-    memory = Memory(settings)
+    memory = Memory(settings or load_settings())
     if not memory.exists:
         raise NotFound(f"there is no memory in {memory.data_dir} yet; run `memory ingest` first")
     return memory

@@ -17,10 +17,10 @@ from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
 
 if TYPE_CHECKING:
-    from memory_assets.recall.opened_memory import OpenedMemory
+    from memory_assets.recall.memory import Memory
 
 
-def find_observations(memory: OpenedMemory, request: SearchRequest) -> Answer:
+def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     """Return the observations that pass every filter: with a query, most similar first (cosine with
     their stored vectors); without one, newest first.
 
@@ -55,7 +55,7 @@ def find_observations(memory: OpenedMemory, request: SearchRequest) -> Answer:
     return Answer(query, "semantic" if scores else "filter", covered, hits)
 
 
-def _observations(memory: OpenedMemory, project: str, session: str | None) -> Iterator[Observation]:
+def _observations(memory: Memory, project: str, session: str | None) -> Iterator[Observation]:
     lake = memory.lake
     for session_id in lake.sessions(OBSERVATIONS, project):
         if session is None or session_id == session:
@@ -72,7 +72,7 @@ def _within(moment: datetime | None, since: datetime | None, until: datetime | N
     return (since is None or moment >= since) and (until is None or moment < until)
 
 
-def _scores(memory: OpenedMemory, query: str, found: Sequence[Observation]) -> dict[str, float]:
+def _scores(memory: Memory, query: str, found: Sequence[Observation]) -> dict[str, float]:
     """Return the cosine of each observation's vector with the query's, by id."""
     asked = memory.embedder.embed([query])[0]
     scores: dict[str, float] = {}

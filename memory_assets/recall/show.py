@@ -1,13 +1,14 @@
-"""What has one id, as rows with their whole text: `memory show`."""
+"""What has one id, in full: as rows (`memory show`) or as one text (the MCP tool `get`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memory_assets.errors import NotFound
-from memory_assets.recall.ids import parse_id
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.recall.ids import parse_id, resolve_anchor
+from memory_assets.recall.session import session_items
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.lake.lake import Lake, rows_from_arrow
 from memory_assets.stores.lake.schemas import (
@@ -19,7 +20,11 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.stores import Stores
 
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
 _OF_ONE_ROW = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS, "link": COMMIT_LINKS}
+_WHOLE = ("turn", "prompt", "summary", "observation", "session", "commit")
 
 
 def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
@@ -104,3 +109,25 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
         name: value.isoformat() if isinstance(value, datetime) else value
         for name, value in row.items()
     }
+
+
+def whole(memory: Memory, any_id: str) -> dict[str, Any]:
+    """Return everything under one id: `id`, `kind`, `time`, and `text` in full.
+
+    Raises:
+        ConfigurationError: it is no id.
+        NotFound: there is no such thing.
+    """
+    anchor = resolve_anchor(memory, any_id)
+    if anchor.project is None or anchor.session_id is None or anchor.kind not in _WHOLE:
+        raise ConfigurationError(f"{any_id!r} is not an id; ids are those that a search names")
+    if anchor.item_id is None:
+        anchor = resolve_anchor(memory, f"summary::{anchor.session_id}")
+    kind = anchor.item_kind or "turns"
+    items = session_items(
+        memory.lake, anchor.project or "", anchor.session_id or "", (kind,), full=True
+    )
+    for item in items:
+        if item.id == anchor.item_id:
+            return {**item.to_dict(), "project": item.project, "session_id": item.session_id}
+    raise NotFound(f"no {anchor.item_id} in memory")

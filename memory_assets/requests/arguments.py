@@ -7,6 +7,7 @@ pydantic, which would make a cold search by words half as long again.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -31,6 +32,7 @@ def argument(
     reads: Callable[[Any], Any] | None = None,
     flag: tuple[str, object] | None = None,
     names: Mapping[Door, str | None] | None = None,
+    secret: bool = False,
     **limits: Any,
 ) -> Any:
     """Return a dataclass field that is an argument.
@@ -40,11 +42,11 @@ def argument(
     `wire`) into the field's value, and raises `ConfigurationError` if it cannot. `names` are the
     argument's names at interfaces where it is not called as the field is; None if an interface does
     not offer it. `flag` is a name and a value: MCP and the command line offer a flag that stands
-    for the value.
+    for the value. A `secret` is left out where the object is printed.
     """
     ours = {"description": description, "hint": hint, "limits": limits, "reads": reads}
     more = {"flag": flag, "names": names or {}, "wire": wire}
-    return field(default=default, metadata={**ours, **more})
+    return field(default=default, repr=not secret, metadata={**ours, **more})
 
 
 def one_of(choices: Sequence[str]) -> Any:
@@ -122,7 +124,7 @@ class Argument:
             if len(given) > self.limits.get("max_length", len(given)):
                 raise self._wrong(f"give at most {self.limits['max_length']}", len(given))
             return tuple(self._checked(each, get_args(kind)[0]) for each in given)
-        read = {int: self._number, bool: self._truth, str: self._text}[kind]
+        read = {int: self._integer, float: self._number, bool: self._truth, str: self._text}[kind]
         return read(value)
 
     def _choice(self, value: Any, choices: Sequence[str]) -> str:
@@ -132,15 +134,35 @@ class Argument:
             )
         return value
 
-    def _number(self, value: Any) -> int:
+    def _integer(self, value: Any) -> int:
         if isinstance(value, str) and _DIGITS.fullmatch(value):
             value = int(value)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        least, most = self.limits["ge"], self.limits["le"]
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise self._wrong(f"give a whole number from {least} to {most}", value)
+        if isinstance(value, bool) or not isinstance(value, int) or not self._within(value):
+            raise self._wrong(f"give a whole number {self._bounds}", value)
         return value
+
+    def _number(self, value: Any) -> float:
+        try:
+            number = math.nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not self._within(number):
+            raise self._wrong(f"give a number {self._bounds}", value)
+        return number
+
+    def _within(self, number: float) -> bool:
+        limits, infinite = self.limits, math.inf
+        least, above = limits.get("ge", -infinite), limits.get("gt", -infinite)
+        return bool(least <= number <= limits.get("le", infinite) and above < number < infinite)
+
+    @property
+    def _bounds(self) -> str:
+        if "gt" in self.limits:
+            return f"greater than {self.limits['gt']}"
+        most = f" to {self.limits['le']}" if "le" in self.limits else " on"
+        return f"from {self.limits['ge']}{most}"
 
     def _truth(self, value: Any) -> bool:
         if value in ("true", "false"):

@@ -37,7 +37,8 @@ from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.visible_text import visible
 
 if TYPE_CHECKING:
-    from memory_assets.recall import Memory, ReaderSettings
+    from memory_assets.recall import Memory
+    from memory_assets.settings import Settings
 
 MAX_BYTES = 8_000_000
 """Most bytes of an answer."""
@@ -77,13 +78,13 @@ def _turn(memory: Memory, asked: ShowRequest) -> dict[str, Any]:
 
 
 def _session(memory: Memory, asked: SessionRequest) -> dict[str, Any]:
-    from memory_assets.recall.summarize import session_overview
+    from memory_assets.recall.session import session_overview
 
     return session_overview(memory, asked.session).to_dict()
 
 
 def _timeline(memory: Memory, asked: TimelineRequest) -> dict[str, Any]:
-    from memory_assets.recall.timeline.timeline import timeline
+    from memory_assets.recall.timeline import timeline
 
     return timeline(memory, asked).to_dict()
 
@@ -143,9 +144,7 @@ def openapi_document() -> dict[str, Any]:
     return document({**asked, "/healthz": health})
 
 
-def build_app(
-    settings: ReaderSettings, *, hosts: Sequence[str] = (), token: str | None = None
-) -> Guard:
+def build_app(settings: Settings, *, hosts: Sequence[str] = (), token: str | None = None) -> Guard:
     """Return the ASGI application over the memory of these settings, guarded."""
     api = _Api(OpenedMemory(settings))
     fixed: Mapping[str, Callable[[], dict[str, Any]]] = {

@@ -30,7 +30,7 @@ from memory_assets.serving.schemas import tool_schema
 from memory_assets.serving.visible_text import visible
 
 if TYPE_CHECKING:
-    from memory_assets.recall import ReaderSettings
+    from memory_assets.settings import Settings
 
 SERVER_NAME = "memory-assets"
 INSTRUCTIONS = (
@@ -108,7 +108,7 @@ def tools() -> list[types.Tool]:
     ]
 
 
-def build_server(settings: ReaderSettings) -> Server[Any]:
+def build_server(settings: Settings) -> Server[Any]:
     """Return the server over the memory of these settings; the memory need not exist yet."""
     opened = OpenedMemory(settings)
     listed = tools()
@@ -173,7 +173,7 @@ def _warm_up(opened: OpenedMemory) -> None:
         del tool_answers
 
 
-def run_stdio(settings: ReaderSettings) -> None:
+def run_stdio(settings: Settings) -> None:
     """Serve on standard input and output until the client disconnects."""
     server = build_server(settings)
 
@@ -184,7 +184,7 @@ def run_stdio(settings: ReaderSettings) -> None:
     anyio.run(serve)
 
 
-def build_http_app(settings: ReaderSettings, token: str | None = None) -> Guard:
+def build_http_app(settings: Settings, token: str | None = None) -> Guard:
     """Return MCP over streamable HTTP at /mcp, for this machine alone."""
     app = build_server(settings).streamable_http_app(json_response=True, host="127.0.0.1")
     return Guard(app, token=token)

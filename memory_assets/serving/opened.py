@@ -6,13 +6,14 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memory_assets.recall import Memory, ReaderSettings
+    from memory_assets.recall import Memory
+    from memory_assets.settings import Settings
 
 
 class OpenedMemory:
     """One memory for all requests of a server. The server may start before the memory exists."""
 
-    def __init__(self, settings: ReaderSettings) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._memory: Memory | None = None
         self._lock = Lock()

@@ -11,11 +11,11 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.cross_query import cross_query
-from memory_assets.recall.get import whole
+from memory_assets.recall.ids import find_session
 from memory_assets.recall.search.excerpts import excerpt
-from memory_assets.recall.summarize import session_overview
-from memory_assets.recall.timeline.identified import find_session
-from memory_assets.recall.timeline.timeline import timeline
+from memory_assets.recall.session import session_overview
+from memory_assets.recall.show import whole
+from memory_assets.recall.timeline import timeline
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.by_id import GetRequest, LinkRequest, SessionRequest
 from memory_assets.requests.cross_query import CrossQueryRequest
@@ -249,12 +249,9 @@ def _link(memory: Memory, request: LinkRequest) -> _Answer:
     """Link a session to a commit of the repository that the server was started in."""
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.pipeline.tables.session_commits import link_commit
-    from memory_assets.settings import Settings, load_settings
 
-    given = memory.settings
-    settings = given if isinstance(given, Settings) else load_settings(data_dir=given.data_dir)
     _, session_id = find_session(memory, request.session)
-    made = link_commit(Components(settings), session_id, request.commit, Path.cwd())
+    made = link_commit(Components(memory.settings), session_id, request.commit, Path.cwd())
     payload = {"session_id": made.session_id, "commit": made.commit}
     return _Answer(payload, (), f"Linked session {made.session_id} to commit {made.commit}.")
 

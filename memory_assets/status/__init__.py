@@ -5,16 +5,13 @@ here imports pyarrow, numpy, Chroma, pydantic or Dagster early. Does not: readin
 (`recall/`), checking them (`pipeline/checks/`).
 """
 
-from memory_assets.status.coverage import in_words
-from memory_assets.status.held_back import can_be_helped, held_back
-from memory_assets.status.reader_settings import ReaderSettings, quick_settings
 from memory_assets.status.status import status
+from memory_assets.status.words import can_be_helped, held_back, in_words, totals
 
 __all__ = [
-    "ReaderSettings",
     "can_be_helped",
     "held_back",
     "in_words",
-    "quick_settings",
     "status",
+    "totals",
 ]

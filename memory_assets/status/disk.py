@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory_assets.paths import is_gone
-from memory_assets.stores.catalog.view import CatalogView
+from memory_assets.stores.catalog.catalog import Catalog
 
 if TYPE_CHECKING:
     from memory_assets.transcripts import Known, Unlisted
@@ -38,11 +38,11 @@ class Disk:
     unlisted: list[Unlisted] = field(default_factory=list)
 
 
-def look(view: CatalogView, roots: Mapping[str, Path], data_dir: Path) -> Disk:
+def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
     """Return the state of the files on disk, at the cost of one `stat` per file."""
     known: dict[str, tuple[int, int, bool]] = {
         row[0]: (row[1], row[2], row[3] is not None)
-        for row in view.rows("SELECT path, size, mtime_ns, gone_at FROM sources")
+        for row in catalog.rows("SELECT path, size, mtime_ns, gone_at FROM sources")
     }
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
     troubled = _Trouble()
@@ -57,7 +57,7 @@ def look(view: CatalogView, roots: Mapping[str, Path], data_dir: Path) -> Disk:
             if noted != (*facts, False):
                 disk.pending[path] = facts[1]
     if unknown or disk.pending or troubled.met:
-        for path in _transcripts(view, roots, data_dir, disk.unlisted):
+        for path in _transcripts(catalog, roots, data_dir, disk.unlisted):
             if path in unknown:
                 _count(disk, unknown[path])
                 disk.pending[path] = unknown[path][1]
@@ -102,7 +102,7 @@ def _files(directory: Path | str, depth: int, trouble: _Trouble) -> Iterator[tup
 
 
 def _transcripts(
-    view: CatalogView, roots: Mapping[str, Path], data_dir: Path, unlisted: list[Unlisted]
+    catalog: Catalog, roots: Mapping[str, Path], data_dir: Path, unlisted: list[Unlisted]
 ) -> Iterator[str]:
     """Yield the paths of transcripts that were not forgotten; append those that cannot be read
     to `unlisted`. Files that the catalogue knows are not opened."""
@@ -114,15 +114,15 @@ def _transcripts(
     forgotten = Forgotten()
     if tombstones.exists():
         forgotten = Tombstones(tombstones, load_install_key()).forgotten()
-    for source in discover(roots, _known(view), unlisted.append):
+    for source in discover(roots, _known(catalog), unlisted.append):
         if (source.project, source.session_id) not in forgotten:
             yield str(source.path)
 
 
-def _known(view: CatalogView) -> Known:
+def _known(catalog: Catalog) -> Known:
     from memory_assets.transcripts import Source
 
-    rows = view.rows(
+    rows = catalog.rows(
         "SELECT path, size, mtime_ns, agent, project, session_id, agent_id FROM sources"
     )
     by_path = {row["path"]: row for row in rows}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -14,11 +13,11 @@ from typing import Any
 
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.status.coverage import SETS, coverage
+from memory_assets.settings import Settings
 from memory_assets.status.disk import Disk, look
-from memory_assets.status.reader_settings import ReaderSettings
 from memory_assets.status.run_history import last_runs
-from memory_assets.stores.catalog.view import CatalogView
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.chroma.files import set_aside_directories
 
 VERSIONS_FILE = "versions.json"
@@ -31,45 +30,38 @@ RETENTION_FILE = "retention.begun"
 HISTORY_FILE = "history.jsonl"
 """Name of the sources that hold prompts and nothing else (`transcripts/claude/history.py`)."""
 
-_STAGES = (
-    "redacted_records",
-    "redaction_audit",
-    *(stage for stages in SETS.values() for stage in stages),
-    *(kind.embeddings for kind in SEARCH_KINDS.values()),
-    "session_commits",
-)
 
-
-def status(settings: ReaderSettings) -> dict[str, Any]:
+def status(settings: Settings) -> dict[str, Any]:
     """Return counts by agent and project, coverage by set, freshness, what is held back,
     pending or gone, sizes, versions, the last run, Chroma and the watcher.
 
     Opens neither Chroma nor the lake. Raises `StoreError` if the catalogue is damaged.
     """
     data_dir = settings.data_dir
-    view = CatalogView(data_dir / "catalog.db")
-    sources, stages = _sources(view), _stages(view)
-    versions = _versions(view, data_dir)
+    path = data_dir / "catalog.db"
+    catalog = Catalog(path if path.exists() else Path(":memory:"))
+    agents, stages = catalog.sources.counts_by("agent"), catalog.products.totals()
+    versions = _versions(catalog, data_dir)
     vectors = versions.get("embedder") != NO_EMBEDDER
-    disk = look(view, settings.transcript_roots(), data_dir)
-    quarantined = _quarantined(view)
+    disk = look(catalog, settings.transcript_roots(), data_dir)
+    quarantined = catalog.quarantine.entries()
     current: dict[str, Any] = {
         "data_dir": str(data_dir),
-        "agents": _by(sources, "agent"),
-        "projects": _by(sources, "project"),
+        "agents": agents,
+        "projects": catalog.sources.counts_by("project"),
         "stages": stages,
         "coverage": coverage(
             stages,
-            at_source=sum(int(row["prompts"] or 0) for row in sources),
+            at_source=sum(counts["prompts"] for counts in agents.values()),
             quarantined=len(quarantined),
             vectors=vectors,
             unlisted=len(disk.unlisted),
         ),
         "freshness": _freshness(disk, stages, vectors=vectors),
-        "quarantined": quarantined,
+        "quarantined": [{**asdict(each), "passing": each.passing} for each in quarantined],
         "unlisted": [asdict(path) for path in disk.unlisted],
         "archive": {
-            **_archive(view),
+            **_archive(catalog),
             "retention_unfinished": (data_dir / RETENTION_FILE).exists(),
         },
         "chroma": _chroma(data_dir, settings.chroma_url),
@@ -78,54 +70,45 @@ def status(settings: ReaderSettings) -> dict[str, Any]:
         "runs": last_runs(data_dir / "dagster"),
         "watcher": _watcher(data_dir),
     }
-    view.close()
+    catalog.close()
     current["lake_bytes"] = current["sizes"]["lake"]
     return current
 
 
-def _quarantined(view: CatalogView) -> list[dict[str, Any]]:
-    """Return the sessions held back: where, why, and whether every run tries them again."""
-    return [
-        {"remedy": "", **dict(row), "passing": not row["input_hash"]}
-        for row in view.rows("SELECT * FROM quarantine ORDER BY 1, 2")
-    ]
+def coverage(
+    stages: Mapping[str, Mapping[str, Any]],
+    *,
+    at_source: int,
+    quarantined: int,
+    vectors: bool,
+    unlisted: int = 0,
+) -> dict[str, dict[str, Any]]:
+    """Return, by set, the rows on record, those in the collection (`indexed`) and in the
+    keyword index, and whether all are in both; without `vectors`, in the latter. `quarantined`
+    counts the sessions held back, `unlisted` the files and directories."""
 
+    def count(stage: str, name: str) -> int:
+        return int(stages.get(stage, {}).get(name) or 0)
 
-def _sources(view: CatalogView) -> list[dict[str, Any]]:
-    return [
-        dict(row)
-        for row in view.rows(
-            "SELECT agent, project, COUNT(DISTINCT session_id) AS sessions, COUNT(*) AS files,"
-            " SUM(json_extract(facts, '$.prompts')) AS prompts,"
-            " SUM(json_extract(facts, '$.bad_lines')) AS bad_lines, SUM(size) AS bytes,"
-            " COUNT(gone_at) AS gone FROM sources GROUP BY agent, project ORDER BY agent, project"
-        )
-    ]
-
-
-def _by(sources: list[dict[str, Any]], name: str) -> dict[str, dict[str, int]]:
-    totals: dict[str, Counter[str]] = {}
-    for row in sources:
-        counter = totals.setdefault(str(row[name]), Counter())
-        for key, value in row.items():
-            if key not in ("agent", "project"):
-                counter[key] += int(value or 0)
-    return {key: dict(totals[key]) for key in sorted(totals)}
-
-
-def _stages(view: CatalogView) -> dict[str, dict[str, Any]]:
-    wanted = ", ".join("?" * len(_STAGES))
-    rows = view.rows(
-        "SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows, SUM(bytes) AS bytes,"
-        " SUM(CASE WHEN stage = 'turn_chunks' THEN json_extract(facts, '$.turns') END) AS turns,"
-        " SUM(CASE WHEN stage = 'redacted_records' THEN json_extract(facts, '$.redactions') END)"
-        " AS redactions,"
-        " SUM(CASE WHEN stage = 'redacted_records' THEN json_extract(facts, '$.prompts') END)"
-        " AS prompts,"
-        f" MAX(made_at) AS made_at FROM products WHERE stage IN ({wanted}) GROUP BY stage",
-        *_STAGES,
-    )
-    return {str(row["stage"]): {key: row[key] for key in row.keys()[1:]} for row in rows}
+    made: dict[str, dict[str, Any]] = {}
+    for name, kind in SEARCH_KINDS.items():
+        rows = count(kind.table, "rows")
+        indexed, worded = count(kind.asset, "rows"), count(kind.keywords, "rows")
+        newest = stages.get(kind.asset if vectors else kind.keywords, {}).get("made_at")
+        made[name] = {
+            "sessions": count("redacted_records", "sessions"),
+            "turns": count("turn_chunks", "turns"),
+            "rows": rows,
+            "indexed": indexed,
+            "keywords": worded,
+            "vectors": vectors,
+            "quarantined": quarantined,
+            "unlisted": unlisted,
+            "as_of": str(newest or ""),
+            "complete": rows == worded and (rows == indexed or not vectors),
+        }
+    made["prompts"] |= {"at_source": at_source, "in_records": count("redacted_records", "prompts")}
+    return made
 
 
 def _freshness(
@@ -133,8 +116,9 @@ def _freshness(
 ) -> dict[str, Any]:
     """Return counts of files, of changes not yet ingested, and the age of the oldest change."""
     oldest = min(disk.pending.values(), default=0)
-    _, collection, keywords = SETS["sessions"]
-    indexed = str(stages.get(collection if vectors else keywords, {}).get("made_at") or "")
+    kind = SEARCH_KINDS["sessions"]
+    stage = kind.asset if vectors else kind.keywords
+    indexed = str(stages.get(stage, {}).get("made_at") or "")
     return {
         "files": disk.files,
         "bytes": disk.bytes,
@@ -146,25 +130,17 @@ def _freshness(
     }
 
 
-def _archive(view: CatalogView) -> dict[str, Any]:
+def _archive(catalog: Catalog) -> dict[str, Any]:
     """Return counts of sessions whose file is gone, and of those kept in part."""
-    gone = view.one(
-        "SELECT COUNT(*) AS sessions FROM (SELECT 1 FROM sources GROUP BY project, session_id"
-        " HAVING COUNT(gone_at) = COUNT(*))"
-    )
-    history = view.one(
-        "SELECT COUNT(DISTINCT session_id) AS sessions FROM sources WHERE path LIKE ?",
-        f"%/{HISTORY_FILE}",
-    )
-    retained = view.one(
-        "SELECT COUNT(*) AS sessions FROM products WHERE stage = 'redacted_records'"
-        " AND json_extract(facts, '$.retained_blocks') IS NOT NULL"
-    )
-    return {
-        "sessions_source_gone": int(gone.get("sessions") or 0),
-        "sessions_prompts_only": int(history.get("sessions") or 0),
-        "sessions_retained": int(retained.get("sessions") or 0),
+    queries = {
+        "sessions_source_gone": "SELECT COUNT(*) FROM (SELECT 1 FROM sources GROUP BY project,"
+        " session_id HAVING COUNT(gone_at) = COUNT(*))",
+        "sessions_prompts_only": "SELECT COUNT(DISTINCT session_id) FROM sources"
+        f" WHERE path LIKE '%/{HISTORY_FILE}'",
+        "sessions_retained": "SELECT COUNT(*) FROM products WHERE stage = 'redacted_records'"
+        f" AND json_extract(facts, '$.{RETAINED}') IS NOT NULL",
     }
+    return {name: int(catalog.rows(sql)[0][0]) for name, sql in queries.items()}
 
 
 def _chroma(data_dir: Path, url: str | None) -> dict[str, Any]:
@@ -194,12 +170,12 @@ def _sizes(data_dir: Path, stages: Mapping[str, Mapping[str, Any]]) -> dict[str,
     }
 
 
-def _versions(view: CatalogView, data_dir: Path) -> dict[str, Any]:
+def _versions(catalog: Catalog, data_dir: Path) -> dict[str, Any]:
     try:
         noted: dict[str, Any] = json.loads((data_dir / VERSIONS_FILE).read_text())
     except (OSError, ValueError):
         noted = {}
-    readers = view.rows("SELECT DISTINCT agent, reader_version FROM sources ORDER BY 1, 2")
+    readers = catalog.rows("SELECT DISTINCT agent, reader_version FROM sources ORDER BY 1, 2")
     read = sorted({f"{row[0]}:{row[1]}" for row in readers if row[1]})
     return {**noted, "read_with": read}
 

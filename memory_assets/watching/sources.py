@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk, look_for_sources
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.catalog.view import CatalogView
 
 _MOST_IGNORED = 10_000
 
@@ -17,7 +16,7 @@ class ChangedSources:
 
     def __init__(self, components: Components) -> None:
         self._components = components
-        self._view = CatalogView(components.catalog.path)
+        self._known = components.catalog.sources
         self._ignored: set[str] = set()
         self._changed: dict[str, set[str]] = {}
 
@@ -36,7 +35,7 @@ class ChangedSources:
         for path in paths:
             if path in self._ignored:
                 continue
-            project = self._view.project_of_path(path)
+            project = self._known.project_of(path)
             if project is None:
                 unknown.append(path)
             elif self._differs(path):
@@ -70,5 +69,5 @@ class ChangedSources:
         try:
             status = os.stat(path)  # noqa: PTH116 - a string from the event, on the hot path
         except OSError:
-            return self._view.is_present(path)
-        return not self._view.knows(path, status.st_size, status.st_mtime_ns)
+            return self._known.is_present(path)
+        return not self._known.is_present(path, (status.st_size, status.st_mtime_ns))

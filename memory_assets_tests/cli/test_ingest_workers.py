@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,7 @@ def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settin
         elif isinstance(event, Made) and event.report.rows_written:
             seen.append(event.asset)
 
-    one = settings.model_copy(update={"ingest_workers": 1})
+    one = replace(settings, ingest_workers=1)
     limited = run_plans(one, _plans(one), limit=1, progress=note)
     assert limited.projects == 1 and len(_plans(one)) == 2
     assert run_plans(one, _plans(one), progress=note).failed == {}
@@ -158,7 +159,7 @@ def test_processes_are_used_where_they_pay(settings: Settings) -> None:
     """As many as the setting says, never more than projects; by itself one for little."""
     assert worker_count(settings, 3, 0) == 2
     assert worker_count(settings, 1, 10**9) == 1
-    unset = settings.model_copy(update={"ingest_workers": None})
+    unset = replace(settings, ingest_workers=None)
     assert worker_count(unset, 3, 10**6) == 1
     assert 1 <= worker_count(unset, 3, 10**9) <= 3
 
@@ -167,7 +168,7 @@ def test_without_an_embedder_nothing_is_embedded_and_nothing_is_behind(settings:
     """The tables are made, no vectors are, no Chroma is started, and the plan names the
     project no more."""
     mill, *others = PROJECTS
-    one = settings.model_copy(update={"ingest_workers": 1})
+    one = replace(settings, ingest_workers=1)
     assert ingest_once(one, limit=None, projects=[mill], full=False, as_json=True) == FINE
     components = Components(one)
     assert components.lake.projects(TURN_CHUNKS) == [mill]

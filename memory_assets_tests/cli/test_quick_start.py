@@ -16,8 +16,6 @@ from typer.testing import CliRunner
 from memory_assets.cli.cli import app
 from memory_assets.cli.search_command import plain_arguments, search_plainly
 from memory_assets.requests.search import SearchRequest
-from memory_assets.settings import Settings, load_settings
-from memory_assets.status.reader_settings import QuickSettings, quick_settings
 
 _SLOW = ("typer", "click", "rich", "pydantic", "pyarrow", "dagster", "chromadb")
 _START = "from memory_assets.cli.start import main; main()"
@@ -29,42 +27,6 @@ def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MEMORY_DATA_DIR", str(tmp_path / "data"))
-
-
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {},
-        {"MEMORY_CHROMA_URL": "http://127.0.0.1:1", "MEMORY_EMBEDDER": "none"},
-        {"MEMORY_CHROMA_IDLE_SECONDS": "12.5", "memory_codex_dir": "~/codex"},
-        {"MEMORY_PROJECTS_DIR": "relative", "MEMORY_CHROMA_URL": ""},
-    ],
-)
-def test_quick_settings_are_those_of_the_full_ones(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every value that a reader asks for, defaults included."""
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    quick, full = quick_settings(), load_settings()
-    assert isinstance(quick, QuickSettings)
-    for name in ("data_dir", "chroma_url", "chroma_idle_seconds", "embedder", "recent_days"):
-        assert getattr(quick, name) == getattr(full, name), name
-    assert quick.transcript_roots() == full.transcript_roots()
-
-
-@pytest.mark.parametrize(
-    "name", sorted(f"MEMORY_{name.upper()}" for name in Settings.model_fields if name != "data_dir")
-)
-def test_a_value_that_has_to_be_checked_is_left_to_the_full_settings(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is wrong in the full settings never passes the quick ones."""
-    monkeypatch.setenv(name, "@")
-    try:
-        load_settings()
-    except Exception:  # noqa: BLE001 - any refusal
-        assert quick_settings() is None
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 @pytest.fixture
 def settings(sample_settings: Settings) -> Settings:
     """Without vectors: what counts here are the events."""
-    return sample_settings.model_copy(update={"embedder": "none"})
+    return replace(sample_settings, embedder="none")
 
 
 def _plans(settings: Settings) -> list[ProjectPlan]:

@@ -3,6 +3,7 @@ again."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def test_the_figures_are_those_of_status_and_the_checks_tell_what_is_lost(
 ) -> None:
     """All pass over a whole memory; then a chunk file is gone, and a file has changed: the
     session and the place are named, and the lag is shown."""
-    settings = sample_settings.model_copy(update={"embedder": "none"})
+    settings = replace(sample_settings, embedder="none")
     components = Components(settings)
     works = plan.plan(components, on_disk.find_sources(components))
     assert run_plans(settings, works).failed == {}

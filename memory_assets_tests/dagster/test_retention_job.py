@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -33,7 +34,7 @@ def test_the_schedule_asks_for_a_run_only_where_there_is_a_policy(
 ) -> None:
     """Every night, of the job that holds the one asset."""
     assert isinstance(_evaluated(sample_settings), dg.SkipReason)
-    limited = sample_settings.model_copy(update={"retention": 30})
+    limited = replace(sample_settings, retention=30)
     assert isinstance(_evaluated(limited), dg.RunRequest)
     job = build_defs().resolve_job_def(RETENTION_JOB)
     assert {key.to_user_string() for key in job.asset_layer.executable_asset_keys} == {
@@ -45,7 +46,7 @@ def test_the_job_lets_go_and_the_sensor_asks_for_the_rest(sample_settings: Setti
     """Its materialization carries the counts. The sensor then asks for a run of the
     projects that it touched, under a key of its own, though no file has changed; after it
     all is up to date, and the next night finds nothing to do."""
-    settings = sample_settings.model_copy(update={"embedder": "none", "retention": SINCE_MAY})
+    settings = replace(sample_settings, embedder="none", retention=SINCE_MAY)
 
     def works() -> list[plan.ProjectPlan]:
         components = Components(settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def test_the_sensor_makes_what_ingest_makes(
         shutil.rmtree(sample_roots[agent])
         sample_roots[agent].mkdir()
     directory = sample_settings.data_dir.with_name("by-sensor")
-    by_sensor = sample_settings.model_copy(update={"data_dir": directory})
+    by_sensor = replace(sample_settings, data_dir=directory)
     try:
         jobs = _by_sensor(by_sensor)
         made = _memory(by_sensor)

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -33,7 +34,7 @@ STAGES_WITHOUT_VECTORS = [
 @pytest.fixture
 def without_vectors(sample_settings: Settings) -> Settings:
     """For what is ingested here, without vectors."""
-    return sample_settings.model_copy(update={"embedder": "none"})
+    return replace(sample_settings, embedder="none")
 
 
 @pytest.fixture
@@ -209,7 +210,7 @@ def test_a_tick_asks_for_a_bounded_number_of_projects_and_goes_on_next_time(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
     """With room for two projects a tick, three take two ticks of one run each."""
-    bounded = sample_settings.model_copy(update={"sensor_projects_per_tick": 2})
+    bounded = replace(sample_settings, sensor_projects_per_tick=2)
     first, _, cursor = _tick(bounded, instance)
     second, _, cursor = _tick(bounded, instance, cursor)
     assert (len(_projects(first)), len(_projects(second))) == (2, 1)
@@ -239,9 +240,7 @@ def test_ten_thousand_files_fit_in_a_tick(
         directory.mkdir(parents=True)
         for session in range(100):
             (directory / f"s{project}-{session}.jsonl").touch()
-    many = sample_settings.model_copy(
-        update={"projects_dir": root, "codex_dir": None, "pi_dir": None}
-    )
+    many = replace(sample_settings, projects_dir=root, codex_dir=None, pi_dir=None)
     start = time.process_time()
     requests, added, cursor = _tick(many, instance)
     assert len(_projects(requests)) == len(added) == 100

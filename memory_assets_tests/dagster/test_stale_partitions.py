@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -95,7 +96,7 @@ def test_a_change_of_rules_makes_the_partitions_stale_and_a_backfill_embeds_noth
         "redacted_records": ("STALE", ["CODE"]),
         "turn_chunks": ("FRESH", []),
     }
-    stricter = sample_settings.model_copy(update={"max_file_bytes": 8_191})
+    stricter = replace(sample_settings, max_file_bytes=8_191)
     assert _run(stricter)["texts_embedded"] == 0
     products = (
         Components(stricter).catalog.products.of_project("redacted_records", PROJECT).values()

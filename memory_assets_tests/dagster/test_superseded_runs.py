@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
@@ -149,7 +150,7 @@ def test_nothing_is_left_of_a_deleted_run_and_the_partition_is_as_it_was(
 ) -> None:
     """Real runs of the job: their files and rows go, the last state of each asset and check
     stays."""
-    settings = sample_settings.model_copy(update={"embedder": "none", "runs_kept": 1})
+    settings = replace(sample_settings, embedder="none", runs_kept=1)
     work = ProjectPlan(PROJECT, "test", "")
     with open_instance(settings) as instance:
         run_plans(settings, [work])
@@ -185,7 +186,7 @@ def _tick(
     instance: dg.DagsterInstance, settings: Settings, **changed: object
 ) -> dg.RunRequest | dg.SkipReason:
     """What the schedule answers."""
-    resources = {"memory": MemoryResource(settings.model_copy(update=changed))}
+    resources = {"memory": MemoryResource(replace(settings, **changed))}
     context = dg.build_schedule_context(instance=instance, resources=resources)
     answer = defs.resolve_schedule_def("superseded_runs_schedule")(context)
     assert isinstance(answer, dg.RunRequest | dg.SkipReason)
@@ -204,7 +205,7 @@ def test_the_schedule_asks_for_a_run_while_a_project_has_superseded_runs(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
     """Whoever launched them. The run deletes those of every project, however many."""
-    settings = sample_settings.model_copy(update={"runs_kept": 1})
+    settings = replace(sample_settings, runs_kept=1)
     add_keys(instance, [PROJECT, OTHER])
     assert isinstance(_tick(instance, settings), dg.SkipReason)
     for project, older in ((PROJECT, 2), (OTHER, 60)):
@@ -234,7 +235,7 @@ def test_the_job_deletes_its_own_older_runs(
     sample_settings: Settings, instance: dg.DagsterInstance
 ) -> None:
     """A history in which nothing else happens does not grow by the pruning of it."""
-    settings = sample_settings.model_copy(update={"runs_kept": 2})
+    settings = replace(sample_settings, runs_kept=2)
     old = [_add(instance, ended=_minutes(age), project="", job=PRUNE_JOB) for age in (4, 3, 2)]
     assert _run_the_job(instance, settings) == 1
     left = {run.run_id for run in instance.get_runs()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture
 def settings(ingested: Settings, tmp_path: Path) -> Iterator[Settings]:
     """A copy of that memory, to be changed at will, over the same transcripts."""
-    copied = ingested.model_copy(update={"data_dir": tmp_path / "memory"})
+    copied = replace(ingested, data_dir=tmp_path / "memory")
     shutil.copytree(ingested.data_dir, copied.data_dir)
     shutil.copytree(ingested.data_dir.parent / "home", Path.home(), dirs_exist_ok=True)
     yield copied

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
 from memory_assets.errors import ConfigurationError
-from memory_assets.recall.summarize import session_overview
-from memory_assets.recall.timeline.timeline import timeline
+from memory_assets.recall.session import session_overview
+from memory_assets.recall.timeline import timeline
 from memory_assets.requests.arguments import Door, declared
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.http_api import build_app

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -155,7 +156,7 @@ def test_a_new_turn_makes_coverage_incomplete_until_it_is_indexed(
 ) -> None:
     """Whichever stages have run, rows of the lake are what is compared."""
     memory = copied()
-    components = Components(asked.settings.model_copy(update={"data_dir": memory.data_dir}))
+    components = Components(replace(asked.settings, data_dir=memory.data_dir))
     path = asked.settings.projects_dir / asked.harbor / f"{FORK}.jsonl"
     before = path.read_text()
     line = json.loads(before.splitlines()[1])

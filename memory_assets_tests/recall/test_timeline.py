@@ -13,10 +13,9 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables.session_commits import link_commit
 from memory_assets.recall import Memory, open_memory
-from memory_assets.recall.get import whole
-from memory_assets.recall.summarize import session_overview
-from memory_assets.recall.timeline.items import ITEM_KINDS, session_items
-from memory_assets.recall.timeline.timeline import Timeline, timeline
+from memory_assets.recall.session import ITEM_KINDS, session_items, session_overview
+from memory_assets.recall.show import whole
+from memory_assets.recall.timeline import Timeline, timeline
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.status import in_words
-from memory_assets.status.coverage import SETS, coverage
+from memory_assets.status.status import coverage
 
 
 def _of(*, chunks: int, indexed: int, keywords: int, vectors: bool) -> dict[str, dict[str, Any]]:
-    table, collection, words = SETS["sessions"]
-    rows = {table: chunks, collection: indexed, words: keywords}
+    kind = SEARCH_KINDS["sessions"]
+    rows = {kind.table: chunks, kind.asset: indexed, kind.keywords: keywords}
     stages = {name: {"rows": count} for name, count in rows.items()}
     return coverage(stages, at_source=0, quarantined=0, vectors=vectors)
 

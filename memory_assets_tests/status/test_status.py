@@ -10,14 +10,11 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import quick_settings, status
-from memory_assets.status.reader_settings import QuickSettings
+from memory_assets.status import status
 from memory_assets.stores.chroma.files import set_aside
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
@@ -70,29 +67,6 @@ def test_a_session_whose_source_is_gone_is_counted_as_archived(
     assert after["projects"][TIDEPOOL]["gone"] == before["freshness"]["vanished_files"]
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {},
-        {"MEMORY_DATA_DIR": "somewhere", "MEMORY_CHROMA_URL": "http://localhost:1"},
-        {"MEMORY_PROJECTS_DIR": "~/p", "memory_pi_dir": "/srv/pi", "MEMORY_CODEX_DIR": ""},
-        {"CLAUDE_CONFIG_DIR": "claude"},
-    ],
-)
-def test_the_quick_way_to_the_settings_agrees_with_them(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Without pydantic, the same directories and the same Chroma."""
-    (tmp_path / "claude" / "projects").mkdir(parents=True)
-    monkeypatch.delenv("MEMORY_BENCH_DATA", raising=False)  # of the tests, no setting
-    for name, value in environment.items():
-        monkeypatch.setenv(name, str(tmp_path / value) if name == "CLAUDE_CONFIG_DIR" else value)
-    quick, full = quick_settings(), load_settings()
-    assert quick is not None
-    assert (quick.data_dir, quick.chroma_url) == (full.data_dir, full.chroma_url)
-    assert quick.transcript_roots() == full.transcript_roots()
-
-
 def test_the_status_command_loads_nothing_heavy(sample_settings: Settings) -> None:
     """So that it starts in a tenth of a second: a contract of imports, not of clocks."""
     _scan_all(sample_settings)
@@ -122,7 +96,7 @@ def test_the_status_command_loads_nothing_heavy(sample_settings: Settings) -> No
 
 def test_a_memory_that_is_not_there_has_a_status_of_nothing(tmp_path: Path) -> None:
     """No file is made by asking."""
-    current = status(QuickSettings(tmp_path / "none", {}))
+    current = status(load_settings(data_dir=tmp_path / "none"))
     assert current["agents"] == {} and current["runs"] == {}
     assert not (tmp_path / "none").exists()
 

@@ -17,10 +17,9 @@ from urllib.parse import urlsplit
 
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
 from memory_assets.paths import NO_EMBEDDER
-from memory_assets.recall.search.answer import Answer, Coverage
+from memory_assets.recall.search.answer import Answer, Coverage, coverage
 from memory_assets.recall.search.corpus import Corpora
 from memory_assets.recall.search.hybrid import Meaning, find
-from memory_assets.recall.status import coverage
 from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.rebuilding import rebuilding
@@ -29,7 +28,7 @@ from memory_assets.stores.keyword_index.index import KeywordIndex
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
-    from memory_assets.recall.opened_memory import OpenedMemory
+    from memory_assets.recall.memory import Memory
 
 KEYWORD_ONLY, SEMANTIC_ONLY = "keyword-only", "semantic-only"
 _CONNECT_SECONDS = 1.0
@@ -39,7 +38,7 @@ _ASK_AGAIN_SECONDS = 5.0
 class Searcher:
     """Answers the searches of one memory, and caches what they share."""
 
-    def __init__(self, memory: OpenedMemory) -> None:
+    def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._corpora: Corpora | None = None
         self._opened: tuple[int, int] | None = None

@@ -17,7 +17,7 @@ from memory_assets.stores.catalog.vectors import Collections, VectorPlaces
 
 class Catalog:
     """The ledger of one data directory. Each call to a part is one short transaction;
-    `transaction` makes one of several.
+    `transaction` makes one of several, and `rows` answers a query over all of them.
 
     Raises:
         StoreBusy, StoreError: it cannot be used.
@@ -29,6 +29,7 @@ class Catalog:
         self._connection = connection
         self.path = path
         self.transaction = connection.transaction
+        self.rows = connection.rows
         self.sources = Sources(connection)
         self.quarantine = Quarantine(connection)
         self.products = Products(connection, self.quarantine)

@@ -120,11 +120,15 @@ class Products(CatalogPart):
 
     def totals(self) -> dict[str, dict[str, Any]]:
         """Return, per stage of the pipeline (the checks' own notes left out): sessions,
-        rows, bytes, turns and redactions (where counted), newest made_at."""
+        rows, bytes, newest made_at; turns of turn_chunks, redactions and prompts of
+        redacted_records."""
+        counted = "SUM(CASE WHEN stage = '{}' THEN json_extract(facts, '$.{}') END) AS {},"
         rows = self._connection.rows(
             "SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows, SUM(bytes) AS bytes,"
-            " SUM(json_extract(facts, '$.turns')) AS turns,"
-            " SUM(json_extract(facts, '$.redactions')) AS redactions, MAX(made_at) AS made_at"
+            f" {counted.format('turn_chunks', 'turns', 'turns')}"
+            f" {counted.format('redacted_records', 'redactions', 'redactions')}"
+            f" {counted.format('redacted_records', 'prompts', 'prompts')}"
+            " MAX(made_at) AS made_at"
             " FROM products WHERE stage NOT LIKE '%/%' GROUP BY stage ORDER BY stage"
         )
         return {str(row["stage"]): row_without(row, "stage") for row in rows}

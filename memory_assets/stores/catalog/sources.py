@@ -53,6 +53,19 @@ class Sources(CatalogPart):
         rows = self._connection.select("sources", SOURCE_FACTS, order, project=project)
         return [_source_row(row) for row in rows]
 
+    def project_of(self, path: str) -> str | None:
+        """Return the project of a file; None if it is not known."""
+        rows = self._connection.rows("SELECT project FROM sources WHERE path = ? LIMIT 1", path)
+        return str(rows[0]["project"]) if rows else None
+
+    def is_present(self, path: str, state: tuple[int, int] | None = None) -> bool:
+        """Return True if a file is known and not gone; with `state` (size, mtime in ns), if it
+        was read in this state."""
+        sql = "SELECT 1 FROM sources WHERE path = ? AND gone_at IS NULL"
+        if state is not None:
+            sql += " AND size = ? AND mtime_ns = ?"
+        return bool(self._connection.rows(f"{sql} LIMIT 1", path, *(state or ())))
+
     def mark_gone(self, project: str, paths: Iterable[str]) -> int:
         """Mark files of a project as deleted; return the number of those that were not marked."""
         at = now()
@@ -127,11 +140,12 @@ class Sources(CatalogPart):
             )
 
     def counts_by(self, column: Literal["agent", "project"]) -> dict[str, dict[str, int]]:
-        """Return sessions, files, prompts and bytes of the sources, by agent or project."""
+        """Return sessions, files, prompts, bad lines, bytes and files that are gone, by agent or
+        project."""
         rows = self._connection.rows(
             f"SELECT {column} AS name, COUNT(DISTINCT session_id) AS sessions,"
-            " COUNT(*) AS files, SUM(json_extract(facts, '$.prompts')) AS prompts,"
-            " SUM(json_extract(facts, '$.bad_lines')) AS bad_lines,"
+            " COUNT(*) AS files, COALESCE(SUM(json_extract(facts, '$.prompts')), 0) AS prompts,"
+            " COALESCE(SUM(json_extract(facts, '$.bad_lines')), 0) AS bad_lines,"
             " SUM(size) AS bytes, COUNT(gone_at) AS gone FROM sources GROUP BY 1 ORDER BY 1"
         )
         return {str(row["name"]): row_without(row, "name") for row in rows}

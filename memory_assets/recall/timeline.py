@@ -13,9 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.timeline.anchor import resolve_anchor
-from memory_assets.recall.timeline.identified import Anchor
-from memory_assets.recall.timeline.items import (
+from memory_assets.recall.ids import Anchor, resolve_anchor
+from memory_assets.recall.session import (
     Item,
     missing_kinds,
     session_items,

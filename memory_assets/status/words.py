@@ -1,0 +1,66 @@
+"""A status in lines for a human: totals, coverage, and what is held back with its cause and
+remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def totals(current: Mapping[str, Any]) -> str:
+    """Return how many sessions, records, turns and chunks are in memory, as one line."""
+    stages = current["stages"]
+    chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
+    agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
+    return (
+        f"{redacted.get('sessions', 0)} sessions ({agents}) in {len(current['projects'])} "
+        f"projects: {redacted.get('rows') or 0} records, {chunks.get('turns') or 0} turns, "
+        f"{chunks.get('rows') or 0} chunks, {redacted.get('redactions') or 0} redactions, "
+        f"{len(current['quarantined']) + len(current['unlisted'])} held back."
+    )
+
+
+def in_words(covered: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[bool, str]]:
+    """Yield the coverage as lines for a human, each with True if everything can be found."""
+    behind = {kind: each for kind, each in covered.items() if not each["complete"]}
+    held = max((each["quarantined"] + each["unlisted"] for each in covered.values()), default=0)
+    if held:
+        yield (
+            False,
+            f"Not everything was taken in, {held} held back: `memory status` says why and what "
+            "to do.",
+        )
+    elif not behind:
+        vectors = all(each["vectors"] for each in covered.values())
+        by_words = " by its words; no vectors are made (MEMORY_EMBEDDER=none)"
+        yield True, f"Everything on record can be found{'' if vectors else by_words}."
+    for kind, each in behind.items():
+        by_meaning = f", {each['indexed']} by their meaning" if each["vectors"] else ""
+        yield (
+            False,
+            f"{kind}: {each['keywords']} of {each['rows']} rows can be found by their "
+            f"words{by_meaning}; run `memory ingest`",
+        )
+
+
+def held_back(current: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each session, file and directory that a status says is held back."""
+    for entry in current["quarantined"]:
+        when = ", tried again by every run" if entry["passing"] else ""
+        yield (
+            f"{entry['session_id']} of {entry['project']} ({entry['stage']}) since "
+            f"{entry['since']}{when}: {_sentence(entry)}"
+        )
+    for path in current["unlisted"]:
+        yield f"{path['path']} ({path['agent']}), looked at again by every run: {_sentence(path)}"
+
+
+def can_be_helped(current: Mapping[str, Any]) -> bool:
+    """Return whether anything is held back that the user can do something about: a failure of
+    the environment, or a name that cannot be stored. False for sessions that no run can take in
+    before their file changes."""
+    return bool(current["unlisted"]) or any(entry["passing"] for entry in current["quarantined"])
+
+
+def _sentence(entry: Mapping[str, Any]) -> str:
+    return f"{entry['reason']}; to do: {entry['remedy']}" if entry["remedy"] else entry["reason"]
