@@ -53,10 +53,10 @@ MAY_IMPORT = {
 }
 DAGSTER_ENTRYPOINTS = {
     f"cli/{name}.py"
-    for name in ("ingest", "dagster_home", "dagster_page", "dagster_traces", "watch_runs")
+    for name in ("ingest", "dagster_home", "dev_command", "dagster_traces", "watch_command")
 }
 DAGSTER_PACKAGES = {"dagster", "dagster_webserver"}
-PRIVATE_DAGSTER = {"dagster/event_log.py", "cli/dagster_page.py"}
+PRIVATE_DAGSTER = {"dagster/event_log.py", "cli/dev_command.py"}
 """The modules that use what Dagster does not promise to keep; each says what for."""
 HOMES = {
     "chromadb": {"stores/chroma/collections.py", "stores/chroma/connection.py"},

@@ -8,16 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, NotFound
-
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 
 
 def rebuild(
     collection: Annotated[
         list[str] | None, typer.Option(help="Only this collection; repeatable.")
     ] = None,
-    json: _Json = False,
+    json: Json = False,
 ) -> None:
     """Rebuild the Chroma collections.
 
@@ -51,7 +50,7 @@ def rebuild(
             )
 
 
-def chroma(json: _Json = False) -> None:
+def chroma(json: Json = False) -> None:
     """Print the URL of the Chroma server.
 
     Starts the server if it is not running. Other programs can connect with the header

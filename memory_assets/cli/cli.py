@@ -15,21 +15,16 @@ import typer
 
 from memory_assets import __version__
 from memory_assets.cli import (
-    blame_commands,
+    ask_commands,
     chroma_commands,
-    exit_codes,
-    rendering,
     retain_command,
     serving_commands,
-    timeline_commands,
 )
-from memory_assets.cli.failures import run_reporting_errors
-from memory_assets.cli.request_options import takes
+from memory_assets.cli.exit_codes import run_reporting_errors
+from memory_assets.cli.request_options import Json
 from memory_assets.cli.start import prepare
 from memory_assets.errors import ConfigurationError
 from memory_assets.private_files import create_private_files
-from memory_assets.requests.by_id import ShowRequest
-from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import load_settings
 
 app = typer.Typer(
@@ -39,8 +34,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 
 
 def main() -> None:
@@ -79,7 +72,7 @@ def ingest(
     full: Annotated[
         bool, typer.Option("--full", help="Rebuild everything, even if unchanged.")
     ] = False,
-    json: _Json = False,
+    json: Json = False,
 ) -> None:
     """Ingest new and changed transcripts.
 
@@ -101,51 +94,7 @@ def ingest(
     raise typer.Exit(outcome)
 
 
-@takes(SearchRequest)
-def search(asked: SearchRequest, as_json: bool) -> None:
-    """Search by words and meaning.
-
-    Prints the best hits, each with the id that `memory show` takes.
-    """
-    from memory_assets.cli.search_command import run_search
-
-    raise typer.Exit(run_search(asked, as_json=as_json))
-
-
-@takes(ShowRequest)
-def show(asked: ShowRequest, as_json: bool) -> None:
-    """Print one search hit in full.
-
-    Accepts the id of a turn, prompt, summary, observation or commit; for a session, prints its
-    summary.
-    """
-    from memory_assets.recall import open_memory
-
-    rows = open_memory().show(asked)
-    if as_json:
-        rendering.print_json({"id": asked.id, "rows": rows})
-    else:
-        rendering.print_rows(rows, asked.id)
-
-
-def audit(
-    id: Annotated[
-        str, typer.Argument(help="An id as `memory search` prints it, or a redaction tag.")
-    ],
-    json: _Json = False,
-) -> None:
-    """Trace a hit back to its source.
-
-    Shows the chunk, records, source file and bytes, Dagster runs and redactions behind an id. For
-    a redaction tag, lists the sessions that contain it.
-    """
-    from memory_assets.cli.audit_command import print_audit
-
-    if not print_audit(id, as_json=json):
-        raise typer.Exit(exit_codes.CHECK_FAILED)
-
-
-def status(json: _Json = False) -> None:
+def status(json: Json = False) -> None:
     """Show what is in memory.
 
     Prints counts, coverage and freshness, and for each session that is held back the cause and
@@ -156,7 +105,7 @@ def status(json: _Json = False) -> None:
     show_status(load_settings(), as_json=json)
 
 
-def doctor(json: _Json = False) -> None:
+def doctor(json: Json = False) -> None:
     """Check this installation.
 
     Prints what is found, what is missing, and what to do about it.
@@ -177,7 +126,7 @@ def verify(
         Path | None,
         typer.Option(help="With --deep: a file of values that must not be found, one a line."),
     ] = None,
-    json: _Json = False,
+    json: Json = False,
 ) -> None:
     """Check all data against the transcripts.
 
@@ -219,7 +168,7 @@ def forget(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list what would be removed.")
     ] = False,
-    json: _Json = False,
+    json: Json = False,
 ) -> None:
     """Delete sessions for good.
 
@@ -268,20 +217,20 @@ def dev(
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Ingest and maintain": (
         ingest,
-        blame_commands.link,
+        ask_commands.link,
         chroma_commands.rebuild,
         retain_command.retain,
         forget,
     ),
     "Ask": (
-        search,
-        show,
-        timeline_commands.timeline,
-        timeline_commands.summarize,
-        blame_commands.blame,
-        timeline_commands.cross_query,
+        ask_commands.search,
+        ask_commands.show,
+        ask_commands.timeline,
+        ask_commands.summarize,
+        ask_commands.blame,
+        ask_commands.cross_query,
     ),
-    "Check": (status, audit, verify, doctor),
+    "Check": (status, ask_commands.audit, verify, doctor),
     "Run": (serving_commands.mcp, serving_commands.serve, dev, chroma_commands.chroma),
 }
 """The commands by the groups in which `memory --help` lists them."""

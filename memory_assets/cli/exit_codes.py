@@ -1,3 +1,37 @@
-"""The command line's exit codes: a contract (docs/contracts.md)."""
+"""The command line's exit codes, a contract (docs/contracts.md), and the errors that lead to
+them: one line on stderr each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from memory_assets.cli import exit_codes
+from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
 
 FINE, ERROR, USAGE, NOTHING_FOUND, CHECK_FAILED = range(5)
+
+
+def run_reporting_errors(command: Callable[[], object]) -> None:
+    """Run a command; print an exception as one line on stderr, which quotes no transcript, and exit
+    with its code."""
+    try:
+        command()
+    except ConfigurationError as error:
+        _fail(str(error), exit_codes.USAGE)
+    except NotFound as error:
+        _fail(str(error), exit_codes.NOTHING_FOUND)
+    except MemoryAssetsError as error:
+        _fail(str(error), exit_codes.ERROR)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(exit_codes.ERROR)
+    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
+        _fail(str(unexpected(error)), exit_codes.ERROR)
+
+
+def _fail(message: str, code: int) -> None:
+    from memory_assets.cli import rendering
+
+    rendering.open_console(stderr=True).print(f"[red]error[/red] {rendering.escaped(message)}")
+    sys.exit(code)

@@ -1,10 +1,13 @@
-"""`memory ingest`: make the plan, run it with a progress bar, print the report."""
+"""`memory ingest`: look at the directories, make the plan, run it with a progress bar, print the
+report."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -12,29 +15,77 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from memory_assets import status as overview
 from memory_assets.cli import exit_codes, rendering
-from memory_assets.cli.source_directories import (
-    empty_directories,
-    require_directories,
-    require_transcripts,
-)
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.paths import is_gone
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.ingest.passes import PASSES, WORDS, Outcome, Pass
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.serving.visible_text import visible
 from memory_assets.settings import SAMPLE_DIR, Settings
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 
+_SETTINGS = {
+    "claude-code": ("projects_dir", "MEMORY_PROJECTS_DIR", "PROJECT/SESSION.jsonl"),
+    "codex": ("codex_dir", "MEMORY_CODEX_DIR", "sessions/YYYY/MM/DD/rollout-*.jsonl"),
+    "pi": ("pi_dir", "MEMORY_PI_DIR", "agent/sessions/PROJECT/*.jsonl"),
+}
+"""By agent: its setting, that setting's variable, and where transcripts lie below the directory."""
 _NEWEST = 20
 """The number of newest sessions from which a title to search for is taken."""
 _MOST_SEARCHES = 3
 _WORTH_SAYING_SECONDS = 5.0
 """From this time on it is said when words could be searched before the rest was done."""
+
+
+def require_directories(roots: Mapping[str, Path]) -> None:
+    """Return if every root is a directory, or cannot be looked at (that is reported later).
+
+    Raises:
+        ConfigurationError: no agent is selected, or a root is no directory.
+    """
+    if not roots:
+        raise ConfigurationError("no agent is selected; see MEMORY_AGENTS and --agent")
+    for agent, path in roots.items():
+        if is_gone(path) or os.path.isfile(path):  # noqa: PTH113 - one that may not be read: later
+            raise ConfigurationError(
+                f"the {agent} directory {path} does not exist. Set --projects-dir, or "
+                "MEMORY_PROJECTS_DIR, MEMORY_CODEX_DIR, MEMORY_PI_DIR, to where it is."
+            )
+
+
+def require_transcripts(
+    roots: Mapping[str, Path], found: TranscriptsOnDisk, sessions_on_record: bool
+) -> None:
+    """Return if there is something to ingest, or sessions on record to bring up to date.
+
+    Raises:
+        NotFound: no root holds a transcript, and nothing is on record.
+    """
+    nothing = not (found.sources or found.forgotten or found.unlisted)
+    if nothing and not sessions_on_record:
+        raise NotFound(" ".join(_no_transcripts(agent, path) for agent, path in roots.items()))
+
+
+def empty_directories(settings: Settings, found: TranscriptsOnDisk) -> Iterator[str]:
+    """Yield a line for each directory that a setting names and that holds no transcripts."""
+    if found.forgotten:
+        return  # forgotten sessions are counted by project, not by agent
+    agents = {source.agent for sources in found.sources.values() for source in sources}
+    agents |= {unlisted.agent for unlisted in found.unlisted}
+    for agent, path in settings.transcript_roots().items():
+        if agent not in agents and getattr(settings, _SETTINGS[agent][0]) is not None:
+            yield _no_transcripts(agent, path)
+
+
+def _no_transcripts(agent: str, path: Path) -> str:
+    _, variable, layout = _SETTINGS[agent]
+    return f"{path} holds no transcripts of {agent}: expected {layout} there ({variable})."
 
 
 def ingest_once(

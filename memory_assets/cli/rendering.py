@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from memory_assets import status as overview
-from memory_assets.serving.visible_text import visible, visible_payload
+from memory_assets.serving.visible_text import joined, visible, visible_payload
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.recall.search.answer import Answer, Coverage
 
 _SHOWN_CHARACTERS = 600
 _PIPED_WIDTH = 240
@@ -45,31 +44,41 @@ def escaped(text: str) -> str:
     return escape(visible(text.encode("utf-8", "backslashreplace").decode()))
 
 
-def print_answer(answer: Answer) -> None:
+def print_answer(answer: Mapping[str, Any]) -> None:
     """Print the hits of a search, best first, each with the id that `memory show` takes."""
     from rich.text import Text
 
     console = open_console()
-    for rank, hit in enumerate(answer.hits, start=1):
-        about = hit.metadata
+    for rank, hit in enumerate(answer["hits"], start=1):
+        about = hit["metadata"]
         when = str(about.get("timestamp", ""))[:16].replace("T", " ")
         console.print(
-            f"[bold]{rank}.[/bold] [cyan]{escaped(hit.id)}[/cyan]  {hit.score:.2f}  {when}  "
+            f"[bold]{rank}.[/bold] [cyan]{escaped(hit['id'])}[/cyan]  {hit['score']:.2f}  {when}  "
             f"{escaped(str(about.get('agent', '')))}  {escaped(str(about.get('project', '')))}"
         )
-        console.print(Text(_shortened(str(hit.text))), style="dim" if rank > 3 else "")
+        console.print(Text(_shortened(hit["text"])), style="dim" if rank > 3 else "")
         console.print()
-    if not answer.hits:
+    if not answer["hits"]:
         console.print("Nothing found.")
-    _print_limits(answer, open_console(stderr=True))
-    _print_coverage(answer.coverage, open_console(stderr=True))
+    notes = open_console(stderr=True)
+    for line in _limits(answer):
+        notes.print(f"[yellow]{escaped(line)}[/yellow]")
 
 
-def _print_limits(answer: Answer, console: Console) -> None:
-    if answer.degraded:
-        console.print(f"[yellow]{answer.degraded}: {escaped(answer.reason or '')}[/yellow]")
-    if answer.older:
-        console.print(f"[yellow]{answer.older} older hits; omit --recent to see them.[/yellow]")
+def _limits(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each thing that an answer may lack."""
+    if answer["degraded"]:
+        yield f"{answer['degraded']}: {answer['reason'] or ''}"
+    if answer["older"]:
+        yield f"{answer['older']} older hits; omit --recent to see them."
+    coverage = answer["coverage"]
+    if not coverage["complete"]:
+        yield (
+            f"Only {coverage['indexed']} of {coverage['rows']} rows can be found yet; run "
+            "`memory ingest`."
+        )
+    if coverage["quarantined"]:
+        yield f"{coverage['quarantined']} sessions are held back; see `memory status`."
 
 
 def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
@@ -83,7 +92,7 @@ def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
         for name, value in row.items():
             if name in ("id", "project", "passages", "text", "content_hash") or not value:
                 continue
-            console.print(f"[bold]{name}[/bold] {escaped(_in_words(value))}")
+            console.print(f"[bold]{name}[/bold] {escaped(joined(value))}")
         for passage in row.get("passages", ()):
             console.print(Text(f"\n{visible(passage)}"))
         console.print()
@@ -99,29 +108,9 @@ def print_totals(current: dict[str, Any], console: Console) -> None:
         console.print(f"[yellow]held back[/yellow] {escaped(line)}")
 
 
-def _print_coverage(coverage: Coverage, console: Console) -> None:
-    if not coverage.complete:
-        console.print(
-            f"[yellow]Only {coverage.indexed} of {coverage.rows} rows can be found yet; "
-            "run `memory ingest`.[/yellow]"
-        )
-    if coverage.quarantined:
-        console.print(
-            f"[yellow]{coverage.quarantined} sessions are held back; see `memory status`.[/yellow]"
-        )
-
-
 def _shortened(text: str) -> str:
     text = visible(text)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS].rstrip()} ..."
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, list):
-        return "; ".join(_in_words(item) for item in value)
-    if isinstance(value, dict):
-        return " - ".join(str(item) for item in value.values())
-    return str(value)
 
 
 def show_notices() -> None:

@@ -12,7 +12,7 @@ import typer
 from memory_assets.requests.arguments import Argument, Arguments, declared
 
 R = TypeVar("R", bound=Arguments)
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 
 
 def takes(
@@ -32,7 +32,7 @@ def takes(
             command(request.given("cli", values), json)
 
         options = [_option(each, names[each.name]) for each in declared(request)]
-        options.append(_parameter("json", _Json, default=False))
+        options.append(_parameter("json", Json, default=False))
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in options}
         return run

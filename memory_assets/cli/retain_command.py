@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, NotFound, StoreError
 from memory_assets.settings import Settings, load_settings
 
@@ -19,9 +20,7 @@ def retain(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list the sessions that are old enough.")
     ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON; its fields are stable.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """Cut old sessions down now.
 

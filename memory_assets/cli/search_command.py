@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.requests.arguments import declared
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.questions import SearchRequest
 
 
 def plain_arguments(given: Sequence[str]) -> dict[str, str | bool] | None:
@@ -46,9 +46,6 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
     """Search, print the answer, and return the exit code."""
     from memory_assets.recall import open_memory
 
-    answer = open_memory().search(asked)
-    if as_json:
-        rendering.print_json(answer.to_dict())
-    else:
-        rendering.print_answer(answer)
-    return exit_codes.FINE if answer.hits else exit_codes.NOTHING_FOUND
+    answer = open_memory().ask(asked)
+    (rendering.print_json if as_json else rendering.print_answer)(answer)
+    return exit_codes.FINE if answer["hits"] else exit_codes.NOTHING_FOUND

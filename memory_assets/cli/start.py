@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from memory_assets.cli.failures import run_reporting_errors
+from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.private_files import create_private_files, take_from_others
 from memory_assets.settings import Settings, load_settings
 

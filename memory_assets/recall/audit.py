@@ -8,20 +8,21 @@ is missing or differs is reported, not raised. Nothing here holds transcript tex
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.chunking import build_turns, content_hash
-from memory_assets.errors import NotFound, StoreError
+from memory_assets.errors import NotFound, StoreError, TranscriptError
 from memory_assets.models import RedactedRecord
 from memory_assets.recall.ids import MemoryId, parse_id
-from memory_assets.recall.source_files import SourceState, source_states
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
@@ -32,6 +33,73 @@ from memory_assets.stores.lake.schemas import (
     Table,
 )
 from memory_assets.stores.stores import Stores
+from memory_assets.transcripts import file_fingerprint
+
+
+@dataclass(frozen=True)
+class SourceState:
+    """One source file of records. `state` is "unchanged", "grown" (bytes were appended),
+    "rewritten", "gone" or "unreadable"; `byte_start` and `byte_end` bound the records."""
+
+    agent_id: str | None
+    path: str
+    state: str
+    size_read: int
+    size_now: int | None
+    byte_start: int | None
+    byte_end: int | None
+
+
+def source_states(
+    catalog: Catalog,
+    project: str,
+    session_id: str,
+    records: Sequence[RedactedRecord],
+    key: bytes,
+) -> list[SourceState]:
+    """Return the source files of these records, main file first. Each is read once, to compute its
+    keyed fingerprint."""
+    ranges: dict[str, list[RedactedRecord]] = {}
+    for record in records:
+        ranges.setdefault(record.agent_id or "", []).append(record)
+    return [
+        _state(row, ranges[row.agent_id], key)
+        for row in catalog.sources.rows(project)
+        if row.session_id == session_id and row.agent_id in ranges
+    ]
+
+
+def _state(row: SourceRow, records: list[RedactedRecord], key: bytes) -> SourceState:
+    state, size_now = _compared(row, key)
+    return SourceState(
+        agent_id=row.agent_id or None,
+        path=row.path,
+        state=state,
+        size_read=row.size,
+        size_now=size_now,
+        byte_start=min(record.byte_start for record in records),
+        byte_end=max(record.byte_end for record in records),
+    )
+
+
+def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
+    path = Path(row.path)
+    try:
+        size = path.stat().st_size if row.path else None
+    except OSError:
+        size = None
+    if size is None:
+        return "gone", None
+    complete = row.size - row.facts.get("pending_bytes", 0)
+    if size < complete:
+        return "rewritten", size
+    try:
+        same = file_fingerprint(path, complete, key) == row.fingerprint
+    except TranscriptError:
+        return "unreadable", size
+    if not same:
+        return "rewritten", size
+    return ("grown" if size > row.size else "unchanged"), size
 
 
 @dataclass(frozen=True)

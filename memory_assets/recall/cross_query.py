@@ -16,7 +16,7 @@ from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.chroma_search import all_of
 from memory_assets.recall.session import one_line
 from memory_assets.recall.shared_space import Space, require_same_space
-from memory_assets.requests.cross_query import CrossQueryRequest
+from memory_assets.requests.questions import CrossQueryRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.chroma.foreign import OtherCollection, OtherDocument
 from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS

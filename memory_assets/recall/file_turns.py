@@ -155,7 +155,7 @@ def attribute_new_commit(
                 "project": project,
                 "session_id": session_id,
                 "agent": session.agent,
-                "turn_id": claim.turn_id,
+                "turn_id": claim.turn.id,
                 "evidence": str(claim.evidence),
                 "score": claim.score,
                 "verified": True,

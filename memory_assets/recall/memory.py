@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_assets import status as overview
 from memory_assets.errors import NotFound, StoreError, UnknownName
-from memory_assets.recall.search.answer import Answer, Coverage, coverage
+from memory_assets.install_key import load_install_key
+from memory_assets.recall.search.answer import Answer
 from memory_assets.recall.search.hybrid import within_window
 from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.questions import (
+    AuditRequest,
+    BlameRequest,
+    CrossQueryRequest,
+    SearchRequest,
+    SessionRequest,
+    ShowRequest,
+    StatusRequest,
+    TimelineRequest,
+)
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
-    from memory_assets.requests.by_id import ShowRequest
     from memory_assets.stores.chroma.collections import VectorStore
 
 
@@ -60,10 +70,6 @@ class Memory(Stores):
         if project is not None and project not in (known := sorted(self.catalog.projects())):
             raise UnknownName(f"no project {project!r} in memory; known are: {', '.join(known)}")
 
-    def coverage(self, kinds: Sequence[str] = ("sessions",)) -> Coverage:
-        """Return how many of the stored rows a search can find."""
-        return coverage(self.catalog, kinds)
-
     def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
         """Return the best hits, best first, for a `SearchRequest`, or for a query with the
         request's other arguments.
@@ -85,6 +91,48 @@ class Memory(Stores):
         if answer.degraded == KEYWORD_ONLY and not request.fallback:
             raise StoreError("Chroma is away, and keyword-only answers were not allowed")
         return within_window(answer, self.settings.recent_days) if request.recent else answer
+
+    def ask(self, asked: Arguments) -> dict[str, Any]:
+        """Return the answer to any of `requests/questions.py` that only reads, as its JSON
+        (docs/contracts.md).
+
+        Raises:
+            MemoryAssetsError: it cannot be answered; the message says what to do.
+        """
+        match asked:
+            case SearchRequest():
+                return self.search(asked).to_dict()
+            case ShowRequest():
+                return {"id": asked.id, "rows": self.show(asked)}
+            case TimelineRequest():
+                from memory_assets.recall.timeline import timeline
+
+                return timeline(self, asked).to_dict()
+            case SessionRequest():
+                from memory_assets.recall.session import session_overview
+
+                return session_overview(self, asked.session).to_dict()
+            case CrossQueryRequest():
+                from memory_assets.recall.cross_query import cross_query
+
+                return cross_query(self, asked).to_dict()
+            case BlameRequest():
+                from memory_assets.recall.blame import blame
+
+                return blame(self, asked.target, Path.cwd()).to_dict()
+            case AuditRequest():
+                return self._audit(asked.id)
+            case StatusRequest():
+                return self.status()
+        raise TypeError(f"no question: {type(asked).__name__}")
+
+    def _audit(self, any_id: str) -> dict[str, Any]:
+        from memory_assets.recall.audit import audit
+        from memory_assets.recall.tag_holders import is_tag, tag_holders
+
+        if is_tag(any_id):
+            return tag_holders(self.lake, any_id).to_dict()
+        return audit(self, any_id, load_install_key()).to_dict()
 
     @cached_property
     def _searcher(self) -> Searcher:
@@ -117,7 +165,6 @@ class Memory(Stores):
             NotFound: there is no such id.
         """
         from memory_assets.recall.show import show
-        from memory_assets.requests.by_id import ShowRequest
 
         asked = ShowRequest(any_id, around) if isinstance(any_id, str) else any_id
         return show(self, asked.id, asked.around)

@@ -12,8 +12,8 @@ import numpy as np
 from memory_assets.chunking import file_matches
 from memory_assets.errors import NotFound
 from memory_assets.models import Observation
-from memory_assets.recall.search.answer import Answer, Hit
-from memory_assets.requests.search import SearchRequest
+from memory_assets.recall.search.answer import Answer, Hit, coverage
+from memory_assets.requests.questions import SearchRequest
 from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
         )
     )
     rows = int(memory.catalog.products.totals().get(OBSERVATIONS.name, {}).get("rows") or 0)
-    covered = replace(memory.coverage(("observations",)), rows=rows, indexed=rows)
+    covered = replace(coverage(memory.catalog, ("observations",)), rows=rows, indexed=rows)
     hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[: request.n])
     return Answer(query, "semantic" if scores else "filter", covered, hits)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import NotFound
 from memory_assets.recall.ids import find_session
-from memory_assets.requests.timeline import ITEM_KINDS
+from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,

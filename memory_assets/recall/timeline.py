@@ -20,7 +20,7 @@ from memory_assets.recall.session import (
     session_items,
     session_title,
 )
-from memory_assets.requests.timeline import ITEM_KINDS, TimelineRequest
+from memory_assets.requests.questions import ITEM_KINDS, TimelineRequest
 from memory_assets.requests.times import Reach
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from threading import Semaphore
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -27,14 +27,18 @@ from memory_assets.errors import (
     unexpected,
 )
 from memory_assets.requests.arguments import Arguments, declared
-from memory_assets.requests.by_id import SessionRequest, ShowRequest, StatusRequest
-from memory_assets.requests.cross_query import CrossQueryRequest
-from memory_assets.requests.search import SearchRequest
-from memory_assets.requests.timeline import TimelineRequest
+from memory_assets.requests.questions import (
+    CrossQueryRequest,
+    SearchRequest,
+    SessionRequest,
+    ShowRequest,
+    StatusRequest,
+    TimelineRequest,
+)
 from memory_assets.serving.http_guard import Guard
-from memory_assets.serving.openapi import HIT, answer, document, operation
 from memory_assets.serving.opened import OpenedMemory
-from memory_assets.serving.visible_text import visible
+from memory_assets.serving.schemas import HIT, answer, document, operation
+from memory_assets.serving.visible_text import Frame, visible
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -55,48 +59,11 @@ _NO_MEMORY = "no_memory"
 
 @dataclass(frozen=True)
 class _Question:
-    """A route of the API: its request, the function that answers it, and the schema of the
-    answer."""
+    """A route of the API: its request, and the schema of the answer."""
 
     summary: str
     request: type[Arguments]
-    answer: Callable[[Memory, Any], dict[str, Any]]
     schema: dict[str, Any]
-
-
-def _search(memory: Memory, asked: SearchRequest) -> dict[str, Any]:
-    try:
-        return memory.search(asked).to_dict()
-    except NotFound as error:
-        if asked.selects_observations:
-            raise
-        raise StoreError(str(error)) from None  # nothing is left to search in
-
-
-def _turn(memory: Memory, asked: ShowRequest) -> dict[str, Any]:
-    return {"id": asked.id, "rows": memory.show(asked)}
-
-
-def _session(memory: Memory, asked: SessionRequest) -> dict[str, Any]:
-    from memory_assets.recall.session import session_overview
-
-    return session_overview(memory, asked.session).to_dict()
-
-
-def _timeline(memory: Memory, asked: TimelineRequest) -> dict[str, Any]:
-    from memory_assets.recall.timeline import timeline
-
-    return timeline(memory, asked).to_dict()
-
-
-def _cross_query(memory: Memory, asked: CrossQueryRequest) -> dict[str, Any]:
-    from memory_assets.recall.cross_query import cross_query
-
-    return cross_query(memory, asked).to_dict()
-
-
-def _status(memory: Memory, _: StatusRequest) -> dict[str, Any]:
-    return memory.status()
 
 
 _ANY: dict[str, Any] = {"type": "object"}
@@ -104,32 +71,28 @@ _QUESTIONS = {
     "/search": _Question(
         "The turns, prompts or summaries that answer a question",
         SearchRequest,
-        _search,
         answer(texts=("query", "mode"), coverage=_ANY, hits={"type": "array", "items": HIT}),
     ),
     "/turns/{id}": _Question(
-        "A turn in full, with turns around it", ShowRequest, _turn, answer(["rows"], ["id"])
+        "A turn in full, with turns around it", ShowRequest, answer(["rows"], ["id"])
     ),
     "/sessions/{id}": _Question(
         "A session's summary and index",
         SessionRequest,
-        _session,
         answer(["turns"], ["session_id", "project"], summary={"type": ["object", "null"]}),
     ),
     "/timeline": _Question(
         "What happened around something",
         TimelineRequest,
-        _timeline,
         answer(["sessions"], anchor=_ANY),
     ),
     "/cross-query": _Question(
         "A question across another collection and the sessions; `where.KEY=VALUE` keeps "
         "documents by metadata",
         CrossQueryRequest,
-        _cross_query,
         answer(["documents", "sessions", "overlap"]),
     ),
-    "/status": _Question("What is in memory", StatusRequest, _status, _ANY),
+    "/status": _Question("What is in memory", StatusRequest, _ANY),
 }
 
 
@@ -146,13 +109,13 @@ def openapi_document() -> dict[str, Any]:
 
 def build_app(settings: Settings, *, hosts: Sequence[str] = (), token: str | None = None) -> Guard:
     """Return the ASGI application over the memory of these settings, guarded."""
-    api = _Api(OpenedMemory(settings))
+    opened, turns = OpenedMemory(settings), Semaphore(_AT_ONCE)
     fixed: Mapping[str, Callable[[], dict[str, Any]]] = {
         "/healthz": lambda: {"status": "ok"},
         "/openapi.json": openapi_document,
     }
     routes = {
-        **{path: api.handler(question) for path, question in _QUESTIONS.items()},
+        **{path: _handler(question, opened, turns) for path, question in _QUESTIONS.items()},
         **{path: _constant(value) for path, value in fixed.items()},
     }
     app = Starlette(
@@ -165,54 +128,42 @@ def build_app(settings: Settings, *, hosts: Sequence[str] = (), token: str | Non
     return Guard(app, hosts=hosts, token=token)
 
 
-_Handler = Callable[[Request], Awaitable[Response]]
+_Handler = Callable[[Request], Response | Awaitable[Response]]
 
 
-class _Api:
-    """The handlers. Calls of `recall` run in threads, a few at a time."""
+def _handler(question: _Question, opened: OpenedMemory, turns: Semaphore) -> _Handler:
+    """Return the handler of a route, which Starlette runs in a thread; `turns` bounds how many
+    questions are answered at a time."""
 
-    def __init__(self, opened: OpenedMemory) -> None:
-        self._opened = opened
-        self._limiter: anyio.CapacityLimiter | None = None
+    def answered(request: Request) -> Response:
+        given = [*request.path_params.items(), *request.query_params.multi_items()]
+        with turns:
+            return _response(question, opened, given)
 
-    def handler(self, question: _Question) -> _Handler:
-        """Return the handler of a route."""
+    return answered
 
-        async def answered(request: Request) -> Response:
-            if self._limiter is None:
-                self._limiter = anyio.CapacityLimiter(_AT_ONCE)
-            given = [*request.path_params.items(), *request.query_params.multi_items()]
-            return await anyio.to_thread.run_sync(
-                self._response, question, given, limiter=self._limiter
-            )
 
-        return answered
-
-    def _response(self, question: _Question, given: list[tuple[str, str]]) -> Response:
-        """Return the answer as a response; an error becomes its status and code, and quotes no
-        transcript."""
-        from memory_assets.serving.framing import Frame
-
+def _response(question: _Question, opened: OpenedMemory, given: list[tuple[str, str]]) -> Response:
+    """Return the answer as a response; an error becomes its status and code, and quotes no
+    transcript."""
+    try:
         try:
-            try:
-                memory = self._opened.get()
-            except NotFound as error:
-                return _error(503, _NO_MEMORY, str(error))
-            asked = _asked(question.request, given)
-            response = _json(Frame().payload(question.answer(memory, asked)))
-        except MemoryAssetsError as error:
-            status, code = next(
-                (each for kind, each in _CODES.items() if isinstance(error, kind)),
-                (503, "unavailable"),
-            )
-            return _error(status, code, str(error))
-        except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
-            return _error(500, "unexpected", str(unexpected(error)))
-        if len(response.body) > MAX_BYTES:
-            return _error(
-                413, "too_large", f"the answer has more than {MAX_BYTES} bytes; ask for less"
-            )
-        return response
+            memory = opened.get()
+        except NotFound as error:
+            return _error(503, _NO_MEMORY, str(error))
+        asked = _asked(question.request, given)
+        response = _json(Frame().payload(_answer(memory, asked)))
+    except MemoryAssetsError as error:
+        status, code = next(
+            (each for kind, each in _CODES.items() if isinstance(error, kind)),
+            (503, "unavailable"),
+        )
+        return _error(status, code, str(error))
+    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
+        return _error(500, "unexpected", str(unexpected(error)))
+    if len(response.body) > MAX_BYTES:
+        return _error(413, "too_large", f"the answer has more than {MAX_BYTES} bytes; ask for less")
+    return response
 
 
 def _asked(request: type[Arguments], given: list[tuple[str, str]]) -> Arguments:
@@ -229,6 +180,16 @@ def _asked(request: type[Arguments], given: list[tuple[str, str]]) -> Arguments:
             raise BadArgument(f"{name}: is given twice; give it once")
         into[key] = value
     return request.given("http", values, **({"where": where} if where else {}))
+
+
+def _answer(memory: Memory, asked: Arguments) -> dict[str, Any]:
+    """Return the answer; that nothing is left to search in is no fault of the question."""
+    try:
+        return memory.ask(asked)
+    except NotFound as error:
+        if isinstance(asked, SearchRequest) and not asked.selects_observations:
+            raise StoreError(str(error)) from None
+        raise
 
 
 def _json(value: Mapping[str, Any], status: int = 200) -> Response:

@@ -20,10 +20,15 @@ from mcp.server.stdio import stdio_server
 from memory_assets import __version__
 from memory_assets.errors import MemoryAssetsError, unexpected
 from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.by_id import GetRequest, LinkRequest, SessionRequest, StatusRequest
-from memory_assets.requests.cross_query import CrossQueryRequest
-from memory_assets.requests.search import SearchRequest
-from memory_assets.requests.timeline import TimelineRequest
+from memory_assets.requests.questions import (
+    CrossQueryRequest,
+    GetRequest,
+    LinkRequest,
+    SearchRequest,
+    SessionRequest,
+    StatusRequest,
+    TimelineRequest,
+)
 from memory_assets.serving.http_guard import Guard
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.schemas import tool_schema

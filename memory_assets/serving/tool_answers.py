@@ -10,19 +10,21 @@ from typing import Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
-from memory_assets.recall.cross_query import cross_query
 from memory_assets.recall.ids import find_session
 from memory_assets.recall.search.excerpts import excerpt
-from memory_assets.recall.session import session_overview
 from memory_assets.recall.show import whole
-from memory_assets.recall.timeline import timeline
 from memory_assets.requests.arguments import Arguments
-from memory_assets.requests.by_id import GetRequest, LinkRequest, SessionRequest
-from memory_assets.requests.cross_query import CrossQueryRequest
-from memory_assets.requests.search import MAX_HITS, SearchRequest
-from memory_assets.requests.timeline import TimelineRequest
-from memory_assets.serving.framing import Frame, snippet
-from memory_assets.serving.visible_text import visible, visible_payload
+from memory_assets.requests.questions import (
+    MAX_HITS,
+    CrossQueryRequest,
+    GetRequest,
+    LinkRequest,
+    SearchRequest,
+    SessionRequest,
+    StatusRequest,
+    TimelineRequest,
+)
+from memory_assets.serving.visible_text import Frame, joined, snippet, visible, visible_payload
 from memory_assets.status import held_back, in_words
 
 SNIPPET = 240
@@ -71,7 +73,7 @@ def answer_tool(memory: Memory, name: str, arguments: Arguments) -> ToolAnswer:
 
 
 def _recall(memory: Memory, request: SearchRequest) -> _Answer:
-    payload = memory.search(request).to_dict()
+    payload = memory.ask(request)
     hits = [
         {
             "id": hit["id"],
@@ -120,7 +122,7 @@ def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
 
 
 def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
-    payload = timeline(memory, request).to_dict()
+    payload = memory.ask(request)
     lines = []
     ends = []
     for part in payload["sessions"]:
@@ -190,7 +192,7 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
 
 
 def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
-    payload = cross_query(memory, request).to_dict()
+    payload = memory.ask(request)
     documents = [
         f"document {each['id']}  {each['score']:.2f}\n   {snippet(each['text'], SNIPPET)}"
         for each in payload["documents"]
@@ -219,12 +221,12 @@ def _turns(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
-    payload = session_overview(memory, request.session).to_dict()
+    payload = memory.ask(request)
     summary = payload["summary"] or {}
     lines = [f"# {payload['session_id']} {payload['agent']} {payload['project']}"]
     for name, value in summary.items():
         if value and name not in ("id", "session_id", "project", "agent", "summarizer_id"):
-            lines.append(f"{name}: {snippet(_words(value), 1_000)}")
+            lines.append(f"{name}: {snippet(joined(value), 1_000)}")
     shown = {kind: payload[kind][:50] for kind in ("turns", "observations", "commits")}
     for kind, items in shown.items():
         lines += [f"- {item['kind']} {item['id']}: {item['text']}" for item in items]
@@ -235,14 +237,6 @@ def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
         next_call = f'Next: get(ids=["{payload["turns"][0]["id"]}"]) for a turn in full.'
     structured = {**payload, **shown, "next": next_call}
     return _Answer(structured, lines, after=[next_call])
-
-
-def _words(value: object) -> str:
-    if isinstance(value, list):
-        return "; ".join(_words(item) for item in value)
-    if isinstance(value, dict):
-        return " - ".join(str(item) for item in value.values())
-    return str(value)
 
 
 def _link(memory: Memory, request: LinkRequest) -> _Answer:
@@ -256,8 +250,8 @@ def _link(memory: Memory, request: LinkRequest) -> _Answer:
     return _Answer(payload, (), f"Linked session {made.session_id} to commit {made.commit}.")
 
 
-def _status(memory: Memory, _: Arguments) -> _Answer:
-    payload = memory.status()
+def _status(memory: Memory, request: StatusRequest) -> _Answer:
+    payload = memory.ask(request)
     projects = sorted(payload["projects"].items(), key=lambda pair: -pair[1]["sessions"])
     held = list(held_back(payload))
     structured = {

@@ -5,9 +5,8 @@ of projects. Does not: Dagster (runs are passed in as a function), the work of a
 (`pipeline/`), the command line (`cli/watch_command.py`).
 """
 
-from memory_assets.watching.changes import Changes
 from memory_assets.watching.directories import Directories
-from memory_assets.watching.pending import Pace, Pending
+from memory_assets.watching.pending import Changes, Pace, Pending
 from memory_assets.watching.watcher import Outcome, Watcher
 
 __all__ = ["Changes", "Directories", "Outcome", "Pace", "Pending", "Watcher"]

@@ -25,7 +25,7 @@ from watchdog.observers.api import BaseObserver
 from watchdog.observers.polling import PollingObserver
 
 from memory_assets.transcripts.discovery import is_utf8
-from memory_assets.watching.changes import Changes
+from memory_assets.watching.pending import Changes
 
 Mode = Literal["events", "polling"]
 POLL_SECONDS = 2.0

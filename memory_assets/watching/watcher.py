@@ -16,9 +16,8 @@ from memory_assets.stores.catalog.connection import now
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.watcher_presence import WatcherState
 from memory_assets.transcripts import Unlisted
-from memory_assets.watching.changes import Changes
 from memory_assets.watching.directories import Directories
-from memory_assets.watching.pending import Pace, Pending
+from memory_assets.watching.pending import Changes, Pace, Pending
 from memory_assets.watching.sources import ChangedSources
 
 _LOOK_SECONDS = 1.0

@@ -19,10 +19,10 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from memory_assets.chunking import FRAME_CLOSING, FRAME_OPENING
-from memory_assets.serving.framing import Frame
 from memory_assets.serving.mcp_server import call_tool, tools
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.tool_answers import PAGE_CHARACTERS
+from memory_assets.serving.visible_text import Frame
 from memory_assets.settings import Settings, load_settings
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from memory_assets.chunking import file_matches
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.recall.search.answer import Hit
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.questions import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.chroma.collections import (
     Collection,

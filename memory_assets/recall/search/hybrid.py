@@ -24,7 +24,7 @@ from memory_assets.recall.search.ranking import (
     meaning_weight,
     worded_for_meaning,
 )
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.questions import SearchRequest
 from memory_assets.stores.keyword_index.blocks import file_name_mark, mark_term, tool_mark
 from memory_assets.stores.keyword_index.index import KeywordIndex
 

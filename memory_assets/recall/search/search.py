@@ -20,7 +20,7 @@ from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.search.answer import Answer, Coverage, coverage
 from memory_assets.recall.search.corpus import Corpora
 from memory_assets.recall.search.hybrid import Meaning, find
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.questions import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.rebuilding import rebuilding
 from memory_assets.stores.keyword_index import files as keyword_files

@@ -1,0 +1,310 @@
+"""The questions that can be asked of a memory, with the limits of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass
+from datetime import datetime
+from typing import Literal, get_args
+
+from memory_assets.errors import BadArgument, ConfigurationError
+from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.requests.arguments import Arguments, argument, one_of
+from memory_assets.requests.times import AGO, REACH, Reach, parse_reach, parse_time
+from memory_assets.search_kinds import SEARCH_KINDS
+
+Mode = Literal["hybrid", "semantic", "keyword"]
+ObservationType = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
+KINDS = tuple(SEARCH_KINDS)
+MODES: tuple[str, ...] = get_args(Mode)
+MAX_HITS = 200
+_KIND_NAMES = (*KINDS, "all")
+ItemKind = Literal["prompts", "turns", "observations", "commits", "summaries"]
+ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
+MAX_DOCUMENTS = 50
+MAX_IDS = 20
+_SESSION = "A session id, its beginning, or the id of one of its rows."
+
+
+def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds for one or several names; `all` means every kind.
+
+    Raises:
+        ConfigurationError: there is none, or one is not known.
+    """
+    names = tuple([name] if isinstance(name, str) else name)
+    unknown = [each for each in names if each not in _KIND_NAMES]
+    if unknown or not names:
+        raise BadArgument(
+            f"cannot search in {', '.join(map(str, unknown)) or 'nothing'}; "
+            f"choose from {', '.join(_KIND_NAMES)}"
+        )
+    return KINDS if "all" in names else names
+
+
+@dataclass(frozen=True)
+class SearchRequest(Arguments):
+    """One search. `since` and `until` bound the time of the turn (UTC, since inclusive). `concept`
+    and `type` are filters for observations. With `recent`, hits older than the setting RECENT_DAYS
+    are counted, not listed."""
+
+    query: str = argument(
+        "",
+        "A question or keywords.",
+        names={"http": "q", "cli": "query"},
+        max_length=2_000,
+    )
+    kinds: tuple[str, ...] = argument(
+        ("sessions",),
+        "What to search.",
+        wire=one_of(_KIND_NAMES),
+        reads=parse_kinds,
+        names={"http": "in", "mcp": "kind", "cli": "--in"},
+    )
+    mode: Mode = argument("hybrid", "What to match: words and meaning, meaning, or words.")
+    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
+    session: str | None = argument(
+        None, "Only this session: its id, or the beginning of it.", max_length=500
+    )
+    since: datetime | None = argument(
+        None,
+        "Not older than this: 7d, 12h, 2w or a date.",
+        hint="7d, 12h, 2w ago or ISO date",
+        wire=str,
+        reads=parse_time,
+        max_length=40,
+        pattern=AGO,
+    )
+    until: datetime | None = argument(
+        None,
+        "Older than this: 7d, 12h, 2w or a date.",
+        wire=str,
+        reads=parse_time,
+        max_length=40,
+        pattern=AGO,
+    )
+    tool: str | None = argument(
+        None, "Only turns that called this tool.", hint="tool called", max_length=1_000
+    )
+    file: str | None = argument(
+        None,
+        "Only turns and observations that touched this path.",
+        hint="path touched, or its end",
+        max_length=1_000,
+    )
+    concept: str | None = argument(None, "Only observations with this concept.", max_length=500)
+    type: ObservationType | None = argument(None, "Only observations of this type.")
+    n: int = argument(10, "Number of hits.", names={"cli": "-n"}, ge=1, le=MAX_HITS)
+    recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
+    fallback: bool = argument(
+        True, "Whether keywords alone may answer if Chroma cannot be reached.", names={"mcp": None}
+    )
+
+    @property
+    def selects_observations(self) -> bool:
+        """True if observations are only filtered, which reads the lake; ranking them by a query
+        uses the indexes."""
+        if self.type or self.concept:
+            return True
+        return self.kinds == ("observations",) and bool(self.file or not self.query.strip())
+
+    @property
+    def words(self) -> str:
+        """The query, or what it is about where there are filters alone."""
+        return self.query if self.query.strip() else self.file or self.tool or ""
+
+    def check_together(self) -> None:
+        """Raise for filters that the kind does not have, and for a search without query and
+        filters.
+
+        Raises:
+            ConfigurationError: says what would make sense.
+        """
+        if self.selects_observations:
+            if self.tool:
+                raise ConfigurationError("observations cannot be filtered by tool")
+            if self.mode == "keyword":
+                raise ConfigurationError(
+                    "observations are found by filters and by meaning, not by keywords"
+                )
+        elif self.tool and self.kinds != ("sessions",):
+            raise ConfigurationError("--tool filters sessions only")
+        elif self.file and self.kinds != ("sessions",):
+            raise ConfigurationError("--file filters sessions only, or observations only")
+        elif not self.words.strip():
+            raise ConfigurationError("the query is empty; say what you are looking for")
+
+
+@dataclass(frozen=True)
+class TimelineRequest(Arguments):
+    """A request for what happened around `anchor`. `before` and `after` are counts of items (0-50)
+    or lengths of time. `scope` is the anchor's project (the default), its session, or all projects
+    (the default for a time without a project)."""
+
+    anchor: str = argument(
+        MISSING,
+        "An id, a session, a commit, a file path or a time.",
+        hint="id, session, commit, file path or time",
+        names={"cli": "anchor"},
+        min_length=1,
+        max_length=1_000,
+    )
+    before: Reach = argument(
+        10,
+        "A number of items before the anchor (0-50), or a time: 30m, 2h, 3d.",
+        hint="count (0-50) or 2h, 3d",
+        wire=int | str,
+        reads=parse_reach,
+        max_length=8,
+        pattern=REACH,
+    )
+    after: Reach = argument(
+        10,
+        "A number of items after the anchor (0-50), or a time: 30m, 2h, 3d.",
+        wire=int | str,
+        reads=parse_reach,
+        max_length=8,
+        pattern=REACH,
+    )
+    kinds: tuple[ItemKind, ...] | None = argument(
+        None, "Only these kinds.", names={"cli": "--kind"}, min_length=1
+    )
+    scope: Literal["project", "session", "all"] | None = argument(
+        None, "The anchor's session, its project, or all projects."
+    )
+    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    detail: Literal["index", "full"] = argument(
+        "index", "Print whole texts instead of one line each.", flag=("full", "full")
+    )
+
+
+def parse_conditions(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
+    """Return conditions on metadata by key, from a mapping or from `KEY=VALUE` texts.
+
+    Raises:
+        ConfigurationError: one is not of this form.
+    """
+    if isinstance(given, Mapping):
+        pairs = list(given.items())
+    else:
+        pairs = [(key, value) for key, _, value in (str(each).partition("=") for each in given)]
+    if not all(key and value and isinstance(value, str) for key, value in pairs):
+        raise BadArgument("where: give KEY=VALUE, as in --where bucket=docs")
+    return dict(pairs)
+
+
+@dataclass(frozen=True)
+class CrossQueryRequest(Arguments):
+    """A search of another collection and the sessions by a question or a document's text.
+    `document` is an id in `collection`, which may be left out if there is only one other
+    collection. `where` restricts documents to those with equal metadata."""
+
+    query: str = argument(
+        "",
+        "A question, or the text of a document.",
+        hint="question or text",
+        names={"http": "q", "cli": "query"},
+        max_length=20_000,
+    )
+    document: str | None = argument(
+        None,
+        "The id of a document in that collection, instead of a query.",
+        hint="id in the collection",
+        max_length=1_000,
+    )
+    collection: str | None = argument(
+        None, "The other collection; required if there are several.", max_length=512
+    )
+    where: Mapping[str, str] | None = argument(
+        None,
+        "Only documents with this metadata, as KEY=VALUE.",
+        hint="metadata to match",
+        wire=dict[str, str],
+        reads=parse_conditions,
+        names={"http": None},
+    )
+    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    n: int = argument(
+        10, "Number of documents and of sessions.", names={"cli": "-n"}, ge=1, le=MAX_DOCUMENTS
+    )
+    assume_same_embedder: bool = argument(
+        False, "Treat its vectors as made by all-MiniLM-L6-v2 although it does not say so."
+    )
+
+    def check_together(self) -> None:
+        """Raise for a request with neither query nor document.
+
+        Raises:
+            ConfigurationError: neither query nor document is given.
+        """
+        if not self.query.strip() and not self.document:
+            raise ConfigurationError("give a query, or the id of a document in the collection")
+
+
+@dataclass(frozen=True)
+class ShowRequest(Arguments):
+    """A request for a turn, observation, commit or summary in full, with `around` turns before and
+    after."""
+
+    id: str = argument(
+        MISSING,
+        "The id of a turn, prompt, summary, observation, commit or session.",
+        names={"cli": "id"},
+        min_length=1,
+        max_length=500,
+    )
+    around: int = argument(0, "Also print this many turns before and after.", ge=0, le=50)
+
+
+@dataclass(frozen=True)
+class SessionRequest(Arguments):
+    """A request for a session's summary and the list of what happened in it."""
+
+    session: str = argument(
+        MISSING, _SESSION, names={"http": "id", "cli": "session"}, min_length=1, max_length=500
+    )
+
+
+@dataclass(frozen=True)
+class AuditRequest(Arguments):
+    """A request for the origin of what has an id, or for the sessions that contain a tag."""
+
+    id: str = argument(
+        MISSING,
+        "An id as `memory search` prints it, or a redaction tag.",
+        names={"cli": "id"},
+        max_length=500,
+    )
+
+
+@dataclass(frozen=True)
+class BlameRequest(Arguments):
+    """A request for the sessions behind code; relative paths are of the current directory."""
+
+    target: str = argument(
+        MISSING, "A file, FILE:LINE, or a commit.", names={"cli": "target"}, max_length=5_000
+    )
+
+
+@dataclass(frozen=True)
+class GetRequest(Arguments):
+    """A request for full texts by ids, in pages."""
+
+    ids: tuple[str, ...] = argument(
+        MISSING, "Ids from other tools.", min_length=1, max_length=MAX_IDS
+    )
+    page: int = argument(1, "", ge=1, le=1_000)
+
+
+@dataclass(frozen=True)
+class LinkRequest(Arguments):
+    """A request to link a session to a commit."""
+
+    session: str = argument(MISSING, _SESSION, min_length=1, max_length=500)
+    commit: str = argument(MISSING, "A SHA of 7 to 40 hex digits.", pattern=r"^[0-9a-fA-F]{7,40}$")
+
+
+@dataclass(frozen=True)
+class StatusRequest(Arguments):
+    """A request for the contents of the memory; it has no arguments."""
