@@ -16,9 +16,8 @@ import typer
 from memory_assets import __version__
 from memory_assets.cli import (
     ask_commands,
-    chroma_commands,
     retain_command,
-    serving_commands,
+    server_commands,
 )
 from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.cli.request_options import Json
@@ -190,35 +189,11 @@ def forget(
     raise typer.Exit(outcome)
 
 
-def dev(
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs MEMORY_HTTP_TOKEN.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")
-    ] = 3000,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="Another host name to accept; repeatable."),
-    ] = None,
-) -> None:
-    """Start Dagster's web UI and daemon.
-
-    The daemon runs the sensor, which ingests changes, and the nightly schedules.
-    """
-    from memory_assets.cli.dev_command import run_dev
-
-    def say(url: str) -> None:
-        typer.echo(f"Dagster is at {url} (Ctrl-C ends it)", err=True)
-
-    run_dev(load_settings(), host, port, say, allowed_hosts=allow_host or ())
-
-
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Ingest and maintain": (
         ingest,
         ask_commands.link,
-        chroma_commands.rebuild,
+        server_commands.rebuild,
         retain_command.retain,
         forget,
     ),
@@ -231,7 +206,12 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         ask_commands.cross_query,
     ),
     "Check": (status, ask_commands.audit, verify, doctor),
-    "Run": (serving_commands.mcp, serving_commands.serve, dev, chroma_commands.chroma),
+    "Run": (
+        server_commands.mcp,
+        server_commands.serve,
+        server_commands.dev,
+        server_commands.chroma,
+    ),
 }
 """The commands by the groups in which `memory --help` lists them."""
 

@@ -31,8 +31,14 @@ from memory_assets.cli.child_processes import ChildProcesses
 from memory_assets.cli.dagster_home import fail_dead_runs, open_instance
 from memory_assets.errors import UnexpectedFailure
 from memory_assets.paths import IMPORT_ROOT
-from memory_assets.serving.http_guard import PAGE_HEADERS, Guard, JsonPostOnly, require_token
-from memory_assets.serving.listening import bind, serve
+from memory_assets.serving.http_server import (
+    PAGE_HEADERS,
+    Guard,
+    JsonPostOnly,
+    bind,
+    require_token,
+    serve,
+)
 from memory_assets.settings import Settings
 
 LOCATION = "memory_assets"

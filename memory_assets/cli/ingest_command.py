@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from memory_assets import status as overview
 from memory_assets.cli import exit_codes, rendering
@@ -201,15 +200,9 @@ def _run(
     """Run the projects, say from when on they can be searched, and return the result."""
     from memory_assets.cli.ingest import run_plans
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-    )
     started = time.perf_counter()
     seconds: dict[str, float] = {}
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with rendering.progress_bar(console) as bar:
         steps = sum(len(each.assets) for each in PASSES)
         task = bar.add_task("starting", total=len(works) * steps)
 

@@ -14,6 +14,7 @@ from memory_assets.serving.visible_text import joined, visible, visible_payload
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 
 _SHOWN_CHARACTERS = 600
@@ -26,6 +27,21 @@ def open_console(*, stderr: bool = False) -> Console:
 
     made = Console(stderr=stderr, soft_wrap=True)
     return made if made.is_terminal else Console(stderr=stderr, soft_wrap=True, width=_PIPED_WIDTH)
+
+
+def progress_bar(console: Console, *, transient: bool = False) -> Progress:
+    """Return a progress bar, which prints nothing unless the console is a terminal."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=transient,
+        disable=not console.is_terminal,
+    )
 
 
 def print_json(value: object) -> None:

@@ -7,14 +7,12 @@ the code that ran the pipeline.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from memory_assets.cli import exit_codes, rendering
@@ -92,7 +90,7 @@ def _verify_projects(
     components: Components, projects: Sequence[str], console: Console
 ) -> list[Verified]:
     verified: list[Verified] = []
-    with _progress(console) as bar:
+    with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("verifying", total=len(projects) * len(CHECKS))
         for project in projects:
             for made in verify_project(components, project):
@@ -117,7 +115,7 @@ def _scan(
     ]
     known = KnownValues(components.install_key, frozenset(components.catalog.known_secrets.rules()))
     total = sum(path.stat().st_size for path in files_under(roots, excluded))
-    with _progress(console) as bar:
+    with rendering.progress_bar(console, transient=True) as bar:
         task = bar.add_task("every byte at rest", total=total)
         return deep_scan(
             roots,
@@ -136,21 +134,6 @@ def _canary_files(given: Path | None) -> list[Path]:
 def _dagster_home(settings: Settings) -> Path:
     home = os.environ.get("DAGSTER_HOME")
     return Path(home) if home else settings.dagster_dir
-
-
-@contextmanager
-def _progress(console: Console) -> Iterator[Progress]:
-    """Yield a progress bar, which prints nothing unless the console is a terminal."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        yield bar
 
 
 def _print_verified(verified: Sequence[Verified], console: Console) -> None:

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from memory_assets.chunking import build_turns, content_hash
 from memory_assets.errors import NotFound, StoreError, TranscriptError
 from memory_assets.models import RedactedRecord
-from memory_assets.recall.ids import MemoryId, parse_id
+from memory_assets.recall.ids import MemoryId, parse_id, project_of
+from memory_assets.recall.session import stored_vectors
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
@@ -34,6 +35,12 @@ from memory_assets.stores.lake.schemas import (
 )
 from memory_assets.stores.stores import Stores
 from memory_assets.transcripts import file_fingerprint
+
+_SHOWN = (
+    *("agent_id", "seq", "record_uuid", "kind", "byte_start", "byte_end"),
+    *("redactions", "ruleset_version"),
+)
+"""The columns of a record that an audit shows."""
 
 
 @dataclass(frozen=True)
@@ -170,9 +177,7 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
     """
     parsed = parse_id(any_id)
     kind = "summary" if parsed.kind == "session" else parsed.kind
-    project = stores.catalog.products.project_of(parsed.session_id)
-    if project is None:
-        raise NotFound(f"no session {parsed.session_id} in memory; see `memory status`")
+    project = project_of(stores, parsed.session_id)
     products = stores.catalog.products.of_session(project, parsed.session_id)
     rows = _rows(stores.lake, project, any_id, parsed, kind)
     records = _records(stores.lake, products, project, parsed, rows, kind)
@@ -183,7 +188,7 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
         agent=records[0].agent if records else str(rows[0].get("agent", "")),
         session_id=parsed.session_id,
         rows=_with_documents(stores, project, parsed.session_id, rows, kind, products),
-        records=[_about(record) for record in records],
+        records=[{name: getattr(record, name) for name in _SHOWN} for record in records],
         sources=source_states(stores.catalog, project, parsed.session_id, records, key),
         redactions=_redactions(stores.lake, project, parsed.session_id, records),
         runs=[
@@ -239,19 +244,6 @@ def _records(
     return [record for turn in turns if turn.id in turn_ids for record in turn.records]
 
 
-def _about(record: RedactedRecord) -> dict[str, Any]:
-    return {
-        "agent_id": record.agent_id,
-        "seq": record.seq,
-        "record_uuid": record.record_uuid,
-        "kind": record.kind,
-        "byte_start": record.byte_start,
-        "byte_end": record.byte_end,
-        "redactions": record.redactions,
-        "ruleset_version": record.ruleset_version,
-    }
-
-
 def _with_documents(
     stores: Stores,
     project: str,
@@ -260,45 +252,32 @@ def _with_documents(
     kind: str,
     products: Mapping[str, Product],
 ) -> list[dict[str, Any]]:
+    """Return rows as `Audit.rows` has them."""
     of = _KINDS[kind]
-    if of.vectors is None:
-        return [_without_document(stores, project, session_id, row, of) for row in rows]
-    indexed = products.get(of.stage)
-    collection = indexed.facts["collection"] if indexed is not None else ""
-    vectors = _vectors(stores.lake, of.vectors, project, session_id)
-    documents, reason = _documents(stores, collection, [row["id"] for row in rows], vectors)
+    collection, reason = "", "commits are kept in the lake alone"
+    vectors: dict[str, tuple[str, Any]] = {}
+    documents: dict[str, str] | None = None
+    if of.vectors is not None:
+        indexed = products.get(of.stage)
+        collection = indexed.facts["collection"] if indexed is not None else ""
+        vectors = stored_vectors(stores.lake, of.vectors, [(project, session_id)])
+        documents, reason = _documents(stores, collection, [row["id"] for row in rows], vectors)
+    searched = of.vectors is not None
     return [
         {
             "id": row["id"],
             "collection": collection,
-            "document": _document_state(row, documents),
+            "document": _document_state(row, documents) if searched else "none",
             "reason": reason,
             "table": of.table.name,
             "file": str(stores.lake.path(of.table, project, session_id)),
-            "content_hash": row["content_hash"],
-            "hash_matches": content_hash(row["text"]) == row["content_hash"],
+            "content_hash": row["content_hash"] if searched else "",
+            "hash_matches": not searched or content_hash(row["text"]) == row["content_hash"],
             "embedder_id": vectors[row["id"]][0] if row["id"] in vectors else "",
             "version": row.get(of.version, ""),
         }
         for row in rows
     ]
-
-
-def _without_document(
-    stores: Stores, project: str, session_id: str, row: Mapping[str, Any], of: _Kind
-) -> dict[str, Any]:
-    return {
-        "id": row["id"],
-        "collection": "",
-        "document": "none",
-        "reason": "commits are kept in the lake alone",
-        "table": of.table.name,
-        "file": str(stores.lake.path(of.table, project, session_id)),
-        "content_hash": "",
-        "hash_matches": True,
-        "embedder_id": "",
-        "version": row.get(of.version, ""),
-    }
 
 
 def _document_state(row: Mapping[str, Any], documents: Mapping[str, str] | None) -> str:
@@ -308,14 +287,6 @@ def _document_state(row: Mapping[str, Any], documents: Mapping[str, str] | None)
         return "missing"
     same = content_hash(documents[row["id"]]) == row["content_hash"]
     return "present" if same else "differs"
-
-
-def _vectors(lake: Lake, table: Table, project: str, session_id: str) -> dict[str, tuple[str, Any]]:
-    try:
-        made = lake.read_vectors(table, project, session_id)
-    except NotFound:
-        return {}
-    return dict(zip(made.ids, zip(made.embedder_ids, made.vectors, strict=True), strict=True))
 
 
 def _documents(

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.commits import Repository, RepositoryCommit, uncontested
+from memory_assets.commits import Repository, uncontested
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.file_turns import (
@@ -190,7 +190,10 @@ def _blamed(
             live += 1
             rows = attribute_new_commit(memory, known, repository, _AROUND)
         sessions = [_attributed(memory, row) for row in _best(rows)]
-        yield BlamedCommit(sha, _subject(rows), _when(rows, known), lines[sha], sessions)
+        subject = next((str(row["subject"]) for row in rows if row["subject"]), "")
+        times = (row["committed_at"] for row in rows if row["committed_at"])
+        when = known.committed_at if known is not None else next(times, None)
+        yield BlamedCommit(sha, subject, _iso(when), lines[sha], sessions)
 
 
 def _unambiguous(row: dict[str, Any], sha: str, repository: Repository | None) -> bool:
@@ -241,18 +244,11 @@ def _best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _attributed(memory: Memory, row: dict[str, Any]) -> AttributedSession:
-    title = session_title(memory.lake, row["project"], row["session_id"])
+    names = ("session_id", "project", "agent", "turn_id", "evidence", "score", "pull_request")
     return AttributedSession(
-        session_id=row["session_id"],
-        project=row["project"],
-        agent=row["agent"],
-        turn_id=row["turn_id"],
-        evidence=row["evidence"],
-        score=row["score"],
-        title=title,
+        **{name: row[name] for name in (*names, "commit")},
+        title=session_title(memory.lake, row["project"], row["session_id"]),
         timestamp=_iso(row["timestamp"]),
-        pull_request=row["pull_request"],
-        commit=row["commit"],
     )
 
 
@@ -260,16 +256,6 @@ def _same(one: str, other: str) -> bool:
     """Return True if one SHA is the beginning of the other, with at least seven digits."""
     shorter = min(len(one), len(other))
     return shorter >= _FEWEST_DIGITS and one[:shorter] == other[:shorter]
-
-
-def _subject(rows: Iterable[dict[str, Any]]) -> str:
-    return next((str(row["subject"]) for row in rows if row["subject"]), "")
-
-
-def _when(rows: Iterable[dict[str, Any]], known: RepositoryCommit | None) -> str | None:
-    if known is not None:
-        return _iso(known.committed_at)
-    return next((_iso(row["committed_at"]) for row in rows if row["committed_at"]), None)
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -14,7 +14,7 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.chroma_search import all_of
-from memory_assets.recall.session import one_line
+from memory_assets.recall.session import one_line, stored_vectors
 from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.requests.questions import CrossQueryRequest
 from memory_assets.search_kinds import SEARCH_KINDS
@@ -245,11 +245,12 @@ def _overlap(
     """Return, for each document and session, the most similar turn, most similar first."""
     everything = {hit.id: hit for hit in (*hits, *(h for same in touched.values() for h in same))}
     passages = [hit for hit in everything.values() if hit.turn_id in turns]
-    vectors = _vectors(memory, passages)
+    sessions = {(str(hit.metadata["project"]), str(hit.metadata["session_id"])) for hit in passages}
+    vectors = stored_vectors(memory.lake, TURN_EMBEDDINGS, sorted(sessions))
     passages = [hit for hit in passages if hit.id in vectors]
     if not passages or not documents:
         return []
-    ours = np.stack([vectors[hit.id] for hit in passages])
+    ours = np.stack([vectors[hit.id][1] for hit in passages])
     best: dict[tuple[str, str], Overlap] = {}
     for document in documents:
         path = document_path(document)
@@ -273,21 +274,6 @@ def _overlap(
                     touches,
                 )
     return sorted(best.values(), key=lambda each: (not each.touched, -each.similarity))
-
-
-def _vectors(memory: Memory, hits: Sequence[Hit]) -> dict[str, Any]:
-    """Return the vectors of passages from the lake, by id."""
-    wanted = {hit.id for hit in hits}
-    found = {}
-    sessions = {(str(hit.metadata["project"]), str(hit.metadata["session_id"])) for hit in hits}
-    for project, session_id in sorted(sessions):
-        try:
-            rows = memory.lake.read_vectors(TURN_EMBEDDINGS, project, session_id)
-        except NotFound:
-            continue
-        pairs = zip(rows.ids, rows.vectors, strict=True)
-        found.update({row_id: vector for row_id, vector in pairs if row_id in wanted})
-    return found
 
 
 def shared_terms(left: str, right: str, most: int = 8) -> tuple[str, ...]:

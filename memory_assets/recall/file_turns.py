@@ -124,10 +124,7 @@ def _written(lake: Lake, row: dict[str, Any], path: str) -> str:
 def _changed_by(lake: Lake, row: dict[str, Any], written: str, here: bool) -> ChangedBy:
     moment: datetime | None = row["timestamp"]
     return ChangedBy(
-        turn_id=row["turn_id"],
-        session_id=row["session_id"],
-        project=row["project"],
-        agent=row["agent"],
+        **{name: row[name] for name in ("turn_id", "session_id", "project", "agent")},
         timestamp=moment.isoformat() if moment is not None else None,
         title=session_title(lake, row["project"], row["session_id"]),
         path=written,

@@ -14,6 +14,7 @@ from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
+    from memory_assets.stores.stores import Stores
 
 _FORMS = (
     re.compile(r"(?P<head>session)::(?P<session>.+)::turn::(?P<turn>\d+)(?:::part::\d+)?"),
@@ -120,7 +121,7 @@ def identified(memory: Memory, text: str) -> Anchor:
     return Anchor(text, kind, project, wanted.session_id, items.get(kind, text))
 
 
-def project_of(memory: Memory, session_id: str) -> str:
+def project_of(memory: Stores, session_id: str) -> str:
     """Return the project of a session, or raise `NotFound`."""
     project = memory.catalog.products.project_of(session_id)
     if project is None:

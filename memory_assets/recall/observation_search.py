@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from memory_assets.chunking import file_matches
 from memory_assets.errors import NotFound
 from memory_assets.models import Observation
 from memory_assets.recall.search.answer import Answer, Hit, coverage
+from memory_assets.recall.session import stored_vectors
 from memory_assets.requests.questions import SearchRequest
 from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
 
@@ -33,13 +31,14 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     query, concept = request.query, (request.concept or "").lower()
     found = [
         each
-        for name in ([request.project] if request.project else projects)
+        for name in projects
+        if name == (request.project or name)
         for each in _observations(memory, name, request.session)
-        if (request.type is None or each.type == request.type)
-        and (request.agent is None or each.agent == request.agent)
+        if all(getattr(each, name) == value for name, value in request.of_session.items())
+        and (request.type is None or each.type == request.type)
         and (not concept or concept in (one.lower() for one in each.concepts))
         and (request.file is None or _touches(each, request.file))
-        and _within(each.timestamp, request.since, request.until)
+        and request.covers(each.timestamp)
     ]
     scores = _scores(memory, query, found) if query.strip() else {}
     found.sort(
@@ -66,24 +65,12 @@ def _touches(each: Observation, file: str) -> bool:
     return any(file_matches(path, file) for path in (*each.files_modified, *each.files_read))
 
 
-def _within(moment: datetime | None, since: datetime | None, until: datetime | None) -> bool:
-    if moment is None:
-        return since is None and until is None
-    return (since is None or moment >= since) and (until is None or moment < until)
-
-
 def _scores(memory: Memory, query: str, found: Sequence[Observation]) -> dict[str, float]:
     """Return the cosine of each observation's vector with the query's, by id."""
     asked = memory.embedder.embed([query])[0]
-    scores: dict[str, float] = {}
-    for project, session_id in sorted({(each.project, each.session_id) for each in found}):
-        try:
-            rows = memory.lake.read_vectors(OBSERVATION_EMBEDDINGS, project, session_id)
-        except NotFound:
-            continue
-        similar: Any = np.asarray(rows.vectors) @ asked
-        scores.update(zip(rows.ids, similar.tolist(), strict=True))
-    return scores
+    sessions = {(each.project, each.session_id) for each in found}
+    vectors = stored_vectors(memory.lake, OBSERVATION_EMBEDDINGS, sessions)
+    return {row_id: float(vector @ asked) for row_id, (_, vector) in vectors.items()}
 
 
 def _hit(each: Observation, score: float) -> Hit:

@@ -4,7 +4,7 @@ commits and the summary), in the session's order."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -195,18 +195,9 @@ def _rows(
 
 
 def _item(row: Mapping[str, Any], kind: str, identity: str, text: str, number: int = 0) -> Item:
-    return Item(
-        id=identity,
-        kind=kind,
-        project=row["project"],
-        agent=row["agent"],
-        session_id=row["session_id"],
-        turn_id=row["turn_id"],
-        turn_index=row["turn_index"],
-        time=row.get("timestamp"),
-        text=text,
-        number=number,
-    )
+    names = ("project", "agent", "session_id", "turn_id", "turn_index")
+    own = {name: row[name] for name in names}
+    return Item(identity, kind, **own, time=row.get("timestamp"), text=text, number=number)
 
 
 def session_title(lake: Lake, project: str, session_id: str) -> str:
@@ -266,14 +257,29 @@ def session_overview(memory: Memory, session: str) -> SessionOverview:
 
 
 def _summary(memory: Memory, project: str, session_id: str) -> dict[str, Any] | None:
-    try:
-        rows = memory.lake.read(SESSION_SUMMARIES, project, session_id).to_pylist()
-    except NotFound:
-        return None
-    if not rows:
-        return None
-    return {name: _plain(value) for name, value in rows[0].items() if name not in _HIDDEN}
+    for row in _rows(memory.lake, SESSION_SUMMARIES, project, session_id):
+        return {name: value for name, value in plain(row).items() if name not in _HIDDEN}
+    return None
 
 
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
+def plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with its times as ISO text."""
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in row.items()
+    }
+
+
+def stored_vectors(
+    lake: Lake, table: Table, sessions: Iterable[tuple[str, str]]
+) -> dict[str, tuple[str, Any]]:
+    """Return the embedder's id and the vector of each row of these sessions (project and id), by
+    the row's id; nothing for a session without vectors."""
+    found: dict[str, tuple[str, Any]] = {}
+    for project, session_id in sessions:
+        try:
+            made = lake.read_vectors(table, project, session_id)
+        except NotFound:
+            continue
+        found.update(zip(made.ids, zip(made.embedder_ids, made.vectors, strict=True), strict=True))
+    return found

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.ids import parse_id, resolve_anchor
-from memory_assets.recall.session import session_items
-from memory_assets.redacted_text import RedactedText
-from memory_assets.stores.lake.lake import Lake, rows_from_arrow
+from memory_assets.recall.ids import parse_id, project_of, resolve_anchor
+from memory_assets.recall.session import plain, session_items
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
     OBSERVATIONS,
@@ -24,6 +21,10 @@ if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
 
 _OF_ONE_ROW = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS, "link": COMMIT_LINKS}
+_OF_TURN = (
+    *("project", "agent", "session_id", "turn_index", "timestamp", "git_branch"),
+    *("files", "commands", "errors", "tools_used"),
+)
 _WHOLE = ("turn", "prompt", "summary", "observation", "session", "commit")
 
 
@@ -37,13 +38,9 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
     """
     wanted = parse_id(any_id)
     session_id, lake = wanted.session_id, stores.lake
-    project = stores.catalog.products.project_of(session_id)
-    if project is None:
-        raise NotFound(f"no session {session_id} in memory; see `memory status`")
+    project = project_of(stores, session_id)
     if wanted.kind in ("summary", "session"):
-        return [
-            _plain(row) for row in lake.read(SESSION_SUMMARIES, project, session_id).to_pylist()
-        ]
+        return [plain(row) for row in lake.read(SESSION_SUMMARIES, project, session_id).to_pylist()]
     if wanted.kind in _OF_ONE_ROW:
         row = _row(lake, project, session_id, any_id, wanted.kind)
         turn = row.get("turn_index")
@@ -66,7 +63,7 @@ def _row(lake: Lake, project: str, session_id: str, any_id: str, kind: str) -> d
         rows = []
     for row in rows:
         if row["id"] == any_id:
-            return _plain(row)
+            return plain(row)
     raise NotFound(f"no {kind} {any_id} in memory; `memory summarize {session_id}` lists them")
 
 
@@ -74,41 +71,14 @@ def _turns(
     lake: Lake, project: str, session_id: str, turn: int, around: int
 ) -> list[dict[str, Any]]:
     """Return the turns from `around` before one to as many after it, in order."""
-    table = lake.read(TURN_CHUNKS, project, session_id).drop_columns(["ingested_at"])
+    table = lake.read(TURN_CHUNKS, project, session_id, ["turn_id", "text", *_OF_TURN])
     turns: dict[str, dict[str, Any]] = {}
-    for chunk in rows_from_arrow(TURN_CHUNKS, table):
-        if turn - around <= chunk.turn_index <= turn + around:
-            shown = turns.setdefault(chunk.turn_id, _turn_row(chunk))
-            shown["passages"].append(str(chunk.text))
+    for row in table.to_pylist():
+        if turn - around <= row["turn_index"] <= turn + around:
+            kept = {name: row[name] for name in _OF_TURN}
+            shown = {"id": row["turn_id"], **plain(kept), "passages": []}
+            turns.setdefault(row["turn_id"], shown)["passages"].append(row["text"])
     return list(turns.values())
-
-
-def _turn_row(chunk: Any) -> dict[str, Any]:
-    texts: dict[str, Sequence[RedactedText]] = {
-        "files": chunk.files,
-        "commands": chunk.commands,
-        "errors": chunk.errors,
-        "tools_used": chunk.tools_used,
-    }
-    return {
-        "id": chunk.turn_id,
-        "project": chunk.project,
-        "agent": chunk.agent,
-        "session_id": chunk.session_id,
-        "turn_index": chunk.turn_index,
-        "timestamp": chunk.timestamp.isoformat() if chunk.timestamp else None,
-        "git_branch": str(chunk.git_branch),
-        **{name: [str(text) for text in values] for name, values in texts.items()},
-        "passages": [],
-    }
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with its times as ISO text."""
-    return {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in row.items()
-    }
 
 
 def whole(memory: Memory, any_id: str) -> dict[str, Any]:

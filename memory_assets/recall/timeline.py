@@ -79,10 +79,7 @@ class Timeline:
             "missing": self.missing,
             "sessions": [
                 {
-                    "session_id": part.session_id,
-                    "project": part.project,
-                    "agent": part.agent,
-                    "title": part.title,
+                    **vars(part),
                     "items": [
                         {**item.to_dict(), "anchor": item.id == self.anchor_id}
                         for item in part.items

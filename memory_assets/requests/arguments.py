@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
@@ -44,9 +44,8 @@ def argument(
     not offer it. `flag` is a name and a value: MCP and the command line offer a flag that stands
     for the value. A `secret` is left out where the object is printed.
     """
-    ours = {"description": description, "hint": hint, "limits": limits, "reads": reads}
-    more = {"flag": flag, "names": names or {}, "wire": wire}
-    return field(default=default, repr=not secret, metadata={**ours, **more})
+    made = Argument("", wire, default, description, hint, limits, reads, flag, names or {})
+    return field(default=default, repr=not secret, metadata={"argument": made})
 
 
 def one_of(choices: Sequence[str]) -> Any:
@@ -241,16 +240,8 @@ def declared(request: type[Arguments]) -> tuple[Argument, ...]:
 @cache
 def _declared(request: type[Arguments]) -> tuple[Argument, ...]:
     hints = get_type_hints(request)
-    ours = ("description", "hint", "limits", "reads", "flag", "names")
-    return tuple(
-        Argument(
-            each.name,
-            each.metadata["wire"] or hints[each.name],
-            each.default,
-            *(each.metadata[name] for name in ours),
-        )
-        for each in fields(request)
-    )
+    made = [(each.name, each.metadata["argument"]) for each in fields(request)]
+    return tuple(replace(each, name=name, type=each.type or hints[name]) for name, each in made)
 
 
 def _not_none(kind: Any) -> Any:

@@ -110,6 +110,21 @@ class SearchRequest(Arguments):
         return self.kinds == ("observations",) and bool(self.file or not self.query.strip())
 
     @property
+    def of_session(self) -> dict[str, str]:
+        """The filters that a whole session passes or fails: column and wanted value."""
+        wanted = {"project": self.project, "session_id": self.session, "agent": self.agent}
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    def covers(self, moment: datetime | None) -> bool:
+        """Return True if a time is within `since` and `until`; one that is not known is only
+        without both."""
+        if moment is None:
+            return self.since is None and self.until is None
+        return (self.since is None or moment >= self.since) and (
+            self.until is None or moment < self.until
+        )
+
+    @property
     def words(self) -> str:
         """The query, or what it is about where there are filters alone."""
         return self.query if self.query.strip() else self.file or self.tool or ""

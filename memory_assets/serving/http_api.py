@@ -35,7 +35,7 @@ from memory_assets.requests.questions import (
     StatusRequest,
     TimelineRequest,
 )
-from memory_assets.serving.http_guard import Guard
+from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.schemas import HIT, answer, document, operation
 from memory_assets.serving.visible_text import Frame, visible

@@ -29,7 +29,7 @@ from memory_assets.requests.questions import (
     StatusRequest,
     TimelineRequest,
 )
-from memory_assets.serving.http_guard import Guard
+from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.schemas import tool_schema
 from memory_assets.serving.visible_text import visible

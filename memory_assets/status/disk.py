@@ -1,12 +1,17 @@
-"""Compare the agents' files on disk with the catalogue."""
+"""Facts from files: the agents' transcripts compared with the catalogue, and the last runs from
+Dagster's own SQLite file, without importing Dagster, which takes longer than `memory status`."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory_assets.paths import is_gone
 from memory_assets.stores.catalog.catalog import Catalog
@@ -14,6 +19,9 @@ from memory_assets.stores.catalog.catalog import Catalog
 if TYPE_CHECKING:
     from memory_assets.transcripts import Known, Unlisted
 
+_FILE = Path("history") / "runs.db"
+_DAYS = 7
+_LISTED = 5
 _SUFFIX = ".jsonl"
 _DEPTH = 8
 _OTHERS = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
@@ -22,6 +30,47 @@ _OTHER_PREFIXES = ("agent-aprompt_suggestion-", "agent-acompact-")
 
 Facts = tuple[int, int]
 """Size and mtime in nanoseconds."""
+
+
+def last_runs(dagster_dir: Path) -> dict[str, Any]:
+    """Return the last run that ended and the failed ones of a week, newest first; empty where
+    there is no such file (the instance may keep its runs on a server)."""
+    path = dagster_dir / _FILE
+    if not path.exists():
+        return {}
+    since = time.time() - _DAYS * 86_400
+    columns = "SELECT run_id, pipeline_name, partition, status, start_time, end_time FROM runs"
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=2.0)) as open_:
+            last = open_.execute(
+                f"{columns} WHERE end_time IS NOT NULL ORDER BY id DESC LIMIT 1"
+            ).fetchone()
+            failed = open_.execute(
+                f"{columns} WHERE status = 'FAILURE' AND end_time > ? ORDER BY id DESC", (since,)
+            ).fetchall()
+            under_way = open_.execute(
+                "SELECT COUNT(*) FROM runs WHERE status IN ('STARTED', 'STARTING', 'QUEUED')"
+            ).fetchone()
+    except sqlite3.Error as error:
+        return {"unreadable": type(error).__name__}
+    return {
+        "last": _run(last) if last else None,
+        "failed_in_7_days": len(failed),
+        "failed": [_run(row) for row in failed[:_LISTED]],
+        "under_way": int(under_way[0]),
+    }
+
+
+def _run(row: tuple[Any, ...]) -> dict[str, Any]:
+    run_id, job, project, status, started, ended = row
+    return {
+        "run_id": run_id,
+        "job": job,
+        "project": project,
+        "status": status,
+        "ended_at": datetime.fromtimestamp(ended, UTC).isoformat(timespec="seconds"),
+        "seconds": round(ended - started, 2) if started else None,
+    }
 
 
 @dataclass

@@ -14,8 +14,7 @@ from typing import Any
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import Settings
-from memory_assets.status.disk import Disk, look
-from memory_assets.status.run_history import last_runs
+from memory_assets.status.disk import Disk, last_runs, look
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.chroma.files import set_aside_directories

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from memory_assets.recall import Memory
 from memory_assets.serving import http_api
 from memory_assets.serving.http_api import build_app, openapi_document
-from memory_assets.serving.http_guard import MAX_TARGET
+from memory_assets.serving.http_server import MAX_TARGET
 from memory_assets.settings import Settings, load_settings
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"

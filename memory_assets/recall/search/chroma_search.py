@@ -83,13 +83,9 @@ def all_of(conditions: Sequence[dict[str, object]]) -> dict[str, object] | None:
 
 
 def _where(request: SearchRequest) -> Where | None:
-    conditions: list[dict[str, object]] = []
-    if request.project is not None:
-        conditions.append({"project": request.project})
-    if request.agent is not None:
-        conditions.append({"agent": request.agent})
-    if request.session is not None:
-        conditions.append({"session_id": request.session})
+    conditions: list[dict[str, object]] = [
+        {name: value} for name, value in request.of_session.items()
+    ]
     if request.since is not None:
         conditions.append({"ts_epoch": {"$gte": request.since.timestamp()}})
     if request.until is not None:
@@ -100,7 +96,7 @@ def _where(request: SearchRequest) -> Where | None:
 
 def _selected_ids(request: SearchRequest, lake: Lake) -> dict[str, list[str]]:
     """Return the ids of the chunks that pass every filter, by collection."""
-    columns = ["id", "agent", "session_id", "timestamp", "tools_used", "files"]
+    columns = ["id", "project", "agent", "session_id", "timestamp", "tools_used", "files"]
     projects = [request.project] if request.project else lake.projects(TURN_CHUNKS)
     selected: dict[str, list[str]] = {}
     for project in projects:
@@ -111,14 +107,9 @@ def _selected_ids(request: SearchRequest, lake: Lake) -> dict[str, list[str]]:
 
 
 def _passes(request: SearchRequest, row: dict[str, Any]) -> bool:
-    moment = row["timestamp"]
-    if request.agent is not None and row["agent"] != request.agent:
+    if any(row[name] != value for name, value in request.of_session.items()):
         return False
-    if request.session is not None and row["session_id"] != request.session:
-        return False
-    if request.since is not None and (moment is None or moment < request.since):
-        return False
-    if request.until is not None and (moment is None or moment >= request.until):
+    if not request.covers(row["timestamp"]):
         return False
     if request.tool and request.tool.lower() not in (tool.lower() for tool in row["tools_used"]):
         return False

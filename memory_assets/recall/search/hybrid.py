@@ -35,21 +35,11 @@ _GATHER_BELOW = 0.3
 def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -> Mask | None:
     """Return a mask of the turns that pass all filters; None without filters."""
     masks: list[Mask] = []
-    wanted = {
-        "project": request.project,
-        "session_id": request.session,
-        "agent": request.agent,
-    }
-    asked = {name: value for name, value in wanted.items() if value is not None}
-    if asked:
-        of_session = np.array(
-            [
-                all(getattr(key, name) == value for name, value in asked.items())
-                for key in corpus.sessions
-            ],
-            dtype=np.bool_,
-        )
-        masks.append(of_session[corpus.session])
+    if wanted := request.of_session.items():
+        passing = [
+            all(getattr(key, name) == value for name, value in wanted) for key in corpus.sessions
+        ]
+        masks.append(np.array(passing, dtype=np.bool_)[corpus.session])
     if request.since is not None:
         masks.append(corpus.ts_epoch >= request.since.timestamp())
     if request.until is not None:

@@ -1,4 +1,5 @@
-"""`memory rebuild` and `memory chroma`."""
+"""`memory mcp`, `serve`, `dev` and `chroma`, which import a server when it starts, not before; and
+`memory rebuild`."""
 
 from __future__ import annotations
 
@@ -10,6 +11,77 @@ import typer
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.settings import load_settings
+
+_LOOPBACK = "127.0.0.1"
+_Host = Annotated[
+    str, typer.Option(help="Address to listen on; any but 127.0.0.1 needs MEMORY_HTTP_TOKEN.")
+]
+_AllowHost = Annotated[
+    list[str] | None, typer.Option(help="Another host name to accept; repeatable.")
+]
+_Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")]
+
+
+def mcp(
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve streamable HTTP on 127.0.0.1 instead of stdio.")
+    ] = False,
+    port: _Port = 8766,
+) -> None:
+    """Start the MCP server for agents.
+
+    Speaks on standard input and output unless --http is given. See docs/mcp.md.
+    """
+    settings = load_settings()
+    if not http:
+        from memory_assets.cli.start import serve_stdio
+
+        serve_stdio(settings)
+        return
+    from memory_assets.serving import mcp_server
+    from memory_assets.serving.http_server import listen, require_token
+
+    token = settings.http_token
+    require_token(_LOOPBACK, token)
+    app = mcp_server.build_http_app(settings, token)
+    listen(app, _LOOPBACK, port, lifespan=True, started=lambda url: _say(f"MCP at {url}/mcp"))
+
+
+def serve(
+    host: _Host = _LOOPBACK,
+    port: _Port = 8765,
+    allow_host: _AllowHost = None,
+) -> None:
+    """Start the HTTP API for programs.
+
+    Answers searches, turns, sessions, timelines and status as JSON. See docs/http.md.
+    """
+    from memory_assets.serving.http_api import build_app
+    from memory_assets.serving.http_server import listen, require_token
+
+    settings = load_settings()
+    token = settings.http_token
+    require_token(host, token)
+    app = build_app(settings, hosts=(host, *(allow_host or ())), token=token)
+    listen(app, host, port, lifespan=False, started=lambda url: _say(f"{url}/openapi.json"))
+
+
+def _say(what: str) -> None:
+    typer.echo(f"memory: listening, {what}", err=True)
+
+
+def dev(host: _Host = _LOOPBACK, port: _Port = 3000, allow_host: _AllowHost = None) -> None:
+    """Start Dagster's web UI and daemon.
+
+    The daemon runs the sensor, which ingests changes, and the nightly schedules.
+    """
+    from memory_assets.cli.dev_command import run_dev
+
+    def say(url: str) -> None:
+        typer.echo(f"Dagster is at {url} (Ctrl-C ends it)", err=True)
+
+    run_dev(load_settings(), host, port, say, allowed_hosts=allow_host or ())
 
 
 def rebuild(
@@ -25,7 +97,6 @@ def rebuild(
     """
     from memory_assets.pipeline.indexes.rebuild import rebuild as rebuild_collections
     from memory_assets.pipeline.stage.components import Components
-    from memory_assets.settings import load_settings
 
     components = Components(load_settings())
     if not components.exists:
@@ -57,7 +128,6 @@ def chroma(json: Json = False) -> None:
     `Authorization: Bearer TOKEN`; the file that contains the token is printed, too. The server
     stops after MEMORY_CHROMA_IDLE_SECONDS without a request and keeps its port.
     """
-    from memory_assets.settings import load_settings
     from memory_assets.stores.chroma import server as chroma_server
     from memory_assets.stores.stores import Stores
 

@@ -1,4 +1,5 @@
-"""Access checks of the HTTP servers: the host, the origin of a page, the token.
+"""Serve an ASGI application on a port until a signal, behind an access check: of the host, the
+origin of a page, the token.
 
 A web page can make a browser send requests here, by an address of this machine or by a name of its
 own that resolves to it (DNS rebinding). So the Host must be one of ours, and so must the Origin, if
@@ -11,12 +12,15 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-from collections.abc import Iterable, Sequence
+import signal
+import socket
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from urllib.parse import urlsplit
 
-import orjson
 from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_assets.errors import ConfigurationError
@@ -42,11 +46,8 @@ PAGE_HEADERS: tuple[Header, ...] = (
 tricked into clicking on it."""
 _POLICY_VIOLATION = 1008
 """Close code of a refused web socket (RFC 6455, section 7.4.1)."""
-
-
-def is_loopback(host: str) -> bool:
-    """Return True if an address can be reached from this machine alone."""
-    return host in LOOPBACK
+_CONCURRENT = 64
+_GRACE_SECONDS = 5
 
 
 def require_token(host: str, token: str | None) -> None:
@@ -55,7 +56,7 @@ def require_token(host: str, token: str | None) -> None:
     Raises:
         ConfigurationError: there is none, or it is too short to be one.
     """
-    if not is_loopback(host) and not token:
+    if host not in LOOPBACK and not token:
         raise ConfigurationError(
             f"{host} can be reached by others: set MEMORY_HTTP_TOKEN, or listen on 127.0.0.1"
         )
@@ -70,17 +71,14 @@ class Refusal:
     status: int
     code: str
     reason: str
-    challenge: bytes = b""
+    challenge: str = ""
 
-    async def send(self, send: Send, headers: Sequence[Header] = ()) -> None:
-        """Answer with the reason as JSON."""
-        body = orjson.dumps({"error": {"code": self.code, "message": self.reason}})
-        own = [(b"content-type", b"application/json")]
-        if self.challenge:
-            own.append((b"www-authenticate", self.challenge))
-        start = {"type": "http.response.start", "status": self.status}
-        await send({**start, "headers": [*own, *headers]})
-        await send({"type": "http.response.body", "body": body})
+    @property
+    def response(self) -> JSONResponse:
+        """The reason as a response."""
+        headers = {"www-authenticate": self.challenge} if self.challenge else {}
+        error = {"code": self.code, "message": self.reason}
+        return JSONResponse({"error": error}, self.status, headers)
 
 
 class Guard:
@@ -123,7 +121,7 @@ class Guard:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
         else:
-            await refusal.send(send, self._headers)
+            await refusal.response(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Refusal | None:
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET:
@@ -139,7 +137,7 @@ class Guard:
         if self._token is not None and scope["path"] not in OPEN_PATHS:
             given = self._given_token(headers.get("authorization", ""))
             if not hmac.compare_digest(given.encode(), self._token.encode()):
-                challenge = b'Basic realm="memory"' if self._asks_browsers else b"Bearer"
+                challenge = 'Basic realm="memory"' if self._asks_browsers else "Bearer"
                 how = "send the token: Authorization: Bearer TOKEN"
                 return Refusal(401, "no_token", how, challenge)
         return None
@@ -180,7 +178,7 @@ class JsonPostOnly:
         if refusal is None:
             await self._app(scope, receive, send)
         else:
-            await refusal.send(send)
+            await refusal.response(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         if scope["method"] in ("GET", "HEAD"):
@@ -207,3 +205,77 @@ def _host_of(address: str) -> str | None:
         return urlsplit(address).hostname
     except ValueError:
         return None
+
+
+def listen(
+    app: ASGIApp, host: str, port: int, *, lifespan: bool, started: Callable[[str], None]
+) -> None:
+    """Serve `app` at an address until SIGTERM or Ctrl-C; see `serve`.
+
+    Raises:
+        ConfigurationError: the address cannot be listened on.
+    """
+    serve(app, bind(host, port), lifespan=lifespan, started=started)
+
+
+def serve(
+    app: ASGIApp,
+    bound: socket.socket,
+    *,
+    lifespan: bool,
+    started: Callable[[str], None],
+    websockets: bool = False,
+) -> None:
+    """Serve `app` on a listening socket until SIGTERM or Ctrl-C; requests under way are answered
+    first.
+
+    `started` is called with the address once connections are accepted. Requests are not logged,
+    because they contain questions.
+    """
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="auto" if websockets else "none",
+        lifespan="on" if lifespan else "off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_CONCURRENT,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        h11_max_incomplete_event_size=16_384,
+    )
+    server = uvicorn.Server(config)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        server.should_exit = True
+
+    # uvicorn has its own handlers while it runs, and raises the signal again once it has
+    # stopped; these are for the moments before and after.
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), stop)
+    host, port = bound.getsockname()[:2]
+    started(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    server.run(sockets=[bound])
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address; port 0 takes any free port.
+
+    Raises:
+        ConfigurationError: the address cannot be listened on.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+        bound.listen()
+    except OSError as error:
+        bound.close()
+        raise ConfigurationError(
+            f"cannot listen on {host} port {port} ({error.strerror}); choose another with --port"
+        ) from None
+    return bound
