@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from memory_assets.cli import exit_codes, rendering, search_command
+from memory_assets.cli import exit_codes, rendering, start
 from memory_assets.cli.rendering import escaped
 from memory_assets.cli.request_options import Json, takes
 from memory_assets.requests.arguments import Arguments
@@ -53,7 +53,7 @@ def search(asked: SearchRequest, as_json: bool) -> None:
 
     Prints the best hits, each with the id that `memory show` takes.
     """
-    raise typer.Exit(search_command.run_search(asked, as_json=as_json))
+    raise typer.Exit(start.run_search(asked, as_json=as_json))
 
 
 @takes(ShowRequest)

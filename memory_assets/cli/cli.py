@@ -16,7 +16,7 @@ import typer
 from memory_assets import __version__
 from memory_assets.cli import (
     ask_commands,
-    retain_command,
+    removal_commands,
     server_commands,
 )
 from memory_assets.cli.exit_codes import run_reporting_errors
@@ -145,57 +145,13 @@ def verify(
     )
 
 
-def forget(
-    session: Annotated[
-        str | None,
-        typer.Argument(help="A session id, its beginning, or the id of one of its rows."),
-    ] = None,
-    project: Annotated[
-        str | None,
-        typer.Option(help="All present sessions of this project; later ones are ingested."),
-    ] = None,
-    containing_tag: Annotated[
-        str | None,
-        typer.Option(
-            help="Sessions that contain this redaction tag, given whole or by its digest."
-        ),
-    ] = None,
-    before: Annotated[
-        str | None, typer.Option(help="Sessions that ended before this: 90d, 12w or a date.")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only list what would be removed.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Delete sessions for good.
-
-    A session must match all options that are given. It is not ingested again. The agents' own
-    transcript files are not deleted.
-    """
-    from memory_assets.cli.forget_command import forget_sessions
-
-    outcome = forget_sessions(
-        load_settings(),
-        session=session,
-        project=project,
-        containing_tag=containing_tag,
-        before=before,
-        confirmed=yes,
-        dry_run=dry_run,
-        as_json=json,
-    )
-    raise typer.Exit(outcome)
-
-
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Ingest and maintain": (
         ingest,
         ask_commands.link,
         server_commands.rebuild,
-        retain_command.retain,
-        forget,
+        removal_commands.retain,
+        removal_commands.forget,
     ),
     "Ask": (
         ask_commands.search,

@@ -128,15 +128,11 @@ def chroma(json: Json = False) -> None:
     `Authorization: Bearer TOKEN`; the file that contains the token is printed, too. The server
     stops after MEMORY_CHROMA_IDLE_SECONDS without a request and keeps its port.
     """
+    from memory_assets.recall import Memory
     from memory_assets.stores.chroma import server as chroma_server
-    from memory_assets.stores.stores import Stores
 
     settings = load_settings()
-    stores = Stores(
-        settings.data_dir,
-        chroma_url=settings.chroma_url,
-        chroma_idle_seconds=settings.chroma_idle_seconds,
-    )
+    stores = Memory(settings)
     url = settings.chroma_url
     if url is None:
         if not stores.has_chroma_files:

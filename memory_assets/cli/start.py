@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.private_files import create_private_files, take_from_others
+from memory_assets.requests.arguments import declared
+from memory_assets.requests.questions import SearchRequest
 from memory_assets.settings import Settings, load_settings
 
 _Command = Callable[[Settings], object]
@@ -37,8 +40,6 @@ def main() -> None:
 def prepare(settings: Settings) -> None:
     """Do what comes before each command: notices on, file modes corrected, a forgetting that was
     interrupted completed."""
-    from memory_assets.cli import rendering
-
     rendering.show_notices()
     take_from_others(settings.data_dir)
     path = settings.data_dir / "forgotten.db"
@@ -46,7 +47,7 @@ def prepare(settings: Settings) -> None:
         from memory_assets.stores.tombstones import unfinished
 
         if unfinished(path):
-            from memory_assets.cli.forget_command import complete_forgetting
+            from memory_assets.cli.removal_commands import complete_forgetting
 
             complete_forgetting(settings)
 
@@ -58,11 +59,50 @@ def serve_stdio(settings: Settings) -> None:
     mcp_server.run_stdio(settings)
 
 
+def plain_arguments(given: Sequence[str]) -> dict[str, str | bool] | None:
+    """Return the values of a search by option, or None if typer has to parse them: `--help`, a
+    mistake, a short option with its value attached."""
+    options = {name: each for each in declared(SearchRequest) if (name := each.name_at("cli"))}
+    booleans = {name: each.default is True for name, each in options.items() if each.type is bool}
+    flags = {("--no-" + name[2:] if on else name): (name, not on) for name, on in booleans.items()}
+    flags["--json"] = ("--json", True)
+    values: dict[str, str | bool] = {}
+    queries = []
+    left = list(given)
+    while left:
+        word = left.pop(0)
+        name, equals, value = word.partition("=")
+        if word in flags:
+            name, values[name] = flags[word]
+        elif not word.startswith("-"):
+            queries.append(word)
+        elif word in options.keys() - booleans and left:
+            values[word] = left.pop(0)
+        elif equals and name.startswith("--") and name in options.keys() - booleans:
+            values[name] = value
+        else:
+            return None
+    return {**values, "query": queries[0]} if len(queries) == 1 else None
+
+
+def search_plainly(values: Mapping[str, str | bool]) -> int:
+    """Search with the values of plain arguments, and return the exit code."""
+    asked = {name: value for name, value in values.items() if name != "--json"}
+    return run_search(SearchRequest.given("cli", asked), as_json="--json" in values)
+
+
+def run_search(asked: SearchRequest, *, as_json: bool) -> int:
+    """Search, print the answer, and return the exit code."""
+    from memory_assets.recall import open_memory
+
+    answer = open_memory().ask(asked)
+    (rendering.print_json if as_json else rendering.print_answer)(answer)
+    return exit_codes.FINE if answer["hits"] else exit_codes.NOTHING_FOUND
+
+
 def _plain_command(name: str, given: Sequence[str]) -> _Command | None:
     """Return a command with plain arguments, or None if `cli.py` has to parse them."""
     if name == "search":
-        from memory_assets.cli.search_command import plain_arguments, search_plainly
-
         asked = plain_arguments(given)
         return None if asked is None else lambda settings: sys.exit(search_plainly(asked))
     if name == "status" and set(given) <= {"--json"}:

@@ -80,7 +80,7 @@ def open_runs(settings: Settings) -> Iterator[WatchRuns]:
         yield WatchRuns(settings, instance)
 
 
-def watch_directories(settings: Settings, *, polling: bool = False) -> int:
+def watch_directories(settings: Settings) -> int:
     """Ingest changes until SIGTERM or SIGINT, and return the exit code.
 
     The current run is finished first. A second signal ends the process at once; the next run
@@ -98,7 +98,7 @@ def watch_directories(settings: Settings, *, polling: bool = False) -> int:
         with open_runs(settings) as runs:
             note_versions(runs.components)
             changes = Changes()
-            directories = Directories(roots, changes, polling=polling)
+            directories = Directories(roots, changes)
             watcher = Watcher(
                 runs.components,
                 directories,

@@ -13,7 +13,7 @@ import numpy as np
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.recall.search.answer import Hit
-from memory_assets.recall.search.chroma_search import all_of
+from memory_assets.recall.search.without_index import all_of
 from memory_assets.recall.session import one_line, stored_vectors
 from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.requests.questions import CrossQueryRequest
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _QUERY_CHARACTERS = 1_000
 _HITS_PER_DOCUMENT = 3
 _TOUCHED_FILES = 5
+_SHARED_TERMS = 8
 _ALIKE = 0.35
 """Lowest cosine at which two passages count as similar: unrelated passages of one project rarely
 reach it."""
@@ -276,8 +277,8 @@ def _overlap(
     return sorted(best.values(), key=lambda each: (not each.touched, -each.similarity))
 
 
-def shared_terms(left: str, right: str, most: int = 8) -> tuple[str, ...]:
+def shared_terms(left: str, right: str) -> tuple[str, ...]:
     """Return the words that two texts share, longest first."""
     words = [{word.strip(".-/").lower() for word in _WORD.findall(text)} for text in (left, right)]
     shared = [word for word in words[0] & words[1] if not _COMMON.fullmatch(word)]
-    return tuple(sorted(shared, key=lambda word: (-len(word), word))[:most])
+    return tuple(sorted(shared, key=lambda word: (-len(word), word))[:_SHARED_TERMS])

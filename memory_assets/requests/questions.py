@@ -323,3 +323,21 @@ class LinkRequest(Arguments):
 @dataclass(frozen=True)
 class StatusRequest(Arguments):
     """A request for the contents of the memory; it has no arguments."""
+
+
+@dataclass(frozen=True)
+class ForgetRequest(Arguments):
+    """A request to delete the sessions that match all arguments given."""
+
+    session: str | None = argument(None, _SESSION, names={"cli": "session"}, max_length=500)
+    project: str | None = argument(
+        None, "All present sessions of this project; later ones are ingested."
+    )
+    containing_tag: str | None = argument(
+        None, "Sessions that contain this redaction tag, given whole or by its digest."
+    )
+    before: datetime | None = argument(
+        None, "Sessions that ended before this: 90d, 12w or a date.", wire=str, reads=parse_time
+    )
+    yes: bool = argument(False, "Do not ask for confirmation.")
+    dry_run: bool = argument(False, "Only list what would be removed.")

@@ -168,9 +168,8 @@ class JsonPostOnly:
     browser ask first (CORS preflight), and it is not allowed.
     """
 
-    def __init__(self, app: ASGIApp, *, graphql: str = "/graphql") -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._graphql = graphql
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand over what cannot change anything, and JSON; refuse the rest."""
@@ -182,7 +181,7 @@ class JsonPostOnly:
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         if scope["method"] in ("GET", "HEAD"):
-            if scope["path"].rstrip("/") == self._graphql and scope["query_string"]:
+            if scope["path"].rstrip("/") == "/graphql" and scope["query_string"]:
                 return Refusal(405, "post_only", "send GraphQL operations by POST, as JSON")
             return None
         content_type = Headers(scope=scope).get("content-type", "")

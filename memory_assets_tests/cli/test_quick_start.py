@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
-from memory_assets.cli.search_command import plain_arguments, search_plainly
+from memory_assets.cli.start import plain_arguments, search_plainly
 from memory_assets.requests.questions import SearchRequest
 
 _SLOW = ("typer", "click", "rich", "pydantic", "pyarrow", "dagster", "chromadb")
@@ -57,7 +57,7 @@ def test_plain_arguments_mean_what_the_command_line_makes_of_them(
         called.append((asked, as_json))
         return 0
 
-    monkeypatch.setattr("memory_assets.cli.search_command.run_search", note)
+    monkeypatch.setattr("memory_assets.cli.start.run_search", note)
     result = CliRunner().invoke(app, ["search", *given])
     assert result.exit_code == 0, result.output
     plain = plain_arguments(given)

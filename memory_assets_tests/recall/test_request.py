@@ -11,7 +11,7 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.observations import OBSERVATION_TYPES
 from memory_assets.recall import KINDS, SearchRequest
 from memory_assets.recall.ids import MemoryId, parse_id
-from memory_assets.recall.search.chroma_search import all_of
+from memory_assets.recall.search.without_index import all_of
 from memory_assets.requests.questions import ObservationType, parse_kinds
 from memory_assets.requests.times import parse_time
 

@@ -79,19 +79,24 @@ class Answer:
         }
 
 
-def coverage(catalog: Catalog, kinds: Sequence[str]) -> Coverage:
-    """Return how many rows of these kinds are in their collections."""
+def coverages(catalog: Catalog, kinds: Sequence[str]) -> tuple[Coverage, Coverage]:
+    """Return how many rows of these kinds are in the keyword index, and in the collections."""
+    wanted = [SEARCH_KINDS[kind] for kind in kinds]
     totals = catalog.products.totals()
-    stages = [(SEARCH_KINDS[kind].table, SEARCH_KINDS[kind].asset) for kind in kinds]
-    chunks = totals.get("turn_chunks", {})
-    made = [
-        str(totals[name]["made_at"]) for _, name in stages if totals.get(name, {}).get("made_at")
-    ]
-    return Coverage(
-        sessions=int(totals.get("redacted_records", {}).get("sessions", 0)),
-        turns=int(chunks.get("turns") or 0),
-        rows=sum(int(totals.get(table, {}).get("rows", 0)) for table, _ in stages),
-        indexed=sum(int(totals.get(name, {}).get("rows", 0)) for _, name in stages),
-        quarantined=len(catalog.quarantine.entries()),
-        as_of=max(made, default=""),
-    )
+    quarantined = len(catalog.quarantine.entries())
+
+    def total(stages: Sequence[str], name: str) -> int:
+        return sum(int(totals.get(stage, {}).get(name) or 0) for stage in stages)
+
+    def held_in(stages: Sequence[str]) -> Coverage:
+        times = (totals.get(stage, {}).get("made_at") for stage in stages)
+        return Coverage(
+            sessions=total(["redacted_records"], "sessions"),
+            turns=total(["turn_chunks"], "turns"),
+            rows=total([kind.table for kind in wanted], "rows"),
+            indexed=total(stages, "rows"),
+            quarantined=quarantined,
+            as_of=max((str(time or "") for time in times), default=""),
+        )
+
+    return held_in([kind.keywords for kind in wanted]), held_in([kind.asset for kind in wanted])

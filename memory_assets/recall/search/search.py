@@ -10,14 +10,13 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
 from memory_assets.paths import NO_EMBEDDER
-from memory_assets.recall.search.answer import Answer, Coverage, coverage
+from memory_assets.recall.search.answer import Answer, Coverage, coverages
 from memory_assets.recall.search.corpus import Corpora
 from memory_assets.recall.search.hybrid import Meaning, find
 from memory_assets.requests.questions import SearchRequest
@@ -163,7 +162,7 @@ class Searcher:
         name = rebuilding(self._memory.data_dir)
         if name is None:
             return None
-        from memory_assets.recall.search.chroma_search import collections_to_search
+        from memory_assets.recall.search.without_index import collections_to_search
 
         if not collections_to_search(request, [name]):
             return None
@@ -184,7 +183,7 @@ class Searcher:
     def _in_chroma(self, request: SearchRequest, lost: Exception | None) -> Answer:
         """Answer by meaning alone, from the collections."""
         from memory_assets.chunking import CHUNKER_VERSION
-        from memory_assets.recall.search.chroma_search import nearest_hits
+        from memory_assets.recall.search.without_index import nearest_hits
         from memory_assets.stores.chroma.collections import CollectionVersions
 
         memory = self._memory
@@ -196,7 +195,7 @@ class Searcher:
         return Answer(
             request.words,
             request.mode,
-            coverage(memory.catalog, request.kinds),
+            self._coverage(request.kinds)[1],
             tuple(found),
             SEMANTIC_ONLY if degraded else None,
             str(lost) if degraded and lost is not None else None,
@@ -208,15 +207,7 @@ class Searcher:
         catalog = self._memory.catalog
         state = (*kinds, *_state_of(catalog))
         if state not in self._covered:
-            held = coverage(catalog, kinds)
-            totals = catalog.products.totals()
-            made = [totals.get(f"{kind}_keywords", {}) for kind in kinds]
-            indexed = replace(
-                held,
-                indexed=sum(int(total.get("rows") or 0) for total in made),
-                as_of=max((str(total.get("made_at") or "") for total in made), default=""),
-            )
-            self._covered = {state: (indexed, held)}
+            self._covered = {state: coverages(catalog, kinds)}
         return self._covered[state]
 
 

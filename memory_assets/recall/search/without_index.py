@@ -1,21 +1,27 @@
-"""Semantic search in Chroma: nearest passages, filtered, at most one hit a turn.
+"""Search without the keyword index.
 
-Filters that Chroma supports (project, agent, time) are passed to Chroma. For the others (a tool
-among several, the end of a path), the ids are selected in the lake first and only those rows are
-compared, so that a match is never hidden behind nearer rows that the filter excludes.
+Observations are filtered exactly, from the lake. All kinds can be searched by meaning in Chroma:
+nearest passages, at most one hit a turn. Filters that Chroma supports (project, agent, time) are
+passed to Chroma. For the others (a tool among several, the end of a path), the ids are selected in
+the lake first and only those rows are compared, so that a match is never hidden behind nearer rows
+that the filter excludes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from memory_assets.chunking import file_matches
+from memory_assets.errors import NotFound
+from memory_assets.models import Observation
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.recall.search.answer import Hit
+from memory_assets.recall.search.answer import Answer, Hit, coverages
+from memory_assets.recall.session import stored_vectors
 from memory_assets.requests.questions import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.chroma.collections import (
@@ -27,7 +33,10 @@ from memory_assets.stores.chroma.collections import (
     sessions_collection,
 )
 from memory_assets.stores.lake.lake import Lake
-from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS, TURN_CHUNKS
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
 
 _PASSAGES_PER_HIT = 5
 """Passages fetched at first for each requested hit, because several may be of one turn."""
@@ -130,3 +139,78 @@ def _collapse(found: Iterable[Neighbour]) -> list[Hit]:
                 neighbour.id, whole, neighbour.similarity, neighbour.text, neighbour.metadata
             )
     return list(best.values())
+
+
+def find_observations(memory: Memory, request: SearchRequest) -> Answer:
+    """Return the observations that pass every filter: with a query, most similar first (cosine with
+    their stored vectors); without one, newest first.
+
+    Raises:
+        NotFound: this memory has no observations.
+    """
+    projects = memory.lake.projects(OBSERVATIONS)
+    if not projects:
+        raise NotFound("this memory has no observations yet; `memory ingest` makes them")
+    query, concept = request.query, (request.concept or "").lower()
+    found = [
+        each
+        for name in projects
+        if name == (request.project or name)
+        for each in _observations(memory, name, request.session)
+        if all(getattr(each, name) == value for name, value in request.of_session.items())
+        and (request.type is None or each.type == request.type)
+        and (not concept or concept in (one.lower() for one in each.concepts))
+        and (request.file is None or _touches(each, request.file))
+        and request.covers(each.timestamp)
+    ]
+    scores = _scores(memory, query, found) if query.strip() else {}
+    found.sort(
+        key=lambda each: (
+            -scores.get(each.id, 0.0),
+            -(each.timestamp.timestamp() if each.timestamp else 0.0),
+            each.id,
+        )
+    )
+    covered = coverages(memory.catalog, ("observations",))[1]
+    covered = replace(covered, indexed=covered.rows)
+    hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[: request.n])
+    return Answer(query, "semantic" if scores else "filter", covered, hits)
+
+
+def _observations(memory: Memory, project: str, session: str | None) -> Iterator[Observation]:
+    lake = memory.lake
+    for session_id in lake.sessions(OBSERVATIONS, project):
+        if session is None or session_id == session:
+            yield from lake.read_rows(OBSERVATIONS, project, session_id)
+
+
+def _touches(each: Observation, file: str) -> bool:
+    return any(file_matches(path, file) for path in (*each.files_modified, *each.files_read))
+
+
+def _scores(memory: Memory, query: str, found: Sequence[Observation]) -> dict[str, float]:
+    """Return the cosine of each observation's vector with the query's, by id."""
+    asked = memory.embedder.embed([query])[0]
+    sessions = {(each.project, each.session_id) for each in found}
+    vectors = stored_vectors(memory.lake, OBSERVATION_EMBEDDINGS, sessions)
+    return {row_id: float(vector @ asked) for row_id, (_, vector) in vectors.items()}
+
+
+def _hit(each: Observation, score: float) -> Hit:
+    return Hit(
+        each.id,
+        each.turn_id,
+        score,
+        each.text,
+        {
+            "type": each.type,
+            "title": str(each.title),
+            "concepts": ", ".join(each.concepts),
+            "files": ", ".join(each.files_modified or each.files_read),
+            "project": each.project,
+            "agent": each.agent,
+            "session_id": each.session_id,
+            "timestamp": each.timestamp.isoformat() if each.timestamp else "",
+            "ts_epoch": each.timestamp.timestamp() if each.timestamp else 0.0,
+        },
+    )

@@ -1,0 +1,261 @@
+"""`memory forget` and `memory retain`: list the sessions that are meant, ask, remove what is to be
+removed, and report."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli.request_options import Json, takes
+from memory_assets.errors import ConfigurationError, NotFound, StoreError
+from memory_assets.paths import is_gone
+from memory_assets.requests.questions import ForgetRequest
+from memory_assets.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memory_assets.pipeline.removal.forget import EraseTraces, ForgetReport, Names
+    from memory_assets.pipeline.removal.selection import SessionOnRecord
+
+_LISTED = 20
+
+
+@takes(ForgetRequest)
+def forget(asked: ForgetRequest, as_json: bool) -> None:
+    """Delete sessions for good.
+
+    A session must match all options that are given. It is not ingested again. The agents' own
+    transcript files are not deleted.
+    """
+    from memory_assets.pipeline.removal import forget as forgetting
+    from memory_assets.pipeline.removal.selection import Selection, select
+    from memory_assets.pipeline.stage.components import Components
+    from memory_assets.recall.ids import parse_id
+
+    settings = load_settings()
+    components = Components(settings)
+    selection = Selection(
+        session=parse_id(asked.session).session_id if asked.session is not None else None,
+        project=asked.project,
+        tag=asked.containing_tag,
+        before=asked.before,
+    )
+    found = select(components, selection)
+    console = rendering.open_console(stderr=as_json)
+    answer: dict[str, Any] = {"sessions": [_as_json(each) for each in found], "forgotten": False}
+    if not as_json:
+        _print_selection(found, console)
+    if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
+        if as_json:
+            rendering.print_json(answer)
+        raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
+    _require_idle(settings, found)
+    with console.status("forgetting") as status:
+        report = forgetting.forget(
+            components, found, erase_traces=_traces(settings), progress=status.update
+        )
+    answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
+    if as_json:
+        rendering.print_json(answer)
+    else:
+        _print_report(report, answer["stays"], console)
+
+
+def complete_forgetting(settings: Settings) -> None:
+    """Complete a forgetting that was interrupted."""
+    from memory_assets.pipeline.removal import forget as forgetting
+    from memory_assets.pipeline.stage.components import Components
+
+    components = Components(settings)
+    console = rendering.open_console(stderr=True)
+    console.print("Completing a forgetting that was interrupted.")
+    with console.status("forgetting") as status:
+        forgetting.complete(components, erase_traces=_traces(settings), progress=status.update)
+
+
+def _traces(settings: Settings) -> EraseTraces:
+    def erase(names: Names) -> int:
+        if not _has_instance(settings):
+            return 0
+        from memory_assets.cli.dagster_traces import erase_traces
+
+        return erase_traces(settings, names)
+
+    return erase
+
+
+def _require_idle(settings: Settings, found: Sequence[SessionOnRecord]) -> None:
+    if _has_instance(settings):
+        from memory_assets.cli.dagster_traces import require_idle
+
+        require_idle(settings, {each.project for each in found})
+
+
+def _has_instance(settings: Settings) -> bool:
+    """Return True if Dagster has ever run here, without importing it (2 s)."""
+    return (settings.dagster_dir / "history").is_dir()
+
+
+def _confirmed(console: Console, as_json: bool) -> bool:
+    """Ask on a terminal and return True for "yes"; without a terminal return False."""
+    if as_json or not (sys.stdin.isatty() and console.is_terminal):
+        rendering.open_console(stderr=True).print("Nothing was removed. Add --yes to remove it.")
+        return False
+    answer = console.input("Remove all this for good? Type yes: ")
+    if answer.strip().lower() != "yes":
+        console.print("Nothing was removed.")
+        return False
+    return True
+
+
+def _as_json(session: SessionOnRecord) -> dict[str, Any]:
+    return {
+        "project": session.project,
+        "session_id": session.session_id,
+        "agent": session.agent,
+        "title": session.title,
+        "last_record_at": session.last_at.isoformat() if session.last_at else None,
+        "rows": session.rows,
+        "files": [str(path) for path in session.files],
+    }
+
+
+def _print_selection(found: Sequence[SessionOnRecord], console: Console) -> None:
+    rows = sum(sum(each.rows.values()) for each in found)
+    console.print(f"To be forgotten: {_counted(len(found), 'session')}, {rows} rows.")
+    for each in found[:_LISTED]:
+        when = f"{each.last_at:%Y-%m-%d %H:%M}" if each.last_at else "no date"
+        records = each.rows.get("redacted_records", 0)
+        chunks = each.rows.get("turn_chunks", 0)
+        console.print(
+            f"  [cyan]{rendering.escaped(each.session_id)}[/cyan]  {when}  "
+            f"{rendering.escaped(each.project)}  {records} records, {chunks} chunks  "
+            f"{rendering.escaped(each.title[:60])}"
+        )
+    if len(found) > _LISTED:
+        console.print(f"  ... and {len(found) - _LISTED} more (--json lists all)")
+
+
+def _what_stays(settings: Settings, found: Sequence[SessionOnRecord]) -> dict[str, Any]:
+    files = sorted({str(path) for each in found for path in each.files if not is_gone(path)})
+    return {"agents_files": files, "chroma_server": settings.chroma_url}
+
+
+def _print_report(report: ForgetReport, stays: dict[str, Any], console: Console) -> None:
+    seconds = sum(report.seconds.values())
+    console.print(
+        f"Forgotten: {_counted(report.sessions, 'session')} ({report.lake_files} files of the "
+        f"lake, {report.collection_rows} rows of Chroma, {report.catalog_rows} of the "
+        f"catalogue, {_counted(report.runs, 'Dagster run')}) in {seconds:.1f} s."
+    )
+    files = stays["agents_files"]
+    if files:
+        console.print(
+            f"The agents' own files were not deleted: {_counted(len(files), 'file')}, "
+            "which will not be ingested again:"
+        )
+        for path in files[:_LISTED]:
+            console.print(f"  {rendering.escaped(path)}")
+        if len(files) > _LISTED:
+            console.print(f"  ... and {len(files) - _LISTED} more (--json lists all)")
+    if stays["chroma_server"]:
+        console.print(
+            f"The rows were deleted from {rendering.escaped(stays['chroma_server'])}; the files of "
+            "that server may still contain them."
+        )
+    console.print("Backups and snapshots of the disk may still contain them: docs/forgetting.md.")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def retain(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list the sessions that are old enough.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Cut old sessions down now.
+
+    Sessions older than MEMORY_RETENTION keep only their prompts and summaries. Dagster's daemon
+    does this every night. The agents' own transcript files are not deleted.
+    """
+    from memory_assets.pipeline.removal import retention
+    from memory_assets.pipeline.stage.components import Components
+    from memory_assets.status.status import RETENTION_FILE
+
+    settings = load_settings()
+    components = Components(settings)
+    if not components.exists:
+        raise NotFound(f"there is no memory in {components.data_dir} yet; run `memory ingest`")
+    begun = (components.data_dir / RETENTION_FILE).exists()
+    if settings.retention is None and not begun:
+        raise ConfigurationError(
+            "MEMORY_RETENTION is not set, so everything is kept. Set it, for example to 365d"
+        )
+    console = rendering.open_console(stderr=json)
+    due = retention.due(components)
+    answer: dict[str, Any] = {"days": settings.retention, "waiting": due.waiting}
+    answer["sessions"] = [
+        {"project": each[0], "session_id": each[1]} for each in sorted(due.sessions)
+    ]
+    if dry_run:
+        _print_due(answer, console, as_json=json)
+        return
+    components.catalog.close()
+    with console.status("removing the records of old sessions"):
+        answer |= _retained(settings)
+    if json:
+        rendering.print_json(answer)
+    else:
+        console.print(
+            f"{answer['removed']['sessions_cut']} sessions were cut down to prompts and summary "
+            f"({answer['removed']['records_removed']} records removed), "
+            f"{answer['removed']['sessions_retained']} in all; {due.waiting} need `memory ingest` "
+            "first. The agents' own files were not changed."
+        )
+    if answer["failed"]:
+        raise typer.Exit(exit_codes.ERROR)
+
+
+def _retained(settings: Settings) -> dict[str, Any]:
+    """Apply the policy, run the projects it changed, and return the counts of both."""
+    from memory_assets.cli.ingest import apply_retention, run_plans
+    from memory_assets.pipeline.plan import plan
+    from memory_assets.pipeline.scan import on_disk
+    from memory_assets.pipeline.stage.components import Components
+
+    failure, removed = apply_retention(settings)
+    if failure is not None:
+        raise StoreError(failure)
+    components = Components(settings)
+    touched = set(str(removed["projects"]).split(", "))
+    outdated = plan.plan(components, on_disk.find_sources(components))
+    works = [work for work in outdated if work.project in touched]
+    components.catalog.close()
+    return {"removed": removed, **asdict(run_plans(settings, works, limit=0))}
+
+
+def _print_due(answer: dict[str, Any], console: Console, *, as_json: bool) -> None:
+    if as_json:
+        rendering.print_json(answer)
+        return
+    sessions = answer["sessions"]
+    console.print(
+        f"{len(sessions)} sessions ended more than {answer['days']} days ago and would keep only "
+        f"their prompts and summary; {answer['waiting']} more need `memory ingest` first."
+    )
+    for each in sessions[:_LISTED]:
+        console.print(
+            f"  [cyan]{rendering.escaped(each['session_id'])}[/cyan]  "
+            f"{rendering.escaped(each['project'])}"
+        )
+    if len(sessions) > _LISTED:
+        console.print(f"  ... and {len(sessions) - _LISTED} more (--json lists all)")
