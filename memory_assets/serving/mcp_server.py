@@ -150,14 +150,14 @@ def call_tool(opened: OpenedMemory, name: str, arguments: dict[str, Any]) -> typ
         asked = _TOOLS[name][0].given("mcp", arguments, **_FEWER.get(name, {}))
         from memory_assets.serving.tool_answers import answer_tool
 
-        answer = answer_tool(opened.get(), name, asked)
+        structured, text = answer_tool(opened.get(), name, asked)
     except MemoryAssetsError as error:
         return _failed(str(error))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         return _failed(str(unexpected(error)))
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)],
-        structured_content=answer.structured,
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=structured,
     )
 
 

@@ -35,15 +35,6 @@ _LISTED_HELD_BACK = 20
 
 
 @dataclass(frozen=True)
-class ToolAnswer:
-    """An answer for programs (`structured`, a JSON object) and for readers (`text`, framed
-    lines)."""
-
-    structured: dict[str, Any]
-    text: str
-
-
-@dataclass(frozen=True)
 class _Answer:
     """What a tool found, before framing: `structured` and `lines` have equal content, as it was
     recorded.
@@ -57,19 +48,20 @@ class _Answer:
     after: Sequence[str] = ()
 
 
-def answer_tool(memory: Memory, name: str, arguments: Arguments) -> ToolAnswer:
-    """Return the framed answer of a tool, without invisible characters.
+def answer_tool(memory: Memory, name: str, arguments: Arguments) -> tuple[dict[str, Any], str]:
+    """Return the answer of a tool for programs (a JSON object) and for readers (framed lines),
+    without invisible characters.
 
     Raises:
         MemoryAssetsError: it cannot; the message says what to do.
     """
     answer = _TOOLS[name](memory, arguments)
     if name == "link_session_to_commit":  # confirms the link, and recalls nothing
-        return ToolAnswer(visible_payload(answer.structured), visible(answer.instead))
+        return visible_payload(answer.structured), visible(answer.instead)
     frame = Frame()
     text = frame.lines(answer.lines) if answer.lines else visible(answer.instead)
     after = visible("\n".join(answer.after))
-    return ToolAnswer(frame.payload(answer.structured), f"{text}\n{after}".strip())
+    return frame.payload(answer.structured), f"{text}\n{after}".strip()
 
 
 def _recall(memory: Memory, request: SearchRequest) -> _Answer:

@@ -85,6 +85,8 @@ class Disk:
     pending: dict[str, int] = field(default_factory=dict)
     vanished: int = 0
     unlisted: list[Unlisted] = field(default_factory=list)
+    troubled: bool = False
+    """True if a path was found which the readers may not be able to read."""
 
 
 def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
@@ -94,9 +96,8 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
         for row in catalog.rows("SELECT path, size, mtime_ns, gone_at FROM sources")
     }
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
-    troubled = _Trouble()
     for root in roots.values():
-        for path, facts in _files(root, _DEPTH, troubled):
+        for path, facts in _files(root, _DEPTH, disk):
             noted = known.get(path)
             if noted is None:
                 unknown[path] = facts
@@ -105,7 +106,7 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
             _count(disk, facts)
             if noted != (*facts, False):
                 disk.pending[path] = facts[1]
-    if unknown or disk.pending or troubled.met:
+    if unknown or disk.pending or disk.troubled:
         for path in _transcripts(catalog, roots, data_dir, disk.unlisted):
             if path in unknown:
                 _count(disk, unknown[path])
@@ -123,31 +124,24 @@ def _count(disk: Disk, facts: Facts) -> None:
     disk.newest_ns = max(disk.newest_ns, facts[1])
 
 
-@dataclass
-class _Trouble:
-    """Notes that a path was found which the readers may not be able to read."""
-
-    met: bool = False
-
-
-def _files(directory: Path | str, depth: int, trouble: _Trouble) -> Iterator[tuple[str, Facts]]:
+def _files(directory: Path | str, depth: int, disk: Disk) -> Iterator[tuple[str, Facts]]:
     try:
         entries = list(os.scandir(directory))
     except OSError as error:
-        trouble.met |= not isinstance(error, FileNotFoundError)
+        disk.troubled |= not isinstance(error, FileNotFoundError)
         return
     for entry in entries:
         if not entry.name.isprintable():
-            trouble.met = True
+            disk.troubled = True
         try:
             if entry.name.endswith(_SUFFIX):
                 if entry.name not in _OTHERS and not entry.name.startswith(_OTHER_PREFIXES):
                     status = entry.stat()
                     yield entry.path, (status.st_size, status.st_mtime_ns)
             elif depth and entry.is_dir(follow_symlinks=False):
-                yield from _files(entry.path, depth - 1, trouble)
+                yield from _files(entry.path, depth - 1, disk)
         except OSError:
-            trouble.met = True
+            disk.troubled = True
 
 
 def _transcripts(

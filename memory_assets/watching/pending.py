@@ -6,19 +6,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 MOST_PATHS = 4_096
 """Distinct paths kept; beyond them only the fact that there were more."""
 _MOST_DOUBLINGS = 16
-
-
-@dataclass(frozen=True)
-class Drained:
-    """Changed paths in the order of their first change; `lost` is True if some were dropped."""
-
-    paths: list[str] = field(default_factory=list)
-    lost: bool = False
 
 
 class Changes:
@@ -57,10 +49,11 @@ class Changes:
             self._woken = True
             self._changed.notify_all()
 
-    def drain(self) -> Drained:
-        """Return the changes since the last call, and clear them."""
+    def drain(self) -> tuple[list[str], bool]:
+        """Return the paths that changed since the last call, in the order of their first change,
+        and whether some were dropped; clear them."""
         with self._changed:
-            drained = Drained(list(self._paths), self._lost)
+            drained = list(self._paths), self._lost
             self._paths, self._lost = {}, False
         return drained
 

@@ -169,15 +169,15 @@ class Watcher:
             chroma_server.touch(self.components.data_dir)
 
     def _take_changes(self) -> None:
-        drained = self.changes.drain()
-        if drained.lost:
+        paths, lost = self.changes.drain()
+        if lost:
             self.report("too many changes at once: looking everywhere")
             self._next_full_look = 0.0
-        if not drained.paths:
+        if not paths:
             return
         self._last_change = self.clock()
         try:
-            for project in self._sources.projects_of(drained.paths):
+            for project in self._sources.projects_of(paths):
                 self._pending.note(project, "changed files")
         except MemoryAssetsError as error:
             self.report(f"{error}; looking everywhere")

@@ -41,7 +41,7 @@ def _changed(changes: Changes, wanted: Path, seconds: float = 5.0) -> bool:
     seen: set[str] = set()
     while time.monotonic() < until:
         changes.wait(0.2)
-        seen |= set(changes.drain().paths)
+        seen |= set(changes.drain()[0])
         if str(wanted) in seen:
             return True
     return False
@@ -64,7 +64,7 @@ def test_an_append_and_a_new_project_are_seen(tmp_path: Path, watch: Watch, poll
     fresh.parent.mkdir()
     fresh.write_text("{}\n")
     assert _changed(changes, fresh)
-    assert all(path.endswith(".jsonl") for path in changes.drain().paths)
+    assert all(path.endswith(".jsonl") for path in changes.drain()[0])
 
 
 def test_a_root_that_appears_or_comes_back_is_watched(tmp_path: Path, watch: Watch) -> None:

@@ -8,8 +8,9 @@ nothing, and makes every filter exact. An approximate index with a filter took 5
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +29,9 @@ from memory_assets.requests.questions import SearchRequest
 from memory_assets.stores.keyword_index.blocks import file_name_mark, mark_term, tool_mark
 from memory_assets.stores.keyword_index.index import KeywordIndex
 
-QueryVector = Callable[[str], Floats]
+if TYPE_CHECKING:
+    from memory_assets.embedding import Embedder
+
 _GATHER_BELOW = 0.3
 
 
@@ -77,28 +80,20 @@ def _marked(corpus: Corpus, index: KeywordIndex, terms: list[str]) -> Mask:
     return mask
 
 
-@dataclass(frozen=True)
-class Meaning:
-    """The id of the embedder, and the function that embeds a text."""
-
-    embedder_id: str
-    vector: QueryVector
-
-
 def find(
-    request: SearchRequest, corpora: Corpora, meaning: Meaning | None
+    request: SearchRequest, corpora: Corpora, embedder: Embedder | None
 ) -> tuple[list[Hit], bool]:
     """Return the best hits of all requested kinds, best first, and whether vectors were compared.
-    Without `meaning`, hits are ranked by words alone.
+    Without `embedder`, hits are ranked by words alone.
 
     Raises:
         StoreMismatch: the vectors were made by another embedder.
     """
     hits: list[Hit] = []
-    compared = meaning is not None
+    compared = embedder is not None
     with corpora.index.reading():
         for kind in request.kinds:
-            found, by_meaning = _find_kind(request, kind, corpora, meaning)
+            found, by_meaning = _find_kind(request, kind, corpora, embedder)
             hits += found
             compared = compared and by_meaning
     hits.sort(key=lambda hit: (-hit.score, hit.id))
@@ -106,22 +101,22 @@ def find(
 
 
 def _find_kind(
-    request: SearchRequest, kind: str, corpora: Corpora, meaning: Meaning | None
+    request: SearchRequest, kind: str, corpora: Corpora, embedder: Embedder | None
 ) -> tuple[list[Hit], bool]:
     corpus = corpora.corpus(kind)
     if not corpus.turns:
         return [], True
     allowed = allowed_turns(corpus, corpora.index, request)
-    vectors = corpora.vectors(kind, meaning.embedder_id) if meaning is not None else None
+    vectors = corpora.vectors(kind, embedder.embedder_id) if embedder is not None else None
     scope = corpus.scope(request.project)
     words = keyword_scores(corpus, corpora.index, query_terms(request.words), scope)
-    if meaning is None or vectors is None:
+    if embedder is None or vectors is None:
         ranking = _by_words(words)
     else:
         asked = request.words
         if request.mode == "hybrid":
             asked = worded_for_meaning(asked, corpus, corpora.index, scope)
-        cosines = _cosines(corpus, vectors, meaning.vector(asked), allowed)
+        cosines = _cosines(corpus, vectors, embedder.embed([asked])[0], allowed)
         ranking = _by_both(corpus, words, cosines, allowed)
         if request.mode == "semantic":
             ranking = _by_meaning(corpus, words, cosines)

@@ -18,7 +18,7 @@ from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, Sto
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.search.answer import Answer, Coverage, coverages
 from memory_assets.recall.search.corpus import Corpora
-from memory_assets.recall.search.hybrid import Meaning, find
+from memory_assets.recall.search.hybrid import find
 from memory_assets.requests.questions import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.rebuilding import rebuilding
@@ -66,7 +66,7 @@ class Searcher:
         if away is not None and request.mode == "semantic":
             return self._in_chroma(request, None)
         away = away or being_rebuilt
-        meaning = None
+        embedder = None
         if request.mode != "keyword" and away is None:
             try:
                 embedder = self._embedder()
@@ -74,9 +74,7 @@ class Searcher:
                 if request.mode == "semantic":
                     raise
                 away = str(error)
-            else:
-                meaning = Meaning(embedder.embedder_id, lambda text: embedder.embed([text])[0])
-        found, compared = find(request, corpora, meaning)
+        found, compared = find(request, corpora, embedder)
         if request.mode == "hybrid" and not compared:
             away = away or "there are no vectors in memory; run `memory ingest`"
         return Answer(
