@@ -15,6 +15,7 @@ from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.recall import Memory
+from memory_assets.recall.search.answer import coverages
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.chroma import server as chroma_server
 
@@ -116,7 +117,7 @@ def test_coverage_of_a_finished_memory_is_complete(
     asked: Any, kinds: tuple[str, ...], tables: list[str]
 ) -> None:
     """Every row of the tables asked for is in the collections."""
-    covered = asked.memory.coverage(kinds)
+    covered = coverages(asked.memory.catalog, kinds)[1]
     assert covered.complete
     assert covered.rows == covered.indexed == sum(len(asked.rows(table)) for table in tables)
     assert covered.sessions == 10
@@ -140,14 +141,14 @@ def test_coverage_is_incomplete_while_a_row_is_missing(copied: Callable[..., Mem
     assert not answer.coverage.complete
     assert answer.coverage.rows - answer.coverage.indexed == product.rows
     assert answer.to_dict()["coverage"]["complete"] is False
-    assert memory.coverage(("prompts",)).complete
+    assert coverages(memory.catalog, ("prompts",))[1].complete
 
 
 def test_coverage_counts_sessions_held_back(copied: Callable[..., Memory]) -> None:
     """They are on record as held back, not as forgotten."""
     memory = copied()
     memory.catalog.quarantine.hold(Quarantined("p", "s", "redacted_records", "h", "ValueError"))
-    assert memory.coverage().quarantined == 1
+    assert coverages(memory.catalog, ("sessions",))[1].quarantined == 1
     assert memory.status()["quarantined"][0]["reason"] == "ValueError"
 
 
@@ -167,7 +168,7 @@ def test_a_new_turn_makes_coverage_incomplete_until_it_is_indexed(
             stage(components, asked.harbor)
     finally:
         path.write_text(before)
-    covered = memory.coverage()
+    covered = coverages(memory.catalog, ("sessions",))[1]
     assert covered.turns == 32
     assert (covered.rows - covered.indexed, covered.complete) == (1, False)
 
