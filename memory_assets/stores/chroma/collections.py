@@ -7,11 +7,12 @@ module and `connection.py` import chromadb (about 1 s of CPU), once it is needed
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
     from chromadb.api import ClientAPI
     from chromadb.api.collection_configuration import CreateCollectionConfiguration
     from chromadb.api.models.Collection import Collection as ChromaCollection
-    from chromadb.api.types import GetResult
 
-Answer = TypeVar("Answer")
 Metadata = dict[str, str | int | float | bool]
 Where = dict[str, Any]
 
@@ -119,7 +118,8 @@ class VectorStore(ChromaConnection):
     def other(self, name: str) -> OtherCollection:
         """Return any collection, also one that is not ours, for reading; raise `NotFound` if
         there is none."""
-        return OtherCollection(self.get(name)._raw, partial(chroma_errors, self.url))
+        collection = self.get(name)
+        return OtherCollection(collection._raw, collection._call)
 
     def drop(self, name: str) -> None:
         """Delete a collection, if it is there."""
@@ -189,10 +189,8 @@ def _found(connection: ChromaConnection, name: str) -> ChromaCollection:
     from chromadb.errors import NotFoundError
 
     for stored in (name, f"{name}{_REPLACED}", name):
-        try:
+        with suppress(NotFoundError):
             return connection.call(partial(_get, stored))
-        except NotFoundError:
-            continue
     raise NotFound(f"no collection {name}; run `memory ingest` first")
 
 
@@ -209,13 +207,14 @@ class Collection:
         self._name = name
         self._raw = raw
 
-    def _ask(self, question: Callable[[ChromaCollection], Answer]) -> Answer:
+    def _call(self, method: str, **arguments: Any) -> Any:
+        """Return the answer of one of chromadb's methods of a collection."""
         import httpx
         from chromadb.errors import ChromaError, InvalidArgumentError, InvalidDimensionException
 
         for _ in range(_TRIES - 1):
             try:
-                return question(self._raw)
+                return getattr(self._raw, method)(**arguments)
             except (InvalidArgumentError, InvalidDimensionException):
                 break  # the request is wrong: a retry does not help
             except (httpx.TransportError, ChromaError):
@@ -223,7 +222,7 @@ class Collection:
                 self._connection.find_server()
                 self._raw = _found(self._connection, self._name)
         with chroma_errors(self._connection.url):
-            return question(self._raw)
+            return getattr(self._raw, method)(**arguments)
 
     @property
     def incarnation(self) -> str:
@@ -237,10 +236,10 @@ class Collection:
 
     def count(self) -> int:
         """Return the number of rows."""
-        rows = int(self._ask(lambda raw: raw.count()))
+        rows = int(self._call("count"))
         if not rows:  # or it was just replaced by another one of this name
             self._raw = _found(self._connection, self._name)
-            rows = int(self._ask(lambda raw: raw.count()))
+            rows = int(self._call("count"))
         return rows
 
     def upsert(
@@ -254,18 +253,18 @@ class Collection:
         require_redacted(texts)
         for start in range(0, len(ids), UPSERT_BATCH):
             some = slice(start, start + UPSERT_BATCH)
-            batch: dict[str, Any] = {
-                "ids": list(ids[some]),
-                "embeddings": vectors[some],
-                "documents": [str(text) for text in texts[some]],
-                "metadatas": list(metadatas[some]),
-            }
-            self._ask(partial(_upsert, batch))
+            self._call(
+                "upsert",
+                ids=list(ids[some]),
+                embeddings=vectors[some],
+                documents=[str(text) for text in texts[some]],
+                metadatas=list(metadatas[some]),
+            )
 
     def delete(self, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are ignored."""
         for start in range(0, len(ids), UPSERT_BATCH):
-            self._ask(partial(_delete, list(ids[start : start + UPSERT_BATCH])))
+            self._call("delete", ids=list(ids[start : start + UPSERT_BATCH]))
 
     def row_hashes(self, where: Where) -> dict[str, str]:
         """Return the `row_hash` of each row that matches, by id."""
@@ -278,28 +277,25 @@ class Collection:
     def values(self, where: Where, *names: str) -> dict[str, tuple[str, ...]]:
         """Return these metadata of each row that matches, by id; "" for one that it lacks."""
         found: dict[str, tuple[str, ...]] = {}
-        while True:
-            page = self._ask(
-                partial(
-                    _page, where=where, include=["metadatas"], limit=_READ_BATCH, offset=len(found)
-                )
-            )
+        what = {"where": where, "include": ["metadatas"], "limit": _READ_BATCH}
+        for offset in count(step=_READ_BATCH):
+            page = self._call("get", **what, offset=offset)
             for row_id, metadata in zip(page["ids"], page["metadatas"] or [], strict=True):
                 found[row_id] = tuple(str(metadata.get(name, "")) for name in names)
             if len(page["ids"]) < _READ_BATCH:
-                return found
+                break
+        return found
 
     def nearest(
         self, vector: npt.NDArray[np.float32], n: int, where: Where | None = None
     ) -> list[Neighbour]:
         """Return the `n` rows nearest to a unit vector, nearest first."""
-        answer = self._ask(
-            lambda raw: raw.query(
-                query_embeddings=vector.reshape(1, -1),
-                n_results=n,
-                where=where,
-                include=["documents", "metadatas", "distances"],
-            )
+        answer = self._call(
+            "query",
+            query_embeddings=vector.reshape(1, -1),
+            n_results=n,
+            where=where,
+            include=["documents", "metadatas", "distances"],
         )
         similarities = [1.0 - distance for distance in (answer["distances"] or [[]])[0]]
         texts, metadatas = (answer["documents"] or [[]])[0], (answer["metadatas"] or [[]])[0]
@@ -311,13 +307,8 @@ class Collection:
         """Return the `n` nearest among the rows with these ids, by exact dot product."""
         found: list[Neighbour] = []
         for start in range(0, len(ids), _READ_BATCH):
-            page = self._ask(
-                partial(
-                    _page,
-                    ids=list(ids[start : start + _READ_BATCH]),
-                    include=["embeddings", "documents", "metadatas"],
-                )
-            )
+            some = list(ids[start : start + _READ_BATCH])
+            page = self._call("get", ids=some, include=["embeddings", "documents", "metadatas"])
             if not page["ids"]:
                 continue
             similarities = np.asarray(page["embeddings"], dtype=np.float32) @ vector
@@ -335,18 +326,6 @@ def _neighbours(
         Neighbour(row_id, similarity, seal(text or ""), metadata or {})
         for row_id, similarity, text, metadata in rows
     ]
-
-
-def _upsert(batch: dict[str, Any], raw: ChromaCollection) -> None:
-    raw.upsert(**batch)
-
-
-def _delete(ids: list[str], raw: ChromaCollection) -> None:
-    raw.delete(ids=ids)
-
-
-def _page(raw: ChromaCollection, **what: Any) -> GetResult:
-    return raw.get(**what)
 
 
 def _require_same_embedder(

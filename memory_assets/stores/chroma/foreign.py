@@ -7,7 +7,6 @@ distance. Does not: deciding whether its vectors are of our space (`recall/`), w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,11 +30,12 @@ class OtherDocument:
 
 
 class OtherCollection:
-    """One collection, read only; `raw` is chromadb's. Use `VectorStore.other`."""
+    """One collection, read only; `raw` is chromadb's, and `call` calls a method of it. Use
+    `VectorStore.other`."""
 
-    def __init__(self, raw: Any, errors: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(self, raw: Any, call: Callable[..., Any]) -> None:
         self._raw = raw
-        self._errors = errors
+        self._call = call
 
     @property
     def name(self) -> str:
@@ -56,8 +56,7 @@ class OtherCollection:
 
     def count(self) -> int:
         """Return the number of rows."""
-        with self._errors():
-            return int(self._raw.count())
+        return int(self._call("count"))
 
     def sample(self, n: int) -> list[OtherDocument]:
         """Return any `n` rows."""
@@ -68,21 +67,20 @@ class OtherCollection:
         return next(iter(self._read(ids=[document_id])), None)
 
     def _read(self, **which: Any) -> list[OtherDocument]:
-        with self._errors():
-            return _documents(self._raw.get(**which, include=_INCLUDE))
+        return _documents(self._call("get", **which, include=_INCLUDE))
 
     def nearest(
         self, vector: Vector, n: int, where: Mapping[str, Any] | None = None
     ) -> list[tuple[OtherDocument, float]]:
         """Return the `n` rows nearest to a unit vector with their cosine similarities,
         most similar first, whatever distance the collection measures by."""
-        with self._errors():
-            page: Mapping[str, Any] = self._raw.query(
-                query_embeddings=vector.reshape(1, -1),
-                n_results=n,
-                where=dict(where) if where else None,
-                include=_INCLUDE,
-            )
+        page: Mapping[str, Any] = self._call(
+            "query",
+            query_embeddings=vector.reshape(1, -1),
+            n_results=n,
+            where=dict(where) if where else None,
+            include=_INCLUDE,
+        )
         columns = ("ids", *_INCLUDE)
         found = _documents({name: page[name][0] for name in columns if page.get(name) is not None})
         scored = [(document, float(document.vector @ vector)) for document in found]
