@@ -9,7 +9,8 @@ import pytest
 
 from memory_assets.models import Record
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
-from memory_assets.redaction.policy.contents import files_read, is_sensitive
+from memory_assets.redaction.policy.command_files import files_read
+from memory_assets.redaction.policy.sensitive_paths import is_sensitive
 from memory_assets_tests.sweep import sweep
 
 LIMIT = 200

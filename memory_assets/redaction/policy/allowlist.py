@@ -46,12 +46,16 @@ class Allowlist:
         )
 
 
+def _plain(path: str) -> str:
+    return path.replace("\\", "/").removeprefix("file://")
+
+
 def real_path(path: str, base: str) -> str:
     """Return the resolved path of `path`, relative to the directory `base`, on this disk.
 
     Broken links, loops and impossible paths are returned unresolved.
     """
-    plain = path.replace("\\", "/").removeprefix("file://")
+    plain = _plain(path)
     whole = posixpath.join(base.replace("\\", "/"), plain)
     if len(whole) > _LONGEST or "\0" in whole or whole.startswith(_REMOTE) or whole[:1] != "/":
         return plain
@@ -67,7 +71,7 @@ def _resolve(path: str) -> str:
 
 
 def _is_same(path: str, real: str, base: str) -> bool:
-    plain = path.replace("\\", "/").removeprefix("file://")
+    plain = _plain(path)
     whole = posixpath.normpath(posixpath.join(base.replace("\\", "/"), plain))
     return real in (whole, plain)
 
@@ -88,7 +92,7 @@ def _matches(globs: tuple[str, ...], spellings: Iterator[str]) -> bool:
 
 def _spellings(path: str, roots: tuple[str, ...]) -> Iterator[str]:
     """Yield `path` without `..`, both as it is and relative to each root that contains it."""
-    plain = path.replace("\\", "/").removeprefix("file://")
+    plain = _plain(path)
     yield posixpath.normpath(plain)
     for root in roots:
         base = posixpath.normpath(root.replace("\\", "/"))

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator
 
 from memory_assets.models import Record
-from memory_assets.redaction.policy import sensitive_paths
 from memory_assets.redaction.policy.allowlist import Allowlist, real_path
 from memory_assets.redaction.policy.command_files import (
     files_read,
@@ -26,29 +25,13 @@ from memory_assets.redaction.policy.file_sections import (
     patch_sections,
 )
 from memory_assets.redaction.policy.sensitive_paths import (
-    SENSITIVE_NAMES,
     hints,
     is_sensitive,
     names_secrets,
 )
-from memory_assets.redaction.policy.shell_commands import READ_PROGRAMS
 from memory_assets.redaction.policy.vault_commands import opens_vault
-from memory_assets.redaction.policy.vault_table import VAULT_COMMANDS
 from memory_assets.redaction.rules.wordlist import word_set
 from memory_assets.redaction.settings import RedactionSettings
-
-__all__ = [
-    "READ_PROGRAMS",
-    "READ_TOOLS",
-    "SENSITIVE_NAMES",
-    "WRITE_TOOLS",
-    "ContentPolicy",
-    "byte_length",
-    "contents_tag",
-    "files_read",
-    "is_sensitive",
-    "rule_tables",
-]
 
 READ_TOOLS = word_set(
     "read readfile read_file readmanyfiles read_many_files read_multiple_files read_text_file"
@@ -103,18 +86,6 @@ def contents_tag(contents: str) -> str:
 def byte_length(text: str) -> int:
     """Return the length of `text` in UTF-8; a lone surrogate counts as three bytes."""
     return len(text.encode("utf-8", "surrogatepass"))
-
-
-def rule_tables() -> tuple[object, ...]:
-    """Return all data that decides about contents, for the version of the rules."""
-    return (
-        sorted(READ_TOOLS | SEARCH_TOOLS | WRITE_TOOLS | READ_PROGRAMS),
-        VAULT_COMMANDS,
-        SENSITIVE_NAMES,
-        sensitive_paths.SENSITIVE_PLACES,
-        sensitive_paths.HARMLESS_NAMES,
-        CONTENT_KEY.pattern,
-    )
 
 
 class ContentPolicy:

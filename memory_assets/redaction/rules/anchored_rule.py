@@ -67,7 +67,7 @@ def typed_password(value: str) -> bool:
 def mixed_password(value: str) -> bool:
     """Return True if `value` is a password that is no word: it has digits or looks random."""
     return typed_password(value) and (
-        (_has_digit(value) and any(map(str.isalpha, value))) or values.is_scrambled(value)
+        (values.has_digit(value) and any(map(str.isalpha, value))) or values.is_scrambled(value)
     )
 
 
@@ -91,7 +91,7 @@ def strong_value(value: str) -> bool:
     return mixed_password(value) and (
         values.is_scrambled(value)
         or values.is_random(value, 8)
-        or (value.lower() != value and value.upper() != value and _has_digit(value))
+        or (value.lower() != value and value.upper() != value and values.has_digit(value))
     )
 
 
@@ -100,7 +100,7 @@ def token_value(value: str) -> bool:
     return (
         not values.is_placeholder(value)
         and not values.is_reference(value)
-        and (values.is_random(value) or (len(value) >= 12 and _has_digit(value)))
+        and (values.is_random(value) or (len(value) >= 12 and values.has_digit(value)))
     )
 
 
@@ -117,7 +117,3 @@ def plausible_key(value: str) -> bool:
 def key_material(value: str) -> bool:
     """Return True if `value` has as many different characters as a key has."""
     return len(set(value)) >= 10
-
-
-def _has_digit(value: str) -> bool:
-    return any(character.isdigit() for character in value)

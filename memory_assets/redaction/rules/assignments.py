@@ -125,9 +125,8 @@ def _is_query_value(text: str, first: int, value: str) -> bool:
         return False
     if value.isdigit():
         return False
-    has_digit = any(character.isdigit() for character in value)
     return (len(value) >= 8 and values.is_random(value, 6)) or (
-        len(value) >= 12 and has_digit and not values.is_slug(value)
+        len(value) >= 12 and values.has_digit(value) and not values.is_slug(value)
     )
 
 
@@ -250,9 +249,4 @@ def _is_token(value: str, quoted: bool, following: str) -> bool:
     if values.is_gibberish(value) or values.is_drawn(value) or values.is_serial(value):
         return True
     symbols = {character for character in value if not character.isalnum()}
-    return (
-        value.isascii()
-        and len(symbols) >= 4
-        and len(value) >= 12
-        and any(c.isdigit() for c in value)
-    )
+    return value.isascii() and len(symbols) >= 4 and len(value) >= 12 and values.has_digit(value)

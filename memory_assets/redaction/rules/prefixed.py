@@ -98,8 +98,4 @@ def is_prefixed_token(run: str) -> bool:
 
 
 def _has_all_classes(body: str) -> bool:
-    return (
-        any(c.isdigit() for c in body)
-        and any(c.isupper() for c in body)
-        and any(c.islower() for c in body)
-    )
+    return all(any(map(is_class, body)) for is_class in (str.isdigit, str.isupper, str.islower))

@@ -110,9 +110,7 @@ def _is_base64_with_slash(value: str) -> bool:
     if not _BASE64.match(value):
         return False
     return any(
-        is_random(segment, 12)
-        and any(c.isupper() for c in segment)
-        and any(c.islower() for c in segment)
+        is_random(segment, 12) and any(map(str.isupper, segment)) and any(map(str.islower, segment))
         for segment in value.split("/")
     )
 
@@ -123,7 +121,7 @@ def is_slug(value: str) -> bool:
     if not _SLUG.match(value):
         return False
     segments = re.split("[-_.]", value)
-    return sum(map(_has_digit, segments)) < len(segments) / 2
+    return sum(map(has_digit, segments)) < len(segments) / 2
 
 
 def is_gibberish(value: str) -> bool:
@@ -142,7 +140,7 @@ def is_drawn(value: str) -> bool:
         if (
             len(piece) >= 16
             and len(letters) >= 8
-            and any(character.isdigit() for character in inner)
+            and has_digit(inner)
             and not is_hex(piece)
             and not _is_wordlike(letters)
         ):
@@ -192,7 +190,7 @@ def is_serial(value: str) -> bool:
         if (
             len(piece) >= 16
             and 3 <= digits < len(piece)
-            and any(character.isdigit() for character in inner)
+            and has_digit(inner)
             and len(_FRAGMENT.findall(piece)) >= 4
         ):
             return True
@@ -219,13 +217,14 @@ def is_random(value: str, least: int = 12) -> bool:
         if len(piece) < least:
             continue
         fragments = len(_FRAGMENT.findall(piece))
-        if fragments >= 4 and len(piece) <= fragments * (3.0 if _has_digit(piece) else 2.4):
+        if fragments >= 4 and len(piece) <= fragments * (3.0 if has_digit(piece) else 2.4):
             return True
     return False
 
 
-def _has_digit(value: str) -> bool:
-    return any(character.isdigit() for character in value)
+def has_digit(value: str) -> bool:
+    """Return whether `value` has a digit."""
+    return any(map(str.isdigit, value))
 
 
 def is_words(value: str) -> bool:
@@ -245,10 +244,7 @@ def is_dense(value: str) -> bool:
 
 def is_mixed(value: str) -> bool:
     """Return whether `value` mixes letters with digits or symbols, as passwords do."""
-    letters = sum(character.isalpha() for character in value)
-    digits = sum(character.isdigit() for character in value)
-    symbols = len(value) - letters - digits
-    return letters >= 1 and (digits >= 1 or symbols >= 1)
+    return any(map(str.isalpha, value)) and not value.isalpha()
 
 
 def is_plausible_token(body: str) -> bool:
@@ -259,4 +255,4 @@ def is_plausible_token(body: str) -> bool:
         return False
     if body.isalpha() and not is_hex(body):
         return len(body) < 16 or not _is_wordlike(body)
-    return body.isalnum() or _has_digit(body) or is_random(body)
+    return body.isalnum() or has_digit(body) or is_random(body)
