@@ -36,8 +36,7 @@ class Redaction(NamedTuple):
         return f"Redaction(findings={self.findings!r}, personal={self.personal!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFinding:
+class RecordFinding(NamedTuple):
     """A finding in one field of a record; the offsets are in that field's *input* text.
 
     `field` is the attribute of `Record` ("text", "cwd", ..., "paths[0]"), or

@@ -21,9 +21,7 @@ _PATHS = "paths["
 def in_fields(parts: Iterable[tuple[str, tuple[Finding, ...]]]) -> tuple[RecordFinding, ...]:
     """Return findings together with the names of their fields."""
     return tuple(
-        RecordFinding(name, finding.rule, finding.start, finding.end, finding.tag)
-        for name, findings in parts
-        for finding in findings
+        [RecordFinding(name, *finding) for name, findings in parts for finding in findings]
     )
 
 
@@ -62,7 +60,7 @@ def redacted_again(first: RecordRedaction, again: Mapping[str, Redaction]) -> Re
 
 
 def _of_field(findings: Iterable[RecordFinding], name: str) -> tuple[Finding, ...]:
-    return tuple(Finding(f.rule, f.start, f.end, f.tag) for f in findings if f.field == name)
+    return tuple(Finding(*finding[1:]) for finding in findings if finding.field == name)
 
 
 _place = attrgetter("start")
@@ -85,7 +83,7 @@ def _combined(
 
 def _moved(finding: Finding, way_back: WayBack) -> Finding:
     start, end = way_back.original(finding.start, finding.end)
-    return Finding(finding.rule, start, end, finding.tag)
+    return finding._replace(start=start, end=end)
 
 
 def _outside(old: tuple[Finding, ...], new: list[Finding]) -> list[Finding]:
