@@ -101,7 +101,7 @@ class SessionRedactor:
             MemoryError: memory ran out.
         """
         return _fail_closed(
-            lambda: self._redact_record(record, project, project_root), record.seq, "redacted"
+            lambda: self._redact_record(record, project, project_root), record, "redacted"
         )
 
     def redact(self, text: str, *, session_id: str = "") -> Redaction:
@@ -119,9 +119,7 @@ class SessionRedactor:
             RedactionFailed: anything went wrong inside; the message holds ids only.
             MemoryError: memory ran out.
         """
-        return _fail_closed(
-            lambda: self._propagate(redaction), redaction.record.seq, "redacted again"
-        )
+        return _fail_closed(lambda: self._propagate(redaction), redaction.record, "redacted again")
 
     def _propagate(self, redaction: RecordRedaction) -> RecordRedaction:
         if not self._values:
@@ -262,7 +260,9 @@ class SessionRedactor:
             self._values.remember(edit.value, edit.rule)
 
 
-def _fail_closed(work: Callable[[], RecordRedaction], seq: int, done: str) -> RecordRedaction:
+def _fail_closed(
+    work: Callable[[], RecordRedaction], record: Record | RedactedRecord, done: str
+) -> RecordRedaction:
     """Return what `work` returns, or raise `RedactionFailed` without the text of any error."""
     try:
         return work()
@@ -270,7 +270,7 @@ def _fail_closed(work: Callable[[], RecordRedaction], seq: int, done: str) -> Re
         raise  # says nothing of the record; the session is tried again by the next run
     except Exception as error:  # noqa: BLE001  the fail-closed boundary
         reason = str(error) if isinstance(error, RedactionFailed) else type(error).__name__
-    raise RedactionFailed(f"record {seq} could not be {done}: {reason}")
+    raise RedactionFailed(f"record {record.seq} could not be {done}: {reason}")
 
 
 def _touched(parts: Iterable[tuple[str, Redaction]]) -> list[tuple[str, Redaction]]:
