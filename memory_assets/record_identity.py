@@ -77,16 +77,15 @@ class RecordIdentity:
 
     def content_of(self, content: bytes) -> int:
         """Return a keyed 32-bit hash, never 0, of a record's content."""
-        digest = blake2b(content, key=self._key, digest_size=4, person=b"record-content").digest()
-        return int.from_bytes(digest, "little") or 1
+        return int.from_bytes(self._keyed(content, b"record-content", 4), "little") or 1
 
     def id_of_tombstone(self, keyed: bytes) -> bytes:
         """Return the bytes of `id_of` for a record, given its tombstone in the first format."""
-        return blake2b(keyed, key=self._key, digest_size=8, person=b"record-id").digest()
+        return self._keyed(keyed, b"record-id", 8)
 
     def family_of_tombstone(self, keyed: bytes) -> bytes:
         """Return the bytes of `family_of` for a record, given its tombstone in the first format."""
-        return blake2b(keyed, key=self._key, digest_size=8, person=b"record-family").digest()
+        return self._keyed(keyed, b"record-family", 8)
 
     def _id(self, marked: bytes) -> bytes:
         return self.id_of_tombstone(self._tombstone(b"record", marked))
@@ -96,8 +95,10 @@ class RecordIdentity:
 
     def _tombstone(self, kind: bytes, marked: bytes) -> bytes:
         # The first form of tombstones comes first, so that those written then still count.
-        value = kind + b"\0" + marked
-        return blake2b(value, key=self._key, digest_size=16, person=b"tombstones").digest()
+        return self._keyed(kind + b"\0" + marked, b"tombstones", 16)
+
+    def _keyed(self, value: bytes, person: bytes, size: int) -> bytes:
+        return blake2b(value, key=self._key, digest_size=size, person=person).digest()
 
 
 def _mark(text: str) -> bytes:

@@ -96,7 +96,11 @@ def digest(calls: Sequence[RedactedRecord]) -> RedactedText:
     """
     targets: dict[RedactedText, dict[RedactedText, None]] = {}
     errors: dict[RedactedText, None] = {}
-    made = [call for call in calls if call.kind == "tool_use" and not _housekeeping(call)]
+    made = [
+        call
+        for call in calls
+        if call.kind == "tool_use" and call.tool_name not in BOOKKEEPING and not asks_memory(call)
+    ]
     for call in sorted(made, key=only_looks):
         if target := call_target(call):
             targets.setdefault(call.tool_name, {})[target] = None
@@ -108,10 +112,6 @@ def digest(calls: Sequence[RedactedRecord]) -> RedactedText:
         for tool, items in targets.items()
     ]
     return join("\n", [*lines, *list(errors)[:MAX_ITEMS]])
-
-
-def _housekeeping(call: RedactedRecord) -> bool:
-    return call.tool_name in BOOKKEEPING or asks_memory(call)
 
 
 def only_looks(call: RedactedRecord) -> bool:

@@ -39,6 +39,7 @@ _BARE = phrase(
     r"\W*(?:FAIL(?:ED|URE)?|error|fatal|exit status \d+|script failed|command aborted|"
     r".*invalid hunk.*|.*apply_patch.*|.*sandbox denied.*|.*operation not permitted.*)\W*$"
 )
+_ENDING = re.compile(r"[.:; ]+\Z")
 _HEAD_LIMIT = 110
 _COMMAND_LIMIT = 70
 
@@ -53,9 +54,7 @@ def fixes(session: SessionTurns, said: Mapping[str, Sequence[Said]]) -> Iterator
     place = {id(record): number for number, record in enumerate(records)}
     ended: dict[int, list[Run]] = {}
     for number, run in enumerate(runs):
-        if not run.failed or not _tells(run.head) or _moves_about(run.segment):
-            continue
-        for later in range(number + 1, len(runs)):
+        for later in range(number + 1, len(runs) if _tells(run) else 0):
             success = runs[later]
             if not success.failed and success.covers(run) and _where(success) == _where(run):
                 ended.setdefault(later, []).append(run)
@@ -68,19 +67,14 @@ def fixes(session: SessionTurns, said: Mapping[str, Sequence[Said]]) -> Iterator
             yield moment
 
 
-def _tells(head: str) -> bool:
-    """Return True if a line names the error, not only that there was one."""
-    return _TELLS.search(head) is not None and not _BARE.match(head)
-
-
-def _moves_about(segment: Segment | None) -> bool:
-    """Return True for a run that is no work by itself: checking out a branch, staging a
-    file, a loop over variables."""
-    return (
-        segment is None
-        or _LOOPS.search(segment.text) is not None
-        or (segment.program == "git" and bool(_MOVES_ABOUT & set(segment.words[1:3])))
-    )
+def _tells(run: Run) -> bool:
+    """Return True if a run failed with a line that names the error, not only that there was one,
+    and is work by itself: no checking out of a branch, staging of a file, loop over variables."""
+    if not run.failed or run.segment is None or _LOOPS.search(run.segment.text):
+        return False
+    if run.segment.program == "git" and _MOVES_ABOUT & set(run.segment.words[1:3]):
+        return False
+    return _TELLS.search(run.head) is not None and not _BARE.match(run.head)
 
 
 def _moment(
@@ -95,7 +89,7 @@ def _moment(
     last = failures[-1]
     command = _shown(success.segment)
     modified = touched(session, between).modified
-    heads = distinct(_unended(shorten(run.head, _HEAD_LIMIT)) for run in failures)
+    heads = distinct(shorten(run.head, _HEAD_LIMIT).sub(_ENDING, "") for run in failures)
     facts = [compose("{} failed: {}", quoted(run.command), run.head) for run in failures[:3]]
     if modified:
         names = listing(distinct(base_name(path) for path in modified), 4)
@@ -140,10 +134,6 @@ def _type(modified: Sequence[RedactedText], success: Run) -> Type:
     segment = success.segment
     checked = segment is not None and (segment.program == "git" or _LINTS.search(segment.text))
     return "change" if checked or only_tests(modified) else "bugfix"
-
-
-def _unended(text: RedactedText) -> RedactedText:
-    return text.cut(0, len(text.rstrip(".:; ")))
 
 
 def _steps(between: Sequence[RedactedRecord], last: Run, success: Run) -> list[RedactedText]:

@@ -105,7 +105,7 @@ def _chosen(turn: Turn) -> Iterator[Moment]:
         answered = [
             (
                 record.text.cut(*found.span("question")).squeezed(),
-                _bare(record.text.cut(*found.span("answer"))),
+                record.text.cut(*found.span("answer")).sub(_RECOMMENDED, "").squeezed(),
             )
             for found in _ANSWER.finditer(record.text, opening.end())
         ]
@@ -124,11 +124,6 @@ def _is_choice(question: str, answer: str) -> bool:
     if _ASKS_TO_GO_ON.search(question) or _NO_CHOICE.match(answer) or len(answer) < 3:
         return False
     return _ASKS_A_CHOICE.search(question) is not None
-
-
-def _bare(answer: RedactedText) -> RedactedText:
-    found = _RECOMMENDED.search(answer)
-    return answer.cut(0, found.start()) if found else answer.squeezed()
 
 
 def _approved(turn: Turn) -> Iterator[Moment]:

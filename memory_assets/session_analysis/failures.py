@@ -176,8 +176,8 @@ def _command_run(turn: Turn, record: RedactedRecord, command: RedactedText) -> R
     if not parts or _ASKS_FOR_HELP & set(parts[-1].words):
         return None
     decisive = next((part for part in reversed(parts) if _is_runner(part)), parts[-1])
-    code = _exit_code(record.text)
-    failed = record.is_error or code not in (None, 0)
+    code = _EXIT.search(record.text[:600]) or _EXIT.search(record.text[-300:])
+    failed = record.is_error or (code is not None and int(code.group(1) or code.group(2)) != 0)
     is_git, is_runner = decisive.program == "git", _is_runner(decisive)
     if failed and (decisive.program in _MAY_FAIL or (is_git and not is_runner)):
         return None
@@ -187,11 +187,6 @@ def _command_run(turn: Turn, record: RedactedRecord, command: RedactedText) -> R
         return Run(turn, record, _key(decisive), False, decisive)
     text = shorten(shown(decisive), _COMMAND_LIMIT)
     return Run(turn, record, _key(decisive), True, decisive, text, _head(record.text))
-
-
-def _exit_code(text: str) -> int | None:
-    found = _EXIT.search(text[:600]) or _EXIT.search(text[-300:])
-    return int(found.group(1) or found.group(2)) if found else None
 
 
 def _is_runner(segment: Segment) -> bool:

@@ -4,7 +4,6 @@ session, and adds counts."""
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
 from typing import Protocol
 
 from memory_assets.models import Summary
@@ -25,7 +24,6 @@ from memory_assets.session_analysis.shell import commands
 from memory_assets.session_analysis.statements import all_said
 from memory_assets.summaries import findings, outcomes, prompts
 
-EXTRACTIVE_ID = "extractive-2"
 TEXT_LIMIT = 880
 """One window of the embedder: at most 256 word pieces in 98% of the real sessions."""
 
@@ -44,10 +42,8 @@ class Summarizer(Protocol):
 class ExtractiveSummarizer:
     """Summaries without an LLM. Stateless; equal sessions give equal summaries."""
 
-    @property
-    def summarizer_id(self) -> str:
-        """Changes with every change of a heuristic."""
-        return EXTRACTIVE_ID
+    summarizer_id = "extractive-2"
+    """Changes with every change of a heuristic."""
 
     def summarize(self, session: SessionTurns) -> Summary:
         """Return the session's summary; a field that nothing speaks for is empty."""
@@ -56,7 +52,8 @@ class ExtractiveSummarizer:
         files = touched(session)
         made = commits(session)
         met = errors_met(session)
-        started, ended = _span(session)
+        times = [record.timestamp for record in records if record.timestamp is not None]
+        started, ended = min(times, default=None), max(times, default=None)
         done = outcomes.completed(said, made, files)
         learned = findings.learned(said, done)
         fields = {
@@ -93,12 +90,6 @@ class ExtractiveSummarizer:
             summarizer_id=self.summarizer_id,
             **fields,
         )
-
-
-def _span(session: SessionTurns) -> tuple[datetime | None, datetime | None]:
-    """First and last timestamp; they are not in file order."""
-    times = [record.timestamp for record in session.records if record.timestamp is not None]
-    return (min(times), max(times)) if times else (None, None)
 
 
 def _branch(session: SessionTurns) -> RedactedText:

@@ -64,28 +64,21 @@ _DESCRIPTION = re.compile(r"^description: (.{4,120})$", re.MULTILINE)
 def investigated(session: SessionTurns, files: Touched) -> RedactedText:
     """Return "Read …; searched for …; looked up …; subagents: …", as far as there is any."""
     searches = [text for text in files.searches if len(text) <= 40 and not _GLOB.search(text)]
+    web = [one for one in session.records if "web" in one.tool_name.lower()]
+    looked_up = _inputs((one for one in web if one.agent_id is None), _QUERY)
+    tasks = (one for one in session.records if one.tool_name.lower() in ("task", "agent"))
     parts: list[RedactedText] = []
     for first, later, found, most in (
         ("Read {}", "read {}", distinct(base_name(path) for path in files.read), 6),
         ("Searched for {}", "searched for {}", searches, 3),
-        ("Looked up {}", "looked up {}", _looked_up(session), 3),
-        ("Had subagents do: {}", "had subagents do: {}", _subagent_tasks(session), 3),
+        ("Looked up {}", "looked up {}", looked_up, 3),
+        ("Had subagents do: {}", "had subagents do: {}", _inputs(tasks, _DESCRIPTION), 3),
     ):
         if found:
             parts.append(compose(later if parts else first, listing(found, most)))
     while parts and sum(len(part) + 2 for part in parts) > _INVESTIGATED_LIMIT:
         parts.pop()
     return compose("{}.", join("; ", parts)) if parts else EMPTY
-
-
-def _looked_up(session: SessionTurns) -> list[RedactedText]:
-    calls = (record for record in session.records if record.agent_id is None)
-    return _inputs((call for call in calls if "web" in call.tool_name.lower()), _QUERY)
-
-
-def _subagent_tasks(session: SessionTurns) -> list[RedactedText]:
-    tasks = (call for call in session.records if call.tool_name.lower() in ("task", "agent"))
-    return _inputs(tasks, _DESCRIPTION)
 
 
 def _inputs(records: Iterable[RedactedRecord], field: re.Pattern[str]) -> list[RedactedText]:

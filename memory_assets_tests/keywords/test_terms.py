@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from memory_assets.keywords import (
+    WEAK,
     date_terms,
     query_terms,
     symbol_share,
     text_terms,
 )
-from memory_assets.keywords.terms import WEAK
 from memory_assets_tests.sweep import sweep
 
 

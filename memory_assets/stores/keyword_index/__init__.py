@@ -1,5 +1,5 @@
 """The keyword index: postings, texts and vectors in one SQLite file, searched exactly.
 
 Belongs here: its layout, writing and reading it. Does not: how a text becomes terms
-(`keywords/`) or how they are scored (`recall/`).
+(`keywords.py`) or how they are scored (`recall/`).
 """

@@ -62,9 +62,13 @@ class ClaudeCodeReader(Reader):
         found = walk.root(root / "projects", root)
         if found is None:
             return
+
+        def identify(path: Path) -> tuple[str, str, str | None]:
+            project = path.relative_to(found).parts[0]
+            return project, *_identify(path, partial(read_head, path))
+
         present: set[str] = set()
         for project, has_usable_name in walk.projects(found):
-            identify = partial(_identified, project=project.name)
             for source in walk.sources(_files(walk, project.path), known, identify):
                 present.add(source.session_id)
                 if has_usable_name:
@@ -81,10 +85,6 @@ class ClaudeCodeReader(Reader):
         if source.path.name == HISTORY_FILE:
             return HistorySession(source, report)
         return ClaudeSession(source, report, seen)
-
-
-def _identified(path: Path, project: str) -> tuple[str, str, str | None]:
-    return project, *_identify(path, partial(read_head, path))
 
 
 def _files(walk: Walk, project: str) -> Iterator[tuple[os.DirEntry[str], int, int]]:

@@ -193,7 +193,11 @@ class ClaudeSession(Session):
             return self._user(record, frame)
         if name == "system":
             return self._resolve(self._system(record, frame))
-        return self._attachment(object_field(record, "attachment"), frame)
+        attachment = object_field(record, "attachment")
+        kind = text_field(attachment, "type")
+        if kind == "queued_command":
+            return self._queued_command(attachment, frame)
+        return self._resolve(self._attachment(kind, attachment, frame))
 
     # --- assistant ---------------------------------------------------------------------
 
@@ -300,12 +304,6 @@ class ClaudeSession(Session):
         self._report.see_unknown(f"system/{type_name(subtype)}")
         return UNKNOWN_TYPE
 
-    def _attachment(self, attachment: JsonObject, frame: Frame) -> list[Record]:
-        kind = text_field(attachment, "type")
-        if kind == "queued_command":
-            return self._queued_command(attachment, frame)
-        return self._resolve(self._other_attachment(kind, attachment, frame))
-
     def _queued_command(self, attachment: JsonObject, frame: Frame) -> list[Record]:
         said = classify_queued(content_text(attachment.get("prompt")))
         origin = object_field(attachment, "origin").get("kind", "human")
@@ -320,7 +318,7 @@ class ClaudeSession(Session):
             return released + self._resolve("queued-duplicate")
         return released + self._resolve(self._said(frame, said._replace(subtype="queued")))
 
-    def _other_attachment(self, kind: str, attachment: JsonObject, frame: Frame) -> Outcome:
+    def _attachment(self, kind: str, attachment: JsonObject, frame: Frame) -> Outcome:
         path = text_field(attachment, "filename") or text_field(attachment, "planFilePath")
         paths = (path,) if path else ()
         if kind == "file":

@@ -90,7 +90,9 @@ _WRAPPED = re.compile(r"<([a-z]+_[a-z_]+)>.*</\1>", re.DOTALL)
 _REQUEST_HEADING = "## My request for Codex:"
 _EDITOR_CONTEXT = ("# Context from my IDE setup:", "# Files mentioned by the user:")
 _IMAGE_TAG = re.compile(r"<image name=[^>\n]*>\n?|</image>\n?")
-_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "fish", "powershell", "pwsh", "cmd"})
+_SHELL = re.compile(
+    r"(?:.*[/\\])?(?:bash|sh|zsh|dash|fish|powershell|pwsh|cmd)(?:\.exe)?", re.DOTALL
+)
 _RUN_FLAGS = frozenset({"-c", "-lc", "-ic", "-Command", "/c"})
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)", re.MULTILINE)
 _EXIT_CODE_WITHIN = 400
@@ -221,7 +223,7 @@ def command_line(arguments: JsonObject) -> str:
             return value
         if isinstance(value, list):
             words = [word for word in value if isinstance(word, str)]
-            if len(words) == 3 and _is_shell(words[0]) and words[1] in _RUN_FLAGS:
+            if len(words) == 3 and _SHELL.fullmatch(words[0]) and words[1] in _RUN_FLAGS:
                 return words[2]
             if words and words[0] == "apply_patch":
                 return " ".join(words)
@@ -246,7 +248,3 @@ def parse_output(value: Any) -> Output:
         found = _EXIT_CODE.search(text, 0, _EXIT_CODE_WITHIN)
         code = int(found.group(1)[:9]) if found else None
     return Output(text, code, failed or bool(code) or text.startswith(_FAILURES))
-
-
-def _is_shell(word: str) -> bool:
-    return re.split(r"[/\\]", word)[-1].removesuffix(".exe") in _SHELLS

@@ -1,4 +1,5 @@
-"""Terms of a text and of a question.
+"""Terms of a text and of a question: how words, identifiers, paths and dates are indexed and asked
+for. Where terms are kept: `stores/keyword_index/index.py`; how they are scored: `recall/`.
 
 A word is indexed by its stem. A compound (`readFooter`, `read_footer`, `src/lake/files.py`,
 `IL-10`) is indexed whole and in its parts, a path also by its last part, so that it is
