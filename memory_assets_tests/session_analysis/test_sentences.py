@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,3 +111,13 @@ def test_a_full_stop_is_added_only_where_a_sentence_has_none() -> None:
     assert closed(seal("done")) == "done."
     assert closed(seal('he said "done."')) == 'he said "done."'
     assert closed(seal(" why ? ").squeezed()) == "why ?"
+
+
+def test_parts_of_a_redacted_text_are_redacted() -> None:
+    """Its lines, its trimmed and squeezed forms, and what a replacement leaves of it."""
+    text = seal("  one **two**\n three ")
+    bare = text.sub(re.compile(r"\*\*(\w+)\*\*"), r"\1")
+    parts = [*text.lines(), text.trimmed(), text.squeezed(), bare]
+    assert all(isinstance(part, RedactedText) for part in parts)
+    assert parts[:2] == ["  one **two**", " three "]
+    assert parts[2:] == ["one **two**\n three", "one **two** three", "  one two\n three "]
