@@ -1,11 +1,13 @@
 """What our graph of the embedding model gains, and what it costs in retrieval.
 
-    python benchmarks/embedding.py [--passages N] [--speed-only]
+    python benchmarks/embedding.py [--passages N] [--speed-only] [--columns]
 
 Beside the packaged graph (int8 weights, float products), in slices of one run on one thread:
 passages a CPU second, the CPU seconds of a start, cosine to the packaged graph's vectors.
 Passages are code of the evaluation data's CoSQA. Retrieval is by meaning alone over whole
 messages and functions: R@5 on LoCoMo's dev conversations, MRR on CoSQA's dev questions.
+`--columns` prints instead the columns with the largest values in what each product is given,
+from which `OUTLIERS` and `ACTIVATED_OUTLIERS` of the graph were chosen.
 """
 
 from __future__ import annotations
@@ -24,15 +26,20 @@ from dev_data import unpack
 
 from memory_assets.embedding import load_word_pieces, minilm_graph
 from memory_assets.embedding.model_files import read_weights
+from memory_assets.embedding.onnx_format import read_tensors
 
 _SLICE = 25
+
+
+def _runtime() -> Any:
+    return importlib.import_module("onnxruntime")
 
 
 class Model:
     """A graph that runs on one thread, and the CPU seconds that it took."""
 
     def __init__(self, graph: bytes) -> None:
-        runtime = importlib.import_module("onnxruntime")
+        runtime = _runtime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
@@ -65,13 +72,51 @@ class Model:
 _PACKAGED = read_weights()
 
 
-def _without_finer_ranges() -> bytes:
-    kept = minilm_graph.FINE_LAYERS
-    minilm_graph.FINE_LAYERS = 0
+def _all_as_integers() -> bytes:
+    kept = minilm_graph.OUTLIERS, minilm_graph.ACTIVATED_OUTLIERS
+    minilm_graph.OUTLIERS, minilm_graph.ACTIVATED_OUTLIERS = (), ((),) * minilm_graph.LAYERS
     try:
         return minilm_graph.minilm(_PACKAGED)
     finally:
-        minilm_graph.FINE_LAYERS = kept
+        minilm_graph.OUTLIERS, minilm_graph.ACTIVATED_OUTLIERS = kept
+
+
+class _Inputs(minilm_graph._Layers):
+    """The graph, whose outputs are what its products are given."""
+
+    def __init__(self) -> None:
+        super().__init__(read_tensors(_PACKAGED), "signed")
+        self.inputs: dict[str, str] = {}
+
+    def _multiplied(self, hidden: str, *given: Any, **more: Any) -> str:
+        product = super()._multiplied(hidden, *given, **more)
+        self.inputs[product] = hidden
+        return product
+
+    def session(self) -> Any:
+        """Return a session whose outputs are the inputs of all products, by product."""
+        self.model()
+        outputs = dict.fromkeys(self.inputs.values(), np.float32)
+        model = self._graph.model({"input_ids": np.int64, "positions": np.int64}, outputs)
+        return _runtime().InferenceSession(model, providers=["CPUExecutionProvider"])
+
+
+def _print_columns(texts: Sequence[Sequence[int]]) -> None:
+    graph = _Inputs()
+    session = graph.session()
+    largest: dict[str, Any] = {}
+    for text in texts:
+        ids = np.array([text], dtype=np.int64)
+        given = {"input_ids": ids, "positions": np.arange(ids.shape[1])}
+        names = list(graph.inputs.values())
+        for name, values in zip(names, session.run(names, given), strict=True):
+            found = np.abs(values[0]).max(axis=0)
+            largest[name] = np.maximum(largest.get(name, found), found)
+    print("| product | median | largest values (columns) |\n|---|---|---|")
+    for product, name in graph.inputs.items():
+        order = np.argsort(-largest[name])[:8]
+        cells = ", ".join(f"{largest[name][at]:.1f} ({at})" for at in order)
+        print(f"| {product} | {np.median(largest[name]):.1f} | {cells} |")
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -114,19 +159,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--passages", type=int, default=500)
     parser.add_argument("--speed-only", action="store_true")
+    parser.add_argument("--columns", action="store_true")
     args = parser.parse_args()
     pieces = load_word_pieces()
     models = {
         "packaged": Model(_PACKAGED),
         "ours": Model(minilm_graph.minilm(_PACKAGED)),
         "ours, unsigned": Model(minilm_graph.minilm(_PACKAGED, "unsigned")),
-        "none finer": Model(_without_finer_ranges()),
+        "all as integers": Model(_all_as_integers()),
     }
     with tempfile.TemporaryDirectory() as scratch:
         data = next(unpack("retrieval.tar.xz", Path(scratch)).rglob("cosqa_dev")).parent
         corpus = _lines(data / "cosqa_dev" / "corpus.jsonl")
         texts = [pieces.model_input(each["text"]) for each in corpus]
         longer = [text for text in texts if len(text) >= 100][: args.passages]
+        if args.columns:
+            _print_columns(longer)
+            return
         vectors: dict[str, list[Any]] = {name: [] for name in models}
         for at in range(0, len(longer), _SLICE):
             for name, model in models.items():

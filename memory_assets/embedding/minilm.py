@@ -26,6 +26,8 @@ from memory_assets.redacted_text import RedactedText, require_redacted
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 _ONES = np.ones((1, 4), dtype=np.float32)
+_PRECISION = "dynamic-int8-float-outliers"
+"""Part of `embedder_id`: to be renamed with every change of the vectors."""
 MAX_THREADS = 4  # leaves a larger machine to its user
 
 
@@ -155,7 +157,7 @@ def load_embedder(name: str | None = None, *, threads: int | None = None) -> Emb
         raise EmbedderUnavailable(f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}")
     weights = read_weights()
     word_pieces = load_word_pieces()
-    embedder_id = f"{DEFAULT_EMBEDDER}/dynamic-int8/onnxruntime/{WEIGHTS_SHA256[:8]}"
+    embedder_id = f"{DEFAULT_EMBEDDER}/{_PRECISION}/onnxruntime/{WEIGHTS_SHA256[:8]}"
     return MiniLM(
         partial(_start_session, weights), word_pieces, embedder_id, threads or _usable_cpus()
     )
