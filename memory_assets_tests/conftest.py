@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -81,6 +81,17 @@ def of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory that the processes of one run of the tests share."""
     base = tmp_path_factory.getbasetemp()
     return base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+
+
+def made_once(of_all_workers: Path, name: str, make: Callable[[Path], None]) -> Path:
+    """A directory that the first worker to ask for it makes, for all to copy and none to change."""
+    root, whole = of_all_workers / name, of_all_workers / f"{name}.made"
+    with FileLock(f"{root}.lock"):
+        if not whole.exists():
+            root.mkdir()
+            make(root)
+            whole.touch()
+    return root
 
 
 @pytest.fixture(scope="session")

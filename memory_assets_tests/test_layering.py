@@ -7,7 +7,6 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import requires
 from pathlib import Path
@@ -120,14 +119,16 @@ def _tree(module: Path) -> ast.Module:
     return ast.parse(module.read_text())
 
 
-def _imports(module: Path, *, top_level_only: bool = False) -> Iterator[str]:
+@cache
+def _imports(module: Path, *, top_level_only: bool = False) -> tuple[str, ...]:
     tree = _tree(module)
-    nodes = tree.body if top_level_only else list(ast.walk(tree))
-    for node in nodes:
+    found: list[str] = []
+    for node in tree.body if top_level_only else ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+            found.append(node.module)
+    return tuple(found)
 
 
 def _path(module: Path) -> str:

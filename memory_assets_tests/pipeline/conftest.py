@@ -4,6 +4,7 @@ changes something."""
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from memory_assets.pipeline.stages import STAGES as STAGES_OF_TABLES
 from memory_assets.settings import NO_EMBEDDER, SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets_tests.conftest import forget_own_settings
+from memory_assets_tests.conftest import forget_own_settings, made_once
 
 Stage = Callable[[Components, str], StageReport]
 INDEXES = index.INDEXES
@@ -240,40 +241,48 @@ def engines() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def finished(
-    tmp_path_factory: pytest.TempPathFactory, engines: dict[str, Any]
+    tmp_path_factory: pytest.TempPathFactory, of_all_workers: Path, engines: dict[str, Any]
 ) -> Iterator[SampleMemory]:
     """The sample after one run of every stage, with its reports. Not to be changed, and
     its Chroma server is stopped: see `memory`."""
-    root = tmp_path_factory.mktemp("finished")
-    _copy_sample(root)
-    (root / "home").mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        forget_own_settings(patch, root / "home")
-        made = SampleMemory(root, engines)
-        made.run()
-        chroma_server.stop(made.data_dir)
-        made.close()
-        made.components = made._opened()
-    yield made
-    made.close()
+
+    def make(root: Path) -> None:
+        _copy_sample(root)
+        (root / "home").mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            forget_own_settings(patch, root / "home")
+            made = SampleMemory(root, engines)
+            made.run()
+            chroma_server.stop(made.data_dir)
+            made.close()
+        (root / "reports.pickle").write_bytes(pickle.dumps(made.reports))
+
+    original = made_once(of_all_workers, "finished", make)
+    root = tmp_path_factory.mktemp("finished-here")
+    copied = _copied(original, root, engines)
+    shutil.copytree(original / "home", root / "home")
+    copied.reports = pickle.loads((original / "reports.pickle").read_bytes())
+    yield copied
+    copied.close()
 
 
 @pytest.fixture
 def memory(tmp_path: Path, finished: SampleMemory) -> Iterator[SampleMemory]:
     """A copy of `finished` at a place of its own, to be changed at will."""
-    root = tmp_path / "sample"
-    shutil.copytree(finished.root / "transcripts", root / "transcripts")
-    shutil.copytree(finished.root / "data", root / "data")
     shutil.copytree(finished.root / "home", tmp_path / "home", dirs_exist_ok=True)
-    with sqlite3.connect(root / "data" / "catalog.db") as catalog:
-        catalog.execute(
-            "UPDATE sources SET path = replace(path, ?, ?)", (str(finished.root), str(root))
-        )
-    catalog.close()
-    copied = SampleMemory(root, finished.engines)
+    copied = _copied(finished.root, tmp_path / "sample", finished.engines)
     yield copied
     chroma_server.stop(copied.data_dir)
     copied.close()
+
+
+def _copied(original: Path, root: Path, engines: Mapping[str, Any]) -> SampleMemory:
+    for name in ("transcripts", "data"):
+        shutil.copytree(original / name, root / name)
+    with sqlite3.connect(root / "data" / "catalog.db") as catalog:
+        catalog.execute("UPDATE sources SET path = replace(path, ?, ?)", (f"{original}", f"{root}"))
+    catalog.close()
+    return SampleMemory(root, engines)
 
 
 @pytest.fixture

@@ -126,12 +126,12 @@ def _plant(memory: SampleMemory) -> dict[str, Path]:
 
 
 def test_planted_values_are_found_with_file_and_offset(
-    memory: SampleMemory, canaries: Path, capfd: pytest.CaptureFixture[str]
+    wordy: SampleMemory, canaries: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """One canary in five places: each is told, as file, place, offset and form; exit 4; and
     the canary itself is printed nowhere."""
-    places = _plant(memory)
-    code, answer, printed = _verify(memory, capfd, deep=True, canary_file=canaries)
+    places = _plant(wordy)
+    code, answer, printed = _verify(wordy, capfd, deep=True, canary_file=canaries)
     assert code == exit_codes.CHECK_FAILED and not answer["passed"]
     found = {hit["path"]: hit for hit in answer["deep"]["hits"]}
     assert found.keys() == {str(path) for path in places.values()}
@@ -142,24 +142,24 @@ def test_planted_values_are_found_with_file_and_offset(
     assert {hit["what"] for hit in found.values()} == {"canary of line 1"}
     assert CANARY not in printed
     code = verify_memory(
-        memory.settings, projects=[], deep=True, canary_file=canaries, as_json=False
+        wordy.settings, projects=[], deep=True, canary_file=canaries, as_json=False
     )
     shown = capfd.readouterr()
     assert "canary of line 1" in shown.out and CANARY not in shown.out + shown.err
 
 
 def test_a_value_known_by_hash_is_found_in_a_log(
-    memory: SampleMemory, fake_token: str, capfd: pytest.CaptureFixture[str]
+    wordy: SampleMemory, fake_token: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A token that any session held is looked for without the token being on record."""
-    memory.append(memory.flaky, f"export GITHUB_TOKEN={fake_token}", "fine")
-    memory.run(projects=[memory.harbor])
-    code, answer, _ = _verify(memory, capfd, deep=True)
+    wordy.append(wordy.flaky, f"export GITHUB_TOKEN={fake_token}", "fine")
+    wordy.run(projects=[wordy.harbor])
+    code, answer, _ = _verify(wordy, capfd, deep=True)
     assert (code, answer["deep"]["hits"]) == (exit_codes.FINE, [])
-    log = memory.data_dir / "dagster" / "trace.log"
+    log = wordy.data_dir / "dagster" / "trace.log"
     log.parent.mkdir(exist_ok=True)
     log.write_text(json.dumps({"error": f"bad\n{fake_token}\n"}))
-    code, answer, printed = _verify(memory, capfd, deep=True)
+    code, answer, printed = _verify(wordy, capfd, deep=True)
     assert code == exit_codes.CHECK_FAILED
     assert {(hit["path"], hit["what"]) for hit in answer["deep"]["hits"]} == {
         (str(log), "known value")
@@ -168,18 +168,18 @@ def test_a_value_known_by_hash_is_found_in_a_log(
 
 
 def test_deep_trusts_no_note_of_an_earlier_scan(
-    memory: SampleMemory, fake_token: str, capfd: pytest.CaptureFixture[str]
+    wordy: SampleMemory, fake_token: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A file changed behind our back with size and time kept is scanned all the same."""
-    components = memory.components
-    session = components.lake.sessions(REDACTED_RECORDS, memory.harbor)[0]
-    path = components.lake.path(REDACTED_RECORDS, memory.harbor, session)
-    assert _verify(memory, capfd)[0] == exit_codes.FINE
+    components = wordy.components
+    session = components.lake.sessions(REDACTED_RECORDS, wordy.harbor)[0]
+    path = components.lake.path(REDACTED_RECORDS, wordy.harbor, session)
+    assert _verify(wordy, capfd)[0] == exit_codes.FINE
     rows = pq.ParquetFile(path).read()
     at = rows.schema.get_field_index("text")
     texts = [f"GITHUB_TOKEN={fake_token}", *rows["text"].to_pylist()[1:]]
     pq.write_table(rows.set_column(at, rows.schema.field(at), pa.array([texts]).flatten()), path)
-    code, answer, _ = _verify(memory, capfd, deep=True)
+    code, answer, _ = _verify(wordy, capfd, deep=True)
     failed = {made["check"] for made in answer["checks"] if not made["passed"]}
     assert code == exit_codes.CHECK_FAILED
     assert "no_secrets_remain" in failed
@@ -217,10 +217,10 @@ def test_a_wrong_question_is_answered_with_the_right_one(
         ask(load_settings(data_dir=tmp_path / "empty"))
 
 
-def test_verifying_loads_neither_dagster_nor_great_expectations(memory: SampleMemory) -> None:
+def test_verifying_loads_neither_dagster_nor_great_expectations(wordy: SampleMemory) -> None:
     """The proof does not rest on what ran the pipeline, and the command says it all by its
     exit code."""
-    memory.close()
+    wordy.close()
     code = (
         "import sys\nfrom memory_assets.cli import cli\n"
         "sys.argv = ['memory', 'verify', '--deep']\n"
@@ -230,13 +230,14 @@ def test_verifying_loads_neither_dagster_nor_great_expectations(memory: SampleMe
     environment = {
         "HOME": os.environ["HOME"],
         "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
-        "MEMORY_DATA_DIR": str(memory.data_dir),
+        "MEMORY_DATA_DIR": str(wordy.data_dir),
+        "MEMORY_EMBEDDER": "none",
         "PATH": "",
     }
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True
     )
-    chroma_server.stop(memory.data_dir)
+    chroma_server.stop(wordy.data_dir)
     assert done.returncode == exit_codes.FINE, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "[]"
     assert "0 failed" in done.stdout and "0 found" in done.stdout

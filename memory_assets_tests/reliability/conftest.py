@@ -24,7 +24,7 @@ from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
 from memory_assets.stores.chroma import collections as vectors
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.conftest import forget_own_settings
+from memory_assets_tests.conftest import forget_own_settings, made_once
 
 MAIN = "claude-code-sessions"
 SAVED_OFTEN = {"hnsw": {"space": "cosine", "sync_threshold": 10, "batch_size": 5}}
@@ -90,7 +90,7 @@ class Subject:
         store = self.components.vectors
         found = {}
         for name in store.names():
-            page = store.get(name)._raw.get(include=["embeddings", "documents", "metadatas"])
+            page: Any = store.get(name)._raw.get(include=["embeddings", "documents", "metadatas"])
             found[name] = {
                 row_id: (vector.tobytes(), text, metadata)
                 for row_id, vector, text, metadata in zip(
@@ -116,9 +116,13 @@ def _settings(root: Path, **given: Any) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Subject:
-    """The sample after every stage, its index saved often."""
-    root = tmp_path_factory.mktemp("made-once")
+def indexed(of_all_workers: Path) -> Subject:
+    """The sample after every stage, its index saved often; to be copied."""
+    root = made_once(of_all_workers, "indexed", _make)
+    return Subject(root, Components(_settings(root)))
+
+
+def _make(root: Path) -> None:
     for name in ("claude", "codex", "pi"):
         shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
     with pytest.MonkeyPatch.context() as patch:
@@ -136,22 +140,19 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Subject:
                 index.index_project(components, project, of)
         chroma_server.stop(components.data_dir)
         components.catalog.close()
-    return Subject(root, components)
 
 
 @pytest.fixture
-def subject(
-    made_once: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Subject]:
+def subject(indexed: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Subject]:
     """A copy to be broken; no Chroma server runs."""
     monkeypatch.setattr(vectors, "_CONFIGURATION", SAVED_OFTEN)
     root = tmp_path / "copy"
-    shutil.copytree(made_once.data_dir, root / "data")
-    shutil.copytree(made_once.root / "transcripts", root / "transcripts")
-    shutil.copytree(made_once.root / "home", tmp_path / "home", dirs_exist_ok=True)
+    shutil.copytree(indexed.data_dir, root / "data")
+    shutil.copytree(indexed.root / "transcripts", root / "transcripts")
+    shutil.copytree(indexed.root / "home", tmp_path / "home", dirs_exist_ok=True)
     components = Components(_settings(root))
     for name in ("install_key", "redactor", "embedder", "summarizer"):
-        vars(components)[name] = getattr(made_once.components, name)
+        vars(components)[name] = getattr(indexed.components, name)
     yield Subject(root, components)
     chroma_server.stop(components.data_dir)
     if "catalog" in vars(components):
