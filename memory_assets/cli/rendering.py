@@ -88,7 +88,9 @@ def _limits(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["older"]:
         yield f"{answer['older']} older hits; omit --recent to see them."
     coverage = answer["coverage"]
-    if not coverage["complete"]:
+    if coverage["ingest"]:
+        yield f"{coverage['ingest']}."
+    elif not coverage["complete"]:
         yield (
             f"Only {coverage['indexed']} of {coverage['rows']} rows can be found yet; run "
             "`memory ingest`."

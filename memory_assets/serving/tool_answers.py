@@ -106,7 +106,9 @@ def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
     notes = []
     if degraded and degraded != "semantic-only":
         notes.append(f"Degraded: {degraded}.")
-    if not coverage["complete"]:
+    if coverage["ingest"]:
+        notes.append(f"Incomplete: {coverage['ingest']}.")
+    elif not coverage["complete"]:
         notes.append(
             f"Incomplete: {coverage['indexed']} of {coverage['rows']} passages can be found."
         )

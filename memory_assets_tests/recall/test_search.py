@@ -17,6 +17,7 @@ from memory_assets.recall import KINDS, Answer, Memory, open_memory
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import CollectionVersions
+from memory_assets.stores.ingest_progress import IngestProgress, ingesting
 
 ANYTHING = "what did we change"
 QUESTIONS = {
@@ -295,6 +296,7 @@ def test_the_answer_is_the_contract_in_json(asked: Any) -> None:
         "indexed",
         "quarantined",
         "as_of",
+        "ingest",
         "complete",
     }
     for hit in answer["hits"]:
@@ -359,3 +361,14 @@ def test_vectors_of_another_model_are_not_compared(copied: Callable[..., Memory]
     vars(memory)["embedder"] = Other()
     with pytest.raises(StoreMismatch, match=r"MEMORY_EMBEDDER.*memory ingest --full"):
         memory.search(ANYTHING)
+
+
+def test_an_answer_says_how_far_an_ingest_under_way_has_come(asked: Any) -> None:
+    """In the coverage, while the ingest lasts; of one that was killed, nothing is said."""
+    progress = IngestProgress(projects=52, words=12)
+    with ingesting(asked.settings.data_dir, progress):
+        meanwhile = asked.memory.search(ANYTHING).to_dict()["coverage"]
+    assert meanwhile["ingest"].endswith("12 of 52 projects are searchable, by their words")
+    (asked.settings.data_dir / "ingest.json").write_text('{"projects": 52}')
+    assert asked.memory.search(ANYTHING).coverage.ingest == ""
+    (asked.settings.data_dir / "ingest.json").unlink()

@@ -27,7 +27,8 @@ class Hit:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many of the stored rows the search could find, and as of when."""
+    """How many of the stored rows the search could find, and as of when. `ingest` says how far
+    an ingest of several projects has come that is under way."""
 
     sessions: int
     turns: int
@@ -35,6 +36,7 @@ class Coverage:
     indexed: int
     quarantined: int
     as_of: str
+    ingest: str = ""
 
     @property
     def complete(self) -> bool:

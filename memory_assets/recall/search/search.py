@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ from memory_assets.recall.search.hybrid import find
 from memory_assets.requests.questions import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.rebuilding import rebuilding
+from memory_assets.stores.ingest_progress import under_way
 from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.keyword_index.index import KeywordIndex
 
@@ -54,6 +56,13 @@ class Searcher:
                 anything to fall back on.
             StoreMismatch: the vectors were made by another embedder.
         """
+        answer = self._answer(request)
+        progress = under_way(self._memory.data_dir)
+        if progress is None:
+            return answer
+        return replace(answer, coverage=replace(answer.coverage, ingest=str(progress)))
+
+    def _answer(self, request: SearchRequest) -> Answer:
         being_rebuilt = self._rebuild_notice(request) if request.mode == "hybrid" else None
         if request.mode != "keyword" and being_rebuilt is None:
             self._start_model()
