@@ -7,6 +7,7 @@ import json
 import pickle
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,6 +62,7 @@ class SampleMemory:
     engines: Mapping[str, Any]
     given: dict[str, Any] = field(default_factory=dict)
     vectors: bool = True
+    clock: Callable[[], float] = time.time
     reports: dict[tuple[str, str], StageReport] = field(default_factory=dict)
 
     flaky = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -94,7 +96,7 @@ class SampleMemory:
         return self.root / "transcripts"
 
     def _opened(self) -> Components:
-        components = Components(self.settings)
+        components = Components(self.settings, self.clock)
         vars(components).update(self.engines)
         return components
 

@@ -10,7 +10,6 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -44,9 +43,9 @@ KEPT = {"user_prompts", "prompt_embeddings", "session_summaries", "summary_embed
 
 
 @pytest.fixture(autouse=True)
-def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(time=NOW.timestamp)
-    monkeypatch.setattr("memory_assets.pipeline.ownership.project_sessions.time", clock)
+def _the_day_in_question(memory: SampleMemory) -> None:
+    memory.clock = NOW.timestamp
+    memory.reopen()
 
 
 def _rows_of(state: dict[str, list[dict[str, Any]]], *, old: bool) -> dict[str, list[Any]]:

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -29,9 +28,9 @@ MUTE = "0d9e4b52-6a1c-4f07-9b38-c5e17a2d8f64"
 
 
 @pytest.fixture(autouse=True)
-def _the_day_in_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(time=NOW.timestamp)
-    monkeypatch.setattr("memory_assets.pipeline.ownership.project_sessions.time", clock)
+def _the_day_in_question(memory: SampleMemory) -> None:
+    memory.clock = NOW.timestamp
+    memory.reopen()
 
 
 def _lose_the_catalogue(memory: SampleMemory) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -67,13 +66,12 @@ def _with_retained(
     if not (before or retain):
         return sessions
     made = components.catalog.products.of_project(REDACTED_RECORDS.name, project) if retain else {}
-    days = components.settings.retention
     result = []
     for session in sessions:
         facts: RecordFacts | None = before.get((project, session.session_id))
         if session.session_id in retain:
             facts = made[session.session_id].facts
-        elif facts is not None and not (session.main_gone or is_over(session, days)):
+        elif facts is not None and not (session.main_gone or is_over(components, session)):
             facts = None
         if facts is not None:
             session = replace(session, retained=Retained.of_facts(facts))
@@ -81,9 +79,11 @@ def _with_retained(
     return result
 
 
-def is_over(session: SessionFiles, days: int | None) -> bool:
-    """Whether a session ended more than `days` days ago; False without a number."""
-    return days is not None and session.ended_at < time.time() - days * _DAY_SECONDS
+def is_over(components: Components, session: SessionFiles) -> bool:
+    """Whether a session ended before the days that the retention policy keeps; False without
+    a policy."""
+    days = components.settings.retention
+    return days is not None and session.ended_at < components.clock() - days * _DAY_SECONDS
 
 
 def _sharing_sessions(components: Components, project: str) -> list[SessionRecords]:

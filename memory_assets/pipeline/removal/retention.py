@@ -73,14 +73,14 @@ def due(components: Components) -> Due:
     adopt_archive(components)
     found: set[SessionKey] = set()
     waiting = 0
-    days = components.settings.retention
-    for project in sorted(components.catalog.projects()) if days is not None else ():
+    projects = components.catalog.projects() if components.settings.retention is not None else ()
+    for project in sorted(projects):
         state = RedactionState.of(components, project)
         summaries = components.catalog.products.of_project(SESSION_SUMMARIES.name, project)
         for session in session_files(components, project):
             key = (project, session.session_id)
             records = state.records.get(session.session_id)
-            if records is None or session.retained is not None or not is_over(session, days):
+            if records is None or session.retained or not is_over(components, session):
                 continue
             expected_hash = session.input_hash(components.ruleset_version)
             summary_input = expected_input(records.output_hash, components.summarizer.summarizer_id)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 
@@ -40,15 +41,17 @@ def redaction_settings(settings: Settings) -> RedactionSettings:
 
 class Components(Stores):
     """The stores and engines of one memory, made from the settings; each is opened or loaded on
-    first use."""
+    first use. `clock` returns the present time in Unix seconds, by which stages tell what is old.
+    """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         super().__init__(
             settings.data_dir,
             chroma_url=settings.chroma_url,
             chroma_idle_seconds=settings.chroma_idle_seconds,
         )
         self.settings = settings
+        self.clock = clock
         self.walked: Mapping[str, Sequence[Source]] | None = None
         """The transcripts by project, while many projects are scanned (`on_disk.one_walk`)."""
         self._project_locks: dict[str, FileLock] = {}

@@ -7,7 +7,6 @@ added for some minutes (`rest_minutes` in the settings).
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from memory_assets.pipeline.stage.components import Components
@@ -51,5 +50,5 @@ class Deferral:
             for row in self._components.catalog.sources.rows(self._project):
                 at = max(self._grew_at.get(row.session_id, 0.0), row.mtime_ns / 1e9)
                 self._grew_at[row.session_id] = at
-        quiet = time.time() - self._grew_at.get(session_id, 0.0)
+        quiet = self._components.clock() - self._grew_at.get(session_id, 0.0)
         return quiet >= self._components.settings.rest_minutes * 60

@@ -63,7 +63,7 @@ def attribute_project(components: Components, project: str) -> StageReport:
 
     def outdated(made: Product) -> bool:
         ended, named = made.facts.get("ended"), made.facts.get("repository")
-        if not ended or not named or not _recent(datetime.fromisoformat(ended)):
+        if not ended or not named or not _recent(components, datetime.fromisoformat(ended)):
             return False
         repository = repositories.at(named)
         return repository is not None and repository.state != made.facts.get("state")
@@ -157,8 +157,8 @@ def _ended(session: SessionTurns) -> str:
     return max(times).isoformat() if times else ""
 
 
-def _recent(moment: datetime) -> bool:
-    return datetime.now(UTC) - moment < _LOOKED_AT_AGAIN
+def _recent(components: Components, moment: datetime) -> bool:
+    return components.clock() - moment.timestamp() < _LOOKED_AT_AGAIN.total_seconds()
 
 
 def _row(components: Components, work: SessionWork, claim: Claim) -> SessionCommit:
