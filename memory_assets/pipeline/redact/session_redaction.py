@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from memory_assets.models import AppliedRedaction, Record, RedactedRecord
@@ -14,7 +15,8 @@ from memory_assets.pipeline.ownership.session_files import Counts, SessionFiles,
 from memory_assets.pipeline.redact.state import FileEntry, SessionState
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
-from memory_assets.redaction import ENGINE_VERSION, RecordRedaction, SessionRedactor
+from memory_assets.pipeline.stage.redact_composed import applied
+from memory_assets.redaction import RecordRedaction, SessionRedactor
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import source_key
@@ -63,25 +65,17 @@ class SessionRedaction:
         self.redactor = redactor
         self.copied = frozenset(int(record_id) for record_id in session.copied)
         self._before = before
-        self._files: dict[str, FileEntry] = dict(before.files) if before else {}
+        self._state = deepcopy(before) if before else SessionState(values=dict(values or {}))
         self._audit: list[AppliedRedaction] = []
-        self._values = dict(before.values) if before else dict(values or {})
-        self._secret_sources = (
-            {name: [*at] for name, at in before.secret_sources.items()} if before else {}
-        )
-        self._final = Counts.total([before.final]) if before else Counts()
-        self._rules = Counter(before.rules) if before else Counter[str]()
-        self._kept = before.kept if before else 0
-        self._audit_kept = before.audit_kept if before else 0
         self._tentative = Counts()
         self._tentative_rules: Counter[str] = Counter()
         self._waiting: list[FirstPass] = []
 
     def rewind(self) -> None:
         """Reset the counts, but keep the secrets found, before the files are read a second time."""
-        self._files.clear()
+        self._state.files.clear()
         self._waiting.clear()
-        self._final, self._tentative = Counts(), Counts()
+        self._state.final, self._tentative = Counts(), Counts()
 
     def read(self, row: SourceRow, resume: Resume) -> Iterator[FirstPass]:
         """Yield the final records of a file after the first pass; keep the tentative ones for the
@@ -92,7 +86,7 @@ class SessionRedaction:
         for record in read_session(source.path, source=source, report=report, resume=resume):
             final = report.checkpoint is None
             if self._is_copy(record):
-                counts = self._final if final else self._tentative
+                counts = self._state.final if final else self._tentative
                 counts.copied_blocks += 1
                 counts.copied_prompts += record.kind == "prompt"
                 continue
@@ -102,10 +96,10 @@ class SessionRedaction:
                 self._waiting.append((redacted, ()))
                 continue
             if redactor.values_shown > shown:
-                places = self._secret_sources.setdefault(row.agent_id, [])
+                places = self._state.secret_sources.setdefault(row.agent_id, [])
                 places.append((record.byte_start, record.byte_end))
             yield redacted, ()
-        self._files[row.agent_id] = FileEntry(
+        self._state.files[row.agent_id] = FileEntry(
             row.fingerprint,
             row.reader_version,
             self.components.catalog.sources.reading_state(source_key(row)),
@@ -115,17 +109,18 @@ class SessionRedaction:
 
     def note_gone(self, row: SourceRow, counts: Counts) -> None:
         """Add the counts of a deleted file, whose records are read from the lake."""
-        self._files[row.agent_id] = FileEntry(
+        self._state.files[row.agent_id] = FileEntry(
             row.fingerprint, row.reader_version, state="", tentative=0, counts=counts
         )
 
     def _finished_records(self, final: Iterable[FirstPass]) -> Iterator[RedactedRecord]:
         """Yield the records after the second pass, the tentative ones last."""
+        state = self._state
         for first in final:
-            record, traces = self._finished(*first, self._final)
-            self._rules.update(trace.rule for trace in traces)
-            self._kept += 1
-            self._audit_kept += len(traces)
+            record, traces = self._finished(*first, state.final)
+            state.rules.update(trace.rule for trace in traces)
+            state.kept += 1
+            state.audit_kept += len(traces)
             yield record
         for first in self._waiting:
             record, traces = self._finished(*first, self._tentative)
@@ -133,9 +128,9 @@ class SessionRedaction:
             yield record
 
     def _facts(self) -> ProductFacts:
-        parts = [self._final, self._tentative, *(entry.counts for entry in self._files.values())]
+        of_files = (entry.counts for entry in self._state.files.values())
         facts: ProductFacts = {
-            **Counts.total(parts).facts(),
+            **Counts.total([self._state.final, self._tentative, *of_files]).facts(),
             "agent": self.session.rows[0].agent,
             "copied_from": self.session.copied_from,
         }
@@ -175,13 +170,14 @@ class SessionRedaction:
             keep=before.kept if before else 0,
         )
         found = self.redactor.known_values
-        self._values.update((value.hex(), rule) for value, rule in found.items())
-        audit_facts: ProductFacts = {"rules": self._rules + self._tentative_rules}
+        state = self._state
+        state.values.update((value.hex(), rule) for value, rule in found.items())
+        audit_facts: ProductFacts = {"rules": state.rules + self._tentative_rules}
         audit_footer = {
             **about,
             "records_hash": written.output_hash,
             "facts": json.dumps(audit_facts),
-            "known_values": json.dumps(dict(sorted(self._values.items()))),
+            "known_values": json.dumps(dict(sorted(state.values.items()))),
         }
         traced = lake.write(
             REDACTION_AUDIT,
@@ -194,29 +190,16 @@ class SessionRedaction:
         if before is not None:
             facts["appended"] = Growth(before.records_hash, before.kept).fact()
             audit_facts["appended"] = Growth(before.audit_hash, before.audit_kept).fact()
+        state.wanted = expected_hash
+        state.ruleset_version = self.components.ruleset_version
+        state.records_hash, state.audit_hash = written.output_hash, traced.output_hash
+        state.root, state.copied = mark(self.session.project_root), self.session.copied_hash
+        state.values_shown = self.redactor.values_shown
         return WrittenSession(
             product_of(REDACTED_RECORDS, *key, written, about, facts),
             product_of(REDACTION_AUDIT, *key, traced, about, audit_facts),
             found,
-            self._state(expected_hash, written, traced),
-        )
-
-    def _state(self, expected_hash: str, written: FileFacts, traced: FileFacts) -> SessionState:
-        return SessionState(
-            wanted=expected_hash,
-            ruleset_version=self.components.ruleset_version,
-            records_hash=written.output_hash,
-            audit_hash=traced.output_hash,
-            kept=self._kept,
-            audit_kept=self._audit_kept,
-            root=mark(self.session.project_root),
-            copied=self.session.copied_hash,
-            values_shown=self.redactor.values_shown,
-            final=self._final,
-            rules=self._rules,
-            values=self._values,
-            files=self._files,
-            secret_sources=self._secret_sources,
+            state,
         )
 
     def _is_copy(self, record: Record) -> bool:
@@ -231,23 +214,8 @@ class SessionRedaction:
         redaction = self.redactor.propagate(first)
         record = redaction.record
         traces += tuple(
-            AppliedRedaction(
-                project=record.project,
-                agent=record.agent,
-                session_id=record.session_id,
-                agent_id=record.agent_id,
-                seq=record.seq,
-                record_uuid=record.record_uuid,
-                field=finding.field,
-                rule=finding.rule,
-                start=finding.start,
-                end=finding.end,
-                length=finding.end - finding.start,
-                tag=finding.tag,
-                ruleset_version=record.ruleset_version,
-                engine_version=ENGINE_VERSION,
-            )
-            for finding in redaction.findings
+            applied(record, found.field, found.rule, found.tag, (found.start, found.end))
+            for found in redaction.findings
         )
         if record.redactions != len(traces):
             record = replace(record, redactions=len(traces))

@@ -9,7 +9,7 @@ ids and hashes.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,9 +36,9 @@ class FileEntry:
         return (self.fingerprint, self.reader_version) == (row.fingerprint, row.reader_version)
 
 
-@dataclass(frozen=True)
+@dataclass
 class SessionState:
-    """One session when it was redacted.
+    """One session when it was redacted, or while it is.
 
     `wanted` (the input hash), `records_hash` and `audit_hash` identify its two products.
     `kept` and `audit_kept` are the numbers of final rows in them, `final` and `rules` the
@@ -48,20 +48,20 @@ class SessionState:
     rules of those that cannot be guessed, by keyed hash (hex).
     """
 
-    wanted: str
-    ruleset_version: str
-    records_hash: str
-    audit_hash: str
-    kept: int
-    audit_kept: int
-    root: int
-    copied: str
-    values_shown: int
-    final: Counts
-    rules: Mapping[str, int]
-    values: Mapping[str, str]
-    files: Mapping[str, FileEntry]
-    secret_sources: Mapping[str, list[Extent]] = field(default_factory=dict)
+    wanted: str = ""
+    ruleset_version: str = ""
+    records_hash: str = ""
+    audit_hash: str = ""
+    kept: int = 0
+    audit_kept: int = 0
+    root: int = 0
+    copied: str = ""
+    values_shown: int = 0
+    final: Counts = field(default_factory=Counts)
+    rules: Counter[str] = field(default_factory=Counter)
+    values: dict[str, str] = field(default_factory=dict)
+    files: dict[str, FileEntry] = field(default_factory=dict)
+    secret_sources: dict[str, list[Extent]] = field(default_factory=dict)
 
     @property
     def own_values(self) -> frozenset[bytes]:
@@ -79,22 +79,20 @@ class SessionState:
     def from_json(cls, text: str) -> SessionState:
         """Return the state that `to_json` wrote."""
         values: dict[str, Any] = json.loads(text)
-        files = {
-            agent_id: FileEntry(
-                entry["fingerprint"],
-                entry["reader_version"],
-                entry["state"],
-                entry["provisional"],
-                Counts.from_json(entry["counts"]),
-            )
-            for agent_id, entry in values["files"].items()
-        }
-        secret_sources = {
-            agent_id: [(start, end) for start, end in places]
-            for agent_id, places in values.pop("teachers").items()
-        }
-        final = Counts.from_json(values.pop("firm"))
-        return cls(**{**values, "files": files, "secret_sources": secret_sources, "final": final})
+        files: dict[str, FileEntry] = {}
+        for agent_id, entry in values.pop("files").items():
+            counts = Counts.from_json(entry.pop("counts"))
+            files[agent_id] = FileEntry(tentative=entry.pop("provisional"), counts=counts, **entry)
+        return cls(
+            final=Counts.from_json(values.pop("firm")),
+            rules=Counter(values.pop("rules")),
+            files=files,
+            secret_sources={
+                agent_id: [(start, end) for start, end in places]
+                for agent_id, places in values.pop("teachers").items()
+            },
+            **values,
+        )
 
 
 _STORED_NAMES = {"final": "firm", "tentative": "provisional", "secret_sources": "teachers"}

@@ -69,6 +69,29 @@ def as_read(record: RedactedRecord) -> Record:
     )
 
 
+def applied(
+    record: RedactedRecord, field: str, rule: str, tag: str, span: tuple[int, int] | None = None
+) -> AppliedRedaction:
+    """Return the audit entry of a tag in a field of a record; `span` is what it replaced there."""
+    start, end = span or (None, None)
+    return AppliedRedaction(
+        project=record.project,
+        agent=record.agent,
+        session_id=record.session_id,
+        agent_id=record.agent_id,
+        seq=record.seq,
+        record_uuid=record.record_uuid,
+        field=field,
+        rule=rule,
+        start=start,
+        end=end,
+        length=span and span[1] - span[0],
+        tag=tag,
+        ruleset_version=record.ruleset_version,
+        engine_version=record.ruleset_version.rpartition("-")[0],
+    )
+
+
 def traces_of_tags(record: RedactedRecord) -> Iterator[AppliedRedaction]:
     """Yield an audit entry for each tag in a record that was redacted before there was an
     audit."""
@@ -76,22 +99,7 @@ def traces_of_tags(record: RedactedRecord) -> Iterator[AppliedRedaction]:
         value = getattr(record, name)
         for place, text in _named(name, value):
             for tag in _ANY_TAG.finditer(text):
-                yield AppliedRedaction(
-                    project=record.project,
-                    agent=record.agent,
-                    session_id=record.session_id,
-                    agent_id=record.agent_id,
-                    seq=record.seq,
-                    record_uuid=record.record_uuid,
-                    field=place,
-                    rule=tag["rule"] or FILE_CONTENTS,
-                    start=None,
-                    end=None,
-                    length=None,
-                    tag=tag.group(),
-                    ruleset_version=record.ruleset_version,
-                    engine_version=record.ruleset_version.rpartition("-")[0],
-                )
+                yield applied(record, place, tag["rule"] or FILE_CONTENTS, tag.group())
 
 
 def _named(name: str, value: Any) -> Iterator[tuple[str, str]]:
