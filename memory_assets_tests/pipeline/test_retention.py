@@ -18,7 +18,7 @@ import pytest
 
 from memory_assets import status as overview
 from memory_assets.pipeline.redact.known_secrets import mark_affected
-from memory_assets.pipeline.removal import retention, vectors
+from memory_assets.pipeline.removal import forget, retention
 from memory_assets.pipeline.removal.retention import retain
 from memory_assets.recall import open_memory
 from memory_assets.redacted_text import seal
@@ -205,7 +205,7 @@ def test_a_summary_loses_a_secret_that_becomes_known_later(wordy: SampleMemory) 
 STEPS: tuple[tuple[Any, str, int], ...] = (
     (retention, "redact_project", 1),
     (retention, "forget_vectors", 0),
-    (vectors, "rewrite_files", 0),
+    (forget, "rewrite_files", 0),
     (retention, "forget_keywords", 0),
     (Lake, "delete", 7),
 )
