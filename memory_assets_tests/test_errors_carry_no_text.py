@@ -43,6 +43,7 @@ from memory_assets.stores.catalog.sources import Sources
 from memory_assets.stores.chroma import collections as vectors
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake import lake
+from memory_assets.stores.lake.rows import arrow_batches
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 
 SECRET = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
@@ -155,7 +156,7 @@ def loud_store(*_: object, **__: object) -> NoReturn:
 
 
 def _write_fails_for(*tables: str) -> Callable[..., object]:
-    real = lake.arrow_batches
+    real = arrow_batches
 
     def write(of: Any, *rest: Any) -> Any:
         return loud() if of.name in tables else real(of, *rest)

@@ -78,7 +78,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     packages = sysconfig.get_path("purelib", vars={"base": str(environment)})
     dependencies = Path(dagster.__file__).parent.parent
     (Path(packages) / "dependencies.pth").write_text(f"{dependencies}\n")
-    install = [*pip, "--python", python, "install", "--no-deps", "--no-index", wheel]
+    install = [*pip, "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(install, check=True, capture_output=True)
     home = directory / "home"
     home.mkdir()

@@ -19,12 +19,13 @@ from memory_assets.chunking import (
 from memory_assets.embedding import WordPieces, load_word_pieces
 from memory_assets.models import Chunk, Turn
 from memory_assets.redacted_text import RedactedText
+from memory_assets_tests.chunking.conftest import Script
 
 PIECES = load_word_pieces()
 LONG = "The retry never fired because the client closed the socket first. " * 40
 
 
-def _turn(script: Any) -> Turn:
+def _turn(script: Script) -> Turn:
     (turn,) = build_turns(script.records)
     return turn
 
@@ -37,7 +38,7 @@ def _text(script: Any) -> str:
     return "\n\n".join(chunk.text for chunk in _chunks(script))
 
 
-def test_short_turn_is_one_chunk_with_the_turns_id(script: Any) -> None:
+def test_short_turn_is_one_chunk_with_the_turns_id(script: Script) -> None:
     """Prompt and answer stand together, without labels, as they read."""
     (chunk,) = _chunks(script.prompt("why is CI red?").says("The linker broke."))
     assert chunk.text == "why is CI red?\n\nThe linker broke."
@@ -47,7 +48,7 @@ def test_short_turn_is_one_chunk_with_the_turns_id(script: Any) -> None:
     assert chunk.content_hash == content_hash("why is CI red?\n\nThe linker broke.")
 
 
-def test_parts_of_a_long_turn_are_numbered(script: Any) -> None:
+def test_parts_of_a_long_turn_are_numbered(script: Script) -> None:
     """Part 0 has the turn's id, part k that id and `::part::k`."""
     chunks = _chunks(script.prompt("why?").says(LONG))
     assert len(chunks) > 2
@@ -58,7 +59,7 @@ def test_parts_of_a_long_turn_are_numbered(script: Any) -> None:
     assert [chunk.part for chunk in chunks] == list(range(len(chunks)))
 
 
-def test_role_says_whose_words_a_passage_holds(script: Any) -> None:
+def test_role_says_whose_words_a_passage_holds(script: Script) -> None:
     """Only the prompt: user; only the assistant: assistant; both: turn."""
     roles = [chunk.role for chunk in _chunks(script.prompt(LONG).says(LONG))]
     assert roles[0] == "user"
@@ -66,7 +67,7 @@ def test_role_says_whose_words_a_passage_holds(script: Any) -> None:
     assert set(roles) <= {"user", "turn", "assistant"}
 
 
-def test_prompt_uuid_is_on_the_one_passage_where_it_begins(script: Any) -> None:
+def test_prompt_uuid_is_on_the_one_passage_where_it_begins(script: Script) -> None:
     """After a long preamble that is not part 0; indented prompts count too."""
     script.says(LONG).prompt("   why?\n" + LONG).says(LONG)
     chunks = _chunks(script)
@@ -76,19 +77,19 @@ def test_prompt_uuid_is_on_the_one_passage_where_it_begins(script: Any) -> None:
     assert holders[0].part > 0
 
 
-def test_turn_without_words_has_no_chunks(script: Any) -> None:
+def test_turn_without_words_has_no_chunks(script: Script) -> None:
     """A prompt of white space, such as an image alone, gives no passage."""
     assert _chunks(script.prompt("  \n")) == []
     assert prompt_passages(_turn(script), PIECES) == []
 
 
-def test_blocks_of_one_message_stand_together(script: Any) -> None:
+def test_blocks_of_one_message_stand_together(script: Script) -> None:
     """Prose split over records by parallel tool calls is joined by its message id."""
     script.prompt("go").says("First half.", "m1").runs("make", "ok").says("Second half.", "m1")
     assert "First half.\n\nSecond half." in _text(script)
 
 
-def test_what_is_not_said_is_left_out(script: Any) -> None:
+def test_what_is_not_said_is_left_out(script: Script) -> None:
     """No thinking, injected text, titles, summaries, attachments, nor tool output."""
     script.prompt("go").says("Done.")
     for kind in ("thinking", "system", "title", "summary", "attachment"):
@@ -97,7 +98,7 @@ def test_what_is_not_said_is_left_out(script: Any) -> None:
     assert "hidden" not in _text(script)
 
 
-def test_digest_names_commands_changes_and_errors(script: Any) -> None:
+def test_digest_names_commands_changes_and_errors(script: Script) -> None:
     """One line a tool, one an error: what ran, what changed, what failed."""
     script.prompt("go").opens("Read", "/home/ada/app/README.md")
     script.opens("Edit", "/home/ada/app/src/a.py").opens("Edit", "/home/ada/app/src/b.py")
@@ -110,7 +111,7 @@ def test_digest_names_commands_changes_and_errors(script: Any) -> None:
     assert text.index("Edit:") < text.index("Read: README.md")
 
 
-def test_digest_is_quiet_about_the_agents_own_trouble(script: Any) -> None:
+def test_digest_is_quiet_about_the_agents_own_trouble(script: Script) -> None:
     """Refused permissions and unread files are no errors of the work."""
     script.prompt("go").runs("rm x", "This command requires approval", is_error=True)
     chunk = _chunks(script)[0]
@@ -118,7 +119,7 @@ def test_digest_is_quiet_about_the_agents_own_trouble(script: Any) -> None:
     assert "approval" not in chunk.text
 
 
-def test_human_words_given_through_tools_are_kept(script: Any) -> None:
+def test_human_words_given_through_tools_are_kept(script: Script) -> None:
     """Answers to the agent's questions and words typed on declining a call count as said."""
     script.prompt("go")
     script.add(
@@ -137,13 +138,13 @@ def test_human_words_given_through_tools_are_kept(script: Any) -> None:
     assert chunk.role == "user"
 
 
-def test_plan_put_to_the_human_is_prose(script: Any) -> None:
+def test_plan_put_to_the_human_is_prose(script: Script) -> None:
     """The plan an agent submits for approval is something it said."""
     script.prompt("go").add("tool_use", "plan:\n# Pin openssl\nThen rebuild.", tool="ExitPlanMode")
     assert _text(script) == "go\n\n# Pin openssl\nThen rebuild."
 
 
-def test_facts_are_the_whole_turns_on_every_passage(script: Any) -> None:
+def test_facts_are_the_whole_turns_on_every_passage(script: Script) -> None:
     """A filter by tool or file finds the turn whichever passage answers."""
     script.prompt("go").opens("Edit", "/home/ada/app/src/a.py").says(LONG).runs("make")
     chunks = _chunks(script)
@@ -153,7 +154,7 @@ def test_facts_are_the_whole_turns_on_every_passage(script: Any) -> None:
     assert {chunk.commands for chunk in chunks} == {("make",)}
 
 
-def test_lists_are_capped_and_changed_files_come_first(script: Any) -> None:
+def test_lists_are_capped_and_changed_files_come_first(script: Script) -> None:
     """A turn that read 300 files and ran 100 long commands stays small, its change in front."""
     script.prompt("go")
     for number in range(300):
@@ -168,7 +169,7 @@ def test_lists_are_capped_and_changed_files_come_first(script: Any) -> None:
     assert max(map(len, chunk.errors)) <= 240
 
 
-def test_span_of_records_and_time_is_the_turns(script: Any) -> None:
+def test_span_of_records_and_time_is_the_turns(script: Script) -> None:
     """Seqs are of the main file; the end is the last record's time, subagents included."""
     script.prompt("one").says("a").prompt("two").says("helper", agent_id="x").says("b")
     first, second = build_turns(script.records)
@@ -190,7 +191,7 @@ def test_user_prompts_hold_the_prompt_alone(script: Any) -> None:
     assert {prompt.record_uuid for prompt in prompts} == {"main-0"}
 
 
-def test_unredacted_text_is_refused(script: Any) -> None:
+def test_unredacted_text_is_refused(script: Script) -> None:
     """A record whose text is a plain string cannot become a chunk."""
     turn = _turn(script.prompt("go").says("Done."))
     plain = replace(turn.records[1], text=cast(RedactedText, "a plain string"))
@@ -198,7 +199,7 @@ def test_unredacted_text_is_refused(script: Any) -> None:
         chunk_turn(replace(turn, records=(turn.records[0], plain)), PIECES)
 
 
-def test_chunks_hold_redacted_text_only(script: Any, tokens: WordPieces) -> None:
+def test_chunks_hold_redacted_text_only(script: Script, tokens: WordPieces) -> None:
     """Every text of a chunk is `RedactedText`, so that stores accept it."""
     script.prompt("go").opens("Edit", "./a.py").runs("make", "error: no rule", is_error=True)
     chunk = chunk_turn(_turn(script), tokens)[0]
@@ -236,6 +237,6 @@ def _letters(texts: list[str]) -> str:
     return "".join("".join(texts).split())
 
 
-def _turn_of_all(script: Any) -> Turn:
+def _turn_of_all(script: Script) -> Turn:
     records = tuple(script.records)
     return Turn(script.session_id, 0, records[0], records)

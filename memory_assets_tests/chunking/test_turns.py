@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from memory_assets.chunking import build_turns
+from memory_assets_tests.chunking.conftest import Script
 
 
 def _texts(turn: Any) -> list[str]:
     return [str(record.text) for record in turn.records]
 
 
-def test_turns_begin_at_human_prompts(script: Any) -> None:
+def test_turns_begin_at_human_prompts(script: Script) -> None:
     """Each prompt opens a turn that runs to the next one; indices count from 0."""
     script.prompt("one").says("first").prompt("two").runs("make").says("second")
     turns = list(build_turns(script.records))
@@ -20,7 +21,7 @@ def test_turns_begin_at_human_prompts(script: Any) -> None:
     assert _texts(turns[0]) == ["one", "first"]
 
 
-def test_indices_stay_when_the_session_grows(script: Any) -> None:
+def test_indices_stay_when_the_session_grows(script: Script) -> None:
     """Turns of a longer file begin with the turns of the shorter one, ids unchanged."""
     script.prompt("one").says("first").prompt("two").says("second")
     before = [turn.id for turn in build_turns(script.records)]
@@ -28,7 +29,7 @@ def test_indices_stay_when_the_session_grows(script: Any) -> None:
     assert [turn.id for turn in build_turns(script.records)][: len(before)] == before
 
 
-def test_preamble_with_prose_belongs_to_turn_0(script: Any) -> None:
+def test_preamble_with_prose_belongs_to_turn_0(script: Script) -> None:
     """What the assistant says before the first prompt is part of turn 0."""
     script.says("resuming").prompt("one")
     (turn,) = build_turns(script.records)
@@ -36,14 +37,14 @@ def test_preamble_with_prose_belongs_to_turn_0(script: Any) -> None:
     assert turn.prompt is not None
 
 
-def test_preamble_without_prose_is_left_out(script: Any) -> None:
+def test_preamble_without_prose_is_left_out(script: Script) -> None:
     """Injected text before the first prompt is in no turn."""
     script.add("system", "injected").prompt("one")
     (turn,) = build_turns(script.records)
     assert _texts(turn) == ["one"]
 
 
-def test_session_without_prompt_is_one_turn(script: Any) -> None:
+def test_session_without_prompt_is_one_turn(script: Script) -> None:
     """Where no human speaks, the assistant's prose makes one turn without a prompt."""
     script.add("system", "machine prompt").says("done")
     (turn,) = build_turns(script.records)
@@ -51,13 +52,13 @@ def test_session_without_prompt_is_one_turn(script: Any) -> None:
     assert turn.turn_index == 0
 
 
-def test_session_without_words_has_no_turn(script: Any) -> None:
+def test_session_without_words_has_no_turn(script: Script) -> None:
     """No prompt and no prose: no turn."""
     assert list(build_turns(script.add("system", "injected").records)) == []
     assert list(build_turns([])) == []
 
 
-def test_subagent_stands_after_the_call_that_spawned_it(script: Any) -> None:
+def test_subagent_stands_after_the_call_that_spawned_it(script: Script) -> None:
     """Wherever its file comes in the input, and also for subagents of subagents."""
     script.says("inner", agent_id="b").says("outer", agent_id="a")
     script.add("tool_result", "outer asked", agent_id="a", spawned="b")
@@ -73,7 +74,7 @@ def test_subagent_stands_after_the_call_that_spawned_it(script: Any) -> None:
     assert _texts(second) == ["two"]
 
 
-def test_subagent_without_a_link_is_placed_by_time(script: Any) -> None:
+def test_subagent_without_a_link_is_placed_by_time(script: Script) -> None:
     """It goes after the last record of the main file that is not later."""
     script.prompt("one").says("first").prompt("two").says("second")
     script.add("assistant_text", "helper", agent_id="a", at=1.5)
@@ -82,7 +83,7 @@ def test_subagent_without_a_link_is_placed_by_time(script: Any) -> None:
     assert _texts(second) == ["two", "second"]
 
 
-def test_subagent_of_a_missing_parent_is_kept(script: Any) -> None:
+def test_subagent_of_a_missing_parent_is_kept(script: Script) -> None:
     """Records of subagents whose caller is not here are neither lost nor repeated."""
     script.says("inner", agent_id="b")
     script.add("tool_result", "asked", agent_id="a", spawned="b").says("outer", agent_id="a")

@@ -136,7 +136,7 @@ def test_a_memory_whose_history_was_broken_keeps_its_partitions(
         before = set(instance.get_dynamic_partitions(str(projects.name)))
     assert len(before) >= 2
     _two_revisions(sample_settings.dagster_dir / "history" / "runs.db")
-    command = [MEMORY, "ingest", "--full", "--project", min(before)]
+    command = [str(MEMORY), "ingest", "--full", "--project", min(before)]
     again = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
     assert "runs.db was broken" in again.stderr

@@ -21,6 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
 
 from memory_assets.dagster.jobs import INGEST_JOB
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard
@@ -153,9 +154,11 @@ def test_a_web_socket_is_for_the_page_of_the_same_origin(dagster: Dagster) -> No
     """Web sockets know no CORS: a page elsewhere could read runs and logs."""
     address = f"{dagster.url.replace('http', 'ws')}/graphql"
     for origin in (EVIL, "null", "http://127.0.0.1:1"):
-        with pytest.raises(InvalidStatus), connect(address, origin=origin):
+        with pytest.raises(InvalidStatus), connect(address, origin=Origin(origin)):
             pass
-    with connect(address, origin=dagster.url, subprotocols=["graphql-ws"]) as own:
+    with connect(
+        address, origin=Origin(dagster.url), subprotocols=[Subprotocol("graphql-ws")]
+    ) as own:
         own.send(json.dumps({"type": "connection_init"}))
         assert json.loads(own.recv(timeout=10)) == {"type": "connection_ack"}
 
@@ -259,7 +262,7 @@ def _in_chromium(url: str, directory: Path) -> str:
 def test_an_address_that_others_can_reach_needs_a_token(tmp_path: Path) -> None:
     """As for `memory serve`; nothing is started without one."""
     environment = {"HOME": str(tmp_path), "MEMORY_DATA_DIR": str(tmp_path / "memory")}
-    command = [BIN / "memory", "dev", "--host", "0.0.0.0", "--port", "0"]
+    command = [str(BIN / "memory"), "dev", "--host", "0.0.0.0", "--port", "0"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "MEMORY_HTTP_TOKEN" in done.stderr
     assert not (tmp_path / "memory" / "dagster").exists()

@@ -46,7 +46,7 @@ def test_what_is_wrong_is_named_with_a_remedy(
 def test_the_exit_code_says_whether_all_is_well(tmp_path: Path) -> None:
     """0 and 1; `--json` has the same findings for programs."""
     environment = {**os.environ, "MEMORY_DATA_DIR": str(tmp_path / "memory")}
-    command = [MEMORY, "doctor", "--json"]
+    command = [str(MEMORY), "doctor", "--json"]
     well = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert well.returncode == 0 and json.loads(well.stdout)["ok"] is True
     environment["MEMORY_CODEX_DIR"] = str(tmp_path / "nothing")

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from memory_assets.commits import Evidence, uncontested
+from memory_assets_tests.commits.conftest import Session, Workshop
 
 
-def test_what_git_printed_in_answer_to_git_commit_is_claimed(session: Any) -> None:
+def test_what_git_printed_in_answer_to_git_commit_is_claimed(session: Session) -> None:
     """With the full SHA and more trust where git confirms it."""
     sha = session.commits("src/harbor.py", "Add a harbor")
     (claim,) = session.claims().values()
     assert (claim.sha, claim.evidence, claim.score) == (sha, Evidence.PRINTED, 0.98)
+    assert claim.known is not None
     assert claim.known.subject == claim.subject == "Add a harbor"
     (said,) = session.claims(asked=False).values()
     assert sha.startswith(said.sha) and said.score < claim.score and said.known is None
@@ -24,7 +26,7 @@ def test_what_git_printed_in_answer_to_git_commit_is_claimed(session: Any) -> No
     "command", ["git log --oneline -3", "cat ci.log", "grep -rn 'git commit' docs; cat ci.log"]
 )
 def test_a_commit_that_output_only_quotes_is_not_claimed(
-    shop: Any, session: Any, command: str
+    shop: Workshop, session: Session, command: str
 ) -> None:
     """A log of another's commits proves nothing, with git or without."""
     shop.save("a.py", "import nothing_of_the_session")
@@ -34,7 +36,9 @@ def test_a_commit_that_output_only_quotes_is_not_claimed(
     assert session.claims(asked=False) == session.claims() == {}
 
 
-def test_an_old_commit_in_the_output_of_a_real_one_is_not_claimed(shop: Any, session: Any) -> None:
+def test_an_old_commit_in_the_output_of_a_real_one_is_not_claimed(
+    shop: Workshop, session: Session
+) -> None:
     """Git made it at another time than the call ran."""
     shop.save("a.py", "import nothing_of_the_session")
     shop.git("add", "--all")
@@ -44,7 +48,7 @@ def test_an_old_commit_in_the_output_of_a_real_one_is_not_claimed(shop: Any, ses
     assert session.claims() == {}
 
 
-def test_a_quiet_commit_is_found_by_time_and_subject(shop: Any, session: Any) -> None:
+def test_a_quiet_commit_is_found_by_time_and_subject(shop: Workshop, session: Session) -> None:
     """Git printed nothing; its own record of that second does."""
     session.write("src/a.py", "def first(): return 1_000_000")
 
@@ -59,7 +63,7 @@ def test_a_quiet_commit_is_found_by_time_and_subject(shop: Any, session: Any) ->
 
 
 def test_a_trailer_that_names_the_session_is_the_strongest_evidence(
-    shop: Any, session: Any
+    shop: Workshop, session: Session
 ) -> None:
     """By its id, or by the address that its own commits are signed with."""
     named = shop.commit(f"Tidy\n\nEntire-Session: 2026-03-30-{session.id}")
@@ -81,7 +85,7 @@ def test_a_trailer_that_names_the_session_is_the_strongest_evidence(
 
 @pytest.mark.parametrize("lost", [False, True], ids=["kept", "collected"])
 def test_a_rebased_commit_is_claimed_as_the_same_change(
-    shop: Any, session: Any, lost: bool
+    shop: Workshop, session: Session, lost: bool
 ) -> None:
     """By its patch; where git has the original no more, by author time and subject."""
     shop.git("switch", "--quiet", "-c", "work")
@@ -100,7 +104,7 @@ def test_a_rebased_commit_is_claimed_as_the_same_change(
     assert human not in session.claims()
 
 
-def test_a_squash_of_commits_in_a_row_is_claimed(shop: Any, session: Any) -> None:
+def test_a_squash_of_commits_in_a_row_is_claimed(shop: Workshop, session: Session) -> None:
     """Its patch is that of all of them together."""
     shop.git("switch", "--quiet", "-c", "work")
     session.commits("src/a.py", "Add a")
@@ -112,7 +116,7 @@ def test_a_squash_of_commits_in_a_row_is_claimed(shop: Any, session: Any) -> Non
     assert session.claims()[squashed].evidence == Evidence.SAME_CHANGE
 
 
-def test_a_revert_is_its_makers_alone(shop: Any, session: Any, other: Any) -> None:
+def test_a_revert_is_its_makers_alone(shop: Workshop, session: Session, other: Any) -> None:
     """The session whose work was reverted did not do that."""
     sha = session.commits("src/harbor.py", "Add a harbor")
     other.run(f"git revert --no-edit {sha[:7]}", lambda: shop.git("revert", "--no-edit", sha))
@@ -128,7 +132,9 @@ LINES = (
 )
 
 
-def test_the_humans_commit_of_the_sessions_lines_is_claimed(shop: Any, session: Any) -> None:
+def test_the_humans_commit_of_the_sessions_lines_is_claimed(
+    shop: Workshop, session: Session
+) -> None:
     """With less trust than what was printed."""
     session.write("src/gates.py", *LINES)
     sha = shop.commit("Gates", later=1800)
@@ -139,7 +145,7 @@ def test_the_humans_commit_of_the_sessions_lines_is_claimed(shop: Any, session: 
 
 
 @pytest.mark.parametrize("case", ["other file", "before", "mostly human", "same words elsewhere"])
-def test_time_and_files_alone_prove_nothing(shop: Any, session: Any, case: str) -> None:
+def test_time_and_files_alone_prove_nothing(shop: Workshop, session: Session, case: str) -> None:
     """The lines must be the session's, written before, into that file."""
     mine = [f"def human_{number}(): return {number}" for number in range(9)]
     if case == "other file":
@@ -163,7 +169,7 @@ def test_time_and_files_alone_prove_nothing(shop: Any, session: Any, case: str) 
 
 
 def test_two_commits_with_one_short_sha_are_told_apart_by_their_time(
-    shop: Any, session: Any, monkeypatch: pytest.MonkeyPatch
+    shop: Workshop, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that git made while the call ran is meant."""
     sha = session.commits("src/harbor.py", "Add a harbor")
@@ -178,7 +184,7 @@ def test_two_commits_with_one_short_sha_are_told_apart_by_their_time(
     assert [claim.sha for claim in session.claims().values()] == [sha]
 
 
-def test_the_merge_of_an_opened_pull_request_is_claimed(shop: Any, session: Any) -> None:
+def test_the_merge_of_an_opened_pull_request_is_claimed(shop: Workshop, session: Session) -> None:
     """One that the session only looked at is not."""
     address = "https://github.com/mara/shop/pull/41"
     session.run("gh pr create --fill", f"Creating pull request\n{address}\n")
@@ -190,7 +196,7 @@ def test_the_merge_of_an_opened_pull_request_is_claimed(shop: Any, session: Any)
     assert foreign not in claims and len(claims) == 2
 
 
-def test_a_pr_link_of_the_agent_links_but_opens_nothing(shop: Any, session: Any) -> None:
+def test_a_pr_link_of_the_agent_links_but_opens_nothing(shop: Workshop, session: Session) -> None:
     """The pull request is named, its merge is not claimed."""
     address = "https://github.com/mara/shop/pull/7"
     session.add("system", "attachment", address, subtype="pr-link")
@@ -200,7 +206,7 @@ def test_a_pr_link_of_the_agent_links_but_opens_nothing(shop: Any, session: Any)
 
 
 def test_better_evidence_of_another_session_outweighs_lines(
-    shop: Any, session: Any, other: Any
+    shop: Workshop, session: Session, other: Any
 ) -> None:
     """Who typed most of the lines is not named beside the one who committed them."""
     session.write("src/gates.py", *LINES)

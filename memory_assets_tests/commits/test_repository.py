@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from memory_assets.commits import Repository
 from memory_assets.errors import GitFailed
+from memory_assets_tests.commits.conftest import Workshop
 
 
 def _bytes(root: Path) -> dict[str, str]:
@@ -28,7 +28,7 @@ def _ask_everything(repository: Repository) -> None:
     repository.blame("README.md")
 
 
-def test_asking_changes_not_one_byte(shop: Any) -> None:
+def test_asking_changes_not_one_byte(shop: Workshop) -> None:
     """Neither of the working tree nor of .git."""
     shop.save("README.md", "not committed yet, and the index is stale")
     before = _bytes(shop.root)
@@ -36,7 +36,7 @@ def test_asking_changes_not_one_byte(shop: Any) -> None:
     assert _bytes(shop.root) == before
 
 
-def test_no_program_that_the_repository_names_is_run(shop: Any, tmp_path: Path) -> None:
+def test_no_program_that_the_repository_names_is_run(shop: Workshop, tmp_path: Path) -> None:
     """Not its pager, file system monitor, external diff, text converter, or signer."""
     mark = tmp_path / "ran"
     script = tmp_path / "evil.sh"
@@ -68,13 +68,13 @@ def test_no_program_that_the_repository_names_is_run(shop: Any, tmp_path: Path) 
     assert not mark.exists()
 
 
-def test_the_last_of_several_commits_has_a_patch_id_too(shop: Any) -> None:
+def test_the_last_of_several_commits_has_a_patch_id_too(shop: Workshop) -> None:
     """All that have one parent."""
     shas = [shop.commit(f"Empty no more {n}") for n in range(2) if shop.save("a.py", f"line {n}")]
     assert shop.repository().patch_ids(shas).keys() == set(shas)
 
 
-def test_lines_are_those_of_the_file_as_it_lies_there(shop: Any) -> None:
+def test_lines_are_those_of_the_file_as_it_lies_there(shop: Workshop) -> None:
     """What is not committed shifts the others, and is nobody's yet."""
     first = shop.repository().commits()[0].sha
     (shop.root / "README.md").write_text("# New heading\n\n# Shop\nAll about ships and harbors.\n")
@@ -90,20 +90,20 @@ def test_where_there_is_no_repository_there_is_none(tmp_path: Path) -> None:
     assert Repository.at(tmp_path / "gone") is None
 
 
-def test_a_file_that_git_does_not_know_cannot_be_blamed(shop: Any) -> None:
+def test_a_file_that_git_does_not_know_cannot_be_blamed(shop: Workshop) -> None:
     """The error names git's verb and the directory, not what git printed."""
     with pytest.raises(GitFailed, match="git cat-file ended with code 128"):
         shop.repository().blame("nowhere.py")
 
 
 @pytest.mark.parametrize("name", ["--all", "-n1", "zz", "", "--output=pwned"])
-def test_what_is_no_commit_resolves_to_none(shop: Any, name: str) -> None:
+def test_what_is_no_commit_resolves_to_none(shop: Workshop, name: str) -> None:
     """An option is never taken for a revision."""
     assert shop.repository().resolve(name) == []
     assert not (shop.root / "pwned").exists()
 
 
-def test_the_state_changes_with_every_commit(shop: Any) -> None:
+def test_the_state_changes_with_every_commit(shop: Workshop) -> None:
     """And with nothing else."""
     before = shop.repository().state
     shop.save("a.py", "a line")

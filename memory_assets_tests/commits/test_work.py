@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from memory_assets.commits.attribution import same_file
 from memory_assets.commits.work import Written, telling_line, trailer_names
 from memory_assets.models import Turn
 from memory_assets.redacted_text import seal
+from memory_assets_tests.commits.conftest import Session
 
 
-def test_only_what_an_edit_wrote_counts_as_written(session: Any) -> None:
+def test_only_what_an_edit_wrote_counts_as_written(session: Session) -> None:
     """Not what it replaced, and no line that could stand anywhere."""
     text = (
         "file_path: a.py\nold_string:\nreplaced = compute_the_old_thing()\nnew_string:\n"
@@ -26,7 +25,7 @@ def test_only_what_an_edit_wrote_counts_as_written(session: Any) -> None:
     assert written.lines == {"written = compute_the_new_thing()"}
 
 
-def test_the_added_lines_of_a_patch_count_as_written(session: Any) -> None:
+def test_the_added_lines_of_a_patch_count_as_written(session: Session) -> None:
     """For each file that it names."""
     patch = (
         "*** Begin Patch\n*** Update File: src/a.py\n@@\n-gone = 'an old line of it'\n"
@@ -34,10 +33,13 @@ def test_the_added_lines_of_a_patch_count_as_written(session: Any) -> None:
     )
     session.add("assistant", "tool_use", patch, tool_name=seal("apply_patch"), tool_use_id="p")
     (written,) = session.work().written
-    assert (written.path, written.lines) == ("src/a.py", {"fresh = 'a new line of it'"})
+    assert (written.path, written.lines) == (
+        seal("src/a.py"),
+        frozenset({"fresh = 'a new line of it'"}),
+    )
 
 
-def test_a_call_that_failed_wrote_nothing(session: Any) -> None:
+def test_a_call_that_failed_wrote_nothing(session: Session) -> None:
     """Rejected by the human, or stale."""
     more = {"tool_name": seal("Edit"), "tool_use_id": "e", "paths": (seal("a.py"),)}
     session.add("assistant", "tool_use", "new_string: a_line_of_code()", **more)

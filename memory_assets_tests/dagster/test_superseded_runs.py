@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -183,7 +184,7 @@ def test_a_locked_history_is_left_for_the_next_time(
 
 
 def _tick(
-    instance: dg.DagsterInstance, settings: Settings, **changed: object
+    instance: dg.DagsterInstance, settings: Settings, **changed: Any
 ) -> dg.RunRequest | dg.SkipReason:
     """What the schedule answers."""
     resources = {"memory": MemoryResource(replace(settings, **changed))}
@@ -198,7 +199,7 @@ def _run_the_job(instance: dg.DagsterInstance, settings: Settings) -> int:
     job = build_defs(settings).resolve_job_def(PRUNE_JOB)
     run = job.execute_in_process(instance=instance)
     (made,) = (event for event in run.all_node_events if event.is_successful_output)
-    return int(made.step_output_data.metadata["runs_deleted"].value)
+    return int(str(made.step_output_data.metadata["runs_deleted"].value))
 
 
 def test_the_schedule_asks_for_a_run_while_a_project_has_superseded_runs(

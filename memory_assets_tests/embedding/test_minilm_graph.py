@@ -64,7 +64,7 @@ def test_the_probe_tells_exact_sums_from_overflowing_ones() -> None:
 def test_tensors_that_are_written_are_read_back() -> None:
     """Names, types, shapes and values, of each type that is written."""
     graph = Graph()
-    tensors = {
+    tensors: dict[str, np.ndarray[Any, Any]] = {
         "floats": np.array([[1.5, -2.0]], dtype=np.float32),
         "bytes": np.arange(256, dtype=np.uint8),
         "signed": np.array([[-127], [127]], dtype=np.int8),

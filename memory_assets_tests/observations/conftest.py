@@ -22,7 +22,10 @@ class Script(redacted_sessions.Script):
         return [one for one in made if kind in (None, one.type)]
 
 
+Make = Callable[[], Script]
+
+
 @pytest.fixture
-def script() -> Callable[[], Script]:
+def script() -> Make:
     """A factory of empty sessions."""
     return Script

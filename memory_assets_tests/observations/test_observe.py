@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+
+from memory_assets_tests.observations.conftest import Make
 
 FAILED = "FAILED tests/test_a.py::test_gate - AssertionError: the gate is shut\n1 failed"
 
 
-def test_an_error_and_what_ended_it_is_a_bugfix(script: Any) -> None:
+def test_an_error_and_what_ended_it_is_a_bugfix(script: Make) -> None:
     """With the failure, the files changed in between, why, and both turns."""
     session = (
         script().prompt("Why does the gate test fail?").run("pytest tests", FAILED, error=True)
@@ -24,7 +24,7 @@ def test_an_error_and_what_ended_it_is_a_bugfix(script: Any) -> None:
     assert fix.prompt_ids == ("prompt::s1::0", "prompt::s1::1")
     assert fix.turn_id == "session::s1::turn::1"
     assert fix.id == f"observation::s1::{session.records[-1].seq}"
-    assert fix.timestamp < fix.ended_at
+    assert fix.timestamp and fix.ended_at and fix.timestamp < fix.ended_at
 
 
 ROOT = "/home/mara/code/harbor"
@@ -39,7 +39,7 @@ ROOT = "/home/mara/code/harbor"
     ],
 )
 def test_the_type_of_a_fix_follows_its_files(
-    script: Any, path: str, command: str, kind: str
+    script: Make, path: str, command: str, kind: str
 ) -> None:
     """Tests alone, or what a linter wanted, are no bug of the product."""
     session = script().prompt("Make it green please").run(command, FAILED, error=True)
@@ -48,7 +48,7 @@ def test_the_type_of_a_fix_follows_its_files(
     assert [one.type for one in fixes] == [kind]
 
 
-def test_another_command_that_worked_after_failures_is_a_discovery(script: Any) -> None:
+def test_another_command_that_worked_after_failures_is_a_discovery(script: Make) -> None:
     """No file was changed: the command itself is what is worth knowing."""
     session = script().prompt("Push the branch please")
     session.run("git push", "error: failed to push some refs to 'origin'", error=True)
@@ -62,7 +62,7 @@ def test_another_command_that_worked_after_failures_is_a_discovery(script: Any) 
 @pytest.mark.parametrize(
     "case", ["by itself", "elsewhere", "moving about", "not ended", "says nothing"]
 )
-def test_an_error_that_nothing_ended_is_no_observation(script: Any, case: str) -> None:
+def test_an_error_that_nothing_ended_is_no_observation(script: Make, case: str) -> None:
     """Run again without a change, in another directory, or never well."""
     session = script().prompt("Run the tests please")
     command, output = "pytest tests", FAILED
@@ -97,7 +97,7 @@ def test_an_error_that_nothing_ended_is_no_observation(script: Any, case: str) -
     ],
 )
 def test_a_commit_is_observed_with_its_type(
-    script: Any, subject: str, path: str, kind: str
+    script: Make, subject: str, path: str, kind: str
 ) -> None:
     """By conventional prefix, else by the verb and by what files were changed."""
     session = script().prompt("Let the gate open, please").touch("Edit", f"{ROOT}/{path}")
@@ -109,7 +109,7 @@ def test_a_commit_is_observed_with_its_type(
     assert "Let the gate open" in made.narrative
 
 
-def test_a_commit_says_why_in_the_words_of_its_message(script: Any) -> None:
+def test_a_commit_says_why_in_the_words_of_its_message(script: Make) -> None:
     """And of the request that was worked on before "commit it", with both turns."""
     session = script().prompt("The gate squeaks every night, do something about it")
     session.touch("Edit", f"{ROOT}/src/hinge.py").prompt("commit and push")
@@ -123,7 +123,7 @@ def test_a_commit_says_why_in_the_words_of_its_message(script: Any) -> None:
     assert len(made.turn_ids) == 2
 
 
-def test_an_amended_commit_is_observed_once(script: Any) -> None:
+def test_an_amended_commit_is_observed_once(script: Make) -> None:
     """As it last was."""
     session = script().prompt("Let the gate open, please").touch("Edit", f"{ROOT}/src/gate.py")
     session.run('git commit -am "Add a gate"', "[main 1a2b3c4] Add a gate")
@@ -132,7 +132,7 @@ def test_an_amended_commit_is_observed_once(script: Any) -> None:
     assert made.facts[0] == "Commit 5d6e7f8 on main."
 
 
-def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(script: Any) -> None:
+def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(script: Make) -> None:
     """In the agent's closing words."""
     session = (
         script()
@@ -147,7 +147,7 @@ def test_files_changed_without_a_commit_say_what_was_done_and_what_was_asked(scr
 
 
 @pytest.mark.parametrize("prompt", ["why is that?", "go on", "commit it"])
-def test_files_changed_without_a_why_are_no_observation(script: Any, prompt: str) -> None:
+def test_files_changed_without_a_why_are_no_observation(script: Make, prompt: str) -> None:
     """Neither the request nor the answer tells."""
     session = script().prompt(prompt).touch("Edit", f"{ROOT}/src/gate.py")
     assert session.observed() == []
@@ -166,7 +166,7 @@ ASKED = "Your questions have been answered: "
     ],
 )
 def test_a_choice_that_the_human_made_is_a_decision(
-    script: Any, question: str, answer: str, decided: bool
+    script: Make, question: str, answer: str, decided: bool
 ) -> None:
     """Not whether to go on, and not a fact that was asked for."""
     session = script().prompt("Build a gate please")
@@ -175,7 +175,7 @@ def test_a_choice_that_the_human_made_is_a_decision(
     assert titles == ([f"{question} → Bolt"] if decided else [])
 
 
-def test_an_approved_plan_is_a_decision(script: Any) -> None:
+def test_an_approved_plan_is_a_decision(script: Make) -> None:
     """Under its heading."""
     session = script().prompt("Plan a gate please")
     plan = "plan:\n# Plan: A gate of oak\nOak lasts longest in salt water. We start with the hinge."
@@ -194,13 +194,13 @@ def test_an_approved_plan_is_a_decision(script: Any) -> None:
     ],
 )
 def test_what_the_human_says_is_decided_is_a_decision(
-    script: Any, said: str, decided: bool
+    script: Make, said: str, decided: bool
 ) -> None:
     """A question or a doubt is none."""
     assert bool(script().prompt(said).say("All right then.").observed("decision")) is decided
 
 
-def test_a_stated_cause_is_a_discovery(script: Any) -> None:
+def test_a_stated_cause_is_a_discovery(script: Make) -> None:
     """A guess is not."""
     sure = "The root cause is that winter salt eats the iron hinge."
     (found,) = script().prompt("Why does it squeak?").say(sure).observed()

@@ -93,7 +93,7 @@ def spellings(digest: bytes) -> Iterator[bytes]:
     yield base64.b85encode(digest)[:_ENOUGH]
     for order in ("little", "big"):
         for signed in (False, True):
-            number = int.from_bytes(digest[:8], order, signed=signed)  # type: ignore[arg-type]
+            number = int.from_bytes(digest[:8], order, signed=signed)
             yield str(number).encode()[: _ENOUGH + 1]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.collections import Metadata
 from memory_assets_tests.pipeline.conftest import COLLECTIONS, NEW_TURN, SampleMemory
 
 
@@ -60,7 +61,11 @@ def test_rows_that_do_not_belong_are_removed_when_their_session_changes(
     collection = memory.components.vectors.get("claude-code-sessions")
     (vector, *_) = memory.rows("turn_embeddings", memory.harbor)
     planted = f"session::{memory.flaky}::turn::99"
-    metadata = {"project": memory.harbor, "session_id": memory.flaky, "row_hash": "planted"}
+    metadata: Metadata = {
+        "project": memory.harbor,
+        "session_id": memory.flaky,
+        "row_hash": "planted",
+    }
     collection.upsert(
         [planted], np.array([vector["vector"]], np.float32), [seal("planted")], [metadata]
     )

@@ -128,9 +128,10 @@ def _sqlite(path: Path, value: str) -> None:
 
 def _parquet(path: Path, value: str) -> None:
     filler = [f"row {n} of many " * 5 for n in range(4000)]
-    rows = {"id": [str(n) for n in range(4000)], "notes": [[text, ""] for text in filler]}
-    rows["notes"][3210] = ["before", f"here {value} there"]  # type: ignore[list-item]
-    pq.write_table(pa.table(rows), path, compression="zstd", row_group_size=1000)
+    notes = [[text, ""] for text in filler]
+    notes[3210] = ["before", f"here {value} there"]
+    rows = pa.table({"id": [str(n) for n in range(4000)], "notes": notes})
+    pq.write_table(rows, path, compression="zstd", row_group_size=1000)
 
 
 def _zip(path: Path, value: str) -> None:

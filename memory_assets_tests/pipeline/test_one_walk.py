@@ -8,6 +8,7 @@ import pytest
 
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.transcripts import discover
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.forgetting import forget_sessions
 
@@ -19,7 +20,6 @@ def test_all_projects_are_scanned_after_one_walk(
 ) -> None:
     """Each finds its own; outside the block each scan walks by itself."""
     walks: list[object] = []
-    discover = on_disk.discover
 
     def counted(*given: Any) -> Any:
         walks.append(given)

@@ -13,7 +13,7 @@ from memory_assets.models import Record
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.scan import reading
 from memory_assets.redaction import RecordRedaction, Redactor, SessionRedactor
-from memory_assets.transcripts import READER_VERSIONS
+from memory_assets.transcripts import READER_VERSIONS, read_session
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 LAKE_STAGES = (
@@ -200,12 +200,11 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
 ) -> None:
     """With its subagent's file: both wait, the plan asks again each time, as the failure may
     pass without any change of the files, and both come in."""
-    real = reading.read_session
 
     def unreadable(path: Path, **rest: Any) -> Any:
         if memory.flaky in str(path):
             raise TranscriptError(f"cannot read {path.name}: Permission denied")
-        return real(path, **rest)
+        return read_session(path, **rest)
 
     memory.append(memory.flaky, *NEW_TURN)
     for path in memory.transcripts.rglob("agent-*.jsonl"):
@@ -220,7 +219,7 @@ def test_a_file_that_cannot_be_read_is_held_back_until_it_can(
     (work,) = memory.behind()
     assert work.held_back and work.reason == "1 session held back, to be tried again"
 
-    monkeypatch.setattr(reading, "read_session", real)
+    monkeypatch.setattr(reading, "read_session", read_session)
     memory.run()
     assert memory.components.catalog.quarantine.entries() == []
     assert memory.reports["raw_sessions", memory.harbor].changed == 2
@@ -232,13 +231,13 @@ def test_a_file_that_no_reading_can_take_in_waits_until_it_or_its_reader_changes
     memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same bytes would fail in the same way: neither the plan nor a run tries them again."""
-    real, tried = reading.read_session, []
+    tried: list[Path] = []
 
     def failing(path: Path, **rest: Any) -> Any:
         if memory.flaky in str(path):
             tried.append(path)
             raise ValueError("an error of the reader")
-        return real(path, **rest)
+        return read_session(path, **rest)
 
     memory.append(memory.flaky, *NEW_TURN)
     monkeypatch.setattr(reading, "read_session", failing)

@@ -78,7 +78,7 @@ def test_recalled_text_is_in_the_archive_and_in_nothing_that_is_searched(
     assert ECHO in texts(REDACTED_RECORDS)
     searched = texts(TURN_CHUNKS)
     chunks = components.lake.read(TURN_CHUNKS, HARBOR, SESSION, ["text"])["text"].to_pylist()
-    assert ECHO not in "\n".join(chunks)
+    assert ECHO not in "\n".join(map(str, chunks))
     for said in ("Is it about tides?", "make tides", "moonphase table"):
         assert said in searched
     assert ECHO not in texts(PROMPTS) and "Is it about tides?" in texts(PROMPTS)

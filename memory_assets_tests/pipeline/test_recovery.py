@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memory_assets.chunking import chunk_turn
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.indexes.collections import SESSIONS_INDEX
 from memory_assets.pipeline.tables import turn_chunks as chunk
@@ -20,12 +21,11 @@ def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
 ) -> None:
     """It is held back at that stage, with the kind of error and not its text; the others
     go on, and it comes in when the code is mended."""
-    real = chunk.chunk_turn
 
     def fails_for_one(turn: Any, tokens: Any) -> Any:
         if turn.session_id == memory.flaky:
             raise KeyError("text of the transcript")
-        return real(turn, tokens)
+        return chunk_turn(turn, tokens)
 
     monkeypatch.setattr(chunk, "chunk_turn", fails_for_one)
     for session in (memory.flaky, memory.fork):
@@ -52,7 +52,7 @@ def test_rows_that_vanished_from_a_collection_come_back_with_the_next_run(
     assert not verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX).passed
     reports = memory.run(projects=[memory.harbor]).values()
     assert verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX).passed
-    assert sum(report.details.get("texts_embedded", 0) for report in reports) == 0
+    assert sum(int(report.details.get("texts_embedded", 0)) for report in reports) == 0
 
 
 def test_sessions_whose_files_are_gone_follow_new_rules(wordy: SampleMemory) -> None:
@@ -96,7 +96,7 @@ def test_a_lost_catalogue_is_adopted_from_the_lake(memory: SampleMemory) -> None
     reports = memory.run().values()
     assert memory.behind() == []
     assert memory.lake_state() == before
-    assert sum(report.details.get("texts_embedded", 0) for report in reports) == 0
+    assert sum(int(report.details.get("texts_embedded", 0)) for report in reports) == 0
     held = memory.components.catalog.products.of_stage(REDACTED_RECORDS.name)
     assert (memory.harbor, memory.flaky) in held
     memory.assert_collections_equal_the_lake()

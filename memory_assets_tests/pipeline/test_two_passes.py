@@ -88,15 +88,15 @@ def test_the_audit_tells_where_each_redaction_was(memory: SampleMemory) -> None:
     for source in memory.components.catalog.sources.rows():
         for record in read_session(source_of(source).path, source=source_of(source)):
             for field in ("text", "command"):
-                key = (record.session_id, record.agent_id, record.seq)
-                if (*key, field) not in entries:
+                of_record = (record.session_id, record.agent_id, record.seq)
+                if (*of_record, field) not in entries:
                     continue
                 value = getattr(record, field)
-                for entry in sorted(entries[(*key, field)], key=lambda row: -row["start"]):
+                for entry in sorted(entries[(*of_record, field)], key=lambda row: -row["start"]):
                     assert entry["length"] == entry["end"] - entry["start"]
                     value = value[: entry["start"]] + entry["tag"] + value[entry["end"] :]
                 home = value.replace("/home/mara", "~").replace("/Users/jonas", "~")
-                assert redacted[key][field] in (value, home)
+                assert redacted[of_record][field] in (value, home)
                 checked += 1
     assert checked > 5
 

@@ -78,6 +78,12 @@ def _long_session() -> list[dict[str, Any]]:
     ]
 
 
+def components_of(memory: Memory) -> Components:
+    """The stores and engines of a memory, for tests that change it."""
+    assert isinstance(memory.settings, Settings)
+    return Components(memory.settings)
+
+
 def _settings(root: Path, **given: Any) -> Settings:
     return load_settings(
         data_dir=root / "data",

@@ -13,15 +13,16 @@ from memory_assets.recall.audit import Audit, audit
 from memory_assets.recall.tag_holders import is_tag, tag_holders
 from memory_assets.stores.chroma.collections import sessions_collection
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
+from memory_assets_tests.recall.conftest import Asked
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 
 
-def _audit(asked: Any, any_id: str, stores: Any = None) -> Audit:
+def _audit(asked: Asked, any_id: str, stores: Any = None) -> Audit:
     return audit(stores or asked.memory, any_id, asked.components.install_key)
 
 
-def test_a_turn_leads_to_the_bytes_of_its_records(asked: Any) -> None:
+def test_a_turn_leads_to_the_bytes_of_its_records(asked: Asked) -> None:
     """Each byte range of the source file is one JSON object, that of the record."""
     found = _audit(asked, f"session::{FLAKY}::turn::1")
     assert found.kind == "turn" and found.intact
@@ -36,7 +37,7 @@ def test_a_turn_leads_to_the_bytes_of_its_records(asked: Any) -> None:
     assert main.byte_start == own[0]["byte_start"]
 
 
-def test_the_subagent_that_a_turn_started_is_part_of_its_trail(asked: Any) -> None:
+def test_the_subagent_that_a_turn_started_is_part_of_its_trail(asked: Asked) -> None:
     """With its own file, beside the session's."""
     turns = {row["turn_id"] for row in asked.rows("turn_chunks") if row["session_id"] == FLAKY}
     trails = [_audit(asked, turn) for turn in sorted(turns)]
@@ -45,7 +46,7 @@ def test_the_subagent_that_a_turn_started_is_part_of_its_trail(asked: Any) -> No
     assert all(source.state == "unchanged" for source in with_subagent[0].sources)
 
 
-def test_a_passage_leads_to_its_own_row_alone(asked: Any) -> None:
+def test_a_passage_leads_to_its_own_row_alone(asked: Asked) -> None:
     """And the turn's id to all of its passages."""
     turn = f"session::{asked.long_session}::turn::0"
     whole = _audit(asked, turn)
@@ -55,7 +56,7 @@ def test_a_passage_leads_to_its_own_row_alone(asked: Any) -> None:
     assert part.records == whole.records
 
 
-def test_a_prompt_leads_to_the_one_record_it_was_typed_in(asked: Any) -> None:
+def test_a_prompt_leads_to_the_one_record_it_was_typed_in(asked: Asked) -> None:
     """Not to what was answered."""
     row = next(row for row in asked.rows("user_prompts") if row["session_id"] == FLAKY)
     found = _audit(asked, row["id"])
@@ -65,7 +66,7 @@ def test_a_prompt_leads_to_the_one_record_it_was_typed_in(asked: Any) -> None:
 
 
 @pytest.mark.parametrize("any_id", [FLAKY, f"summary::{FLAKY}"])
-def test_a_session_leads_to_its_summary_and_all_of_its_records(asked: Any, any_id: str) -> None:
+def test_a_session_leads_to_its_summary_and_all_of_its_records(asked: Asked, any_id: str) -> None:
     """Whichever way it is asked."""
     found = _audit(asked, any_id)
     rows = [row for row in asked.rows("redacted_records") if row["session_id"] == FLAKY]
@@ -73,7 +74,7 @@ def test_a_session_leads_to_its_summary_and_all_of_its_records(asked: Any, any_i
     assert found.rows[0]["id"] == f"summary::{FLAKY}"
 
 
-def test_an_observation_leads_to_the_records_of_the_turns_it_comes_from(asked: Any) -> None:
+def test_an_observation_leads_to_the_records_of_the_turns_it_comes_from(asked: Asked) -> None:
     """And to its document in Chroma."""
     turns = {row["turn_id"]: row for row in asked.rows("turn_chunks")}
     for row in asked.rows("observations"):
@@ -86,7 +87,7 @@ def test_an_observation_leads_to_the_records_of_the_turns_it_comes_from(asked: A
         assert found.records
 
 
-def test_a_commit_leads_to_the_records_of_its_turn(asked: Any) -> None:
+def test_a_commit_leads_to_the_records_of_its_turn(asked: Asked) -> None:
     """It has no document in Chroma, which is nothing wrong."""
     (row, *_) = asked.rows("session_commits")
     found = _audit(asked, row["id"])
@@ -97,7 +98,7 @@ def test_a_commit_leads_to_the_records_of_its_turn(asked: Any) -> None:
         _audit(asked, f"observation::{row['session_id']}::999999")
 
 
-def test_every_stage_says_which_run_made_it(asked: Any) -> None:
+def test_every_stage_says_which_run_made_it(asked: Asked) -> None:
     """Nothing, where it was made outside Dagster."""
     runs = {run["stage"]: run for run in _audit(asked, FLAKY).runs}
     assert {"redacted_records", "turn_chunks", "session_collection"} <= runs.keys()
@@ -105,7 +106,7 @@ def test_every_stage_says_which_run_made_it(asked: Any) -> None:
     assert all(run["made_at"] for run in runs.values())
 
 
-def test_the_redactions_of_the_records_are_told_and_no_others(asked: Any) -> None:
+def test_the_redactions_of_the_records_are_told_and_no_others(asked: Asked) -> None:
     """By rule, tag and versions; as many as the records count."""
     seen = 0
     for row in asked.rows("turn_chunks"):
@@ -119,13 +120,13 @@ def test_the_redactions_of_the_records_are_told_and_no_others(asked: Any) -> Non
     assert seen > 0
 
 
-def test_nothing_of_the_text_is_in_an_audit(asked: Any) -> None:
+def test_nothing_of_the_text_is_in_an_audit(asked: Asked) -> None:
     """It may be pasted into a ticket."""
     row = next(r for r in asked.rows("turn_chunks") if "lighthouse" in r["text"])
     assert "lighthouse" not in json.dumps(_audit(asked, row["id"]).to_dict(), default=str)
 
 
-def test_what_is_missing_or_differs_in_chroma_is_said(asked: Any, copied: Any) -> None:
+def test_what_is_missing_or_differs_in_chroma_is_said(asked: Asked, copied: Any) -> None:
     """Row by row; the rest of the trail is told all the same."""
     memory = copied()
     lost, other = f"session::{FLAKY}::turn::0", f"session::{FLAKY}::turn::1"
@@ -150,7 +151,7 @@ def test_what_is_missing_or_differs_in_chroma_is_said(asked: Any, copied: Any) -
     assert not _audit(asked, lost, memory).intact
 
 
-def test_without_chroma_the_rest_of_the_trail_is_told(asked: Any, copied: Any) -> None:
+def test_without_chroma_the_rest_of_the_trail_is_told(asked: Asked, copied: Any) -> None:
     """A store that cannot be reached is a state, not an error."""
     memory = copied(chroma_url="http://127.0.0.1:9")
     found = _audit(asked, f"session::{FLAKY}::turn::0", memory)
@@ -162,7 +163,7 @@ def test_without_chroma_the_rest_of_the_trail_is_told(asked: Any, copied: Any) -
     ("change", "state"),
     [("append", "grown"), ("rewrite", "rewritten"), ("cut", "rewritten"), ("remove", "gone")],
 )
-def test_the_source_is_compared_with_what_was_read(asked: Any, change: str, state: str) -> None:
+def test_the_source_is_compared_with_what_was_read(asked: Asked, change: str, state: str) -> None:
     """By its keyed fingerprint: a file may grow, but what was read must still be there."""
     turn = f"session::{asked.long_session}::turn::0"
     path = Path(_audit(asked, turn).sources[0].path)
@@ -193,13 +194,13 @@ def test_the_source_is_compared_with_what_was_read(asked: Any, change: str, stat
         "nobody",
     ],
 )
-def test_what_is_not_in_memory_is_not_found(asked: Any, any_id: str) -> None:
+def test_what_is_not_in_memory_is_not_found(asked: Asked, any_id: str) -> None:
     """With the command that shows what is."""
     with pytest.raises(NotFound, match=r"memory (show|status)"):
         _audit(asked, any_id)
 
 
-def test_a_tag_leads_to_every_session_that_holds_it(asked: Any) -> None:
+def test_a_tag_leads_to_every_session_that_holds_it(asked: Asked) -> None:
     """In whole, without brackets, or by its digits alone; how often, in which fields."""
     counts: dict[str, dict[str, int]] = {}
     for row in asked.rows("redaction_audit"):
@@ -214,7 +215,7 @@ def test_a_tag_leads_to_every_session_that_holds_it(asked: Any) -> None:
         assert found.to_dict()["count"] == sum(sessions.values())
 
 
-def test_a_tag_that_nobody_holds_is_not_found(asked: Any) -> None:
+def test_a_tag_that_nobody_holds_is_not_found(asked: Asked) -> None:
     """And what is no tag is refused."""
     with pytest.raises(NotFound, match="memory show"):
         tag_holders(asked.memory.lake, "<redacted:github-token:000000000000>")

@@ -28,6 +28,7 @@ from memory_assets.pipeline.tables.session_commits import link_commit, links_of
 from memory_assets.recall.blame import blame
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
+from memory_assets.stores.lake.schemas import SESSION_COMMITS
 
 NOW = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
 FIRST, SECOND = "1f6b1f04-27d5-4c38-b0e9-f14d2a7c5e60", "2a6b1f04-27d5-4c38-b0e9-f14d2a7c5e61"
@@ -244,7 +245,7 @@ def test_sessions_of_the_last_days_are_looked_at_again_when_the_repository_chang
     picked = shop.git("rev-parse", "HEAD").strip()
     report = commits.attribute_project(shop.components, PROJECT)
     assert report.changed == 2
-    rows = shop.components.lake.read_partition(commits.SESSION_COMMITS, PROJECT).to_pylist()
+    rows = shop.components.lake.read_partition(SESSION_COMMITS, PROJECT).to_pylist()
     assert picked in {row["commit"] for row in rows}
     assert commits.attribute_project(shop.components, PROJECT).unchanged
 

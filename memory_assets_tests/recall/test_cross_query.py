@@ -14,9 +14,10 @@ from chromadb.api import ClientAPI
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
 from memory_assets.recall.cross_query import cross_query, other_collections, shared_terms
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.recall.conftest import Asked
 
 CORPUS = "context-vigilance-corpus"
-DOCUMENTS = {
+DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "harbor-api::docs/reports.md::0": (
         "The daily report covers a day in the customer's time zone. Day bounds are computed in "
         "src/harbor/reports.py, not in UTC.",
@@ -35,7 +36,7 @@ DOCUMENTS = {
 QUESTION = "why does a migration hang on staging"
 
 
-def _client(asked: Any, address: SplitResult) -> ClientAPI:
+def _client(asked: Asked, address: SplitResult) -> ClientAPI:
     """A client as others write it, with the token in a header."""
     return chromadb.HttpClient(
         host=str(address.hostname),
@@ -45,7 +46,7 @@ def _client(asked: Any, address: SplitResult) -> ClientAPI:
 
 
 @pytest.fixture
-def corpus(asked: Any) -> Iterator[Callable[..., str]]:
+def corpus(asked: Asked) -> Iterator[Callable[..., str]]:
     """What makes a collection beside ours; it is gone afterwards."""
     address = urlsplit(asked.memory.vectors.url)
     client = _client(asked, address)
@@ -72,7 +73,7 @@ def _random(dimension: int = 384) -> Any:
 
 
 def test_a_question_gives_documents_sessions_and_where_they_meet(
-    asked: Any, corpus: Callable[..., str]
+    asked: Asked, corpus: Callable[..., str]
 ) -> None:
     """The corpus as its users have it: Chroma's default function, its default distance."""
     corpus()
@@ -95,7 +96,7 @@ def test_a_question_gives_documents_sessions_and_where_they_meet(
 
 
 def test_similarities_are_those_of_the_vectors_whatever_the_distance(
-    asked: Any, corpus: Callable[..., str]
+    asked: Asked, corpus: Callable[..., str]
 ) -> None:
     """Squared Euclidean, cosine and inner product give one score."""
     query, *texts = asked.components.embedder.embed(
@@ -110,7 +111,7 @@ def test_similarities_are_those_of_the_vectors_whatever_the_distance(
 
 
 def test_a_document_finds_the_sessions_that_say_the_same(
-    asked: Any, corpus: Callable[..., str]
+    asked: Asked, corpus: Callable[..., str]
 ) -> None:
     """By its id in the collection; no query is needed."""
     corpus()
@@ -124,7 +125,7 @@ def test_a_document_finds_the_sessions_that_say_the_same(
 
 
 def test_sessions_that_touched_a_documents_file_are_found_as_such(
-    asked: Any, corpus: Callable[..., str]
+    asked: Asked, corpus: Callable[..., str]
 ) -> None:
     """By the path in the document's metadata."""
     row, path = next(
@@ -145,7 +146,7 @@ def test_sessions_that_touched_a_documents_file_are_found_as_such(
     assert found.overlap[0].touched == path
 
 
-def test_metadata_narrows_the_documents(asked: Any, corpus: Callable[..., str]) -> None:
+def test_metadata_narrows_the_documents(asked: Asked, corpus: Callable[..., str]) -> None:
     """All that is asked for must hold."""
     corpus()
     where = {"source_repo_slug": "mara/harbor-api", "bucket": "docs"}
@@ -167,7 +168,7 @@ def test_metadata_narrows_the_documents(asked: Any, corpus: Callable[..., str]) 
     ],
 )
 def test_a_collection_of_another_space_is_refused_with_the_reason(
-    asked: Any, corpus: Callable[..., str], vectors: Any, made: dict[str, Any], reason: str
+    asked: Asked, corpus: Callable[..., str], vectors: Any, made: dict[str, Any], reason: str
 ) -> None:
     """Whether it says so, says nothing, or says what is not so."""
     corpus(vectors=vectors, **made)
@@ -176,7 +177,7 @@ def test_a_collection_of_another_space_is_refused_with_the_reason(
 
 
 def test_the_users_word_counts_only_where_nothing_else_tells(
-    asked: Any, corpus: Callable[..., str]
+    asked: Asked, corpus: Callable[..., str]
 ) -> None:
     """Not against the collection's own."""
     corpus("unknown-corpus", vectors=_random(), embedding_function=None)
@@ -189,14 +190,14 @@ def test_the_users_word_counts_only_where_nothing_else_tells(
 
 
 def test_vectors_that_are_ours_prove_a_collection_that_says_nothing(
-    asked: Any, corpus: Callable[..., str]
+    asked: Asked, corpus: Callable[..., str]
 ) -> None:
     """Its texts embedded again give the same."""
     corpus(embedding_function=None)
     assert cross_query(asked.memory, QUESTION).space.evidence == "vectors"
 
 
-def test_which_collection_is_meant_must_be_clear(asked: Any, corpus: Callable[..., str]) -> None:
+def test_which_collection_is_meant_must_be_clear(asked: Asked, corpus: Callable[..., str]) -> None:
     """One that is not ours may be left out; of several one has to be named."""
     with pytest.raises(ConfigurationError, match="none besides ours"):
         cross_query(asked.memory, QUESTION)

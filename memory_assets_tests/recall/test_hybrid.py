@@ -8,16 +8,15 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from memory_assets.errors import NotFound, StoreError
 from memory_assets.pipeline.indexes import keywords
 from memory_assets.pipeline.indexes.rebuild import rebuild
-from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import Memory
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.recall.conftest import Asked, components_of
 
 QUESTION = "why does login loop in Safari"
 SAFARI = "5c8e7a13"
@@ -26,7 +25,7 @@ MODES = ("hybrid", "semantic", "keyword")
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_finds_the_answer_and_says_that_nothing_is_missing(
-    asked: Any, mode: str
+    asked: Asked, mode: str
 ) -> None:
     """Neither degraded nor incomplete, with the passage's own text."""
     answer = asked.memory.search(QUESTION, mode=mode, n=3)
@@ -37,7 +36,7 @@ def test_every_mode_finds_the_answer_and_says_that_nothing_is_missing(
     assert all(hit.text == texts[hit.id] for hit in answer.hits)
 
 
-def test_a_hybrid_score_is_the_weighted_sum_of_what_the_hit_says_of_itself(asked: Any) -> None:
+def test_a_hybrid_score_is_the_weighted_sum_of_what_the_hit_says_of_itself(asked: Asked) -> None:
     """`why` has both parts and the weight; the score can be computed from them."""
     for hit in asked.memory.search(QUESTION, n=5).hits:
         weight = float(hit.why["meaning_weight"])
@@ -54,12 +53,12 @@ def test_keyword_mode_needs_neither_chroma_nor_the_model(copied: Callable[..., M
     assert chroma_server.running(memory.data_dir) is None
 
 
-def test_words_that_nothing_holds_find_nothing_by_keyword(asked: Any) -> None:
+def test_words_that_nothing_holds_find_nothing_by_keyword(asked: Asked) -> None:
     """By meaning there is always a nearest; by words there need not be any."""
     assert asked.memory.search("xylophone quokka", mode="keyword").hits == ()
 
 
-def test_an_identifier_is_found_whole_and_by_its_parts(asked: Any) -> None:
+def test_an_identifier_is_found_whole_and_by_its_parts(asked: Asked) -> None:
     """A file's name, with or without its path, and the words in it."""
     path = next(
         path
@@ -74,7 +73,7 @@ def test_an_identifier_is_found_whole_and_by_its_parts(asked: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_filters_return_all_that_passes_in_every_mode(asked: Any, mode: str) -> None:
+def test_filters_return_all_that_passes_in_every_mode(asked: Asked, mode: str) -> None:
     """A session's turns, all of them and no other, however badly they fit (by words: those
     that hold one)."""
     session = asked.long_session
@@ -118,7 +117,7 @@ def test_while_a_collection_is_made_anew_words_answer_and_say_so(
     """From the first row of `memory rebuild` to the swap, for what is asked of that
     collection; before and after, both answer. What a killed one left behind is no rebuild."""
     memory = copied()
-    components = Components(memory.settings)
+    components = components_of(memory)
     told: list[tuple[str | None, str | None]] = []
     others: list[str | None] = []
     put = components.vectors.replace
@@ -148,7 +147,7 @@ def test_a_collection_that_lacks_rows_does_not_narrow_the_answer(
     """The index has all vectors: the answer is whole, and says what Chroma lacks."""
     memory = copied()
     before = memory.search(QUESTION, n=5)
-    components = Components(memory.settings)
+    components = components_of(memory)
     for product in list(components.catalog.products.of_stage("session_collection"))[1:]:
         components.catalog.products.drop("session_collection", *product)
     after = memory.search(QUESTION, n=5)
@@ -188,7 +187,7 @@ def test_a_keyword_index_that_is_away_leaves_semantic_search(
     assert answer.degraded == "semantic-only" and answer.reason
     with pytest.raises((NotFound, StoreError)):
         memory.search(QUESTION, mode="keyword")
-    components = Components(memory.settings)
+    components = components_of(memory)
     for project in components.catalog.projects():
         if damage == "empty":
             for kind in keywords.KINDS:
@@ -206,7 +205,7 @@ def test_an_open_memory_sees_what_was_added_since(copied: Callable[..., Memory])
     """Rows that go and come while it is open: the next search has them, and no old ones."""
     memory = copied()
     before = memory.search(QUESTION, n=200)
-    components = Components(memory.settings)
+    components = components_of(memory)
     session_id = before.hits[0].metadata["session_id"]
     project = before.hits[0].metadata["project"]
     keywords.forget_keywords(components, {(project, session_id)})
@@ -234,7 +233,7 @@ def test_what_is_older_than_the_window_is_counted(copied: Callable[..., Memory])
     assert recent.to_dict()["older"] == recent.older
 
 
-def test_an_unknown_session_is_refused(asked: Any) -> None:
+def test_an_unknown_session_is_refused(asked: Asked) -> None:
     """As an unknown project is."""
     with pytest.raises(Exception, match="no session 'nowhere'"):
         asked.memory.search("anything", session="nowhere")

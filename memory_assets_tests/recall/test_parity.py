@@ -22,6 +22,7 @@ from memory_assets.requests.questions import SearchRequest
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
+from memory_assets_tests.recall.conftest import Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -84,7 +85,7 @@ TIMELINES: list[dict[str, Any]] = [
 class _Everywhere:
     """The four ways in."""
 
-    def __init__(self, asked: Any, http: TestClient) -> None:
+    def __init__(self, asked: Asked, http: TestClient) -> None:
         self.memory = asked.memory
         self.settings = asked.settings
         self._http = http
@@ -138,10 +139,10 @@ class _Everywhere:
 
 
 @pytest.fixture(scope="module")
-def everywhere(asked: Any) -> Iterator[_Everywhere]:
+def everywhere(asked: Asked) -> Iterator[_Everywhere]:
     """The memory, asked in four ways."""
     server = build_app(asked.settings)
-    with TestClient(server, base_url="http://127.0.0.1") as http:  # type: ignore[arg-type]
+    with TestClient(server, base_url="http://127.0.0.1") as http:
         yield _Everywhere(asked, http)
 
 

@@ -18,6 +18,7 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import CollectionVersions
 from memory_assets.stores.ingest_progress import IngestProgress, ingesting
+from memory_assets_tests.recall.conftest import Asked
 
 ANYTHING = "what did we change"
 QUESTIONS = {
@@ -33,20 +34,20 @@ def _turns(answer: Answer) -> set[str]:
     return {hit.turn_id for hit in answer.hits}
 
 
-def _matching(asked: Any, passes: Callable[[dict[str, Any]], bool]) -> set[str]:
+def _matching(asked: Asked, passes: Callable[..., bool]) -> set[str]:
     """By brute force over the lake: the turns with a passage that passes."""
     return {row["turn_id"] for row in asked.rows("turn_chunks") if passes(row)}
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_about_the_sample_finds_its_session(asked: Any, question: str) -> None:
+def test_a_question_about_the_sample_finds_its_session(asked: Asked, question: str) -> None:
     """Among the first three hits."""
     hits = asked.memory.search(question, n=3).hits
     assert any(QUESTIONS[question] in hit.id for hit in hits)
 
 
 @pytest.mark.parametrize("question", [*QUESTIONS, "lighthouse lamp", "git push"])
-def test_by_meaning_the_best_passage_of_a_turn_decides(asked: Any, question: str) -> None:
+def test_by_meaning_the_best_passage_of_a_turn_decides(asked: Asked, question: str) -> None:
     """In semantic mode: ids, scores and texts equal a brute-force ranking over the lake's own
     vectors."""
     query = asked.components.embedder.embed([question])[0]
@@ -65,7 +66,7 @@ def test_by_meaning_the_best_passage_of_a_turn_decides(asked: Any, question: str
         assert hit.turn_id == turn_of[hit.id]["turn_id"]
 
 
-def test_without_a_filter_every_turn_can_be_found(asked: Any) -> None:
+def test_without_a_filter_every_turn_can_be_found(asked: Asked) -> None:
     """Each once, however many passages it has."""
     hits = asked.memory.search(ANYTHING, n=200).hits
     everything = _matching(asked, lambda row: True)
@@ -74,7 +75,7 @@ def test_without_a_filter_every_turn_can_be_found(asked: Any) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 10])
-def test_a_turn_of_many_passages_does_not_crowd_out_the_others(asked: Any, n: int) -> None:
+def test_a_turn_of_many_passages_does_not_crowd_out_the_others(asked: Asked, n: int) -> None:
     """Seventy of the nearest passages are of one turn: the answer still has `n` turns."""
     for filters in ({}, {"project": asked.harbor}, {"until": datetime(2026, 12, 1, tzinfo=UTC)}):
         hits = asked.memory.search("tending the lamp of the lighthouse", n=n, **filters).hits
@@ -88,7 +89,7 @@ def _turns_of(hits: Any) -> set[str]:
 
 @pytest.mark.parametrize("name", ["project", "agent"])
 def test_a_filter_by_project_or_agent_returns_all_of_it_and_nothing_else(
-    asked: Any, name: str
+    asked: Asked, name: str
 ) -> None:
     """For every value on record."""
     values = {row[name] for row in asked.rows("turn_chunks")}
@@ -99,7 +100,7 @@ def test_a_filter_by_project_or_agent_returns_all_of_it_and_nothing_else(
         assert {hit.metadata[name] for hit in found.hits} == {value}
 
 
-def test_since_is_inclusive_and_until_is_not(asked: Any) -> None:
+def test_since_is_inclusive_and_until_is_not(asked: Asked) -> None:
     """At the very moments at which turns began; turns of unknown time match neither."""
     moments = {row["timestamp"] for row in asked.rows("turn_chunks")} - {None}
     for moment in sorted(moments)[::3]:
@@ -117,7 +118,7 @@ def test_since_is_inclusive_and_until_is_not(asked: Any) -> None:
         )
 
 
-def test_a_filter_by_tool_sees_each_of_several_tools(asked: Any) -> None:
+def test_a_filter_by_tool_sees_each_of_several_tools(asked: Asked) -> None:
     """In any case of letters; a part of a name is not the name."""
     tools = {tool for row in asked.rows("turn_chunks") for tool in row["tools_used"]}
     assert {"Bash", "Edit"} <= tools
@@ -129,7 +130,7 @@ def test_a_filter_by_tool_sees_each_of_several_tools(asked: Any) -> None:
     assert asked.memory.search(ANYTHING, tool="Bas").hits == ()
 
 
-def test_a_filter_by_file_takes_a_path_or_the_end_of_one(asked: Any) -> None:
+def test_a_filter_by_file_takes_a_path_or_the_end_of_one(asked: Asked) -> None:
     """Whole parts of the path only: `b.py` is not the end of `ab.py`."""
     paths = {path for row in asked.rows("turn_chunks") for path in row["files"] if path[-1] != "/"}
     assert len(paths) > 5
@@ -148,7 +149,7 @@ def test_a_filter_by_file_takes_a_path_or_the_end_of_one(asked: Any) -> None:
         assert asked.memory.search(ANYTHING, n=200, file=f"no-such-{name}").hits == ()
 
 
-def test_filters_hold_together(asked: Any) -> None:
+def test_filters_hold_together(asked: Asked) -> None:
     """Project, agent, time, tool and file at once: only what passes all of them."""
     middle = datetime(2026, 4, 15, tzinfo=UTC)
     given: list[dict[str, Any]] = [
@@ -181,14 +182,14 @@ def test_filters_hold_together(asked: Any) -> None:
     assert sum(size > 0 for size in sizes) >= 4
 
 
-def test_a_filter_that_nothing_passes_finds_nothing(asked: Any) -> None:
+def test_a_filter_that_nothing_passes_finds_nothing(asked: Asked) -> None:
     """No hits, and no error."""
     assert asked.memory.search(ANYTHING, file="nowhere.py").hits == ()
 
 
 @pytest.mark.parametrize("filters", [{"project": "-nobody"}, {"agent": "nobody"}])
 def test_a_filter_by_an_unknown_name_is_refused_with_the_known_ones(
-    asked: Any, filters: Any
+    asked: Asked, filters: Any
 ) -> None:
     """A misspelt project or agent is not taken for one without memories."""
     with pytest.raises(ConfigurationError, match=r"choose from claude-code|known are: .*harbor"):
@@ -205,7 +206,7 @@ def test_other_collections_of_a_shared_chroma_are_left_alone(
     assert memory.search(ANYTHING, n=5).to_dict() == before
 
 
-def test_prompts_and_summaries_are_found_by_their_kind(asked: Any) -> None:
+def test_prompts_and_summaries_are_found_by_their_kind(asked: Asked) -> None:
     """Ids, texts and turns as in their tables; one hit a prompt, however long."""
     prompts = asked.memory.search(ANYTHING, kinds=("prompts",), n=200).hits
     rows = {row["id"]: row for row in asked.rows("user_prompts")}
@@ -218,7 +219,7 @@ def test_prompts_and_summaries_are_found_by_their_kind(asked: Any) -> None:
 
 @pytest.mark.parametrize("index", ["there", "away"])
 def test_observations_are_found_by_their_kind(
-    asked: Any, copied: Callable[..., Memory], index: str
+    asked: Asked, copied: Callable[..., Memory], index: str
 ) -> None:
     """Each one a hit of its own, though several are of one turn; by Chroma too, where the
     keyword index is away. Coverage counts observations and nothing else."""
@@ -239,7 +240,7 @@ def test_observations_are_found_by_their_kind(
     assert answer.hits[0].id == memory.search(ANYTHING, kinds=("observations",), n=1).hits[0].id
 
 
-def test_observations_of_a_file_are_those_that_read_or_changed_it(asked: Any) -> None:
+def test_observations_of_a_file_are_those_that_read_or_changed_it(asked: Asked) -> None:
     """By a path or the end of one; nothing older than a window is left out in silence."""
     rows = {row["id"]: row for row in asked.rows("observations")}
     paths = {path for row in rows.values() for path in row["files_modified"]}
@@ -259,7 +260,7 @@ def test_observations_of_a_file_are_those_that_read_or_changed_it(asked: Any) ->
         asked.memory.search(ANYTHING, kinds=("observations",), file=path, mode="keyword")
 
 
-def test_all_kinds_together_are_ranked_together(asked: Any) -> None:
+def test_all_kinds_together_are_ranked_together(asked: Asked) -> None:
     """A turn, its prompt, its session's summary and what was observed in it are hits of
     their own, in order of score."""
     kinds = KINDS
@@ -275,7 +276,7 @@ def test_all_kinds_together_are_ranked_together(asked: Any) -> None:
     assert {hit.id.partition("::")[0] for hit in together[:5]} >= {"session", "prompt"}
 
 
-def test_the_answer_is_the_contract_in_json(asked: Any) -> None:
+def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
     """The keys that scripts rely on, with scalar metadata, and nothing JSON cannot hold."""
     answer = asked.memory.search("why does login loop in Safari", n=2).to_dict()
     assert json.loads(json.dumps(answer)) == answer
@@ -321,7 +322,7 @@ def test_the_answer_is_the_contract_in_json(asked: Any) -> None:
         assert hit["metadata"]["timestamp"].endswith("Z")
 
 
-def test_a_request_that_makes_no_sense_costs_nothing(asked: Any) -> None:
+def test_a_request_that_makes_no_sense_costs_nothing(asked: Asked) -> None:
     """It is refused before the model or Chroma is opened."""
     memory = open_memory(asked.settings)
     with pytest.raises(ConfigurationError):

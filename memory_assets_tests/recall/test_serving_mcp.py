@@ -24,6 +24,7 @@ from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.tool_answers import PAGE_CHARACTERS
 from memory_assets.serving.visible_text import Frame
 from memory_assets.settings import Settings, load_settings
+from memory_assets_tests.recall.conftest import Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -36,7 +37,7 @@ NAMES = (
     "link_session_to_commit",
     "status",
 )
-CALLS = {
+CALLS: dict[str, dict[str, Any]] = {
     "recall": {"query": "why did the daily report test fail"},
     "timeline": {"anchor": TURN},
     "get": {"ids": [TURN]},
@@ -82,7 +83,7 @@ def test_the_tools_say_what_they_do_to_the_world() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_an_answer_comes_structured_and_in_words(asked: Any, name: str) -> None:
+def test_an_answer_comes_structured_and_in_words(asked: Asked, name: str) -> None:
     """With the keys that the tool's output schema promises; recalled text in its frame."""
     result = ask(asked.settings, name, **CALLS[name])
     (schema,) = [tool.output_schema for tool in tools() if tool.name == name]
@@ -94,7 +95,7 @@ def test_an_answer_comes_structured_and_in_words(asked: Any, name: str) -> None:
         assert result.structured_content["frame"].startswith(FRAME_OPENING)
 
 
-def test_hits_are_short_and_name_what_get_gives_in_full(asked: Any) -> None:
+def test_hits_are_short_and_name_what_get_gives_in_full(asked: Asked) -> None:
     """An id of a hit goes into `get`; the next call is written out."""
     result = ask(asked.settings, "recall", query="why did the daily report test fail", n=2)
     hits = result.structured_content["hits"]
@@ -107,7 +108,7 @@ def test_hits_are_short_and_name_what_get_gives_in_full(asked: Any) -> None:
     assert whole["text"] == "\n".join(shown["passages"])
 
 
-def test_pages_put_together_are_the_whole(asked: Any) -> None:
+def test_pages_put_together_are_the_whole(asked: Asked) -> None:
     """Nothing is lost or told twice between them, over several ids."""
     ids = [f"session::{asked.long_session}::turn::{number}" for number in range(3)]
     first = ask(asked.settings, "get", ids=[*ids, "session::nobody::turn::0"]).structured_content
@@ -155,7 +156,7 @@ def test_recalled_text_cannot_close_its_frame_or_hide_anything() -> None:
     ],
 )
 def test_an_error_says_what_to_do_and_shows_no_inside(
-    asked: Any, name: str, arguments: dict[str, Any], told: str
+    asked: Asked, name: str, arguments: dict[str, Any], told: str
 ) -> None:
     """As a tool's error, which a model can read and act on."""
     result = ask(asked.settings, name, **arguments)
@@ -169,7 +170,7 @@ def test_a_server_starts_before_there_is_any_memory(tmp_path: Path) -> None:
     assert result.is_error and "memory ingest" in result.content[0].text
 
 
-def test_standard_output_carries_the_protocol_alone(asked: Any) -> None:
+def test_standard_output_carries_the_protocol_alone(asked: Asked) -> None:
     """Every line is a JSON-RPC message, and the process ends with its input."""
     hello = {
         "protocolVersion": "2025-06-18",
@@ -215,7 +216,7 @@ def _with_client(target: Any, then: Callable[[Client], Awaitable[Any]]) -> Any:
     return asyncio.run(run())
 
 
-def test_the_sdks_client_is_served_over_stdio(asked: Any) -> None:
+def test_the_sdks_client_is_served_over_stdio(asked: Asked) -> None:
     """A process of its own, as an agent starts it."""
     program, arguments = _memory_command("mcp")
     target = stdio_client(
@@ -232,7 +233,7 @@ def test_the_sdks_client_is_served_over_stdio(asked: Any) -> None:
     assert any("c27e5d90" in hit["id"] for hit in found.structured_content["hits"])
 
 
-def test_the_sdks_client_is_served_over_http(asked: Any) -> None:
+def test_the_sdks_client_is_served_over_http(asked: Asked) -> None:
     """On loopback, at /mcp; the address is told on standard error; SIGTERM ends it."""
     program, arguments = _memory_command("mcp", "--http", "--port", "0")
     with subprocess.Popen(

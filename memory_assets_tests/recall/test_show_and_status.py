@@ -18,6 +18,7 @@ from memory_assets.recall import Memory
 from memory_assets.recall.search.answer import coverages
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.recall.conftest import Asked, components_of
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 FORK = "9a6b1f04-27d5-4c38-b0e9-f14d2a7c5e60"
@@ -28,7 +29,7 @@ def _numbers(turns: list[dict[str, Any]]) -> list[int]:
 
 
 @pytest.mark.parametrize("table", ["observations", "session_commits"])
-def test_what_was_derived_is_shown_by_its_id(asked: Any, table: str) -> None:
+def test_what_was_derived_is_shown_by_its_id(asked: Asked, table: str) -> None:
     """An observation or a commit with all that is known of it; `around` adds the turns that
     it stands among. Its times are text, as everywhere."""
     for row in asked.rows(table):
@@ -42,7 +43,7 @@ def test_what_was_derived_is_shown_by_its_id(asked: Any, table: str) -> None:
         asked.memory.show(f"{row['id']}0")
 
 
-def test_every_id_of_a_turn_shows_the_whole_turn(asked: Any) -> None:
+def test_every_id_of_a_turn_shows_the_whole_turn(asked: Asked) -> None:
     """The turn's, a passage's and the prompt's; all passages, in order."""
     turn_id = f"session::{asked.long_session}::turn::0"
     passages = [row["text"] for row in asked.rows("turn_chunks") if row["turn_id"] == turn_id]
@@ -53,7 +54,7 @@ def test_every_id_of_a_turn_shows_the_whole_turn(asked: Any) -> None:
         assert turn["passages"] == passages
 
 
-def test_a_turn_is_shown_with_what_was_done_in_it(asked: Any) -> None:
+def test_a_turn_is_shown_with_what_was_done_in_it(asked: Asked) -> None:
     """Where and when, and the tools, files, commands and errors; fit for JSON."""
     (turn,) = asked.memory.show(f"session::{FLAKY}::turn::0")
     assert json.loads(json.dumps(turn)) == turn
@@ -71,20 +72,20 @@ def test_a_turn_is_shown_with_what_was_done_in_it(asked: Any) -> None:
     [(0, 0, [0]), (0, 1, [0, 1]), (2, 1, [1, 2, 3]), (3, 2, [1, 2, 3]), (1, 9, [0, 1, 2, 3])],
 )
 def test_around_adds_the_turns_before_and_after(
-    asked: Any, turn: int, around: int, shown: list[int]
+    asked: Asked, turn: int, around: int, shown: list[int]
 ) -> None:
     """As far as there are any."""
     assert _numbers(asked.memory.show(f"session::{FLAKY}::turn::{turn}", around)) == shown
 
 
-def test_a_forks_turns_keep_their_numbers(asked: Any) -> None:
+def test_a_forks_turns_keep_their_numbers(asked: Asked) -> None:
     """Turn 0 is the original's; the fork has its own from 1 on."""
     assert _numbers(asked.memory.show(f"session::{FORK}::turn::1", 5)) == [1, 2]
     with pytest.raises(NotFound, match="no turn 0"):
         asked.memory.show(f"session::{FORK}::turn::0")
 
 
-def test_a_summary_or_a_session_shows_the_summary(asked: Any) -> None:
+def test_a_summary_or_a_session_shows_the_summary(asked: Asked) -> None:
     """The same row of session_summaries by either id, its times as text."""
     (row,) = [row for row in asked.rows("session_summaries") if row["session_id"] == FLAKY]
     row |= {name: row[name].isoformat() for name in ("started_at", "ended_at")}
@@ -94,13 +95,13 @@ def test_a_summary_or_a_session_shows_the_summary(asked: Any) -> None:
 @pytest.mark.parametrize(
     "any_id", ["session::nobody::turn::0", "nobody", "summary::nobody", f"prompt::{FLAKY}::99"]
 )
-def test_an_id_of_nothing_is_not_found(asked: Any, any_id: str) -> None:
+def test_an_id_of_nothing_is_not_found(asked: Asked, any_id: str) -> None:
     """Unknown session or turn."""
     with pytest.raises(NotFound):
         asked.memory.show(any_id)
 
 
-def test_what_is_no_id_is_refused(asked: Any) -> None:
+def test_what_is_no_id_is_refused(asked: Asked) -> None:
     """As a mistake of the asker, not as something missing."""
     with pytest.raises(ConfigurationError):
         asked.memory.show("session::nobody")
@@ -114,7 +115,7 @@ def test_what_is_no_id_is_refused(asked: Any) -> None:
     ],
 )
 def test_coverage_of_a_finished_memory_is_complete(
-    asked: Any, kinds: tuple[str, ...], tables: list[str]
+    asked: Asked, kinds: tuple[str, ...], tables: list[str]
 ) -> None:
     """Every row of the tables asked for is in the collections."""
     covered = coverages(asked.memory.catalog, kinds)[1]
@@ -129,7 +130,7 @@ def test_coverage_of_a_finished_memory_is_complete(
 def test_coverage_is_incomplete_while_a_row_is_missing(copied: Callable[..., Memory]) -> None:
     """A session's words are not in the keyword index yet: the answer says so, and comes."""
     memory = copied()
-    components = Components(memory.settings)
+    components = components_of(memory)
     (product,) = [
         made
         for made in components.catalog.products.of_stage("sessions_keywords").values()
@@ -153,11 +154,12 @@ def test_coverage_counts_sessions_held_back(copied: Callable[..., Memory]) -> No
 
 
 def test_a_new_turn_makes_coverage_incomplete_until_it_is_indexed(
-    copied: Callable[..., Memory], asked: Any
+    copied: Callable[..., Memory], asked: Asked
 ) -> None:
     """Whichever stages have run, rows of the lake are what is compared."""
     memory = copied()
     components = Components(replace(asked.settings, data_dir=memory.data_dir))
+    assert asked.settings.projects_dir is not None
     path = asked.settings.projects_dir / asked.harbor / f"{FORK}.jsonl"
     before = path.read_text()
     line = json.loads(before.splitlines()[1])

@@ -13,9 +13,10 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables.session_commits import link_commit
 from memory_assets.recall import Memory, open_memory
-from memory_assets.recall.session import ITEM_KINDS, session_items, session_overview
+from memory_assets.recall.session import session_items, session_overview
 from memory_assets.recall.show import whole
 from memory_assets.recall.timeline import Timeline, timeline
+from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
@@ -24,6 +25,7 @@ from memory_assets.stores.lake.schemas import (
     TABLES,
     TURN_CHUNKS,
 )
+from memory_assets_tests.recall.conftest import Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -35,7 +37,7 @@ def _ids(found: Timeline) -> list[str]:
     return [item.id for item in sorted(items, key=lambda item: item.order)]
 
 
-def _everything(asked: Any, project: str | None = None) -> list[str]:
+def _everything(asked: Asked, project: str | None = None) -> list[str]:
     """By brute force: every item of a project, or of all, in order."""
     lake = asked.memory.lake
     items = [
@@ -49,7 +51,7 @@ def _everything(asked: Any, project: str | None = None) -> list[str]:
 
 @pytest.mark.parametrize("reach", [0, 1, 7, 50])
 def test_the_neighbours_of_every_turn_are_those_of_the_whole_project(
-    asked: Any, reach: int
+    asked: Asked, reach: int
 ) -> None:
     """What is read session by session equals a cut from everything in order."""
     everything = _everything(asked, asked.harbor)
@@ -68,7 +70,7 @@ def test_the_neighbours_of_every_turn_are_those_of_the_whole_project(
         )
 
 
-def test_one_item_is_marked_as_the_anchor(asked: Any) -> None:
+def test_one_item_is_marked_as_the_anchor(asked: Asked) -> None:
     """The one that was asked for, in its session's group, under the session's title."""
     told = timeline(asked.memory, TURN, before=3, after=3).to_dict()
     marked = [
@@ -98,14 +100,14 @@ def test_one_item_is_marked_as_the_anchor(asked: Any) -> None:
     ],
 )
 def test_an_anchor_is_named_by_id_session_or_time(
-    asked: Any, given: str, kind: str, item: str | None
+    asked: Asked, given: str, kind: str, item: str | None
 ) -> None:
     """A passage stands for its turn, a session or its beginning for its first item."""
     found = timeline(asked.memory, given, before=1, after=1)
     assert (found.anchor.kind, found.anchor_id) == (kind, item)
 
 
-def test_a_file_stands_for_the_newest_turn_that_touched_it(asked: Any) -> None:
+def test_a_file_stands_for_the_newest_turn_that_touched_it(asked: Asked) -> None:
     """By the end of its path; the others are named too."""
     rows = [row for row in asked.rows("turn_chunks") if row["files"] and row["part"] == 0]
     path = max((row for row in rows), key=lambda row: row["timestamp"])["files"][0]
@@ -116,7 +118,7 @@ def test_a_file_stands_for_the_newest_turn_that_touched_it(asked: Any) -> None:
     assert set(found.anchor.also) <= {row["turn_id"] for row in touching}
 
 
-def test_around_a_time_there_is_what_came_before_and_after(asked: Any) -> None:
+def test_around_a_time_there_is_what_came_before_and_after(asked: Asked) -> None:
     """In all projects, or in the one that is named."""
     moment = datetime(2026, 4, 20, tzinfo=UTC)
     found = timeline(asked.memory, "2026-04-20", before=30, after=15)
@@ -131,7 +133,7 @@ def test_around_a_time_there_is_what_came_before_and_after(asked: Any) -> None:
     assert {part.project for part in one.sessions} == {asked.harbor}
 
 
-def test_a_length_of_time_bounds_a_side(asked: Any) -> None:
+def test_a_length_of_time_bounds_a_side(asked: Asked) -> None:
     """Everything of those hours and nothing else."""
     anchor = timeline(asked.memory, TURN, before=0, after=0).anchor_time
     assert anchor is not None
@@ -150,7 +152,7 @@ def test_a_length_of_time_bounds_a_side(asked: Any) -> None:
     assert sorted(_ids(found)) == sorted(within)
 
 
-def test_a_session_without_any_time_has_a_timeline(asked: Any) -> None:
+def test_a_session_without_any_time_has_a_timeline(asked: Asked) -> None:
     """A turn without a time stands where it was said."""
     lighthouse = f"session::{asked.long_session}::turn::2"
     found = timeline(asked.memory, lighthouse, before=2, after=0, kinds=["turns"])
@@ -158,7 +160,7 @@ def test_a_session_without_any_time_has_a_timeline(asked: Any) -> None:
     assert found.sessions[0].items[-1].time is None
 
 
-def test_full_detail_is_the_whole_text_and_the_index_one_line(asked: Any) -> None:
+def test_full_detail_is_the_whole_text_and_the_index_one_line(asked: Asked) -> None:
     """`full` is what `memory show` gives; the index never has more than a line."""
     turn = f"session::{asked.long_session}::turn::0"
     full = timeline(asked.memory, turn, before=0, after=0, detail="full")
@@ -169,7 +171,7 @@ def test_full_detail_is_the_whole_text_and_the_index_one_line(asked: Any) -> Non
     assert all(0 < len(line) <= 260 and "\n" not in line for line in lines)
 
 
-def test_scopes_widen_from_the_session_to_all_projects(asked: Any) -> None:
+def test_scopes_widen_from_the_session_to_all_projects(asked: Asked) -> None:
     """The session's own, the project's, everybody's."""
     found = {
         scope: timeline(asked.memory, TURN, before=50, after=50, scope=scope)
@@ -181,14 +183,14 @@ def test_scopes_widen_from_the_session_to_all_projects(asked: Any) -> None:
     assert _ids(found["project"]) == timeline_ids_of(asked, asked.harbor, TURN)
 
 
-def timeline_ids_of(asked: Any, project: str, around: str) -> list[str]:
+def timeline_ids_of(asked: Asked, project: str, around: str) -> list[str]:
     """Fifty on either side, by brute force."""
     everything = _everything(asked, project)
     place = everything.index(around)
     return everything[max(0, place - 50) : place + 51]
 
 
-def test_a_kind_that_this_memory_has_none_of_is_said_to_be_missing(asked: Any) -> None:
+def test_a_kind_that_this_memory_has_none_of_is_said_to_be_missing(asked: Asked) -> None:
     """Never an empty list without a word."""
     found = timeline(asked.memory, TURN, before=50, after=50)
     shown = {item.kind for part in found.sessions for item in part.items}
@@ -199,7 +201,7 @@ def test_a_kind_that_this_memory_has_none_of_is_said_to_be_missing(asked: Any) -
         assert kind not in shown or there
 
 
-def test_sessions_far_away_are_not_read(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_far_away_are_not_read(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """One neighbour on either side takes no session of other months."""
     read: list[str] = []
     original = Lake.read
@@ -233,14 +235,14 @@ def test_sessions_far_away_are_not_read(asked: Any, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(
-    asked: Any, arguments: dict[str, Any], error: type[Exception]
+    asked: Asked, arguments: dict[str, Any], error: type[Exception]
 ) -> None:
     """With an error of ours."""
     with pytest.raises(error):
         timeline(asked.memory, **{"anchor": TURN, **arguments})
 
 
-def test_a_session_is_summarised_with_an_index_of_its_turns(asked: Any) -> None:
+def test_a_session_is_summarised_with_an_index_of_its_turns(asked: Asked) -> None:
     """By its id, its beginning, or the id of anything in it."""
     names = [REPORTS, REPORTS[:9], TURN, f"summary::{REPORTS}"]
     told = [session_overview(asked.memory, name).to_dict() for name in names]
@@ -254,7 +256,7 @@ def test_a_session_is_summarised_with_an_index_of_its_turns(asked: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def observed(asked: Any, tmp_path_factory: pytest.TempPathFactory) -> Memory:
+def observed(asked: Asked, tmp_path_factory: pytest.TempPathFactory) -> Memory:
     """A copy of the lake and the ledger with a commit that was linked by hand."""
     data = tmp_path_factory.mktemp("observed") / "data"
     without_chroma = shutil.ignore_patterns("chroma*")

@@ -219,7 +219,7 @@ def test_a_framed_answer_is_known_when_it_comes_back(results: dict[str, Any]) ->
 )
 def test_no_route_answers_with_what_cannot_be_seen(hostile: Settings, path: str) -> None:
     """Nor do its errors; the frame is closed by the last key."""
-    with TestClient(build_app(hostile), base_url="http://127.0.0.1:8765") as client:  # type: ignore[arg-type]
+    with TestClient(build_app(hostile), base_url="http://127.0.0.1:8765") as client:
         response = client.get(path)
     body = response.content.decode()
     assert not unseen(body) and not unseen(json.dumps(response.json(), ensure_ascii=False))

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from memory_assets.models import Record
+from memory_assets.models import Kind, Record
 from memory_assets.redaction import RedactionSettings
 from memory_assets.redaction.policy.contents import ContentPolicy, contents_tag
 from memory_assets.redaction.policy.sensitive_paths import (
@@ -141,7 +141,7 @@ def test_a_search_in_one_file_of_secrets() -> None:
 
 
 @pytest.mark.parametrize("kind", ["tool_result", "prompt"])
-def test_diffs(kind: str) -> None:
+def test_diffs(kind: Kind) -> None:
     """Of a diff the part about a file of secrets goes, whoever shows it, its header stays."""
     head = "diff --git a/.env b/.env\n"
     body = f"index 1..2 100644\n--- a/.env\n+++ b/.env\n@@ -1 +1 @@\n-COLOUR=red\n+{BODY}"

@@ -14,6 +14,7 @@ from memory_assets.errors import MemoryAssetsError
 from memory_assets.recall import open_memory
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.reliability.conftest import Subject
 
 
 def _cut(path: Path, keep: float) -> None:
@@ -66,7 +67,7 @@ DAMAGES: dict[str, tuple[Callable[[Any], None], str]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damaged_files_are_recognised(subject: Any, name: str) -> None:
+def test_damaged_files_are_recognised(subject: Subject, name: str) -> None:
     """Whole files are not taken for damaged, and each damage is named."""
     damage, says = DAMAGES[name]
     assert chroma_files.damage(subject.chroma) is None
@@ -75,7 +76,7 @@ def test_damaged_files_are_recognised(subject: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["labels cut off (EOF while parsing)", "database cut off"])
-def test_a_reader_is_told_and_the_next_ingest_makes_it_again(subject: Any, name: str) -> None:
+def test_a_reader_is_told_and_the_next_ingest_makes_it_again(subject: Subject, name: str) -> None:
     """The reader's error says what to run; the rows are the same as before, none embedded,
     and the damaged files are kept beside."""
     before = subject.collections()
@@ -92,7 +93,7 @@ def test_a_reader_is_told_and_the_next_ingest_makes_it_again(subject: Any, name:
     assert subject.behind() == []
 
 
-def test_a_killed_server_with_torn_files_is_noticed_without_being_used(subject: Any) -> None:
+def test_a_killed_server_with_torn_files_is_noticed_without_being_used(subject: Subject) -> None:
     """The plan alone finds it: a server that was killed left its endpoint behind."""
     subject.collections()
     subject.kill_server()
@@ -101,7 +102,7 @@ def test_a_killed_server_with_torn_files_is_noticed_without_being_used(subject: 
     assert len(chroma_files.set_aside_directories(subject.data_dir)) == 1
 
 
-def test_a_run_under_way_makes_a_torn_store_again_by_itself(subject: Any) -> None:
+def test_a_run_under_way_makes_a_torn_store_again_by_itself(subject: Subject) -> None:
     """The server is killed while it saves, between two stages of a run: the next stage goes
     on, says what it found, and the following run completes the other projects."""
     before = subject.collections()
@@ -114,7 +115,7 @@ def test_a_run_under_way_makes_a_torn_store_again_by_itself(subject: Any) -> Non
     assert subject.collections() == before
 
 
-def test_a_running_server_on_a_damaged_database_is_healed(subject: Any) -> None:
+def test_a_running_server_on_a_damaged_database_is_healed(subject: Subject) -> None:
     """Pages in the middle are overwritten under the server: calls fail, the next run finds
     out why and makes the store again."""
     before = subject.collections()
@@ -129,7 +130,9 @@ def test_a_running_server_on_a_damaged_database_is_healed(subject: Any) -> None:
     assert "chroma.sqlite3" in (aside / "WHY").read_text()
 
 
-def test_a_server_that_was_killed_with_whole_files_is_simply_started_again(subject: Any) -> None:
+def test_a_server_that_was_killed_with_whole_files_is_simply_started_again(
+    subject: Subject,
+) -> None:
     """Nothing is set aside, nothing is written."""
     before = subject.collections()
     subject.kill_server()
@@ -139,10 +142,11 @@ def test_a_server_that_was_killed_with_whole_files_is_simply_started_again(subje
     assert chroma_files.set_aside_directories(subject.data_dir) == []
 
 
-def test_a_server_takes_its_port_again(subject: Any) -> None:
+def test_a_server_takes_its_port_again(subject: Subject) -> None:
     """Others who were told where it is find it there after a stop."""
     subject.collections()
     first = chroma_server.running(subject.data_dir)
+    assert first is not None
     chroma_server.stop(subject.data_dir)
     assert chroma_server.ensure_running(subject.data_dir, 60.0).port == first.port
     assert json.loads((subject.data_dir / "chroma.port").read_text()) == first.port

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ import pytest
 from memory_assets.errors import StoreBusy, StoreError
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.reliability.conftest import Subject
 
 MEMORY = Path(sys.executable).parent / "memory"
 
@@ -49,7 +49,7 @@ def _remount(disk: Path, options: str) -> None:
         time.sleep(0.1)
 
 
-def _memory(subject: Any, *arguments: str, **given: str) -> subprocess.CompletedProcess[str]:
+def _memory(subject: Subject, *arguments: str, **given: str) -> subprocess.CompletedProcess[str]:
     roots = subject.components.settings
     environment = {
         **os.environ,
@@ -77,7 +77,9 @@ def _says(done: subprocess.CompletedProcess[str], *words: str) -> None:
 
 
 @pytest.mark.long
-def test_a_full_disk_is_told_and_the_next_ingest_completes(subject: Any, small_disk: Path) -> None:
+def test_a_full_disk_is_told_and_the_next_ingest_completes(
+    subject: Subject, small_disk: Path
+) -> None:
     """3 MB are not enough; with more, a plain re-run takes everything in. Then the disk is
     made read-only: an ingest is refused, nothing changes."""
     at = {"MEMORY_DATA_DIR": str(small_disk / "data")}
@@ -92,7 +94,7 @@ def test_a_full_disk_is_told_and_the_next_ingest_completes(subject: Any, small_d
     assert _memory(subject, "search", "ledger", **at).returncode == 0
 
 
-def test_a_chroma_url_that_nobody_answers_is_told(subject: Any) -> None:
+def test_a_chroma_url_that_nobody_answers_is_told(subject: Subject) -> None:
     """The command names the URL and what to look at."""
     url = "http://127.0.0.1:9"
     done = _memory(subject, "search", "ledger", "--mode", "semantic", MEMORY_CHROMA_URL=url)
@@ -103,7 +105,7 @@ def test_a_chroma_url_that_nobody_answers_is_told(subject: Any) -> None:
     ("name", "value"),
     [("MEMORY_AGENTS", "nobody"), ("MEMORY_MAX_FILE_BYTES", "x"), ("MEMORY_CHROMA_URL", "x")],
 )
-def test_a_wrong_setting_is_named(subject: Any, name: str, value: str) -> None:
+def test_a_wrong_setting_is_named(subject: Subject, name: str, value: str) -> None:
     """With what would be right; no traceback."""
     done = _memory(subject, "search", "ledger", "--mode", "semantic", **{name: value})
     said = done.stdout + done.stderr
@@ -112,7 +114,7 @@ def test_a_wrong_setting_is_named(subject: Any, name: str, value: str) -> None:
     assert "Traceback" not in said
 
 
-def test_a_catalogue_that_another_process_holds_is_told(subject: Any) -> None:
+def test_a_catalogue_that_another_process_holds_is_told(subject: Subject) -> None:
     """After the wait, by name; nothing of it is changed, and it can be used again."""
     path = subject.components.catalog.path
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -125,7 +127,7 @@ def test_a_catalogue_that_another_process_holds_is_told(subject: Any) -> None:
     mine.close()
 
 
-def test_a_call_whose_server_was_killed_is_made_again(subject: Any) -> None:
+def test_a_call_whose_server_was_killed_is_made_again(subject: Subject) -> None:
     """The next call starts another server; so do upserts, deletions and searches."""
     collection = subject.components.vectors.get("claude-code-sessions")
     count = collection.count()
@@ -143,7 +145,7 @@ def test_a_call_whose_server_was_killed_is_made_again(subject: Any) -> None:
 
 
 def test_a_server_that_cannot_be_started_is_an_error_that_says_so(
-    subject: Any, monkeypatch: pytest.MonkeyPatch
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does not hang, and its files stay."""
     monkeypatch.setattr(chroma_server, "START_SECONDS", 1.0)

@@ -11,11 +11,12 @@ import pytest
 from memory_assets.errors import MemoryAssetsError, NotFound
 from memory_assets.pipeline.indexes.rebuild import rebuild
 from memory_assets.recall import open_memory
+from memory_assets_tests.reliability.conftest import Subject
 
 MAIN = "claude-code-sessions"
 
 
-def test_a_rebuilt_collection_holds_the_same_rows_and_nothing_is_behind(subject: Any) -> None:
+def test_a_rebuilt_collection_holds_the_same_rows_and_nothing_is_behind(subject: Subject) -> None:
     """Ids, vectors, texts, metadata; all collections, or the one that is named."""
     before = subject.collections()
     made = rebuild(subject.components)
@@ -32,7 +33,7 @@ def test_a_rebuilt_collection_holds_the_same_rows_and_nothing_is_behind(subject:
         rebuild(subject.components, ["nobody"])
 
 
-def test_searches_never_fail_while_a_collection_is_rebuilt(subject: Any) -> None:
+def test_searches_never_fail_while_a_collection_is_rebuilt(subject: Subject) -> None:
     """A reader with a collection in hand, and one that opens it anew each time, ask all the
     time through six rebuilds: every answer is whole."""
     store = subject.components.vectors
@@ -86,7 +87,7 @@ def _copy(store: Any) -> None:
 
 @pytest.mark.parametrize("moment", ["before the swap", "between the renamings", "before the end"])
 def test_an_interrupted_rebuild_is_cleaned_up_by_the_next_run(
-    subject: Any, monkeypatch: pytest.MonkeyPatch, moment: str
+    subject: Subject, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """The old collection, or the new one, is there at any moment, whole; the next run leaves
     just that one, and nothing behind."""
@@ -122,7 +123,7 @@ def test_an_interrupted_rebuild_is_cleaned_up_by_the_next_run(
 
 
 def test_rows_are_read_back_from_chroma_only_where_some_were_lost(
-    subject: Any, monkeypatch: pytest.MonkeyPatch
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When nothing hints at a loss, no row of a project is read back from Chroma; when a row
     was lost, its project is compared."""
@@ -130,9 +131,12 @@ def test_rows_are_read_back_from_chroma_only_where_some_were_lost(
 
     listed: list[object] = []
     real = Collection.values
-    monkeypatch.setattr(
-        Collection, "values", lambda self, *what: listed.append(what[0]) or real(self, *what)
-    )
+
+    def values(self: Collection, *what: Any) -> Any:
+        listed.append(what[0])
+        return real(self, *what)
+
+    monkeypatch.setattr(Collection, "values", values)
     assert sum(report.rows_written for report in subject.index_all()) == 0
     assert listed == []
     collection = subject.components.vectors.get(MAIN)

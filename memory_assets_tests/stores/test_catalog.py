@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def test_a_source_is_replaced_by_what_is_known_now(catalog: Catalog) -> None:
 
 def test_facts_that_were_read_are_put_back_as_they_were(catalog: Catalog) -> None:
     """They are parsed when first asked for, and compare like what was put."""
-    given = {"b": [1, {"deep": None}], "a": "é"}
+    given: Any = {"b": [1, {"deep": None}], "a": "é"}
     catalog.sources.put(replace(SOURCE, facts=given))
     catalog.products.put(replace(PRODUCT, facts=given))
     (source,), (product,) = (
@@ -39,8 +40,9 @@ def test_facts_that_were_read_are_put_back_as_they_were(catalog: Catalog) -> Non
         catalog.sources.rows(),
         catalog.products.of_stage(PRODUCT.stage).values(),
     )
-    assert source.facts == given == product.facts
-    assert (product.rows, len(product.facts), product.facts["b"]) == (9, 2, given["b"])
+    facts: Any = product.facts
+    assert source.facts == given == facts
+    assert (product.rows, len(facts), facts["b"]) == (9, 2, given["b"])
 
 
 def test_sources_come_in_a_fixed_order_and_by_project(catalog: Catalog) -> None:

@@ -26,6 +26,7 @@ from memory_assets.errors import StoreError
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import Collection, CollectionVersions, VectorStore
+from memory_assets_tests.stores.conftest import Servers
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
 COLLECTIONS = "/api/v2/tenants/default_tenant/databases/default_database/collections"
@@ -33,7 +34,7 @@ LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads /
 
 
 @pytest.fixture(scope="module")
-def guarded(module_servers: Any) -> tuple[chroma_server.Endpoint, str]:
+def guarded(module_servers: Servers) -> tuple[chroma_server.Endpoint, str]:
     """A running server and its token."""
     data_dir = module_servers.data_dir("guarded")
     return module_servers.start(data_dir), chroma_server.token(data_dir)
@@ -124,7 +125,7 @@ def test_a_client_that_wants_one_answer_gets_it(
     assert isinstance(json.loads(body), list)
 
 
-def test_the_token_is_for_the_user_alone_and_stays(servers: Any) -> None:
+def test_the_token_is_for_the_user_alone_and_stays(servers: Servers) -> None:
     """Its file has mode 0600 whatever the umask, and outlives the server; one that is removed
     is made anew, and the server that knows the old one makes way."""
     data_dir = servers.data_dir()
@@ -140,14 +141,15 @@ def test_the_token_is_for_the_user_alone_and_stays(servers: Any) -> None:
     servers.start(data_dir)
     assert path.read_text() == token
     path.unlink()
-    assert servers.ends(chroma_server.running(data_dir).pid, within=8.0)
+    left = chroma_server.running(data_dir)
+    assert left is not None and servers.ends(left.pid, within=8.0)
     assert _filled(data_dir).count() == 3
     assert path.read_text() != token
     assert first.port == servers.start(data_dir).port
 
 
 @LINUX
-def test_the_server_behind_the_gate_cannot_be_reached(servers: Any) -> None:
+def test_the_server_behind_the_gate_cannot_be_reached(servers: Servers) -> None:
     """The process listens on one port, that of the gate, though Chroma needs one, too. Every
     established connection to Chroma's own port comes from the process itself."""
     endpoint = servers.start(servers.data_dir())
@@ -171,7 +173,7 @@ def test_the_server_behind_the_gate_cannot_be_reached(servers: Any) -> None:
             socket.create_connection(("127.0.0.1", port), timeout=5).close()
 
 
-def test_a_client_of_others_reads_with_the_token(servers: Any) -> None:
+def test_a_client_of_others_reads_with_the_token(servers: Servers) -> None:
     """chromadb's own client, by header or by its token provider; without it, it is refused."""
     data_dir = servers.data_dir()
     _filled(data_dir)
@@ -191,7 +193,7 @@ def test_a_client_of_others_reads_with_the_token(servers: Any) -> None:
         chromadb.HttpClient("127.0.0.1", port).list_collections()
 
 
-def test_more_clients_than_connections_are_all_served(servers: Any) -> None:
+def test_more_clients_than_connections_are_all_served(servers: Servers) -> None:
     """60 clients at once, some of whom go away before their answer: nobody is refused, and
     no connection to Chroma is lost."""
     data_dir = servers.data_dir()
@@ -233,7 +235,7 @@ def test_a_server_of_a_version_without_a_gate_makes_way(servers: Any) -> None:
     assert servers.start(data_dir).pid != open_to_all.pid
 
 
-def test_no_process_but_the_server_is_ever_signalled(servers: Any) -> None:
+def test_no_process_but_the_server_is_ever_signalled(servers: Servers) -> None:
     """An endpoint file that names another process: an error says so, and that process, be it
     another directory's server, lives on."""
     data_dir = servers.data_dir()
@@ -255,7 +257,7 @@ def test_no_process_but_the_server_is_ever_signalled(servers: Any) -> None:
         path.write_text(json.dumps(vars(endpoint)))
 
 
-def test_nothing_in_the_data_directory_is_executed(servers: Any) -> None:
+def test_nothing_in_the_data_directory_is_executed(servers: Servers) -> None:
     """The server's working directory is the data directory; a module that lies in it, by the
     name of one that the server imports, is not imported."""
     data_dir = servers.data_dir()

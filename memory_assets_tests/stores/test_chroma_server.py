@@ -23,6 +23,7 @@ from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import Collection, CollectionVersions, VectorStore
+from memory_assets_tests.stores.conftest import Servers
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
 LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads /proc")
@@ -89,7 +90,7 @@ def _released(processes: list[subprocess.Popen[str]]) -> list[str]:
 
 @pytest.mark.parametrize("after_a_crash", [False, True], ids=["first use", "after a crash"])
 def test_processes_that_want_it_at_once_get_the_same_server(
-    servers: Any, after_a_crash: bool
+    servers: Servers, after_a_crash: bool
 ) -> None:
     """Four of them, released together: one server runs, all four know it, and when it is
     stopped no other takes its place."""
@@ -106,7 +107,7 @@ def test_processes_that_want_it_at_once_get_the_same_server(
     assert chroma_server.running(data_dir) is None
 
 
-def test_a_running_server_is_used_again(servers: Any) -> None:
+def test_a_running_server_is_used_again(servers: Servers) -> None:
     """Asking twice starts one."""
     data_dir = servers.data_dir()
     assert chroma_server.running(data_dir) is None
@@ -114,7 +115,7 @@ def test_a_running_server_is_used_again(servers: Any) -> None:
     assert servers.start(data_dir) == first == chroma_server.running(data_dir)
 
 
-def test_each_data_directory_has_its_own_server(servers: Any) -> None:
+def test_each_data_directory_has_its_own_server(servers: Servers) -> None:
     """What one holds, the other does not."""
     one, two = servers.data_dir("one"), servers.data_dir("two")
     assert servers.start(one).port != servers.start(two).port
@@ -122,7 +123,7 @@ def test_each_data_directory_has_its_own_server(servers: Any) -> None:
     assert _collection(two).count() == 0
 
 
-def test_a_server_stops_when_nobody_uses_it_and_not_before(servers: Any) -> None:
+def test_a_server_stops_when_nobody_uses_it_and_not_before(servers: Servers) -> None:
     """Every use puts it off; a second after the last one it is gone, file and process."""
     data_dir = servers.data_dir()
     endpoint = servers.start(data_dir, idle_seconds=1.0)
@@ -135,7 +136,7 @@ def test_a_server_stops_when_nobody_uses_it_and_not_before(servers: Any) -> None
     assert not (data_dir / "chroma.endpoint.json").exists()
 
 
-def test_stopping_waits_until_it_is_gone(servers: Any) -> None:
+def test_stopping_waits_until_it_is_gone(servers: Servers) -> None:
     """True when there was one to stop, False when there was none."""
     data_dir = servers.data_dir()
     endpoint = servers.start(data_dir)
@@ -145,7 +146,7 @@ def test_stopping_waits_until_it_is_gone(servers: Any) -> None:
     assert chroma_server.stop(data_dir) is False
 
 
-def test_rows_survive_a_killed_server(servers: Any) -> None:
+def test_rows_survive_a_killed_server(servers: Servers) -> None:
     """kill -9, then the next use starts another that has every committed row."""
     data_dir = servers.data_dir()
     _add(_collection(data_dir), "a", "b", "c")
@@ -160,7 +161,9 @@ def test_rows_survive_a_killed_server(servers: Any) -> None:
     assert [neighbour.id for neighbour in found] == ["b"]
 
 
-def test_a_server_whose_files_were_removed_stops_and_the_next_starts_empty(servers: Any) -> None:
+def test_a_server_whose_files_were_removed_stops_and_the_next_starts_empty(
+    servers: Servers,
+) -> None:
     """What it wrote from then on would be lost with them."""
     data_dir = servers.data_dir()
     before = _collection(data_dir)
@@ -177,7 +180,7 @@ def test_a_server_whose_files_were_removed_stops_and_the_next_starts_empty(serve
     assert after.incarnation != before.incarnation
 
 
-def test_what_a_dead_server_left_behind_is_not_believed(servers: Any) -> None:
+def test_what_a_dead_server_left_behind_is_not_believed(servers: Servers) -> None:
     """An endpoint file of a live process that is not the owner, or nonsense, is no server."""
     data_dir = servers.data_dir()
     other = servers.start(servers.data_dir("other"))
@@ -190,7 +193,7 @@ def test_what_a_dead_server_left_behind_is_not_believed(servers: Any) -> None:
     assert chroma_server.running(data_dir.parent / "other") == other
 
 
-def test_another_program_on_its_port_is_no_server(servers: Any) -> None:
+def test_another_program_on_its_port_is_no_server(servers: Servers) -> None:
     """The lock is held, but what answers there does not speak HTTP."""
     data_dir = servers.data_dir()
     with socket.create_server(("127.0.0.1", 0)) as other, FileLock(data_dir / "chroma.lock"):
@@ -209,7 +212,7 @@ def test_another_program_on_its_port_is_no_server(servers: Any) -> None:
             answered.result()
 
 
-def test_a_server_that_is_still_starting_never_points_at_another(servers: Any) -> None:
+def test_a_server_that_is_still_starting_never_points_at_another(servers: Servers) -> None:
     """It takes the place of a stale endpoint file before it does anything slow."""
     data_dir = servers.data_dir()
     other = servers.start(servers.data_dir("other"))
@@ -220,15 +223,21 @@ def test_a_server_that_is_still_starting_never_points_at_another(servers: Any) -
         stderr=subprocess.DEVNULL,
     )
     servers.watch(starting.pid)
-    seen = set()
-    assert _wait(lambda: seen.add(chroma_server.running(data_dir)) or len(seen - {None}) > 0, 20.0)
-    assert {endpoint.pid for endpoint in seen - {None}} == {starting.pid}
+    seen: list[chroma_server.Endpoint] = []
+
+    def is_seen() -> bool:
+        if endpoint := chroma_server.running(data_dir):
+            seen.append(endpoint)
+        return bool(seen)
+
+    assert _wait(is_seen, 20.0)
+    assert seen[0].pid == starting.pid
     chroma_server.stop(data_dir)
     starting.wait(10)
 
 
 def test_proxies_are_not_asked_for_a_server_on_this_machine(
-    servers: Any, monkeypatch: pytest.MonkeyPatch
+    servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A proxy in the environment, as companies have them, changes nothing."""
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
@@ -238,7 +247,7 @@ def test_proxies_are_not_asked_for_a_server_on_this_machine(
     _add(_collection(data_dir), "a")
 
 
-def test_damaged_files_are_set_aside_and_named(servers: Any) -> None:
+def test_damaged_files_are_set_aside_and_named(servers: Servers) -> None:
     """The message says what was wrong, where they are now, and what to run; the next use
     begins with an empty store. The last two that were set aside are kept."""
     data_dir = servers.data_dir()
@@ -256,7 +265,7 @@ def test_damaged_files_are_set_aside_and_named(servers: Any) -> None:
 
 
 @LINUX
-def test_a_server_is_one_process_that_listens_on_loopback_only(servers: Any) -> None:
+def test_a_server_is_one_process_that_listens_on_loopback_only(servers: Servers) -> None:
     """No children that could be orphaned, and no port that another machine can reach."""
     endpoint = servers.start(servers.data_dir())
     process = Path(f"/proc/{endpoint.pid}")

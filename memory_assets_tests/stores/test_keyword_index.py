@@ -119,7 +119,7 @@ def test_what_is_written_and_replaced_together_leaves_no_term_behind(path: Path)
 
 def test_a_write_that_fails_leaves_nothing_for_the_next_one(path: Path) -> None:
     """Neither its rows nor their terms, which wait until the end of the transaction."""
-    unfit = replace(_row(BLOCK_ROWS), metadata={"turn_id": object()})
+    unfit = replace(_row(BLOCK_ROWS), metadata={"turn_id": object()})  # type: ignore[dict-item]
     with closing(open_for_writing(path)) as index:
         with pytest.raises(TypeError):
             _write(index, [*(_row(number) for number in range(BLOCK_ROWS)), unfit])

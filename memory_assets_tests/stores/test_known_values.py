@@ -69,7 +69,8 @@ def test_both_products_of_a_redaction_are_noted_or_neither(catalog: Catalog) -> 
     """One transaction, which also releases the session from quarantine."""
     catalog.quarantine.hold(HELD)
     with pytest.raises(TypeError):
-        catalog.redactions.put(PRODUCT, replace(AUDIT, facts={"rules": object()}), 0, {})
+        unfit = replace(AUDIT, facts={"rules": object()})  # type: ignore[typeddict-item]
+        catalog.redactions.put(PRODUCT, unfit, 0, {})
     assert catalog.products.of_session("p", "s") == {}
     assert catalog.quarantine.entries("p")
     catalog.redactions.put(PRODUCT, AUDIT, 0, {})

@@ -29,6 +29,7 @@ from memory_assets.stores.lake.schemas import (
     USER_PROMPTS,
     Table,
 )
+from memory_assets_tests.stores.conftest import Rows
 from memory_assets_tests.sweep import sweep
 
 TEXT_TABLES = [table for table in TABLES.values() if "vector" not in table.schema.names]
@@ -63,7 +64,7 @@ def _text_columns() -> list[tuple[Table, str]]:
 @given(data=st.data())
 @UNHURRIED
 def test_rows_come_back_as_they_were_written(
-    lake: Lake, rows: Any, table: Table, data: st.DataObject
+    lake: Lake, rows: Rows, table: Table, data: st.DataObject
 ) -> None:
     """Every value of every column survives, whatever the row."""
     written = data.draw(st.lists(rows.strategy(table), min_size=1, max_size=4))
@@ -71,7 +72,7 @@ def test_rows_come_back_as_they_were_written(
     assert lake.read_rows(table, "p", "s") == written
 
 
-def test_vectors_come_back_bit_by_bit(lake: Lake, rows: Any) -> None:
+def test_vectors_come_back_bit_by_bit(lake: Lake, rows: Rows) -> None:
     """float32 in, the same float32 out, in file order beside their ids."""
     vectors = np.random.default_rng(7).normal(size=(5, 384)).astype(np.float32)
     lake.write(
@@ -96,7 +97,7 @@ def test_the_columns_of_a_table_are_the_fields_of_its_model(table: Table) -> Non
 
 
 @pytest.mark.parametrize("table", TEXT_TABLES, ids=_ids)
-def test_free_text_comes_back_redacted(lake: Lake, rows: Any, table: Table) -> None:
+def test_free_text_comes_back_redacted(lake: Lake, rows: Rows, table: Table) -> None:
     """What the lake returns can be written to it again: it is `RedactedText`."""
     written = [rows.row(table)]
     lake.write(table, "p", "s", written, extra=rows.extra(table, written))
@@ -108,7 +109,7 @@ def test_free_text_comes_back_redacted(lake: Lake, rows: Any, table: Table) -> N
 
 @sweep("table, column", _text_columns())
 def test_a_plain_string_is_refused_and_nothing_is_written(
-    lake: Lake, rows: Any, table: Table, column: str
+    lake: Lake, rows: Rows, table: Table, column: str
 ) -> None:
     """In every column of free text; the error does not quote the string."""
     good = rows.row(table)
@@ -124,7 +125,7 @@ def test_a_plain_string_is_refused_and_nothing_is_written(
     assert _files(lake.root) == []
 
 
-def test_a_plain_string_far_down_leaves_the_old_file(lake: Lake, rows: Any) -> None:
+def test_a_plain_string_far_down_leaves_the_old_file(lake: Lake, rows: Rows) -> None:
     """Rows of earlier batches do not reach the file when a later one is refused."""
     lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS, "old")])
     good = rows.row(USER_PROMPTS, "new")
@@ -134,7 +135,7 @@ def test_a_plain_string_far_down_leaves_the_old_file(lake: Lake, rows: Any) -> N
     assert lake.read_rows(USER_PROMPTS, "p", "s") == [rows.row(USER_PROMPTS, "old")]
 
 
-def test_nothing_is_refused_where_something_must_be(lake: Lake, rows: Any) -> None:
+def test_nothing_is_refused_where_something_must_be(lake: Lake, rows: Rows) -> None:
     """A null in a column whose schema has none never gets into a file."""
     row = dataclasses.replace(rows.row(USER_PROMPTS), agent=None)
     with pytest.raises(StoreError):
@@ -143,7 +144,7 @@ def test_nothing_is_refused_where_something_must_be(lake: Lake, rows: Any) -> No
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-def test_no_name_leads_outside_the_lake(lake: Lake, rows: Any, tmp_path: Path, name: str) -> None:
+def test_no_name_leads_outside_the_lake(lake: Lake, rows: Rows, tmp_path: Path, name: str) -> None:
     """A hostile project or session gets a file in its table, and is listed by its name."""
     before = {path for path in _files(tmp_path) if not path.is_relative_to(lake.root)}
     lake.write(USER_PROMPTS, name, name, [rows.row(USER_PROMPTS)])
@@ -169,7 +170,7 @@ def test_two_names_never_share_a_file(first: str, second: str) -> None:
 
 @pytest.mark.parametrize("good_rows", [0, 3, 2_500])
 def test_a_write_that_fails_leaves_the_old_file_whole(
-    lake: Lake, rows: Any, good_rows: int
+    lake: Lake, rows: Rows, good_rows: int
 ) -> None:
     """Before the first row, within a batch or after one: same bytes, nothing left over."""
     lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS, "old")])
@@ -187,7 +188,7 @@ def test_a_write_that_fails_leaves_the_old_file_whole(
     assert _files(lake.root) == [path]
 
 
-def test_a_lake_that_cannot_be_written_is_a_store_error(lake: Lake, rows: Any) -> None:
+def test_a_lake_that_cannot_be_written_is_a_store_error(lake: Lake, rows: Rows) -> None:
     """A file stands where the table's directory should be: the error says what to do."""
     lake.root.mkdir()
     (lake.root / "user_prompts").touch()
@@ -195,7 +196,7 @@ def test_a_lake_that_cannot_be_written_is_a_store_error(lake: Lake, rows: Any) -
         lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS)])
 
 
-def test_no_rows_remove_the_file(lake: Lake, rows: Any) -> None:
+def test_no_rows_remove_the_file(lake: Lake, rows: Rows) -> None:
     """A session without rows has no file; writing nothing twice is fine."""
     lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS)])
     assert _files(lake.root) != []
@@ -206,7 +207,7 @@ def test_no_rows_remove_the_file(lake: Lake, rows: Any) -> None:
         lake.read(USER_PROMPTS, "p", "s")
 
 
-def test_deleting_removes_one_session_of_one_table(lake: Lake, rows: Any) -> None:
+def test_deleting_removes_one_session_of_one_table(lake: Lake, rows: Rows) -> None:
     """The others stay, and deleting what is not there is fine."""
     for session in ("a", "b"):
         lake.write(USER_PROMPTS, "p", session, [rows.row(USER_PROMPTS)])
@@ -215,7 +216,7 @@ def test_deleting_removes_one_session_of_one_table(lake: Lake, rows: Any) -> Non
         assert lake.sessions(USER_PROMPTS, "p") == ["b"]
 
 
-def test_the_hash_covers_the_content_and_not_when_it_was_written(lake: Lake, rows: Any) -> None:
+def test_the_hash_covers_the_content_and_not_when_it_was_written(lake: Lake, rows: Rows) -> None:
     """Equal content gives an equal hash at any time; any changed value another."""
     chunks = [rows.row(TURN_CHUNKS, str(n)) for n in range(3)]
 
@@ -233,7 +234,7 @@ def test_the_hash_covers_the_content_and_not_when_it_was_written(lake: Lake, row
     assert written(chunks[::-1], now) != first
 
 
-def test_a_file_says_what_it_was_made_from(lake: Lake, rows: Any) -> None:
+def test_a_file_says_what_it_was_made_from(lake: Lake, rows: Rows) -> None:
     """Without the catalogue: size, hashes, and what was found out while it was written."""
     footer = {"input_hash": "abc"}
 
@@ -248,7 +249,7 @@ def test_a_file_says_what_it_was_made_from(lake: Lake, rows: Any) -> None:
     )
 
 
-def test_the_footer_of_a_damaged_file_names_the_remedy(lake: Lake, rows: Any) -> None:
+def test_the_footer_of_a_damaged_file_names_the_remedy(lake: Lake, rows: Rows) -> None:
     """As its rows do."""
     lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS)])
     lake.path(USER_PROMPTS, "p", "s").write_bytes(b"x" * 100)
@@ -256,7 +257,7 @@ def test_the_footer_of_a_damaged_file_names_the_remedy(lake: Lake, rows: Any) ->
         lake.read_footer(USER_PROMPTS, "p", "s")
 
 
-def test_long_sessions_are_written_in_batches(lake: Lake, rows: Any) -> None:
+def test_long_sessions_are_written_in_batches(lake: Lake, rows: Rows) -> None:
     """5,000 rows from a generator: 3 row groups, order kept, written columns in step; the
     rows are consumed as they are written."""
     start = datetime(2026, 1, 1, tzinfo=UTC)
@@ -281,7 +282,7 @@ def test_long_sessions_are_written_in_batches(lake: Lake, rows: Any) -> None:
 
 @pytest.mark.parametrize("damage", ["truncated", "garbage", "empty"])
 def test_a_damaged_file_is_an_error_that_names_the_remedy(
-    lake: Lake, rows: Any, damage: str
+    lake: Lake, rows: Rows, damage: str
 ) -> None:
     """The error says which file, and which command makes it again."""
     lake.write(USER_PROMPTS, "-home-p", "s", [rows.row(USER_PROMPTS, str(n)) for n in range(50)])
@@ -296,7 +297,7 @@ def test_a_damaged_file_is_an_error_that_names_the_remedy(
 
 
 @pytest.mark.parametrize("table", TEXT_TABLES, ids=_ids)
-def test_the_scan_for_secrets_sees_every_free_text(lake: Lake, rows: Any, table: Table) -> None:
+def test_the_scan_for_secrets_sees_every_free_text(lake: Lake, rows: Rows, table: Table) -> None:
     """Plain columns, lists, and the texts inside structs; each distinct value once."""
     written = [rows.row(table, "one"), rows.row(table, "one"), rows.row(table, "two")]
     lake.write(table, "p", "s", written, extra=rows.extra(table, written))
@@ -307,10 +308,10 @@ def test_the_scan_for_secrets_sees_every_free_text(lake: Lake, rows: Any, table:
         for text in texts_of([getattr(row, name)])
     }
     found = list(lake.read_redacted_values(table, "p", "s"))
-    assert sorted(found) == sorted(wanted)
+    assert sorted(map(str, found)) == sorted(map(str, wanted))
 
 
-def test_the_scan_covers_lists_and_structs_of_summaries(lake: Lake, rows: Any) -> None:
+def test_the_scan_covers_lists_and_structs_of_summaries(lake: Lake, rows: Rows) -> None:
     """Spelled out for the table with the deepest columns."""
     summary = rows.row(
         SESSION_SUMMARIES,
@@ -322,7 +323,7 @@ def test_the_scan_covers_lists_and_structs_of_summaries(lake: Lake, rows: Any) -
     assert {"in a list", "in a struct"} <= found
 
 
-def test_a_partition_is_all_rows_session_by_session(lake: Lake, rows: Any) -> None:
+def test_a_partition_is_all_rows_session_by_session(lake: Lake, rows: Rows) -> None:
     """Sessions in the order of their names; files of other projects stay out."""
     for project, session in (("p", "b"), ("p", "a"), ("q", "c")):
         lake.write(USER_PROMPTS, project, session, [rows.row(USER_PROMPTS, id=session)])
@@ -339,7 +340,7 @@ def test_an_empty_project_reads_as_no_rows(lake: Lake, table: Table) -> None:
     assert lake.sessions(table, "nobody") == lake.projects(table) == []
 
 
-def test_a_reader_never_meets_half_a_file(lake: Lake, rows: Any) -> None:
+def test_a_reader_never_meets_half_a_file(lake: Lake, rows: Rows) -> None:
     """While a file is replaced again and again, every read gives one whole version."""
     versions = [[rows.row(REDACTED_RECORDS, str(n))] * (n + 1) * 200 for n in range(2)]
     lake.write(REDACTED_RECORDS, "p", "s", versions[0])

@@ -18,6 +18,7 @@ from memory_assets.errors import DamagedFile
 from memory_assets.stores.lake import files as lake_files
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS, USER_PROMPTS
+from memory_assets_tests.stores.conftest import Rows
 
 KEY = ("p", "s")
 
@@ -29,7 +30,7 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lake:
     return Lake(tmp_path / "lake")
 
 
-def _prompts(rows: Any, *names: object) -> list[Any]:
+def _prompts(rows: Rows, *names: object) -> list[Any]:
     template = rows.row(USER_PROMPTS)
     return [dataclasses.replace(template, id=str(name)) for name in names]
 
@@ -46,7 +47,7 @@ def _ids(lake: Lake, skip: int = 0) -> list[str]:
 )
 @given(data=st.data())
 def test_any_sequence_of_writes_reads_as_the_rows_that_were_meant(
-    lake: Lake, rows: Any, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
+    lake: Lake, rows: Rows, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Base, tail, merged or small: the same rows, from any row on, and the same count."""
     monkeypatch.setattr(lake_files, "BATCH_ROWS", 4)
@@ -67,7 +68,7 @@ def test_any_sequence_of_writes_reads_as_the_rows_that_were_meant(
         assert facts.bytes == sum(path.stat().st_size for path in lake.files(USER_PROMPTS, *KEY))
 
 
-def test_what_is_added_to_a_big_file_is_all_that_is_written(lake: Lake, rows: Any) -> None:
+def test_what_is_added_to_a_big_file_is_all_that_is_written(lake: Lake, rows: Rows) -> None:
     """The base stays untouched; what the file says of itself is the newest."""
     lake.write(
         USER_PROMPTS, *KEY, _prompts(rows, *range(5_000)), footer=lambda: {"input_hash": "a"}
@@ -85,7 +86,7 @@ def test_what_is_added_to_a_big_file_is_all_that_is_written(lake: Lake, rows: An
     assert _ids(lake, 4_998) == ["4998", "new"]
 
 
-def test_a_small_file_has_no_tail(lake: Lake, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_file_has_no_tail(lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
     """One file a session stays the rule."""
     monkeypatch.setattr(lake_files, "TAIL_FROM_BYTES", 1 << 20)
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, *range(9)))
@@ -94,7 +95,7 @@ def test_a_small_file_has_no_tail(lake: Lake, rows: Any, monkeypatch: pytest.Mon
     assert _ids(lake, 7) == ["7", "new"]
 
 
-def test_the_hash_tells_changed_from_unchanged(lake: Lake, rows: Any) -> None:
+def test_the_hash_tells_changed_from_unchanged(lake: Lake, rows: Rows) -> None:
     """Chained: the same rows behind other rows, or behind fewer of them, have another."""
     hashes = set()
     for first in ("abc", "abd"):
@@ -106,7 +107,7 @@ def test_the_hash_tells_changed_from_unchanged(lake: Lake, rows: Any) -> None:
 
 
 def test_a_tail_left_over_from_before_its_base_was_written_anew_does_not_count(
-    lake: Lake, rows: Any
+    lake: Lake, rows: Rows
 ) -> None:
     """A writer was killed between the two renames: even where the new base holds the same
     rows as the old one did, the tail is not its own."""
@@ -122,7 +123,7 @@ def test_a_tail_left_over_from_before_its_base_was_written_anew_does_not_count(
     assert _ids(lake) == ["a", "b", "c", "new"]
 
 
-def test_columns_that_the_lake_writes_and_vectors_have_tails_too(lake: Lake, rows: Any) -> None:
+def test_columns_that_the_lake_writes_and_vectors_have_tails_too(lake: Lake, rows: Rows) -> None:
     """Chunks with their times, embeddings with their vectors, from any row on."""
     chunks = [rows.row(TURN_CHUNKS, str(n)) for n in range(4)]
     lake.write(TURN_CHUNKS, *KEY, chunks[:3], extra=rows.extra(TURN_CHUNKS, chunks[:3]))
@@ -143,7 +144,7 @@ def test_columns_that_the_lake_writes_and_vectors_have_tails_too(lake: Lake, row
     assert lake.read_vectors(TURN_EMBEDDINGS, *KEY, skip=2).vectors.shape == (0, 384)
 
 
-def test_deleting_and_amending_leave_no_tail(lake: Lake, rows: Any) -> None:
+def test_deleting_and_amending_leave_no_tail(lake: Lake, rows: Rows) -> None:
     """Neither a removed session nor a forgotten name lives on in one."""
     for remove in (
         lambda: lake.delete(USER_PROMPTS, *KEY),
@@ -165,7 +166,7 @@ def test_deleting_and_amending_leave_no_tail(lake: Lake, rows: Any) -> None:
         assert [path for path in lake.root.rglob("*") if path.is_file()] == []
 
 
-def test_a_session_that_is_named_like_a_tail_is_a_session(lake: Lake, rows: Any) -> None:
+def test_a_session_that_is_named_like_a_tail_is_a_session(lake: Lake, rows: Rows) -> None:
     """`s.tail` is not the tail of `s`, nor removed with it."""
     for session_id in ("s", "s.tail"):
         lake.write(USER_PROMPTS, "p", session_id, _prompts(rows, session_id))
@@ -176,7 +177,7 @@ def test_a_session_that_is_named_like_a_tail_is_a_session(lake: Lake, rows: Any)
     assert lake.read(USER_PROMPTS, "p", "s.tail", ["id"])["id"].to_pylist() == ["s.tail"]
 
 
-def test_a_damaged_tail_is_an_error_that_names_the_remedy(lake: Lake, rows: Any) -> None:
+def test_a_damaged_tail_is_an_error_that_names_the_remedy(lake: Lake, rows: Rows) -> None:
     """It is never read as if there were none."""
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, *"abc"))
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, "new"), keep=2)
@@ -185,7 +186,7 @@ def test_a_damaged_tail_is_an_error_that_names_the_remedy(lake: Lake, rows: Any)
         _ids(lake)
 
 
-def test_more_rows_than_there_are_cannot_be_kept(lake: Lake, rows: Any) -> None:
+def test_more_rows_than_there_are_cannot_be_kept(lake: Lake, rows: Rows) -> None:
     """Whoever asks is wrong about the file; it stays as it is."""
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, *"abc"))
     with pytest.raises(ValueError, match="3 rows, 4 are to be kept"):
@@ -193,7 +194,7 @@ def test_more_rows_than_there_are_cannot_be_kept(lake: Lake, rows: Any) -> None:
     assert _ids(lake) == ["a", "b", "c"]
 
 
-def test_readers_beside_a_writer_see_one_state_or_another(lake: Lake, rows: Any) -> None:
+def test_readers_beside_a_writer_see_one_state_or_another(lake: Lake, rows: Rows) -> None:
     """Each state has rows of one mark only: never a base with another's tail."""
     done = threading.Event()
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, "0", "0"))

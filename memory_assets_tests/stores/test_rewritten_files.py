@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import chromadb
 import numpy as np
 import pytest
+from chromadb.api import ClientAPI
 
 from memory_assets.errors import StoreBusy
 from memory_assets.redacted_text import seal
@@ -44,7 +45,7 @@ def _write(collection: Collection, numbers: range, text: str) -> None:
     collection.upsert([str(n) for n in numbers], random, texts, [{"n": n} for n in numbers])
 
 
-def _client(data_dir: Path, **where: str) -> chromadb.ClientAPI:
+def _client(data_dir: Path, **where: Any) -> ClientAPI:
     endpoint = server.ensure_running(data_dir, 60)
     headers = {"Authorization": f"Bearer {server.token(data_dir)}"}
     return chromadb.HttpClient("127.0.0.1", endpoint.port, headers=headers, **where)
@@ -80,19 +81,20 @@ def test_collections_of_others_keep_their_settings_wherever_they_are(
 ) -> None:
     """Another tenant and database, another distance, rows without texts or metadata."""
     _client(tmp_path)
-    admin = chromadb.AdminClient(_client(tmp_path).get_settings())  # type: ignore[attr-defined]
+    admin = chromadb.AdminClient(_client(tmp_path).get_settings())
     admin.create_tenant("they")
     admin.create_database("elsewhere", "they")
     their = {"tenant": "they", "database": "elsewhere"}
-    hnsw = {"space": "l2", "ef_construction": 77, "max_neighbors": 9}
+    hnsw: Any = {"space": "l2", "ef_construction": 77, "max_neighbors": 9}
     made = _client(tmp_path, **their).create_collection(
         "theirs",
         metadata={"about": 1.5},
-        configuration={"hnsw": hnsw},  # type: ignore[typeddict-item]
+        configuration={"hnsw": hnsw},
     )
-    vectors = [[1.0, 2.0], [0.1, -0.2], [3.0, 4.0]]
-    made.add(["a", "b", "c"], vectors, [{"k": True}, None, {"k": 1}])  # type: ignore[arg-type, list-item]
-    made.update(["c"], vectors[2:], documents=["text"])  # type: ignore[arg-type]
+    theirs: Any = [{"k": True}, None, {"k": 1}]
+    vectors: Any = [[1.0, 2.0], [0.1, -0.2], [3.0, 4.0]]
+    made.add(["a", "b", "c"], vectors, theirs)
+    made.update(["c"], vectors[2:], documents=["text"])
     before = (made.metadata, made.configuration_json, made.get(include=_ALL))
     rewrite_files(tmp_path, _quiet)
     again = _client(tmp_path, **their).get_collection("theirs")
@@ -100,7 +102,7 @@ def test_collections_of_others_keep_their_settings_wherever_they_are(
     assert repr(after) == repr(before)
 
 
-_ALL = ["embeddings", "documents", "metadatas", "uris"]
+_ALL: Any = ["embeddings", "documents", "metadatas", "uris"]
 
 
 @pytest.mark.parametrize("times", [1, 9])

@@ -20,13 +20,14 @@ from memory_assets.stores.chroma.collections import (
     VectorStore,
     sessions_collection,
 )
+from memory_assets_tests.stores.conftest import Servers
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
 CLOSED_PORT = "http://127.0.0.1:9"
 
 
 @pytest.fixture(scope="module")
-def store(module_servers: Any) -> VectorStore:
+def store(module_servers: Servers) -> VectorStore:
     """A connection to a local server of this module's own."""
     data_dir = module_servers.data_dir()
     opened = VectorStore(data_dir, url=None, idle_seconds=60.0)
@@ -209,7 +210,7 @@ def test_a_server_that_does_not_answer_is_an_error(tmp_path: Any) -> None:
     assert list(tmp_path.glob("chroma*")) == []
 
 
-def test_errors_never_carry_what_was_sent(servers: Any) -> None:
+def test_errors_never_carry_what_was_sent(servers: Servers) -> None:
     """The server is gone in the middle: message and cause hold neither text nor metadata."""
     data_dir = servers.data_dir()
     url, token = servers.start(data_dir).url, chroma_server.token(data_dir)

@@ -21,7 +21,10 @@ class Script(redacted_sessions.Script):
         return load_summarizer().summarize(session_turns(self.records, build_turns(self.records)))
 
 
+Make = Callable[[], Script]
+
+
 @pytest.fixture
-def script() -> Callable[[], Script]:
+def script() -> Make:
     """A factory of empty sessions."""
     return Script

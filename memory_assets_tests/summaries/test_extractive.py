@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta, timezone
 from typing import Any
 
@@ -17,8 +17,8 @@ from memory_assets.models import ErrorMet, Summary
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.session_analysis import session_turns
 from memory_assets.summaries import load_summarizer
+from memory_assets_tests.summaries.conftest import Make
 
-Make = Callable[[], Any]
 FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 KINDS = ("prompt", "assistant_text", "tool_use", "tool_result", "system", "title", "summary")
 SUBTYPES = ("", "leaf-summary", "away-summary", "ai-title", "pr-link", "interrupt", "agent-prompt")
@@ -73,6 +73,7 @@ def test_equal_sessions_give_equal_summaries_in_any_time_zone(script: Make) -> N
     session.records = [
         dataclasses.replace(record, timestamp=record.timestamp.astimezone(tokyo))
         for record in session.records
+        if record.timestamp is not None
     ]
     assert session.summary() == here
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from memory_assets.redacted_text import seal
-
-Make = Callable[[], Any]
+from memory_assets_tests.summaries.conftest import Make
 
 
 def test_commits_come_from_gits_own_output(script: Make) -> None:

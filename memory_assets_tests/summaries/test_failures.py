@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from memory_assets.redacted_text import seal
-
-Make = Callable[[], Any]
+from memory_assets_tests.summaries.conftest import Make
 
 
 def _met(session: Any) -> list[tuple[str, str]]:
@@ -117,7 +115,18 @@ def test_a_tool_that_succeeds_later_on_the_same_file_is_resolved(script: Make) -
 def test_at_most_twenty_errors_are_kept_unresolved_ones_first(script: Make) -> None:
     """A summary is no log."""
     session = script().prompt("try things")
-    words = ("alfa", "bravo", "charlie", "delta", "echo", "golf", "india", "kilo", "lima", "mike")
+    words: tuple[str, ...] = (
+        "alfa",
+        "bravo",
+        "charlie",
+        "delta",
+        "echo",
+        "golf",
+        "india",
+        "kilo",
+        "lima",
+        "mike",
+    )
     words += ("oscar", "papa", "romeo")
     for word in (*words, *(word.upper() + "x" for word in words)):
         session.run(f"./run-{word}.sh", f"error: {word} is broken", error=True)

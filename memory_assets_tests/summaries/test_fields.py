@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from memory_assets.redacted_text import seal
+from memory_assets_tests.summaries.conftest import Make
 
-Make = Callable[[], Any]
 CAUSE = "The root cause is the idle transaction in the exporter."
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-Make = Callable[[], Any]
+from memory_assets_tests.summaries.conftest import Make
 
 
 def test_titles_are_taken_in_order_of_authority(script: Make) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -193,6 +192,32 @@ class PiLines(Lines):
         return self.message("user", [{"type": "text", "text": text}])
 
 
+@dataclass(frozen=True)
+class WhatWasRead:
+    """A file's records, and of them the prompts, their texts and all kinds."""
+
+    report: ReadReport
+    records: list[Record]
+    prompts: list[Record]
+    said: list[str]
+    kinds: list[str]
+
+
+@dataclass(frozen=True)
+class Builders:
+    """The builders themselves, for tests that need several files."""
+
+    claude = ClaudeLines
+    codex = CodexLines
+    pi = PiLines
+    session = SESSION
+    start = START
+
+
+Write = Callable[..., Path]
+Read = Callable[..., WhatWasRead]
+
+
 @pytest.fixture
 def claude() -> ClaudeLines:
     """An empty Claude Code transcript, to be filled."""
@@ -216,7 +241,7 @@ def pi() -> PiLines:
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[..., Path]:
+def write(tmp_path: Path) -> Write:
     """Write lines or bytes to a file in a temporary directory and return its path."""
 
     def write(content: Lines | bytes, name: str = f"{SESSION}.jsonl") -> Path:
@@ -229,27 +254,22 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def read(write: Callable[..., Path]) -> Callable[..., SimpleNamespace]:
+def read(write: Write) -> Read:
     """Write lines to a file, read it, check the accounting, and return what was read."""
 
-    def read(content: Lines | bytes, name: str = f"{SESSION}.jsonl") -> SimpleNamespace:
+    def read(content: Lines | bytes, name: str = f"{SESSION}.jsonl") -> WhatWasRead:
         report = ReadReport()
         records: list[Record] = list(read_session(write(content, name), report=report))
         assert report.conserved
         assert [record.seq for record in records] == list(range(len(records)))
         prompts = [record for record in records if record.kind == "prompt"]
         said = [record.text for record in prompts]
-        kinds = [record.kind for record in records]
-        return SimpleNamespace(
-            records=records, report=report, prompts=prompts, said=said, kinds=kinds
-        )
+        return WhatWasRead(report, records, prompts, said, [record.kind for record in records])
 
     return read
 
 
 @pytest.fixture
-def build() -> SimpleNamespace:
-    """The builders themselves, for tests that need several files."""
-    return SimpleNamespace(
-        claude=ClaudeLines, codex=CodexLines, pi=PiLines, session=SESSION, start=START
-    )
+def build() -> Builders:
+    """The builders of every agent's files."""
+    return Builders()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+
+from memory_assets_tests.transcripts.conftest import ClaudeLines, Read
 
 
 def command(name: str, args: str = "", *, custom: bool = False) -> str:
@@ -42,7 +46,7 @@ IMAGE = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
         ("<div> does not render", "<div> does not render"),
     ],
 )
-def test_human_text_is_a_prompt(claude, read, content, text):
+def test_human_text_is_a_prompt(claude: ClaudeLines, read: Read, content: Any, text: str) -> None:
     """What a human typed is a prompt, without what the CLI or an editor wrapped around it."""
     claude.user(content)
     found = read(claude)
@@ -68,7 +72,9 @@ def test_human_text_is_a_prompt(claude, read, content, text):
         (command("/model", "opus"), "local-command"),
     ],
 )
-def test_machine_text_under_the_users_name_is_no_prompt(claude, read, content, subtype):
+def test_machine_text_under_the_users_name_is_no_prompt(
+    claude: ClaudeLines, read: Read, content: Any, subtype: str
+) -> None:
     """Notices, command output and settings are system records with a finer name."""
     claude.user(content)
     [record] = read(claude).records
@@ -87,21 +93,23 @@ def test_machine_text_under_the_users_name_is_no_prompt(claude, read, content, s
         ({"origin": {"kind": "human"}, "promptSource": "typed"}, "prompt", ""),
     ],
 )
-def test_flags_outweigh_the_words(claude, read, fields, kind, subtype):
+def test_flags_outweigh_the_words(
+    claude: ClaudeLines, read: Read, fields: dict[str, Any], kind: str, subtype: str
+) -> None:
     """Records marked as machine-made are no prompts, whatever they say."""
     claude.user("please go on", **fields)
     [record] = read(claude).records
     assert (record.kind, record.subtype) == (kind, subtype)
 
 
-def test_an_unflagged_compaction_summary_is_recognised(claude, read):
+def test_an_unflagged_compaction_summary_is_recognised(claude: ClaudeLines, read: Read) -> None:
     """Old versions mark the summary by its words alone."""
     claude.user("This session is being continued from a previous conversation that ran out of it")
     [record] = read(claude).records
     assert (record.kind, record.subtype) == ("summary", "compact-summary")
 
 
-def test_a_reminder_alone_is_nothing(claude, read):
+def test_a_reminder_alone_is_nothing(claude: ClaudeLines, read: Read) -> None:
     """A record that holds only a system reminder gives no record."""
     claude.user("<system-reminder>be kind</system-reminder>")
     found = read(claude)
@@ -109,7 +117,7 @@ def test_a_reminder_alone_is_nothing(claude, read):
     assert found.report.dropped == {"empty": 1}
 
 
-def test_a_subagents_file_has_no_prompts(claude, read):
+def test_a_subagents_file_has_no_prompts(claude: ClaudeLines, read: Read) -> None:
     """Whatever stands under role user in a subagent's file, a machine wrote it."""
     claude.agent_id = "a1"
     claude.user("Explore the repository")
@@ -120,7 +128,7 @@ def test_a_subagents_file_has_no_prompts(claude, read):
     assert all(record.is_sidechain for record in found.records)
 
 
-def test_text_beside_a_tool_result_is_a_prompt(claude, read):
+def test_text_beside_a_tool_result_is_a_prompt(claude: ClaudeLines, read: Read) -> None:
     """Some versions put what was typed while a tool ran into the tool's result record."""
     claude.user("start")
     claude.calls("Bash", "t1", command="make")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from memory_assets_tests.transcripts.conftest import ClaudeLines, Read, Write
+
 TASK = '{"task_id":"b1","tool_use_id":"toolu_1","description":"Build"}'
 
 
-def working(claude):
+def working(claude: ClaudeLines) -> None:
     """Begin a turn in which a tool is running."""
     claude.user("start")
     claude.calls("Bash", "t1", command="make")
 
 
-def test_a_removed_prompt_stands_where_the_agent_takes_it(claude, read):
+def test_a_removed_prompt_stands_where_the_agent_takes_it(claude: ClaudeLines, read: Read) -> None:
     """A text that went into the running turn comes before the agent's next message."""
     working(claude)
     enqueued = claude.queue("enqueue", "use make -j")
@@ -22,10 +24,11 @@ def test_a_removed_prompt_stands_where_the_agent_takes_it(claude, read):
     assert found.kinds == ["prompt", "tool_use", "tool_result", "prompt", "assistant_text"]
     record = found.prompts[1]
     assert (record.text, record.subtype) == ("use make -j", "queued")
+    assert record.timestamp is not None
     assert record.timestamp.isoformat(timespec="milliseconds")[:23] == enqueued["timestamp"][:23]
 
 
-def test_an_agents_message_in_flight_does_not_release_it(claude, read):
+def test_an_agents_message_in_flight_does_not_release_it(claude: ClaudeLines, read: Read) -> None:
     """Further lines of the API message that was being written are not the answer."""
     claude.user("start")
     claude.says("thinking aloud", message_id="m1")
@@ -44,7 +47,7 @@ def test_an_agents_message_in_flight_does_not_release_it(claude, read):
     ]
 
 
-def test_a_dequeued_prompt_is_its_user_record(claude, read):
+def test_a_dequeued_prompt_is_its_user_record(claude: ClaudeLines, read: Read) -> None:
     """A text sent after the turn ended is told once, by the record with a uuid."""
     working(claude)
     claude.queue("enqueue", "and now test")
@@ -56,7 +59,7 @@ def test_a_dequeued_prompt_is_its_user_record(claude, read):
     assert found.report.dropped["queued-duplicate"] == 1
 
 
-def test_prompts_sent_together_are_told_once(claude, read):
+def test_prompts_sent_together_are_told_once(claude: ClaudeLines, read: Read) -> None:
     """Several dequeued texts may be joined into one record."""
     claude.queue("enqueue", "one")
     claude.queue("enqueue", "two")
@@ -66,7 +69,9 @@ def test_prompts_sent_together_are_told_once(claude, read):
     assert read(claude).said == ["one\ntwo"]
 
 
-def test_sdk_sessions_enqueue_every_prompt_and_tell_it_once(claude, read):
+def test_sdk_sessions_enqueue_every_prompt_and_tell_it_once(
+    claude: ClaudeLines, read: Read
+) -> None:
     """Enqueue, dequeue, user: one prompt each time."""
     for text in ("one", "two", "one"):
         claude.queue("enqueue", text)
@@ -76,7 +81,9 @@ def test_sdk_sessions_enqueue_every_prompt_and_tell_it_once(claude, read):
     assert read(claude).said == ["one", "two", "one"]
 
 
-def test_a_queued_command_attachment_stands_for_the_removed_prompt(claude, read):
+def test_a_queued_command_attachment_stands_for_the_removed_prompt(
+    claude: ClaudeLines, read: Read
+) -> None:
     """From 2.1.101 the attachment has the uuid; the queue's record is its double."""
     working(claude)
     claude.queue("enqueue", "try again")
@@ -89,7 +96,7 @@ def test_a_queued_command_attachment_stands_for_the_removed_prompt(claude, read)
     assert found.prompts[1].parent_uuid is not None
 
 
-def test_an_attachment_that_comes_late_is_the_double(claude, read):
+def test_an_attachment_that_comes_late_is_the_double(claude: ClaudeLines, read: Read) -> None:
     """With tools in parallel the agent's lines may come before the attachment."""
     working(claude)
     claude.queue("enqueue", "try again")
@@ -102,14 +109,14 @@ def test_an_attachment_that_comes_late_is_the_double(claude, read):
     assert found.report.dropped["queued-duplicate"] == 1
 
 
-def test_an_attachment_alone_is_a_prompt(claude, read):
+def test_an_attachment_alone_is_a_prompt(claude: ClaudeLines, read: Read) -> None:
     """A queued command without any queue record is read."""
     working(claude)
     claude.attachment("queued_command", prompt="try again", commandMode="prompt")
     assert read(claude).said == ["start", "try again"]
 
 
-def test_a_retyped_prompt_counts_again(claude, read):
+def test_a_retyped_prompt_counts_again(claude: ClaudeLines, read: Read) -> None:
     """Once the agent has answered, the same text typed again is another prompt."""
     working(claude)
     claude.queue("enqueue", "remove the server")
@@ -120,7 +127,7 @@ def test_a_retyped_prompt_counts_again(claude, read):
     assert read(claude).said == ["start", "remove the server", "remove the server"]
 
 
-def test_a_prompt_taken_back_is_none(claude, read):
+def test_a_prompt_taken_back_is_none(claude: ClaudeLines, read: Read) -> None:
     """What the human pulled back into the editor was never said."""
     working(claude)
     claude.queue("enqueue", "you good there?")
@@ -131,7 +138,7 @@ def test_a_prompt_taken_back_is_none(claude, read):
     assert found.report.dropped["queued-withdrawn"] == 1
 
 
-def test_humans_go_before_machines(claude, read):
+def test_humans_go_before_machines(claude: ClaudeLines, read: Read) -> None:
     """A removal means the human's text, though task notices were queued before it."""
     working(claude)
     claude.queue("enqueue", TASK)
@@ -144,7 +151,7 @@ def test_humans_go_before_machines(claude, read):
     assert found.kinds[-2:] == ["prompt", "assistant_text"]
 
 
-def test_machine_texts_in_the_queue_are_no_prompts(claude, read):
+def test_machine_texts_in_the_queue_are_no_prompts(claude: ClaudeLines, read: Read) -> None:
     """Task notices in both shapes, and bare commands, are dropped wherever they end."""
     working(claude)
     for text in (TASK, "<task-notification>b1</task-notification>", "/exit"):
@@ -157,7 +164,7 @@ def test_machine_texts_in_the_queue_are_no_prompts(claude, read):
     assert found.report.dropped["queued-machine-text"] == 6
 
 
-def test_what_is_still_queued_at_the_end_is_told_last(claude, read):
+def test_what_is_still_queued_at_the_end_is_told_last(claude: ClaudeLines, read: Read) -> None:
     """A text that the agent has not taken yet is a prompt, after all others."""
     working(claude)
     claude.queue("enqueue", "later")
@@ -167,7 +174,7 @@ def test_what_is_still_queued_at_the_end_is_told_last(claude, read):
     assert read(claude).said == ["start", "later", "sooner"]
 
 
-def test_queue_operations_without_a_queue_do_nothing(claude, read):
+def test_queue_operations_without_a_queue_do_nothing(claude: ClaudeLines, read: Read) -> None:
     """Older versions write dequeue without enqueue."""
     claude.queue("dequeue")
     claude.queue("remove")
@@ -178,7 +185,9 @@ def test_queue_operations_without_a_queue_do_nothing(claude, read):
     assert found.report.dropped["queue-operation"] == 3
 
 
-def test_every_state_of_a_growing_file_gives_the_same_prompts(claude, write, read):
+def test_every_state_of_a_growing_file_gives_the_same_prompts(
+    claude: ClaudeLines, write: Write, read: Read
+) -> None:
     """Cut after any line, a file gives the prompts of the whole in the same order, except
     for those that were still in the queue."""
     working(claude)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+
+from memory_assets_tests.transcripts.conftest import Builders, ClaudeLines, Read
 
 PATH = "/home/ada/engine/a.py"
 
 
-def test_the_envelope_is_carried_over(claude, read):
+def test_the_envelope_is_carried_over(claude: ClaudeLines, read: Read) -> None:
     """Ids, time, place and version of a record are those of its envelope."""
     said = claude.user("hello")
     found = read(claude)
@@ -15,7 +19,7 @@ def test_the_envelope_is_carried_over(claude, read):
     assert record.agent == "claude-code"
     assert (record.session_id, record.agent_id) == (claude.session, None)
     assert (record.record_uuid, record.parent_uuid) == (said["uuid"], None)
-    assert record.timestamp.isoformat() == "2026-03-01T09:00:00+00:00"
+    assert record.timestamp and record.timestamp.isoformat() == "2026-03-01T09:00:00+00:00"
     assert (record.cwd, record.git_branch) == ("/home/ada/engine", "main")
     assert record.agent_version == "2.1.38"
     report = found.report
@@ -24,7 +28,7 @@ def test_the_envelope_is_carried_over(claude, read):
     assert (report.parent_session, report.copied) == (None, 0)
 
 
-def test_blocks_of_one_api_message_share_its_id(claude, read):
+def test_blocks_of_one_api_message_share_its_id(claude: ClaudeLines, read: Read) -> None:
     """One message over several lines gives several records with one message_id."""
     claude.assistant({"type": "thinking", "thinking": "hm", "signature": "AAAA"}, message_id="m")
     claude.says("I will look", message_id="m")
@@ -40,13 +44,13 @@ def test_blocks_of_one_api_message_share_its_id(claude, read):
     assert not any("AAAA" in record.text for record in found.records)
 
 
-def test_empty_thinking_is_dropped(claude, read):
+def test_empty_thinking_is_dropped(claude: ClaudeLines, read: Read) -> None:
     """A thinking block that holds only a signature gives nothing."""
     claude.assistant({"type": "thinking", "thinking": "", "signature": "AAAA"})
     assert read(claude).report.dropped == {"empty": 1}
 
 
-def test_a_tool_call_is_readable(claude, read):
+def test_a_tool_call_is_readable(claude: ClaudeLines, read: Read) -> None:
     """A call's text is its parsed input; its command and files stand apart."""
     claude.calls("Bash", "t1", command="make\nmake test", description="Build", timeout=5)
     claude.calls("Edit", "t2", file_path=PATH, old_string='a "b"', new_string="c\nd", n=[1, {}])
@@ -57,14 +61,14 @@ def test_a_tool_call_is_readable(claude, read):
     assert (edit.paths, edit.command) == ((PATH,), "")
 
 
-def test_a_plan_is_in_its_call(claude, read):
+def test_a_plan_is_in_its_call(claude: ClaudeLines, read: Read) -> None:
     """The plan that ExitPlanMode presents can be found in the call's text."""
     claude.calls("ExitPlanMode", "t", plan="# Plan\n\n1. Invert the flag")
     [record] = read(claude).records
     assert "1. Invert the flag" in record.text
 
 
-def test_a_result_knows_its_call(claude, read):
+def test_a_result_knows_its_call(claude: ClaudeLines, read: Read) -> None:
     """A result carries tool, files and command of the call that it answers."""
     claude.calls("Bash", "t1", command="make")
     claude.calls("Read", "t2", file_path=PATH)
@@ -77,7 +81,7 @@ def test_a_result_knows_its_call(claude, read):
     assert (failed.kind, failed.role) == ("tool_result", "tool")
 
 
-def test_the_structured_copy_of_a_result_is_not_read(claude, read):
+def test_the_structured_copy_of_a_result_is_not_read(claude: ClaudeLines, read: Read) -> None:
     """toolUseResult repeats whole files; only the spawned agent's id is taken from it."""
     claude.calls("Task", "t", prompt="look")
     claude.result(
@@ -89,7 +93,7 @@ def test_the_structured_copy_of_a_result_is_not_read(claude, read):
 
 
 @pytest.mark.parametrize("result", ["a string", ["a", "list"], 7, None])
-def test_odd_structured_results_are_tolerated(claude, read, result):
+def test_odd_structured_results_are_tolerated(claude: ClaudeLines, read: Read, result: Any) -> None:
     """toolUseResult may be a string or a list."""
     claude.result("t", "ok", toolUseResult=result)
     [record] = read(claude).records
@@ -106,7 +110,9 @@ def test_odd_structured_results_are_tolerated(claude, read, result):
         ({"role": "user", "content": ["plain", 7, None]}, "plain"),
     ],
 )
-def test_odd_messages_are_tolerated(claude, read, message, text):
+def test_odd_messages_are_tolerated(
+    claude: ClaudeLines, read: Read, message: Any, text: str
+) -> None:
     """A message or content of an unexpected type never stops the reading."""
     claude.add(**claude.envelope(type="user", message=message))
     claude.add(**claude.envelope(type="assistant", message=message))
@@ -114,7 +120,7 @@ def test_odd_messages_are_tolerated(claude, read, message, text):
     assert read(claude).said == ([text] if text else []) + ["after"]
 
 
-def test_a_synthetic_error_is_not_the_assistants_word(claude, read):
+def test_a_synthetic_error_is_not_the_assistants_word(claude: ClaudeLines, read: Read) -> None:
     """Error texts that the CLI puts in the model's name are system records."""
     envelope = claude.envelope(type="assistant", isApiErrorMessage=True)
     content = [{"type": "text", "text": "API Error: 529 Overloaded"}]
@@ -124,7 +130,7 @@ def test_a_synthetic_error_is_not_the_assistants_word(claude, read):
     assert (record.kind, record.subtype, record.is_error) == ("system", "api-error", True)
 
 
-def test_titles_are_kept_when_they_change(claude, read):
+def test_titles_are_kept_when_they_change(claude: ClaudeLines, read: Read) -> None:
     """A title is repeated with every turn; only its changes are told."""
     for title in ("Fix build", "Fix build", "Fix tests"):
         claude.add(type="ai-title", aiTitle=title, sessionId=claude.session)
@@ -139,7 +145,7 @@ def test_titles_are_kept_when_they_change(claude, read):
     assert found.report.dropped == {"repeated": 1}
 
 
-def test_recaps_links_and_boundaries_are_kept(claude, read):
+def test_recaps_links_and_boundaries_are_kept(claude: ClaudeLines, read: Read) -> None:
     """What the CLI wrote about the session is kept under its own name."""
     claude.system("away_summary", content="You fixed the build.")
     claude.add(type="pr-link", prUrl="https://example.org/pull/1", sessionId=claude.session)
@@ -151,7 +157,7 @@ def test_recaps_links_and_boundaries_are_kept(claude, read):
     ]
 
 
-def test_a_summary_record_points_at_another_sessions_leaf(claude, read):
+def test_a_summary_record_points_at_another_sessions_leaf(claude: ClaudeLines, read: Read) -> None:
     """The title at a file's top names the record it describes."""
     claude.add(type="summary", summary="Parser rewrite", leafUuid="leaf-1")
     claude.add(type="summary", summary="Parser rewrite", leafUuid="leaf-1")
@@ -165,7 +171,7 @@ def test_a_summary_record_points_at_another_sessions_leaf(claude, read):
     assert found.report.dropped == {"repeated": 1}
 
 
-def test_a_goal_set_by_a_local_command_record_is_a_prompt(claude, read):
+def test_a_goal_set_by_a_local_command_record_is_a_prompt(claude: ClaudeLines, read: Read) -> None:
     """Newer versions write built-in commands as system records."""
     text = "<command-name>/goal</command-name><command-args>be green</command-args>"
     claude.system("local_command", content=text)
@@ -173,7 +179,7 @@ def test_a_goal_set_by_a_local_command_record_is_a_prompt(claude, read):
     assert read(claude).said == ["be green"]
 
 
-def test_noise_is_dropped_by_reason(claude, read):
+def test_noise_is_dropped_by_reason(claude: ClaudeLines, read: Read) -> None:
     """Progress, snapshots, modes and notices are counted, not kept."""
     claude.add(**claude.envelope(type="progress", data={"type": "bash_progress"}))
     claude.add(type="file-history-snapshot", messageId="m", snapshot={})
@@ -192,7 +198,7 @@ def test_noise_is_dropped_by_reason(claude, read):
     assert not found.report.unknown_types
 
 
-def test_unknown_types_are_counted_by_name(claude, read):
+def test_unknown_types_are_counted_by_name(claude: ClaudeLines, read: Read) -> None:
     """What no rule knows is left out and named, unless its name could be anything."""
     claude.add(type="telepathy", sessionId=claude.session)
     claude.add(type="my secret: hunter2!", sessionId=claude.session)
@@ -215,7 +221,7 @@ def test_unknown_types_are_counted_by_name(claude, read):
     }
 
 
-def test_a_history_written_again_is_read_once(claude, read):
+def test_a_history_written_again_is_read_once(claude: ClaudeLines, read: Read) -> None:
     """Records whose uuid was seen in the file are duplicates."""
     claude.user("hello")
     claude.says("hi")
@@ -225,7 +231,9 @@ def test_a_history_written_again_is_read_once(claude, read):
     assert found.report.dropped == {"duplicate-uuid": 2}
 
 
-def test_a_fork_names_its_origin_and_keeps_uuids(claude, read, build):
+def test_a_fork_names_its_origin_and_keeps_uuids(
+    claude: ClaudeLines, read: Read, build: Builders
+) -> None:
     """Copied records have another session's id; their uuids are those of the original."""
     claude.session = "ffffffff-0000-4000-8000-000000000000"
     copied = claude.user("from before")
@@ -238,14 +246,14 @@ def test_a_fork_names_its_origin_and_keeps_uuids(claude, read, build):
     assert found.prompts[0].session_id == build.session
 
 
-def test_a_renamed_file_is_no_fork(claude, read):
+def test_a_renamed_file_is_no_fork(claude: ClaudeLines, read: Read) -> None:
     """Where no record names the file's own session, nothing was copied."""
     claude.user("hello")
     found = read(claude, "renamed.jsonl")
     assert (found.report.parent_session, found.report.copied) == (None, 0)
 
 
-def test_inline_sidechains_are_marked(claude, read):
+def test_inline_sidechains_are_marked(claude: ClaudeLines, read: Read) -> None:
     """In 1.0.x a subagent's records stand in the main file."""
     claude.user("look around")
     claude.calls("Task", "t", prompt="explore")
@@ -256,7 +264,7 @@ def test_inline_sidechains_are_marked(claude, read):
     assert [record.is_sidechain for record in found.records] == [False, False, True, True]
 
 
-def test_mangled_ids_stay_equal_and_id_like(claude, read):
+def test_mangled_ids_stay_equal_and_id_like(claude: ClaudeLines, read: Read) -> None:
     """A redactor that hit a uuid leaves text there: copies still match, no text is passed on."""
     for _ in range(2):
         claude.user("hello", uuid="ffd0[REDACTED CARD]-4e13")
@@ -266,7 +274,7 @@ def test_mangled_ids_stay_equal_and_id_like(claude, read):
 
 
 @pytest.mark.parametrize("stamp", ["yesterday", None, "", "0001-01-01T00:00:00+23:59"])
-def test_unparsable_times_are_none(claude, read, stamp):
+def test_unparsable_times_are_none(claude: ClaudeLines, read: Read, stamp: Any) -> None:
     """A record with a broken timestamp is kept without one."""
     claude.user("hello", timestamp=stamp)
     [record] = read(claude).records

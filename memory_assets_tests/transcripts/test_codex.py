@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
+
+from memory_assets_tests.transcripts.conftest import Builders, CodexLines, Read
 
 PATCH = (
     "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b/c.py\n+z\n*** End Patch"
 )
 
 
-def call(codex, name, call_id="c1", **arguments):
+def call(codex: CodexLines, name: str, call_id: str = "c1", **arguments: Any) -> None:
     """Add a function call, whose arguments are JSON in a string."""
     codex.item("function_call", name=name, call_id=call_id, arguments=json.dumps(arguments))
 
 
-def output(codex, text, call_id="c1", kind="function_call_output"):
+def output(
+    codex: CodexLines, text: str, call_id: str = "c1", kind: str = "function_call_output"
+) -> None:
     """Add the output of a call."""
     codex.item(kind, call_id=call_id, output=text)
 
 
-def test_each_message_is_told_once(codex, read):
+def test_each_message_is_told_once(codex: CodexLines, read: Read) -> None:
     """Of an event and its item one is kept, whoever spoke."""
     codex.prompt("fix it")
     codex.says("on it")
@@ -39,7 +44,7 @@ def test_each_message_is_told_once(codex, read):
     assert found.report.dropped["doubled-message"] == 5
 
 
-def test_the_order_of_the_doubles_does_not_matter(codex, read):
+def test_the_order_of_the_doubles_does_not_matter(codex: CodexLines, read: Read) -> None:
     """Events after their items, with token counts between, are still doubles."""
     codex.event("user_message", message="fix it")
     codex.user_item("fix it")
@@ -49,7 +54,7 @@ def test_the_order_of_the_doubles_does_not_matter(codex, read):
     assert [record.text for record in read(codex).records] == ["fix it", "ok"]
 
 
-def test_the_same_prompt_sent_twice_in_a_row_counts_twice(codex, read):
+def test_the_same_prompt_sent_twice_in_a_row_counts_twice(codex: CodexLines, read: Read) -> None:
     """A prompt repeated before the agent answered is no double."""
     codex.prompt("go")
     codex.event("turn_aborted", reason="interrupted")
@@ -57,7 +62,7 @@ def test_the_same_prompt_sent_twice_in_a_row_counts_twice(codex, read):
     assert read(codex).said == ["go", "go"]
 
 
-def test_a_message_whose_two_texts_differ_is_the_item(codex, read):
+def test_a_message_whose_two_texts_differ_is_the_item(codex: CodexLines, read: Read) -> None:
     """Plans and citations are wrapped in the item: the item stays."""
     codex.prompt("plan it")
     codex.event("agent_message", message="The plan")
@@ -66,7 +71,7 @@ def test_a_message_whose_two_texts_differ_is_the_item(codex, read):
     assert [record.text for record in read(codex).records] == ["plan it", text]
 
 
-def test_an_event_without_item_is_kept(codex, read):
+def test_an_event_without_item_is_kept(codex: CodexLines, read: Read) -> None:
     """Text that only the UI was shown is not lost."""
     codex.prompt("hello")
     codex.event("agent_message", message="hi")
@@ -75,7 +80,7 @@ def test_an_event_without_item_is_kept(codex, read):
     assert [record.text for record in read(codex).records] == ["hello", "hi", "and?"]
 
 
-def test_builds_without_user_events_are_read_from_items(codex, read):
+def test_builds_without_user_events_are_read_from_items(codex: CodexLines, read: Read) -> None:
     """Where no event is ever written, the filtered items are the prompts."""
     codex.user_item("<environment_context>\n<cwd>/x</cwd>\n</environment_context>")
     codex.user_item("fix it")
@@ -86,7 +91,7 @@ def test_builds_without_user_events_are_read_from_items(codex, read):
     assert found.said == ["fix it", "thanks"]
 
 
-def test_completed_items_are_the_newer_events(codex, read):
+def test_completed_items_are_the_newer_events(codex: CodexLines, read: Read) -> None:
     """From 2026-08 on `item_completed` carries what the human said."""
     content = [{"type": "text", "text": "fix it"}]
     codex.user_item("fix it")
@@ -97,7 +102,7 @@ def test_completed_items_are_the_newer_events(codex, read):
     assert not found.report.unknown_types
 
 
-def test_both_kinds_of_event_are_one_prompt(codex, read):
+def test_both_kinds_of_event_are_one_prompt(codex: CodexLines, read: Read) -> None:
     """A build that writes the old and the new event tells the prompt once."""
     codex.prompt("fix it")
     item = {"type": "UserMessage", "content": [{"type": "text", "text": "fix it"}]}
@@ -117,7 +122,9 @@ def test_both_kinds_of_event_are_one_prompt(codex, read):
         ("The following is the Codex agent history whose request", "machine-prompt"),
     ],
 )
-def test_injected_items_are_no_prompts(codex, read, text, subtype):
+def test_injected_items_are_no_prompts(
+    codex: CodexLines, read: Read, text: str, subtype: str
+) -> None:
     """The environment, instructions and notices stand under role user."""
     codex.user_item(text)
     codex.prompt("fix it")
@@ -126,14 +133,14 @@ def test_injected_items_are_no_prompts(codex, read, text, subtype):
     assert (found.records[0].kind, found.records[0].subtype) == ("system", subtype)
 
 
-def test_a_delegated_prompt_is_no_humans(codex, read):
+def test_a_delegated_prompt_is_no_humans(codex: CodexLines, read: Read) -> None:
     """A text that another thread submitted has an event, too."""
     codex.prompt("<codex_delegation>\n<input>do it</input>\n</codex_delegation>")
     found = read(codex)
     assert (found.report.prompts, found.records[0].subtype) == (0, "machine-prompt")
 
 
-def test_editor_context_is_cut_from_the_prompt(codex, read):
+def test_editor_context_is_cut_from_the_prompt(codex: CodexLines, read: Read) -> None:
     """Editors put open files above a heading; the request is what stands below."""
     codex.prompt(
         "# Context from my IDE setup:\n\n## Open tabs\n- a.py\n\n## My request for Codex:\nfix it\n"
@@ -141,7 +148,7 @@ def test_editor_context_is_cut_from_the_prompt(codex, read):
     assert read(codex).said == ["fix it"]
 
 
-def test_an_image_alone_is_a_placeholder(codex, read):
+def test_an_image_alone_is_a_placeholder(codex: CodexLines, read: Read) -> None:
     """A prompt that is only an image says so."""
     codex.event("user_message", message="", images=["data:image/png;base64,AAAA"])
     assert read(codex).said == ["[image]"]
@@ -158,7 +165,9 @@ def test_an_image_alone_is_a_placeholder(codex, read):
         ("update_plan", {"plan": [{"step": "x"}]}, ""),
     ],
 )
-def test_the_command_is_found_in_every_shape(codex, read, name, arguments, command):
+def test_the_command_is_found_in_every_shape(
+    codex: CodexLines, read: Read, name: str, arguments: Any, command: str
+) -> None:
     """Shell tools of all versions give the command that ran, and so do their results."""
     call(codex, name, **arguments)
     output(codex, "fine")
@@ -167,7 +176,7 @@ def test_the_command_is_found_in_every_shape(codex, read, name, arguments, comma
     assert (made.tool_use_id, given.tool_use_id) == ("c1", "c1")
 
 
-def test_patches_name_their_files(codex, read):
+def test_patches_name_their_files(codex: CodexLines, read: Read) -> None:
     """apply_patch as a custom tool, or through the shell, gives the files it touches."""
     codex.item("custom_tool_call", name="apply_patch", call_id="c1", input=PATCH)
     call(codex, "shell", "c2", command=["apply_patch", PATCH])
@@ -190,7 +199,9 @@ def test_patches_name_their_files(codex, read):
         ({"content": "no", "success": False}, True),
     ],
 )
-def test_failure_is_read_from_the_output(codex, read, text, is_error):
+def test_failure_is_read_from_the_output(
+    codex: CodexLines, read: Read, text: str, is_error: bool
+) -> None:
     """Exit codes stand in the text, in JSON, or in a flag."""
     call(codex, "exec_command", cmd="make")
     output(codex, text)
@@ -199,7 +210,7 @@ def test_failure_is_read_from_the_output(codex, read, text, is_error):
     assert "metadata" not in result.text
 
 
-def test_an_event_tells_of_a_failure_that_the_output_hides(codex, read):
+def test_an_event_tells_of_a_failure_that_the_output_hides(codex: CodexLines, read: Read) -> None:
     """exec_command_end gives the exit code without doubling the output."""
     call(codex, "exec_command", cmd="make")
     codex.event("exec_command_end", call_id="c1", exit_code=2, aggregated_output="no")
@@ -209,14 +220,14 @@ def test_an_event_tells_of_a_failure_that_the_output_hides(codex, read):
     assert found.records[1].is_error
 
 
-def test_a_spawned_agent_is_named_by_its_calls_result(codex, read):
+def test_a_spawned_agent_is_named_by_its_calls_result(codex: CodexLines, read: Read) -> None:
     """The result of spawn_agent links to the subagent's rollout."""
     call(codex, "spawn_agent", agent_type="explorer", message="look")
     output(codex, '{"agent_id":"019d7d09-b449-7180-ae04-3b7cfb51b201","nickname":"Harvey"}')
     assert read(codex).records[1].spawned_agent_id == "019d7d09-b449-7180-ae04-3b7cfb51b201"
 
 
-def test_a_web_search_is_a_call(codex, read):
+def test_a_web_search_is_a_call(codex: CodexLines, read: Read) -> None:
     """A search without output is still something the agent did."""
     codex.event("web_search_end", call_id="w", query="bitmap")
     codex.item("web_search_call", status="completed", action={"type": "search", "query": "bitmap"})
@@ -224,7 +235,7 @@ def test_a_web_search_is_a_call(codex, read):
     assert (record.tool_name, record.text) == ("web_search", "type: search\nquery: bitmap")
 
 
-def test_the_turn_says_where_and_with_which_model(codex, read):
+def test_the_turn_says_where_and_with_which_model(codex: CodexLines, read: Read) -> None:
     """Directory, branch, version and model come from the lines around."""
     codex.line("turn_context", cwd="/home/ada/other", model="gpt-5.2-codex")
     codex.prompt("hello")
@@ -233,7 +244,7 @@ def test_the_turn_says_where_and_with_which_model(codex, read):
     assert (record.model, record.agent_version) == ("gpt-5.2-codex", "0.128.0")
 
 
-def test_titles_rollbacks_reviews_and_errors_are_kept(codex, read):
+def test_titles_rollbacks_reviews_and_errors_are_kept(codex: CodexLines, read: Read) -> None:
     """Events without a double that say something are records."""
     codex.event("thread_name_updated", thread_name="Add FAQ")
     codex.event("thread_name_updated", thread_name="Add FAQ")
@@ -253,7 +264,7 @@ def test_titles_rollbacks_reviews_and_errors_are_kept(codex, read):
     assert found.report.dropped["replacement-history"] == 1
 
 
-def test_reasoning_is_thinking_when_it_has_words(codex, read):
+def test_reasoning_is_thinking_when_it_has_words(codex: CodexLines, read: Read) -> None:
     """Encrypted reasoning is dropped; a summary is kept once, though an event doubles it."""
     codex.item("reasoning", summary=[], content=None, encrypted_content="gAAAA")
     codex.event("agent_reasoning", text="**Looking**")
@@ -262,12 +273,18 @@ def test_reasoning_is_thinking_when_it_has_words(codex, read):
     assert (record.kind, record.text) == ("thinking", "**Looking**")
 
 
-def spawned(build, with_turn_ids):
+def spawned(build: Builders, with_turn_ids: bool) -> CodexLines:
     """A subagent's rollout: its own meta, the parent's, the parent's history, its task."""
     parent, own = "019d7d08-46c9-7f73-affe-4e6ca9852d56", "019d7e36-577c-7d90-9f1c-a447ba2254b4"
-    codex = build.codex(thread=own)
     stamps = iter([f"2026-03-01T09:00:00.{number:03d}Z" for number in range(10)])
-    codex.stamp = lambda: next(stamps, "2026-03-01T09:00:05.000Z")
+
+    class Spawned(CodexLines):
+        """Its first lines are of one second."""
+
+        def stamp(self) -> str:
+            return next(stamps, "2026-03-01T09:00:05.000Z")
+
+    codex = Spawned(thread=own)
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": parent}}}
     codex.meta(source=spawn, forked_from_id=parent, timestamp="2026-03-01T09:00:00.000Z")
     codex.meta(id=parent, timestamp="2026-03-01T08:00:00.000Z")
@@ -284,7 +301,9 @@ def spawned(build, with_turn_ids):
 
 
 @pytest.mark.parametrize("with_turn_ids", [True, False])
-def test_history_copied_from_the_parent_is_dropped(build, read, with_turn_ids):
+def test_history_copied_from_the_parent_is_dropped(
+    build: Builders, read: Read, with_turn_ids: bool
+) -> None:
     """What a spawned agent inherited is not told again, and nothing in it is human."""
     codex = spawned(build, with_turn_ids)
     found = read(codex, f"rollout-2026-03-01T09-00-00-{codex.thread}.jsonl")
@@ -298,7 +317,7 @@ def test_history_copied_from_the_parent_is_dropped(build, read, with_turn_ids):
     assert found.report.copied == found.report.dropped["copied-history"] > 0
 
 
-def test_a_resumed_thread_repeats_its_meta(codex, read):
+def test_a_resumed_thread_repeats_its_meta(codex: CodexLines, read: Read) -> None:
     """A second meta with the same id is a resume: nothing is taken for copied."""
     codex.prompt("one")
     codex.meta()
@@ -308,7 +327,7 @@ def test_a_resumed_thread_repeats_its_meta(codex, read):
     assert found.report.dropped["session-meta"] == 2
 
 
-def test_the_oldest_bare_items_are_read(build, read):
+def test_the_oldest_bare_items_are_read(build: Builders, read: Read) -> None:
     """Before the wrapper existed, lines were the items themselves."""
     codex = build.codex()
     codex.add(id=codex.thread, timestamp="2025-05-01T10:00:00.000Z", instructions=None)
@@ -322,7 +341,7 @@ def test_the_oldest_bare_items_are_read(build, read):
     assert not found.report.unknown_types
 
 
-def test_derived_ids_are_stable_and_distinct(codex, read):
+def test_derived_ids_are_stable_and_distinct(codex: CodexLines, read: Read) -> None:
     """Read twice, also when grown, each record keeps its id; no two share one."""
     codex.prompt("go")
     codex.says("ok")
@@ -336,7 +355,9 @@ def test_derived_ids_are_stable_and_distinct(codex, read):
     assert len(set(after)) == len(after)
 
 
-def test_every_state_of_a_growing_file_gives_the_same_prompts(codex, read):
+def test_every_state_of_a_growing_file_gives_the_same_prompts(
+    codex: CodexLines, read: Read
+) -> None:
     """Cut after any line, a file gives the first prompts of the whole."""
     codex.user_item("<environment_context>x</environment_context>")
     for text in ("one", "two", "two"):
@@ -351,7 +372,7 @@ def test_every_state_of_a_growing_file_gives_the_same_prompts(codex, read):
         assert ids == [record.record_uuid for record in whole.prompts][: len(ids)]
 
 
-def test_unknown_lines_are_counted_by_name(codex, read):
+def test_unknown_lines_are_counted_by_name(codex: CodexLines, read: Read) -> None:
     """New line, item and event types are left out and named."""
     codex.line("telepathy", x=1)
     codex.item("new_item")

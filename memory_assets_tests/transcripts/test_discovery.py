@@ -10,6 +10,12 @@ import pytest
 
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts import Source, discover
+from memory_assets_tests.transcripts.conftest import (
+    Builders,
+    ClaudeLines,
+    CodexLines,
+    PiLines,
+)
 
 
 def touch(path: Path, content: bytes = b"") -> Path:
@@ -19,7 +25,9 @@ def touch(path: Path, content: bytes = b"") -> Path:
     return path
 
 
-def test_claude_code_sessions_and_subagents_are_told_apart(tmp_path, claude):
+def test_claude_code_sessions_and_subagents_are_told_apart(
+    tmp_path: Path, claude: ClaudeLines
+) -> None:
     """Sessions, nested subagents of workflows, and flat ones of old versions are found."""
     project = tmp_path / "projects" / "-home-ada-engine"
     claude.user("hello")
@@ -53,13 +61,13 @@ def test_claude_code_sessions_and_subagents_are_told_apart(tmp_path, claude):
         "memory/notes.md",
     ],
 )
-def test_what_is_no_transcript_of_work_is_left_out(tmp_path, name):
+def test_what_is_no_transcript_of_work_is_left_out(tmp_path: Path, name: str) -> None:
     """Journals, metadata, speculative prompts and compaction agents are not sessions."""
     touch(tmp_path / "-p" / name, b'{"type":"user","sessionId":"s"}\n')
     assert list(discover({"claude-code": tmp_path})) == []
 
 
-def test_the_projects_directory_itself_is_accepted(tmp_path):
+def test_the_projects_directory_itself_is_accepted(tmp_path: Path) -> None:
     """The inner directory works as a root, too."""
     touch(tmp_path / "projects" / "-p" / "s.jsonl")
     outer = list(discover({"claude-code": tmp_path}))
@@ -67,7 +75,9 @@ def test_the_projects_directory_itself_is_accepted(tmp_path):
     assert len(outer) == 1
 
 
-def test_codex_projects_come_from_the_directory_in_the_file(tmp_path, codex):
+def test_codex_projects_come_from_the_directory_in_the_file(
+    tmp_path: Path, codex: CodexLines
+) -> None:
     """The partition is the first cwd, named as Claude Code names it; archives count."""
     name = f"rollout-2026-04-11T20-23-03-{codex.thread}.jsonl"
     touch(tmp_path / "sessions" / "2026" / "04" / "11" / name, codex.bytes())
@@ -79,7 +89,9 @@ def test_codex_projects_come_from_the_directory_in_the_file(tmp_path, codex):
     assert len(list(discover({"codex": tmp_path / "sessions"}))) == 1
 
 
-def test_a_codex_subagent_takes_session_and_project_of_its_ancestors(tmp_path, build):
+def test_a_codex_subagent_takes_session_and_project_of_its_ancestors(
+    tmp_path: Path, build: Builders
+) -> None:
     """A spawned thread belongs to the human's thread, over two generations."""
     ids = [f"019d7e36-577c-7d90-9f1c-{number:012x}" for number in range(3)]
     for depth, thread in enumerate(ids):
@@ -95,7 +107,7 @@ def test_a_codex_subagent_takes_session_and_project_of_its_ancestors(tmp_path, b
     ]
 
 
-def test_pi_sessions_are_found_from_any_level(tmp_path, pi):
+def test_pi_sessions_are_found_from_any_level(tmp_path: Path, pi: PiLines) -> None:
     """The outer directory and the one inside give the same sessions."""
     inner = tmp_path / "agent" / "sessions"
     touch(inner / "--home-ada--" / "2026-03-01T09-00-00-000Z_abc.jsonl", pi.bytes())
@@ -104,7 +116,7 @@ def test_pi_sessions_are_found_from_any_level(tmp_path, pi):
     assert list(discover({"pi": inner})) == [found]
 
 
-def test_known_files_are_not_opened(tmp_path, codex):
+def test_known_files_are_not_opened(tmp_path: Path, codex: CodexLines) -> None:
     """What the caller knows by path, size and time is passed on unread."""
     path = touch(tmp_path / f"rollout-x-{codex.thread}.jsonl", codex.bytes())
     path.chmod(0)
@@ -120,7 +132,7 @@ def test_known_files_are_not_opened(tmp_path, codex):
     assert asked == [(path, status.st_size, status.st_mtime_ns)]
 
 
-def test_vanished_and_broken_entries_are_skipped(tmp_path):
+def test_vanished_and_broken_entries_are_skipped(tmp_path: Path) -> None:
     """Missing roots, dangling links and directories named like files give nothing."""
     project = tmp_path / "-p"
     touch(project / "good.jsonl")
@@ -131,13 +143,13 @@ def test_vanished_and_broken_entries_are_skipped(tmp_path):
     assert [source.session_id for source in discover(roots)] == ["good"]
 
 
-def test_an_agent_without_reader_is_refused(tmp_path):
+def test_an_agent_without_reader_is_refused(tmp_path: Path) -> None:
     """A root for an unknown agent is an error, not silence."""
     with pytest.raises(TranscriptError, match="no reader"):
         list(discover({"emacs": tmp_path}))
 
 
-def test_the_order_is_always_the_same(tmp_path):
+def test_the_order_is_always_the_same(tmp_path: Path) -> None:
     """Names decide the order, not the file system."""
     for name in ("-b/2.jsonl", "-a/9.jsonl", "-a/1.jsonl", "-b/1/subagents/agent-1.jsonl"):
         touch(tmp_path / name)
@@ -147,7 +159,7 @@ def test_the_order_is_always_the_same(tmp_path):
     assert names == sorted(names)
 
 
-def test_ten_thousand_files_take_less_than_a_second(tmp_path):
+def test_ten_thousand_files_take_less_than_a_second(tmp_path: Path) -> None:
     """Discovery of Claude Code's files reads names and stats only."""
     for project in range(50):
         folder = tmp_path / f"-p{project}"

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from memory_assets.transcripts import READERS, ReadReport, Source, read_session
 from memory_assets.transcripts.lines import read_objects
+from memory_assets.transcripts.reader import Reader
+from memory_assets_tests.transcripts.conftest import Builders, Write
 
 FUZZ = settings(
     max_examples=50,
@@ -24,7 +26,7 @@ FUZZ = settings(
 )
 
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8))
-values = st.one_of(
+values: st.SearchStrategy[Any] = st.one_of(
     scalars,
     st.lists(scalars, max_size=2),
     st.lists(st.just({"type": []}), max_size=2),
@@ -162,7 +164,7 @@ def lines_of(records: list[Any]) -> bytes:
 
 
 @readers
-def test_the_specimens_are_all_known(reader, build):
+def test_the_specimens_are_all_known(reader: Reader, build: Builders) -> None:
     """The records that the fuzzing starts from are whole and understood."""
     report = check(reader, lines_of(specimens(reader.agent, build)), None)
     assert report.unknown_types == {}
@@ -172,7 +174,9 @@ def test_the_specimens_are_all_known(reader, build):
 @readers
 @FUZZ
 @given(mutations=mutations, agent_id=st.sampled_from([None, "a1"]))
-def test_mutated_records_are_read_or_counted(reader, build, mutations, agent_id):
+def test_mutated_records_are_read_or_counted(
+    reader: Reader, build: Builders, mutations: list[tuple[float, Any]], agent_id: str | None
+) -> None:
     """Real shapes with any of their values replaced by any other."""
     records = copy.deepcopy(specimens(reader.agent, build))
     for place, value in mutations:
@@ -182,13 +186,16 @@ def test_mutated_records_are_read_or_counted(reader, build, mutations, agent_id)
     check(reader, lines_of(records), agent_id)
 
 
+WRONG: tuple[Any, ...] = (None, True, -1, 1e300, "x", [], {}, [[]], [{"type": []}], {"type": {}})
+
+
 @readers
-def test_no_single_wrong_value_stops_a_reader(reader, build):
+def test_no_single_wrong_value_stops_a_reader(reader: Reader, build: Builders) -> None:
     """Each value of each specimen, replaced in turn by one of every JSON type."""
     original = specimens(reader.agent, build)
     for index in range(len(list(places(original)))):
         variants: list[Any] = []
-        for wrong in (None, True, -1, 1e300, "x", [], {}, [[]], [{"type": []}], {"type": {}}):
+        for wrong in WRONG:
             records = copy.deepcopy(original)
             container, key = list(places(records))[index]
             container[key] = wrong
@@ -204,7 +211,7 @@ def test_no_single_wrong_value_stops_a_reader(reader, build):
 @readers
 @FUZZ
 @given(lines=st.lists(objects, max_size=5))
-def test_arbitrary_objects_are_read_or_counted(reader, lines):
+def test_arbitrary_objects_are_read_or_counted(reader: Reader, lines: Any) -> None:
     """Any JSON objects with the formats' own names."""
     check(reader, lines_of(lines), None)
 
@@ -212,7 +219,7 @@ def test_arbitrary_objects_are_read_or_counted(reader, lines):
 @readers
 @FUZZ
 @given(content=st.binary(max_size=400))
-def test_arbitrary_bytes_are_read_or_counted(reader, content):
+def test_arbitrary_bytes_are_read_or_counted(reader: Reader, content: Any) -> None:
     """Any bytes at all."""
     check(reader, content, None)
 
@@ -224,7 +231,7 @@ def test_arbitrary_bytes_are_read_or_counted(reader, content):
         st.tuples(st.floats(0, 1), st.binary(max_size=6), st.integers(0, 300)), max_size=6
     )
 )
-def test_damaged_files_are_read_or_counted(reader, build, damage):
+def test_damaged_files_are_read_or_counted(reader: Reader, build: Builders, damage: Any) -> None:
     """A file with bytes cut out and others put in, anywhere."""
     content = lines_of(specimens(reader.agent, build))
     for place, put, cut in damage:
@@ -235,7 +242,7 @@ def test_damaged_files_are_read_or_counted(reader, build, damage):
 
 @FUZZ
 @given(blocks=st.lists(st.one_of(st.just(b"\n"), st.binary(max_size=30), objects), max_size=8))
-def test_lines_account_for_every_line(tmp_path, blocks):
+def test_lines_account_for_every_line(tmp_path: Path, blocks: Any) -> None:
     """Whatever the bytes, the number of lines is that of the newlines."""
     content = b"".join(b if isinstance(b, bytes) else json.dumps(b).encode() for b in blocks)
     path = tmp_path / "s.jsonl"
@@ -249,7 +256,7 @@ def test_lines_account_for_every_line(tmp_path, blocks):
 
 
 @readers
-def test_deep_nesting_is_no_danger(reader):
+def test_deep_nesting_is_no_danger(reader: Reader) -> None:
     """Input nested 800 levels deep is read or refused, without recursion errors."""
     deep: Any = "x"
     for _ in range(800):
@@ -267,7 +274,7 @@ def test_deep_nesting_is_no_danger(reader):
     check(reader, lines_of(lines), None)
 
 
-def test_many_distinct_types_do_not_grow_the_report(write):
+def test_many_distinct_types_do_not_grow_the_report(write: Write) -> None:
     """A hostile file cannot fill memory through the report's counters."""
     names = ("".join(chr(97 + int(digit)) for digit in str(number)) for number in range(3_000))
     lines = [{"type": f"t{name}", "sessionId": name, "version": name} for name in names]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_assets.errors import TranscriptError
 from memory_assets.transcripts import ReadReport, lines
+from memory_assets_tests.transcripts.conftest import Write
 
 A = b'{"type":"user","n":1}'
 B = b'{"type":"user","n":2}'
 
 
-def read(path: Path, **options: int) -> tuple[list[lines.Located], ReadReport]:
+def read(path: Path, **options: Any) -> tuple[list[lines.Located], ReadReport]:
     """Read all objects of a file, and check that every line is accounted for."""
     report = ReadReport()
     found = list(lines.read_objects(path, report, **options))
@@ -22,12 +24,12 @@ def read(path: Path, **options: int) -> tuple[list[lines.Located], ReadReport]:
     return found, report
 
 
-def numbers(found: list[lines.Located]) -> list[int]:
+def numbers(found: list[lines.Located]) -> list[Any]:
     """Return the n of each object."""
     return [value["n"] for _, _, value in found]
 
 
-def test_offsets_bound_each_object(write):
+def test_offsets_bound_each_object(write: Write) -> None:
     """The byte range of an object, cut out of the file, is that object."""
     content = A + b"\n" + '{"type":"ü","n":3}'.encode() + B + b"\n\n" + B + b"\n"
     path = write(content)
@@ -40,7 +42,7 @@ def test_offsets_bound_each_object(write):
     ]
 
 
-def test_glued_records_are_all_recovered(write):
+def test_glued_records_are_all_recovered(write: Write) -> None:
     """Two records on one line are both read, and the line is reported with its number."""
     found, report = read(write(B + b"\n" + A + B + b"\n"))
     assert numbers(found) == [2, 1, 2]
@@ -49,7 +51,7 @@ def test_glued_records_are_all_recovered(write):
     assert (bad.byte_start, bad.byte_end) == (len(B) + 1, len(B) + 1 + len(A + B))
 
 
-def test_a_half_written_last_line_waits(write):
+def test_a_half_written_last_line_waits(write: Write) -> None:
     """An unfinished last line is pending, not bad, and the offset stays before it."""
     found, report = read(write(A + b"\n" + B[:-3]))
     assert numbers(found) == [1]
@@ -58,14 +60,14 @@ def test_a_half_written_last_line_waits(write):
     assert report.pending_bytes == len(B) - 3
 
 
-def test_a_whole_last_line_without_newline_is_read(write):
+def test_a_whole_last_line_without_newline_is_read(write: Write) -> None:
     """A last line that lacks only its newline counts as complete."""
     found, report = read(write(A + b"\n" + B))
     assert numbers(found) == [1, 2]
     assert (report.lines, report.complete_offset, report.pending_bytes) == (2, 43, 0)
 
 
-def test_nul_runs_are_reported_and_what_follows_is_read(write):
+def test_nul_runs_are_reported_and_what_follows_is_read(write: Write) -> None:
     """A block of NULs left by a power loss costs only itself."""
     found, report = read(write(A + b"\n" + b"\0" * 5_000 + B + b"\n" + b"\0" * 143_000))
     assert numbers(found) == [1, 2]
@@ -73,14 +75,14 @@ def test_nul_runs_are_reported_and_what_follows_is_read(write):
     assert report.pending_bytes == 143_000
 
 
-def test_a_record_spliced_into_a_torn_line_is_recovered(write):
+def test_a_record_spliced_into_a_torn_line_is_recovered(write: Write) -> None:
     """A record written behind the torn beginning of another survives."""
     found, report = read(write(b'{"type":"user","message":{"content":"cut of' + B + b"\n"))
     assert numbers(found) == [2]
     assert report.bad_lines[0].reason == lines.JUNK_AROUND
 
 
-def test_a_fragment_of_a_broken_record_is_not_taken_for_a_record(write):
+def test_a_fragment_of_a_broken_record_is_not_taken_for_a_record(write: Write) -> None:
     """An object nested in a broken line is not read as if it stood alone."""
     broken = b'{"type":"user","cwd":"a"b","data":{"type":"user","n":9},"uuid":"x"}'
     found, report = read(write(broken + b"\n" + A + b"\n"))
@@ -101,7 +103,7 @@ def test_a_fragment_of_a_broken_record_is_not_taken_for_a_record(write):
         (b'{"\\u0000":' + b"[" * 900 + b"]" * 900 + b"}", lines.TOO_DEEP),
     ],
 )
-def test_unreadable_lines_are_skipped_with_a_reason(write, line, reason):
+def test_unreadable_lines_are_skipped_with_a_reason(write: Write, line: bytes, reason: str) -> None:
     """A line that is no record is listed with its number, and its neighbours are kept."""
     found, report = read(write(A + b"\n" + line + b"\n" + B + b"\n"))
     assert numbers(found) == [1, 2]
@@ -110,21 +112,21 @@ def test_unreadable_lines_are_skipped_with_a_reason(write, line, reason):
     ]
 
 
-def test_no_reason_carries_content(write):
+def test_no_reason_carries_content(write: Write) -> None:
     """What is said about a bad line is one of our own phrases."""
     _, report = read(write(b'{"password":"hunter2\n{"x":hunter2}\nhunter2\n'))
     assert len(report.bad_lines) == 3
     assert "hunter2" not in repr(report)
 
 
-def test_blank_lines_are_no_errors(write):
+def test_blank_lines_are_no_errors(write: Write) -> None:
     """Empty lines and lines of spaces are counted apart."""
     found, report = read(write(b"\n" + A + b"\n  \t\n"))
     assert numbers(found) == [1]
     assert (report.blank_lines, report.bad_line_count) == (2, 0)
 
 
-def test_only_newlines_end_lines(write):
+def test_only_newlines_end_lines(write: Write) -> None:
     """U+2028, U+0085 and carriage returns inside strings do not split a record."""
     text = "a\u2028b\u0085c\x0b"
     content = ('{"type":"user","n":"' + text.replace("\x0b", "\\u000b") + '"}\r\n').encode()
@@ -133,7 +135,7 @@ def test_only_newlines_end_lines(write):
     assert report.bad_line_count == 0
 
 
-def test_nul_characters_and_lone_surrogates_are_replaced(write):
+def test_nul_characters_and_lone_surrogates_are_replaced(write: Write) -> None:
     """Every string that is handed on can be encoded and stored."""
     content = rb'{"n":"a\u0000b","k\ud800":["\udc00x","\ud83d\ude00"]}' + b"\n"
     [(_, _, value)], report = read(write(content))
@@ -141,7 +143,7 @@ def test_nul_characters_and_lone_surrogates_are_replaced(write):
     assert report.good_lines == 1
 
 
-def test_a_line_over_the_cap_is_skipped(write):
+def test_a_line_over_the_cap_is_skipped(write: Write) -> None:
     """A line longer than the cap is reported, and reading goes on behind it."""
     long = b'{"n":"' + b"x" * 5_000_000 + b'"}'
     found, report = read(write(A + b"\n" + long + b"\n" + B + b"\n"), max_line_bytes=1_000_000)
@@ -151,7 +153,7 @@ def test_a_line_over_the_cap_is_skipped(write):
     assert (bad.byte_start, bad.byte_end) == (len(A) + 1, len(A) + 1 + len(long))
 
 
-def test_lines_longer_than_a_block_are_joined(write):
+def test_lines_longer_than_a_block_are_joined(write: Write) -> None:
     """A line that spans several reads is whole, at its right offset."""
     text = "é" * 1_600_000
     content = A + b"\n" + ('{"n":"' + text + '"}').encode() + b"\n" + B + b"\n"
@@ -160,14 +162,14 @@ def test_lines_longer_than_a_block_are_joined(write):
     assert content[found[2][0] : found[2][1]] == B
 
 
-def test_the_list_of_bad_lines_is_bounded(write):
+def test_the_list_of_bad_lines_is_bounded(write: Write) -> None:
     """A file of nothing but garbage is counted in full and listed in part."""
     _, report = read(write(b"x\n" * 5_000))
     assert report.bad_line_count == 5_000
     assert len(report.bad_lines) == 1_000
 
 
-def test_a_missing_file_is_a_transcript_error(tmp_path):
+def test_a_missing_file_is_a_transcript_error(tmp_path: Path) -> None:
     """A file that cannot be opened raises the package's own error, at the first object."""
     with pytest.raises(TranscriptError, match="cannot be read"):
         list(lines.read_objects(tmp_path / "gone.jsonl", ReadReport()))

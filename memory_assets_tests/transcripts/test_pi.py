@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from memory_assets_tests.transcripts.conftest import Builders, PiLines, Read
+
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-def test_a_conversation_reads_the_same_in_every_version(build, read, version):
+def test_a_conversation_reads_the_same_in_every_version(
+    build: Builders, read: Read, version: int
+) -> None:
     """Prompts, prose, calls and results are found with and without entry ids."""
     pi = build.pi(version=version)
     pi.header()
@@ -42,7 +46,7 @@ def test_a_conversation_reads_the_same_in_every_version(build, read, version):
     assert found.report.first_cwd == found.records[0].cwd == "/home/ada/engine"
 
 
-def test_a_humans_shell_command_is_a_call_and_its_result(pi, read):
+def test_a_humans_shell_command_is_a_call_and_its_result(pi: PiLines, read: Read) -> None:
     """`!cmd` is kept as what ran and what it printed, and is no prompt."""
     pi.message("bashExecution", command="ls", output="a.py\n", exitCode=1, cancelled=False)
     call, result = read(pi).records
@@ -50,7 +54,7 @@ def test_a_humans_shell_command_is_a_call_and_its_result(pi, read):
     assert (result.kind, result.text, result.is_error) == ("tool_result", "a.py\n", True)
 
 
-def test_summaries_titles_and_injected_texts_have_their_kinds(pi, read):
+def test_summaries_titles_and_injected_texts_have_their_kinds(pi: PiLines, read: Read) -> None:
     """Compactions, branch summaries, names and extension messages are no one's words."""
     pi.entry("compaction", summary="# So far", tokensBefore=9, firstKeptEntryId="x")
     pi.entry("branch_summary", summary="Went astray")
@@ -71,7 +75,7 @@ def test_summaries_titles_and_injected_texts_have_their_kinds(pi, read):
     assert found.report.dropped == {"session-header": 1, "repeated": 1, "session-state": 2}
 
 
-def test_errors_and_aborts_are_system_records(pi, read):
+def test_errors_and_aborts_are_system_records(pi: PiLines, read: Read) -> None:
     """What the provider answered instead of a message is kept beside what it said."""
     pi.message("assistant", [], stopReason="error", errorMessage="429 slow down")
     part = [{"type": "text", "text": "I was"}]
@@ -83,7 +87,7 @@ def test_errors_and_aborts_are_system_records(pi, read):
     ]
 
 
-def test_dead_branches_are_kept_in_file_order(pi, read):
+def test_dead_branches_are_kept_in_file_order(pi: PiLines, read: Read) -> None:
     """An entry whose parent lies further up opens a branch; both branches are read."""
     pi.prompt("one")
     pi.prompt("two, then undone")
@@ -95,7 +99,7 @@ def test_dead_branches_are_kept_in_file_order(pi, read):
 
 
 @pytest.mark.parametrize("version", [1, 3])
-def test_a_fork_keeps_ids_and_names_its_origin(build, read, version):
+def test_a_fork_keeps_ids_and_names_its_origin(build: Builders, read: Read, version: int) -> None:
     """Copied entries have the ids that they had, and are counted."""
     original = build.pi(version=version)
     original.header()
@@ -124,21 +128,23 @@ def test_a_fork_keeps_ids_and_names_its_origin(build, read, version):
         ("why <b>bold</b>?", "why <b>bold</b>?"),
     ],
 )
-def test_files_and_skills_put_into_a_prompt_are_named_only(pi, read, text, said):
+def test_files_and_skills_put_into_a_prompt_are_named_only(
+    pi: PiLines, read: Read, text: str, said: str
+) -> None:
     """Pi puts in whole what the human only named."""
     pi.prompt(text)
     assert read(pi).said == [said]
 
 
-def test_times_come_from_the_message_where_the_entry_has_none(pi, read):
+def test_times_come_from_the_message_where_the_entry_has_none(pi: PiLines, read: Read) -> None:
     """message.timestamp is in Unix milliseconds."""
     message = {"role": "user", "content": "hi", "timestamp": 1763681581544}
     pi.entry("message", timestamp=None, message=message)
     [record] = read(pi).records
-    assert record.timestamp.isoformat() == "2025-11-20T23:33:01.544000+00:00"
+    assert record.timestamp and record.timestamp.isoformat() == "2025-11-20T23:33:01.544000+00:00"
 
 
-def test_unknown_entries_and_roles_are_counted(pi, read):
+def test_unknown_entries_and_roles_are_counted(pi: PiLines, read: Read) -> None:
     """New entry types, roles and blocks are left out and named."""
     pi.entry("telepathy")
     pi.message("oracle", "x")

@@ -66,7 +66,7 @@ def everything(dev_transcripts: Path) -> list[Read]:
     return found
 
 
-def test_every_transcript_is_found(everything):
+def test_every_transcript_is_found(everything: list[Read]) -> None:
     """Discovery finds the 185 Claude Code, 41 Codex and 9 Pi files, and nothing else."""
     assert Counter(read.source.agent for read in everything) == {
         "claude-code": 185,
@@ -75,7 +75,7 @@ def test_every_transcript_is_found(everything):
     }
 
 
-def test_every_object_and_every_line_is_accounted_for(everything):
+def test_every_object_and_every_line_is_accounted_for(everything: list[Read]) -> None:
     """Records in = kept + dropped by reason, and each line is good, bad, blank or pending."""
     for read in everything:
         assert read.report.conserved, read.source.path.name
@@ -84,15 +84,15 @@ def test_every_object_and_every_line_is_accounted_for(everything):
         assert read.report.complete_offset + read.report.pending_bytes == read.source.size
 
 
-def test_nothing_in_the_data_is_unknown(everything):
+def test_nothing_in_the_data_is_unknown(everything: list[Read]) -> None:
     """Each record type of 67 Claude Code versions and the others has a rule."""
-    unknown = Counter()
+    unknown: Counter[str] = Counter()
     for read in everything:
         unknown += read.report.unknown_types
     assert not unknown
 
 
-def test_no_subagent_speaks_as_a_human(everything):
+def test_no_subagent_speaks_as_a_human(everything: list[Read]) -> None:
     """Subagent files, guardians and inline sidechains hold no prompt."""
     subagents = [read for read in everything if read.source.agent_id is not None]
     assert len(subagents) == 31
@@ -105,7 +105,7 @@ def test_no_subagent_speaks_as_a_human(everything):
         assert not any(record.is_sidechain or record.role != "user" for record in prompts)
 
 
-def test_claude_prompts_agree_with_the_facts(everything):
+def test_claude_prompts_agree_with_the_facts(everything: list[Read]) -> None:
     """The number of human prompts is the counted one, but for the explained sessions."""
     differences = {}
     for read in everything:
@@ -119,7 +119,7 @@ def test_claude_prompts_agree_with_the_facts(everything):
     }
 
 
-def test_claude_prompts_begin_as_the_facts_say(everything):
+def test_claude_prompts_begin_as_the_facts_say(everything: list[Read]) -> None:
     """Not only as many: the same ones, compared by their first letters."""
     for read in everything:
         facts = read.facts
@@ -139,7 +139,7 @@ def _beginning(text: str) -> str:
     return text.removeprefix("[image]").strip()[:25].strip()
 
 
-def test_codex_and_pi_prompts_agree_with_the_facts(everything):
+def test_codex_and_pi_prompts_agree_with_the_facts(everything: list[Read]) -> None:
     """In files of humans each user_message event, or user message, is one prompt."""
     delegated = {"019f046d-f5fa-75c3-98e4-fa591d856a51": 1}  # its first text is another thread's
     for read in everything:
@@ -151,7 +151,7 @@ def test_codex_and_pi_prompts_agree_with_the_facts(everything):
         assert read.report.prompts == counted, read.source.path.name
 
 
-def test_bad_lines_agree_with_the_facts(everything):
+def test_bad_lines_agree_with_the_facts(everything: list[Read]) -> None:
     """The same lines are bad, by number; those that were only glued lose nothing."""
     glued = 0
     for read in everything:
@@ -165,7 +165,7 @@ def test_bad_lines_agree_with_the_facts(everything):
     assert glued == 4
 
 
-def test_every_text_can_be_stored(everything):
+def test_every_text_can_be_stored(everything: list[Read]) -> None:
     """Texts encode to UTF-8 and hold no NUL; times are aware; ids are id-like."""
     for read in everything:
         for record in read.records:
@@ -176,7 +176,7 @@ def test_every_text_can_be_stored(everything):
             assert " " not in record.record_uuid + record.tool_use_id + record.message_id
 
 
-def test_results_know_their_calls(everything):
+def test_results_know_their_calls(everything: list[Read]) -> None:
     """Nearly every tool result carries the name of its tool."""
     named = Counter(
         bool(record.tool_name)
@@ -187,7 +187,9 @@ def test_results_know_their_calls(everything):
     assert named[False] <= 0.01 * named.total()
 
 
-def test_forks_share_the_ids_of_what_they_copied(everything, dev_transcripts):
+def test_forks_share_the_ids_of_what_they_copied(
+    everything: list[Read], dev_transcripts: Path
+) -> None:
     """Copied records can be told by their uuids in the four families of forks."""
     forks = json.loads((dev_transcripts / "facts.json").read_text())["forks"]
     by_name = {read.source.path.name: read for read in everything}
@@ -200,7 +202,7 @@ def test_forks_share_the_ids_of_what_they_copied(everything, dev_transcripts):
         assert ids[0] & ids[1], fork
 
 
-def test_a_session_grows_without_changing_what_was(dev_transcripts):
+def test_a_session_grows_without_changing_what_was(dev_transcripts: Path) -> None:
     """Each later state of a session begins with the prompts of each earlier one."""
     sessions = sorted(path for path in dev_transcripts.glob("*/growth/*") if path.is_dir())
     assert sessions
@@ -212,7 +214,9 @@ def test_a_session_grows_without_changing_what_was(dev_transcripts):
         assert sum(assert_begins(state, final) for state in prompts) > len(final)
 
 
-def test_any_state_of_a_file_begins_with_the_same_prompts(everything, tmp_path):
+def test_any_state_of_a_file_begins_with_the_same_prompts(
+    everything: list[Read], tmp_path: Path
+) -> None:
     """Cut after any line, a real file gives the first of its prompts, with the same ids."""
     cut = tmp_path / "cut.jsonl"
     compared = 0

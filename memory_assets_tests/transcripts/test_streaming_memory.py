@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_assets.transcripts import ReadReport, read_session
+from memory_assets_tests.transcripts.conftest import ClaudeLines, CodexLines, PiLines
 
 MEGABYTE = 1 << 20
 
@@ -34,7 +37,7 @@ def peak_of_reading(path: Path) -> tuple[int, ReadReport]:
     return peak, report
 
 
-def claude_lines(claude) -> list[bytes]:
+def claude_lines(claude: ClaudeLines) -> list[bytes]:
     """Return lines of a Claude Code session that can be repeated."""
     claude.user("run it")
     claude.calls("Bash", "toolu_@@@@@@@@", command="make")
@@ -46,7 +49,7 @@ def claude_lines(claude) -> list[bytes]:
     return claude.lines
 
 
-def codex_lines(codex) -> list[bytes]:
+def codex_lines(codex: CodexLines) -> list[bytes]:
     """Return lines of a Codex rollout that can be repeated."""
     codex.lines[0] = codex.lines[0].replace(b'"originator"', b'"spare":"@@@@@@@@","originator"')
     codex.prompt("run it @@@@@@@@")
@@ -56,7 +59,7 @@ def codex_lines(codex) -> list[bytes]:
     return codex.lines
 
 
-def pi_lines(pi) -> list[bytes]:
+def pi_lines(pi: PiLines) -> list[bytes]:
     """Return lines of a Pi session that can be repeated."""
     pi.prompt("run it")
     call = {"type": "toolCall", "id": "t@@@@@@@@", "name": "bash", "arguments": {"command": "x"}}
@@ -69,7 +72,13 @@ def pi_lines(pi) -> list[bytes]:
     ("builder", "lines_of", "size"),
     [("claude", claude_lines, 24), ("codex", codex_lines, 12), ("pi", pi_lines, 12)],
 )
-def test_memory_does_not_follow_the_size_of_the_file(request, tmp_path, builder, lines_of, size):
+def test_memory_does_not_follow_the_size_of_the_file(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    builder: str,
+    lines_of: Callable[[Any], list[bytes]],
+    size: int,
+) -> None:
     """Of 12 and 24 MB, a few are held: blocks of one megabyte, and a mark for each record."""
     path = tmp_path / "long.jsonl"
     fill(path, lines_of(request.getfixturevalue(builder)), size * MEGABYTE)
@@ -80,7 +89,7 @@ def test_memory_does_not_follow_the_size_of_the_file(request, tmp_path, builder,
     assert peak < 8 * MEGABYTE
 
 
-def test_a_line_over_the_cap_is_never_held(tmp_path):
+def test_a_line_over_the_cap_is_never_held(tmp_path: Path) -> None:
     """A line of 150 MB is passed over in blocks, and what follows it is read."""
     path = tmp_path / "wide.jsonl"
     good = b'{"type":"user","uuid":"1","sessionId":"s","message":{"content":"hello"}}\n'
