@@ -133,7 +133,8 @@ class SampleMemory:
     ) -> dict[tuple[str, str], StageReport]:
         """Run stages over projects (all over all, but for vectors where none are made) and return
         their reports."""
-        stages = stages or (tuple(STAGES) if self.vectors else WITHOUT_VECTORS)
+        if stages is None:
+            stages = tuple(STAGES) if self.vectors else WITHOUT_VECTORS
         self.reports = {
             (stage, project): STAGES[stage](self.components, project)
             for project in (projects or self.projects())

@@ -191,7 +191,7 @@ def test_a_collections_incarnation_is_remembered_until_forgotten(catalog: Catalo
 
 
 def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
-    """Sessions, rows, bytes, turns where they were counted, and when the last was made."""
+    """Sessions, rows, bytes, what is counted of this stage, and when the last was made."""
     catalog.products.put(replace(PRODUCT, made_at="2026-01-02T00:00:00+00:00"))
     catalog.products.put(
         replace(
@@ -207,8 +207,9 @@ def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
             "sessions": 2,
             "rows": 8,
             "bytes": 140,
-            "turns": 2,
+            "turns": None,
             "redactions": 4,
+            "prompts": None,
             "made_at": "2026-01-02T00:00:00+00:00",
         }
     }
