@@ -18,6 +18,7 @@ from memory_assets.status.disk import Disk, last_runs, look
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.chroma.files import set_aside_directories
+from memory_assets.stores.sqlite_files import IN_MEMORY
 
 VERSIONS_FILE = "versions.json"
 """What the last process that made anything was made of (`pipeline/stage/versions.py`)."""
@@ -38,7 +39,7 @@ def status(settings: Settings) -> dict[str, Any]:
     """
     data_dir = settings.data_dir
     path = data_dir / "catalog.db"
-    catalog = Catalog(path if path.exists() else Path(":memory:"))
+    catalog = Catalog(path if path.exists() else IN_MEMORY)
     agents, stages = catalog.sources.counts_by("agent"), catalog.products.totals()
     versions = _versions(catalog, data_dir)
     vectors = versions.get("embedder") != NO_EMBEDDER

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from memory_assets.errors import StoreBusy, StoreError
 
+IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
 _IN_USE = "stop it, then run `memory status`, which completes the forgetting"
 
@@ -23,10 +24,10 @@ def connect(
     path: Path, *, seconds: float = _BUSY_SECONDS, mode: Literal["ro", "rw", "rwc"] = "rwc"
 ) -> sqlite3.Connection:
     """Return a connection without implicit transactions, which threads may share: read-only, to
-    a database that is there, or to one that is created if need be. A lock of another process is
-    awaited for `seconds`."""
+    a database that is there, or to one that is created if need be; to one that is in no file if
+    the path is `IN_MEMORY`. A lock of another process is awaited for `seconds`."""
     return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
+        "file::memory:" if path == IN_MEMORY else f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,
         timeout=seconds,
         isolation_level=None,

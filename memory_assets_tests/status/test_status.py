@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
@@ -94,11 +96,14 @@ def test_the_status_command_loads_nothing_heavy(sample_settings: Settings) -> No
     assert json.loads(done.stdout)["freshness"]["pending_files"] == 0
 
 
-def test_a_memory_that_is_not_there_has_a_status_of_nothing(tmp_path: Path) -> None:
-    """No file is made by asking."""
+def test_a_memory_that_is_not_there_has_a_status_of_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No file is made by asking, neither there nor where one is."""
+    monkeypatch.chdir(tmp_path)
     current = status(load_settings(data_dir=tmp_path / "none"))
     assert current["agents"] == {} and current["runs"] == {}
-    assert not (tmp_path / "none").exists()
+    assert {path.name for path in tmp_path.iterdir()} <= {"home"}
 
 
 def test_a_chroma_that_was_set_aside_is_named(sample_settings: Settings) -> None:
