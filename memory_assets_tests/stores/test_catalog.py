@@ -216,7 +216,8 @@ def test_totals_sum_the_products_of_each_stage(catalog: Catalog) -> None:
 
 
 def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
-    """A subagent's file is a file but not a session."""
+    """A subagent's file is a file but not a session; a session that two projects have a file of
+    is one of each."""
     catalog.sources.put(SOURCE)
     catalog.sources.put(replace(SOURCE, agent_id="x", path="/t/x.jsonl", size=1, facts={}))
     catalog.sources.put(replace(SOURCE, agent="codex", project="q", session_id="c"))
@@ -231,7 +232,9 @@ def test_counts_are_by_agent_or_by_project(catalog: Catalog) -> None:
         "gone": 1,
     }
     assert by_agent.keys() == {"claude-code", "codex"}
-    assert catalog.sources.counts_by("project")["q"]["sessions"] == 1
+    catalog.sources.put(replace(SOURCE, project="q"))
+    assert catalog.sources.counts_by("agent")["claude-code"]["sessions"] == 2
+    assert catalog.sources.counts_by("project")["q"]["sessions"] == 2
 
 
 def test_the_project_of_a_session_is_known(catalog: Catalog) -> None:

@@ -143,7 +143,8 @@ class Sources(CatalogPart):
         """Return sessions, files, prompts, bad lines, bytes and files that are gone, by agent or
         project."""
         rows = self._connection.rows(
-            f"SELECT {column} AS name, COUNT(DISTINCT session_id) AS sessions,"
+            f"SELECT {column} AS name, COUNT(DISTINCT project || '/' || session_id)"
+            " AS sessions,"
             " COUNT(*) AS files, COALESCE(SUM(json_extract(facts, '$.prompts')), 0) AS prompts,"
             " COALESCE(SUM(json_extract(facts, '$.bad_lines')), 0) AS bad_lines,"
             " SUM(size) AS bytes, COUNT(gone_at) AS gone FROM sources GROUP BY 1 ORDER BY 1"
