@@ -7,14 +7,16 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from rich.console import Console
 
 from memory_assets import status as overview
 from memory_assets.cli import exit_codes, rendering
-from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.errors import ConfigurationError, NotFound, RedactionUnavailable
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.indexes import collections as index
@@ -129,6 +131,7 @@ def ingest_once(
     components.walked = sources
     try:
         if works:
+            Thread(target=_load_redactor, args=(components,), name="redactor").start()
             report = _run(settings, works, limit, console)
         works += _redact_affected_again(settings, components, report, console)
     finally:
@@ -141,6 +144,13 @@ def ingest_once(
     if report["checks_failed"]:
         return exit_codes.CHECK_FAILED
     return exit_codes.ERROR if overview.can_be_helped(current) else exit_codes.FINE
+
+
+def _load_redactor(components: Components) -> None:
+    """Load the redactor while Dagster is imported: its patterns are compiled once a machine, which
+    takes seconds, and the worker processes wait for that."""
+    with suppress(RedactionUnavailable):  # raised again when it is needed
+        components.redactor.redact("ready")
 
 
 def _forget_work(components: Components, projects: Sequence[str]) -> None:

@@ -18,6 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 _FORMAT = b"memory-assets patterns 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _LOG = logging.getLogger("memory_assets.redaction")
@@ -59,16 +61,35 @@ class Databases:
         return scan
 
     def _load(self, name: str, patterns: Sequence[tuple[bytes, bool]], cache: Path | None) -> bytes:
-        path = None if cache is None else cache / f"{name}-{self._key(patterns)}.hsdb"
-        if path is not None:
-            stored = _read(path)
-            if stored is not None:
-                with contextlib.suppress(self._hyperscan.error):
-                    self._hyperscan.loadb(stored, self._hyperscan.HS_MODE_BLOCK)
-                    return stored
-        if self._announce is not None:
-            self._announce()
-            self._announce = None
+        if cache is None:
+            return self._compile(name, patterns)
+        path = cache / f"{name}-{self._key(patterns)}.hsdb"
+        with contextlib.ExitStack() as after:
+            stored = self._stored(path)
+            if stored is None:
+                with contextlib.suppress(OSError):  # compiled by each process where none can write
+                    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    after.enter_context(FileLock(path.with_suffix(".lock")))
+                stored = self._stored(path)
+            if stored is None:
+                stored = self._compile(name, patterns)
+                with contextlib.suppress(OSError):
+                    _write(path, stored)
+            return stored
+
+    def _stored(self, path: Path) -> bytes | None:
+        """Return a stored database that can be loaded; None if there is none."""
+        stored = _read(path)
+        if stored is not None:
+            with contextlib.suppress(self._hyperscan.error):
+                self._hyperscan.loadb(stored, self._hyperscan.HS_MODE_BLOCK)
+                return stored
+        return None
+
+    def _compile(self, name: str, patterns: Sequence[tuple[bytes, bool]]) -> bytes:
+        announce, self._announce = self._announce, None
+        if announce is not None:
+            announce()
         _LOG.info("compiling the redaction patterns (%s), once for these rules ...", name)
         database = self._hyperscan.Database(mode=self._hyperscan.HS_MODE_BLOCK)
         database.compile(
@@ -77,11 +98,7 @@ class Databases:
             elements=len(patterns),
             flags=[self._hyperscan.HS_FLAG_SINGLEMATCH if once else 0 for _, once in patterns],
         )
-        serialised = bytes(self._hyperscan.dumpb(database))
-        if path is not None:
-            with contextlib.suppress(OSError):
-                _write(path, serialised)
-        return serialised
+        return bytes(self._hyperscan.dumpb(database))
 
     def _key(self, patterns: Sequence[tuple[bytes, bool]]) -> str:
         digest = hashlib.sha256(_FORMAT)
@@ -111,7 +128,6 @@ def _read(path: Path) -> bytes | None:
 def _write(path: Path, database: bytes) -> None:
     """Write the file whole before it gets its name: who compiles at the same time sees all
     of it or nothing, and the last one wins with the same bytes."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as staging:
         try:
             staging.write(_FORMAT + hashlib.sha256(database).digest() + database)
