@@ -22,7 +22,7 @@ import dagster as dg
 from memory_assets.dagster.event_log import asset_event, store_asset_events
 from memory_assets.dagster.jobs import INGEST_BATCH
 from memory_assets.dagster.metadata import checked, materialized
-from memory_assets.dagster.partitions import BATCH_OP
+from memory_assets.dagster.partitions import BATCH_OP, add_keys, is_valid_key
 from memory_assets.dagster.resources import (
     Listener,
     MemoryParam,
@@ -95,6 +95,9 @@ def index_words(
 ) -> Progress:
     """Read, redact and cut into turns what is new in each project, newest first, and index its
     words."""
+    if not all(map(is_valid_key, config.projects)):
+        raise dg.Failure("a name cannot be a partition key (docs/runs.md)", allow_retries=False)
+    add_keys(context.instance, config.projects)
     components = memory.components()
     with one_walk(components):
         sources = components.walked or {}

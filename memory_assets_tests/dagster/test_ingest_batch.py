@@ -21,6 +21,7 @@ from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.dagster.test_superseded_runs import end_earlier
 
 PROJECTS = {
@@ -105,6 +106,26 @@ def test_a_project_that_fails_does_not_stop_the_others(
         assert chunked == PROJECTS - {broken}
         assert instance.get_materialized_partitions(dg.AssetKey("turn_embeddings")) == chunked
     assert [work.project for work in _plans(settings)] == [broken]
+
+
+def test_a_batch_started_by_hand_adds_partitions_and_takes_no_path(settings: Settings) -> None:
+    """As from the launchpad: a project that is no partition yet becomes one; a name that leads
+    out of the lake is refused before anything is read."""
+    project = min(PROJECTS)
+    job = build_defs(settings).resolve_job_def(INGEST_BATCH)
+
+    def run(name: str) -> dg.ExecuteInProcessResult:
+        ops = {"ops": {"index_words": {"config": {"projects": [name]}}}}
+        return job.execute_in_process(
+            instance=instance, run_config={**ops, **QUIET}, raise_on_error=False
+        )
+
+    with open_instance(settings) as instance:
+        assert run(project).success
+        assert instance.get_dynamic_partitions("projects") == [project]
+        assert not run("../outside").success
+    assert [path.name for path in settings.data_dir.parent.glob("outside*")] == []
+    assert Components(settings).lake.projects(TURN_CHUNKS) == [project]
 
 
 def test_a_batch_is_superseded_when_it_is_for_each_of_its_projects(settings: Settings) -> None:

@@ -76,12 +76,12 @@ def test_changed_patterns_are_compiled_anew(tmp_path: Path) -> None:
 
 
 def test_only_the_owner_may_read_the_cache(tmp_path: Path) -> None:
-    """Directory 0700, files 0600, and nothing but whole databases is left behind."""
+    """Directory 0700, files 0600, and nothing but whole databases and a lock is left behind."""
     cache = tmp_path / "made" / "cache"
     _load(cache)
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
     files = sorted(cache.iterdir())
-    assert [path.suffix for path in files] == [".hsdb"] * len(GROUPS)
+    assert [path.suffix for path in files] == [".lock", *[".hsdb"] * len(GROUPS)]
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
@@ -90,7 +90,7 @@ def test_a_damaged_file_is_compiled_anew_and_replaced(damage: str, tmp_path: Pat
     """A file that is not what was written is not loaded, whatever it holds."""
     cache = tmp_path / "cache"
     _load(cache)
-    for path in cache.iterdir():
+    for path in cache.glob("*.hsdb"):
         whole = path.read_bytes()
         path.write_bytes(
             {

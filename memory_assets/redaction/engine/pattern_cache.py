@@ -3,7 +3,8 @@
 One file per group of patterns in the cache directory, named by the hash of the patterns,
 of Hyperscan's version and of the processor's features. A file is written whole before it
 gets its name (mode 0600, directory 0700); one that is cut short, altered or of another
-machine is compiled anew, and where nothing can be written all is compiled in memory.
+machine is compiled anew, and where nothing can be written all is compiled in memory. One
+process compiles at a time; others wait for its files.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Databases:
             if stored is None:
                 with contextlib.suppress(OSError):  # compiled by each process where none can write
                     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    after.enter_context(FileLock(path.with_suffix(".lock")))
+                    after.enter_context(FileLock(cache / "compiling.lock", mode=0o600))
                 stored = self._stored(path)
             if stored is None:
                 stored = self._compile(name, patterns)
