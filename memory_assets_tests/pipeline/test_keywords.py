@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 from memory_assets.pipeline.checks.verify import keywords_match
 from memory_assets.pipeline.indexes import keywords
+from memory_assets.pipeline.ingest.passes import PASSES, Task, failed_asset, run_task
+from memory_assets.recall import open_memory
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 
@@ -37,6 +42,22 @@ def test_one_appended_turn_rewrites_the_end_of_one_session(memory: SampleMemory)
     assert report.changed == 1
     assert 0 < report.rows_written < report.rows
     assert _all_match(memory)
+
+
+def test_a_row_that_changed_gets_the_vector_of_its_new_text(memory: SampleMemory) -> None:
+    """Words are indexed before the new text is embedded: until then the row has no vector, and
+    then its own, not that of the text that had its id before."""
+    memory.append(memory.flaky, "is the harbour light on?", "Yes, the lamp burns since dusk.")
+    for part in PASSES:
+        outcomes = list(run_task(memory.components, Task(memory.harbor, part.assets)))
+        assert not any(failed_asset(outcome) for outcome in outcomes)
+    query = "lamp of the harbour"
+    wanted = memory.components.embedder.embed([query])[0]
+    rows = memory.rows("summary_embeddings")
+    scores = {row["id"]: float(np.asarray(row["vector"], np.float32) @ wanted) for row in rows}
+    hits = open_memory(memory.settings).search(query, kinds="summaries", mode="semantic").hits
+    assert len(hits) == len(scores) > 1
+    assert {hit.id: hit.score for hit in hits} == pytest.approx(scores, abs=1e-3)
 
 
 def test_a_forgotten_session_leaves_the_index(memory: SampleMemory) -> None:

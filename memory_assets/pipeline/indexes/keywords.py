@@ -233,7 +233,7 @@ def _session(
         return _Session(kind, project, session_id, agent, 0, [], [], "")
     values: list[dict[str, Any]] = arrow.to_pylist()
     texts = [text for *_, text in texts_from_arrow(arrow)]
-    vectors, embedder_id = _vectors(components, table, project, session_id)
+    vectors, embedder_id = _vectors(components, table, project, session_id, values)
     rows = lake_rows(table, values, texts, vectors, embedder_id)
     units = [int(row["turn_index"]) if table.kind.passages else at for at, row in enumerate(values)]
     kept, first = index.kept_rows(kind, project, session_id, [row.hash for row in rows])
@@ -245,14 +245,26 @@ def _session(
 
 
 def _vectors(
-    components: Components, table: IndexedTable, project: str, session_id: str
+    components: Components,
+    table: IndexedTable,
+    project: str,
+    session_id: str,
+    rows: Sequence[Mapping[str, Any]],
 ) -> tuple[dict[str, Vector], str]:
+    """Return the vectors of a session's rows by id, and their embedder. A row that changed since
+    it was embedded has none: words are indexed before the new text is embedded."""
     try:
         stored = components.lake.read_vectors(table.embeddings, project, session_id)
     except NotFound:
         return {}, ""
     embedder_id = stored.embedder_ids[0] if stored.embedder_ids else ""
-    return dict(zip(stored.ids, stored.vectors, strict=True)), embedder_id
+    embedded = zip(stored.ids, stored.content_hashes, stored.vectors, strict=True)
+    present = {(row["id"], row["content_hash"]) for row in rows}
+    return {
+        row_id: vector
+        for row_id, content_hash, vector in embedded
+        if (row_id, content_hash) in present
+    }, embedder_id
 
 
 def _incarnation(path: Path) -> str:
