@@ -85,7 +85,7 @@ class BatchRuns:
         projects = [work.project for work in works if is_valid_key(work.project)]
         for work in works:
             if work.project not in projects:
-                result.failed[work.project] = "its name cannot be a partition key (see README)"
+                result.failed[work.project] = "its name cannot be a partition key (docs/runs.md)"
         if not projects:
             return result
         self._begun = set()

@@ -1,4 +1,4 @@
-"""How far an ingest of several projects has come, for searches meanwhile.
+"""How far an ingest has come, for searches meanwhile.
 
 The file counts while the ingesting process holds the lock; a killed process leaves a file, and no
 lock.
@@ -32,12 +32,12 @@ class IngestProgress:
         """Say what can be found meanwhile."""
         if self.words < self.projects:
             return (
-                f"an ingest is under way: {self.words} of {self.projects} projects are searchable, "
-                "by their words"
+                f"an ingest is under way: what is new in {self.words} of {self.projects} projects "
+                "can be found, by its words"
             )
         return (
-            f"an ingest is under way: all {self.projects} projects are searchable by their words, "
-            f"{self.vectors} by meaning"
+            f"an ingest is under way: what is new in all {self.projects} projects can be found by "
+            f"its words, in {self.vectors} by meaning"
         )
 
 
@@ -62,7 +62,7 @@ def ingesting(data_dir: Path, progress: IngestProgress) -> Iterator[Callable[[],
 
 
 def under_way(data_dir: Path) -> IngestProgress | None:
-    """Return the progress of an ingest of several projects, or None. Usually costs one failed
+    """Return the progress of an ingest under way, or None. Usually costs one failed
     open."""
     try:
         text = (data_dir / _FILE).read_text("utf-8")

@@ -151,8 +151,8 @@ def test_words_come_first_and_the_newest_transcripts_before_all(settings: Settin
     assert "keyword_index" in seen[:first] and "session_summaries" not in seen[:first]
     assert seen.count("words done") == seen.count("vectors done") == 2
     assert _plans(one) == [] and under_way(settings.data_dir) is None
-    assert told[-3].endswith("all 2 projects are searchable by their words, 0 by meaning")
-    assert told[-1].endswith("2 by meaning")
+    assert told[-3].endswith("all 2 projects can be found by its words, in 0 by meaning")
+    assert told[-1].endswith("in 2 by meaning")
 
 
 def test_processes_are_used_where_they_pay(settings: Settings) -> None:

@@ -369,7 +369,7 @@ def test_an_answer_says_how_far_an_ingest_under_way_has_come(asked: Any) -> None
     progress = IngestProgress(projects=52, words=12)
     with ingesting(asked.settings.data_dir, progress):
         meanwhile = asked.memory.search(ANYTHING).to_dict()["coverage"]
-    assert meanwhile["ingest"].endswith("12 of 52 projects are searchable, by their words")
+    assert meanwhile["ingest"].endswith("12 of 52 projects can be found, by its words")
     (asked.settings.data_dir / "ingest.json").write_text('{"projects": 52}')
     assert asked.memory.search(ANYTHING).coverage.ingest == ""
     (asked.settings.data_dir / "ingest.json").unlink()

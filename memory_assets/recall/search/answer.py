@@ -28,7 +28,7 @@ class Hit:
 @dataclass(frozen=True)
 class Coverage:
     """How many of the stored rows the search could find, and as of when. `ingest` says how far
-    an ingest of several projects has come that is under way."""
+    an ingest has come that is under way."""
 
     sessions: int
     turns: int
