@@ -1,4 +1,4 @@
-"""A backfill of many projects by the real daemon, with bounded concurrency.
+"""A backfill of many projects by the real daemon, in a few runs that do the work.
 
     python benchmarks/backfill.py [--projects 50] [--megabytes 10] [--embed] [--dir DIR]
 
@@ -68,6 +68,7 @@ def _measured(root: Path, options: argparse.Namespace) -> bool:
     from memory_assets.cli.dagster_home import open_instance
     from memory_assets.dagster.definitions import ASSETS
     from memory_assets.dagster.partitions import add_keys
+    from memory_assets.pipeline.ingest.steps import STEPS
     from memory_assets.pipeline.scan import on_disk
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.settings import load_settings
@@ -99,7 +100,11 @@ def _measured(root: Path, options: argparse.Namespace) -> bool:
         f"{len(names)} projects, {size / 1e6:.0f} MB, vectors: {options.embed}: {seconds:.0f} s, "
         f"at most {most} runs under way (of {allowed} allowed); runs: {dict(statuses)}"
     )
-    clean = _reconciled(Components(settings), names)
+    components = Components(settings)
+    stages = [components.catalog.products.of_stage(name) for name in STEPS]
+    workers = {made.run_id for stage in stages for made in stage.values()}
+    print(f"{len(workers)} of the runs made the partitions of all")
+    clean = _reconciled(components, names)
     chroma_server.stop(settings.data_dir)
     return clean and most <= allowed and statuses == Counter(SUCCESS=len(names))
 

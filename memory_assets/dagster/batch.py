@@ -12,7 +12,7 @@ transactions.
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -79,10 +79,12 @@ Stored = dict[tuple[str, str], tuple[str, int | None]]
 
 @dataclass
 class Progress:
-    """What one op hands to the next: the batch, what searches are told of it, what is stored."""
+    """What one op hands to the next: the batch, what searches are told of it, what is stored.
+    `runs`: the runs to which the events of some projects belong; else it is the run itself."""
 
     batch: Batch
     shown: IngestProgress
+    runs: Mapping[str, dg.DagsterRun] = field(default_factory=dict)
     stored: Stored = field(default_factory=dict)
 
 
@@ -98,15 +100,7 @@ def index_words(
     if not all(map(is_valid_key, config.projects)):
         raise dg.Failure("a name cannot be a partition key (docs/runs.md)", allow_retries=False)
     add_keys(context.instance, config.projects)
-    components = memory.components()
-    with one_walk(components):
-        sources = components.walked or {}
-        batch = Batch.of(components, config.projects, sources, config.limit)
-        size = sum(source.size for name in batch.projects for source in sources.get(name, ()))
-        workers.count = worker_count(memory.settings, len(batch.projects), size)
-        progress = Progress(batch, IngestProgress(len(batch.projects)))
-        _run(context, memory, workers, progress, WORDS)
-    return progress
+    return run_words(context, memory, workers, config.projects, config.limit)
 
 
 @dg.op
@@ -114,7 +108,7 @@ def make_summaries(
     context: dg.OpExecutionContext, memory: MemoryParam, workers: WorkersParam, progress: Progress
 ) -> Progress:
     """Make and index what is derived from whole sessions: summaries, observations, commits."""
-    _run(context, memory, workers, progress, SUMMARIES)
+    run_pass(context, memory, workers, progress, SUMMARIES)
     return progress
 
 
@@ -123,7 +117,7 @@ def make_vectors(
     context: dg.OpExecutionContext, memory: MemoryParam, workers: WorkersParam, progress: Progress
 ) -> None:
     """Embed what was not embedded before, and write it to the keyword index and to Chroma."""
-    _run(context, memory, workers, progress, VECTORS)
+    run_pass(context, memory, workers, progress, VECTORS)
     batch = progress.batch
     if batch.failed:
         raise dg.Failure(
@@ -133,7 +127,28 @@ def make_vectors(
         )
 
 
-def _run(
+def run_words(
+    context: dg.OpExecutionContext,
+    memory: MemoryResource,
+    workers: Workers,
+    projects: Sequence[str],
+    limit: int | None = None,
+    runs: Mapping[str, dg.DagsterRun] | None = None,
+) -> Progress:
+    """Run the first pass over projects, at most `limit` files of them, and return what the next
+    one needs. The events of a project belong to the context's run, or to that in `runs`."""
+    components = memory.components()
+    with one_walk(components):
+        sources = components.walked or {}
+        batch = Batch.of(components, projects, sources, limit)
+        size = sum(source.size for name in batch.projects for source in sources.get(name, ()))
+        workers.count = worker_count(memory.settings, len(batch.projects), size)
+        progress = Progress(batch, IngestProgress(len(batch.projects)), runs or {})
+        run_pass(context, memory, workers, progress, WORDS)
+    return progress
+
+
+def run_pass(
     context: dg.OpExecutionContext,
     memory: MemoryResource,
     workers: Workers,
@@ -142,7 +157,7 @@ def _run(
 ) -> None:
     """Run a pass over all projects of a batch; store what came of it, and tell searches and the
     listener."""
-    batch, events = progress.batch, _Events(context, memory, progress.stored)
+    batch, events = progress.batch, _Events(context, memory, progress)
     tasks = batch.tasks(part)
     left = Counter(task.project for task in tasks)
     with ExitStack() as after:
@@ -166,11 +181,11 @@ class _Events:
     """Collects what came of a step, and stores the events of about a second at once."""
 
     def __init__(
-        self, context: dg.OpExecutionContext, memory: MemoryResource, stored: Stored
+        self, context: dg.OpExecutionContext, memory: MemoryResource, progress: Progress
     ) -> None:
         self._context = context
         self._components = memory.components()
-        self._stored = stored
+        self._stored, self._runs = progress.stored, progress.runs
         self._waiting: list[Made | Verified] = []
         self._stored_at = time.monotonic()
 
@@ -193,21 +208,21 @@ class _Events:
         self._stored_at = time.monotonic()
         for asset in STEPS:
             made = [each for each in waiting if isinstance(each, Made) and each.asset == asset]
-            ids = self._put([self._materialization(outcome) for outcome in made])
+            ids = self._put([(each.project, self._materialization(each)) for each in made])
             for outcome, event_id in zip(made, ids, strict=True):
                 key = outcome.project, outcome.asset
                 self._stored[key] = outcome.report.data_version, event_id
-        self._put([_evaluation(each) for each in waiting if isinstance(each, Verified)])
+        checked = [each for each in waiting if isinstance(each, Verified)]
+        self._put([(each.project, _evaluation(each)) for each in checked])
 
     def _put(
-        self, what: Sequence[dg.AssetMaterialization | dg.AssetCheckEvaluation]
+        self, what: Sequence[tuple[str, dg.AssetMaterialization | dg.AssetCheckEvaluation]]
     ) -> Sequence[int | None]:
         if not what:
             return []
-        step, storage = self._context.op.name, self._context.instance.event_log_storage
-        return store_asset_events(
-            storage, [asset_event(self._context.run, step, each) for each in what]
-        )
+        own, step = self._context.run, self._context.op.name
+        events = [asset_event(self._runs.get(name, own), step, each) for name, each in what]
+        return store_asset_events(self._context.instance.event_log_storage, events)
 
     def _materialization(self, outcome: Made) -> dg.AssetMaterialization:
         """Return a materialization with the tags by which Dagster knows what it was made of."""

@@ -69,11 +69,13 @@ class PooledSqliteEventLogStorage(SqliteEventLogStorage):
         return table_name in self._tables
 
     def store_asset_events(self, events: Sequence[dg.EventLogEntry]) -> list[int]:
-        """Store materializations or check evaluations of one run, in one transaction of the
-        run's file and one of the index; return their ids in the index."""
+        """Store materializations or check evaluations, in one transaction of each run's file and
+        one of the index; return their ids in the index."""
         rows = [self._event_to_row(event) for event in events]
-        with self.run_connection(events[0].run_id) as connection:
-            connection.execute(SqlEventLogStorageTable.insert(), rows)
+        for run_id in {each.run_id for each in events}:
+            of_run = [row for row in rows if row["run_id"] == run_id]
+            with self.run_connection(run_id) as connection:
+                connection.execute(SqlEventLogStorageTable.insert(), of_run)
         with self.index_transaction() as connection:
             mirrored = SqlEventLogStorageTable.insert().returning(
                 SqlEventLogStorageTable.c.id, sort_by_parameter_order=True
@@ -187,8 +189,8 @@ def asset_event(
 def store_asset_events(
     storage: EventLogStorage, events: Sequence[dg.EventLogEntry]
 ) -> Sequence[int | None]:
-    """Store materializations or check evaluations of one run; return their ids, or None for each
-    where the instance keeps its events on a server."""
+    """Store materializations or check evaluations; return their ids, or None for each where the
+    instance keeps its events on a server."""
     if isinstance(storage, PooledSqliteEventLogStorage):
         return storage.store_asset_events(events)
     storage.store_event_batch(events)

@@ -10,6 +10,8 @@ import dagster as dg
 
 PARTITION_TAG = "dagster/partition"
 """Dagster's tag of a run with its partition key, the project."""
+BACKFILL_TAG = "dagster/backfill"
+"""Dagster's tag of a run with the id of the backfill that requested it."""
 BATCH_TAG = "memory/batch"
 """The tag of a run of ingest_batch that is for several projects; its value is "true"."""
 FORGOTTEN = "(forgotten)"

@@ -18,12 +18,17 @@ import dagster as dg
 from sqlalchemy.exc import SQLAlchemyError
 
 from memory_assets.dagster.jobs import INGEST_BATCH, INGEST_JOB
-from memory_assets.dagster.partitions import BATCH_TAG, PARTITION_TAG, projects, projects_of
+from memory_assets.dagster.partitions import (
+    BACKFILL_TAG,
+    BATCH_TAG,
+    PARTITION_TAG,
+    projects,
+    projects_of,
+)
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 
 PRUNE_JOB = "prune_superseded_runs"
-_BACKFILL_TAG = "dagster/backfill"
 _BACKFILL_ENDED = ("COMPLETED", "FAILED", "CANCELED")
 """Beginnings of the states of a backfill that has ended."""
 _STILL_IN_USE_SECONDS = 60.0
@@ -182,7 +187,7 @@ def _is_whole(run: dg.DagsterRun) -> bool:
 
 def _is_of_backfill_under_way(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
     """Whether a backfill still counts on the run: one that is gone counts as failed there."""
-    backfill = instance.get_backfill(run.tags.get(_BACKFILL_TAG, ""))
+    backfill = instance.get_backfill(run.tags.get(BACKFILL_TAG, ""))
     return backfill is not None and not backfill.status.name.startswith(_BACKFILL_ENDED)
 
 
