@@ -7,7 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,7 @@ from memory_assets.cli import exit_codes, rendering
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.install_key import KEY_FILE, load_install_key, user_config_dir
 from memory_assets.paths import IS_CHECKOUT, SAMPLE_DIR, SETTINGS_FILE
+from memory_assets.serving.answer_lines import counted
 from memory_assets.settings import Settings
 
 _LOW_DISK_BYTES = 1_000_000_000
@@ -48,19 +49,17 @@ def show_diagnosis(settings: Settings, *, as_json: bool) -> int:
     """Print the findings and return the exit code: 1 if one of them is wrong."""
     findings = list(diagnose(settings))
     wrong = [finding for finding in findings if not finding.ok]
-    if as_json:
-        rendering.print_json({"ok": not wrong, "findings": [asdict(each) for each in findings]})
-        return exit_codes.ERROR if wrong else exit_codes.FINE
-    console = rendering.open_console()
-    for finding in findings:
-        mark = "[green]ok[/green]   " if finding.ok else "[red]wrong[/red]"
-        console.print(f"{mark} {finding.name}: {rendering.escaped(finding.found)}")
-        if finding.remedy:
-            console.print(f"      {rendering.escaped(finding.remedy)}")
-    count = len(wrong)
-    problems = f"{count} problem{'s' * (count != 1)} found."
-    console.print(problems if wrong else "No problems found.")
+    answer = {"ok": not wrong, "findings": [asdict(each) for each in findings]}
+    rendering.print_answer(answer, as_json, _lines(findings, len(wrong)))
     return exit_codes.ERROR if wrong else exit_codes.FINE
+
+
+def _lines(findings: Sequence[Finding], wrong: int) -> Iterator[str]:
+    for finding in findings:
+        yield f"{'ok   ' if finding.ok else 'wrong'} {finding.name}: {finding.found}"
+        if finding.remedy:
+            yield f"      {finding.remedy}"
+    yield f"{counted(wrong, 'problem')} found." if wrong else "No problems found."
 
 
 def _package(name: str, settings: Settings) -> Finding:

@@ -33,5 +33,5 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
 def _fail(message: str, code: int) -> None:
     from memory_assets.cli import rendering
 
-    rendering.open_console(stderr=True).print(f"[red]error[/red] {rendering.escaped(message)}")
+    rendering.print_lines([f"error {message}"], stderr=True)
     sys.exit(code)

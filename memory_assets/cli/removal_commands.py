@@ -4,7 +4,7 @@ removed, and report."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,18 +12,18 @@ import typer
 
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.request_options import Json, takes
-from memory_assets.errors import ConfigurationError, NotFound, StoreError
+from memory_assets.errors import ConfigurationError, StoreError
 from memory_assets.paths import is_gone
 from memory_assets.requests.questions import ForgetRequest
+from memory_assets.serving.answer_lines import counted, listed
 from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from memory_assets.pipeline.removal.forget import EraseTraces, ForgetReport, Names
     from memory_assets.pipeline.removal.selection import SessionOnRecord
-
-_LISTED = 20
 
 
 @takes(ForgetRequest)
@@ -50,10 +50,9 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     console = rendering.open_console(stderr=as_json)
     answer: dict[str, Any] = {"sessions": [_as_json(each) for each in found], "forgotten": False}
     if not as_json:
-        _print_selection(found, console)
+        rendering.print_lines(_selected(answer["sessions"]))
     if asked.dry_run or not (asked.yes or _confirmed(console, as_json)):
-        if as_json:
-            rendering.print_json(answer)
+        rendering.print_answer(answer, as_json, ())
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
     _require_idle(settings, found)
     with console.status("forgetting") as status:
@@ -61,10 +60,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
             components, found, erase_traces=_traces(settings), progress=status.update
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
-    if as_json:
-        rendering.print_json(answer)
-    else:
-        _print_report(report, answer["stays"], console)
+    rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
 
 
 def complete_forgetting(settings: Settings) -> None:
@@ -126,20 +122,15 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
     }
 
 
-def _print_selection(found: Sequence[SessionOnRecord], console: Console) -> None:
-    rows = sum(sum(each.rows.values()) for each in found)
-    console.print(f"To be forgotten: {_counted(len(found), 'session')}, {rows} rows.")
-    for each in found[:_LISTED]:
-        when = f"{each.last_at:%Y-%m-%d %H:%M}" if each.last_at else "no date"
-        records = each.rows.get("redacted_records", 0)
-        chunks = each.rows.get("turn_chunks", 0)
-        console.print(
-            f"  [cyan]{rendering.escaped(each.session_id)}[/cyan]  {when}  "
-            f"{rendering.escaped(each.project)}  {records} records, {chunks} chunks  "
-            f"{rendering.escaped(each.title[:60])}"
-        )
-    if len(found) > _LISTED:
-        console.print(f"  ... and {len(found) - _LISTED} more (--json lists all)")
+def _selected(sessions: Sequence[dict[str, Any]]) -> Iterator[str]:
+    rows = sum(sum(each["rows"].values()) for each in sessions)
+    yield f"To be forgotten: {counted(len(sessions), 'session')}, {rows} rows."
+    yield from listed(
+        f"  {each['session_id']}  {(each['last_record_at'] or 'no date')[:16]}  {each['project']}  "
+        f"{each['rows'].get('redacted_records', 0)} records, "
+        f"{each['rows'].get('turn_chunks', 0)} chunks  {each['title'][:60]}"
+        for each in sessions
+    )
 
 
 def _what_stays(settings: Settings, found: Sequence[SessionOnRecord]) -> dict[str, Any]:
@@ -147,33 +138,24 @@ def _what_stays(settings: Settings, found: Sequence[SessionOnRecord]) -> dict[st
     return {"agents_files": files, "chroma_server": settings.chroma_url}
 
 
-def _print_report(report: ForgetReport, stays: dict[str, Any], console: Console) -> None:
-    seconds = sum(report.seconds.values())
-    console.print(
-        f"Forgotten: {_counted(report.sessions, 'session')} ({report.lake_files} files of the "
-        f"lake, {report.collection_rows} rows of Chroma, {report.catalog_rows} of the "
-        f"catalogue, {_counted(report.runs, 'Dagster run')}) in {seconds:.1f} s."
+def _removed(report: ForgetReport, stays: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"Forgotten: {counted(report.sessions, 'session')} ({report.lake_files} files of the "
+        f"lake, {report.collection_rows} rows of Chroma, {report.catalog_rows} of the catalogue, "
+        f"{counted(report.runs, 'Dagster run')}) in {sum(report.seconds.values()):.1f} s."
     )
-    files = stays["agents_files"]
-    if files:
-        console.print(
-            f"The agents' own files were not deleted: {_counted(len(files), 'file')}, "
+    if files := stays["agents_files"]:
+        yield (
+            f"The agents' own files were not deleted: {counted(len(files), 'file')}, "
             "which will not be ingested again:"
         )
-        for path in files[:_LISTED]:
-            console.print(f"  {rendering.escaped(path)}")
-        if len(files) > _LISTED:
-            console.print(f"  ... and {len(files) - _LISTED} more (--json lists all)")
+        yield from listed(f"  {path}" for path in files)
     if stays["chroma_server"]:
-        console.print(
-            f"The rows were deleted from {rendering.escaped(stays['chroma_server'])}; the files of "
-            "that server may still contain them."
+        yield (
+            f"The rows were deleted from {stays['chroma_server']}; the files of that server may "
+            "still contain them."
         )
-    console.print("Backups and snapshots of the disk may still contain them: docs/forgetting.md.")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
+    yield "Backups and snapshots of the disk may still contain them: docs/forgetting.md."
 
 
 def retain(
@@ -192,9 +174,8 @@ def retain(
     from memory_assets.status.status import RETENTION_FILE
 
     settings = load_settings()
+    require_memory(settings.data_dir)
     components = Components(settings)
-    if not components.exists:
-        raise NotFound(f"there is no memory in {components.data_dir} yet; run `memory ingest`")
     begun = (components.data_dir / RETENTION_FILE).exists()
     if settings.retention is None and not begun:
         raise ConfigurationError(
@@ -207,20 +188,18 @@ def retain(
         {"project": each[0], "session_id": each[1]} for each in sorted(due.sessions)
     ]
     if dry_run:
-        _print_due(answer, console, as_json=json)
+        rendering.print_answer(answer, json, _due(answer))
         return
     components.catalog.close()
     with console.status("removing the records of old sessions"):
         answer |= _retained(settings)
-    if json:
-        rendering.print_json(answer)
-    else:
-        console.print(
-            f"{answer['removed']['sessions_cut']} sessions were cut down to prompts and summary "
-            f"({answer['removed']['records_removed']} records removed), "
-            f"{answer['removed']['sessions_retained']} in all; {due.waiting} need `memory ingest` "
-            "first. The agents' own files were not changed."
-        )
+    removed = answer["removed"]
+    done = (
+        f"{removed['sessions_cut']} sessions were cut down to prompts and summary "
+        f"({removed['records_removed']} records removed), {removed['sessions_retained']} in all; "
+        f"{due.waiting} need `memory ingest` first. The agents' own files were not changed."
+    )
+    rendering.print_answer(answer, json, [done])
     if answer["failed"]:
         raise typer.Exit(exit_codes.ERROR)
 
@@ -243,19 +222,10 @@ def _retained(settings: Settings) -> dict[str, Any]:
     return {"removed": removed, **asdict(run_plans(settings, works, limit=0))}
 
 
-def _print_due(answer: dict[str, Any], console: Console, *, as_json: bool) -> None:
-    if as_json:
-        rendering.print_json(answer)
-        return
+def _due(answer: dict[str, Any]) -> Iterator[str]:
     sessions = answer["sessions"]
-    console.print(
+    yield (
         f"{len(sessions)} sessions ended more than {answer['days']} days ago and would keep only "
         f"their prompts and summary; {answer['waiting']} more need `memory ingest` first."
     )
-    for each in sessions[:_LISTED]:
-        console.print(
-            f"  [cyan]{rendering.escaped(each['session_id'])}[/cyan]  "
-            f"{rendering.escaped(each['project'])}"
-        )
-    if len(sessions) > _LISTED:
-        console.print(f"  ... and {len(sessions) - _LISTED} more (--json lists all)")
+    yield from listed(f"  {each['session_id']}  {each['project']}" for each in sessions)

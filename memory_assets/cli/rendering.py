@@ -1,24 +1,35 @@
-"""Printing. Recalled text is data: it is shown, never interpreted as markup or escapes."""
+"""Printing. Recalled text is data: it is shown, never interpreted as markup or escapes.
+
+Answers are printed without rich, whose import takes as long as a search by words; it draws
+progress bars, and what `memory ingest` and the watcher say.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from memory_assets import status as overview
-from memory_assets.serving.visible_text import joined, visible, visible_payload
+from memory_assets.serving.visible_text import visible, visible_payload
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
 
-_SHOWN_CHARACTERS = 600
 _PIPED_WIDTH = 240
+_COLOURED = re.compile(
+    r"^(?P<red>error|failed|fails|wrong|cannot be read)\b"
+    r"|^(?P<yellow>warning|warns|held back|note|There is|Only|keyword-only|semantic-only)\b"
+    r"|(?P<cyan>\b(?:session|prompt|summary|observation|commit|link)::\S*\w)"
+)
+_ANSI = {"red": 31, "yellow": 33, "cyan": 36}
 
 
 def open_console(*, stderr: bool = False) -> Console:
@@ -52,68 +63,45 @@ def print_json(value: object) -> None:
     )
 
 
-def escaped(text: str) -> str:
+def print_lines(lines: Iterable[str], *, stderr: bool = False) -> None:
+    """Print lines without invisible characters; a terminal shows ids and warnings in colour."""
+    stream = sys.stderr if stderr else sys.stdout
+    stream.flush()
+    colours = stream.isatty() and not os.environ.get("NO_COLOR")
+    for line in lines:
+        shown = _printable(line)
+        if colours:
+            shown = _COLOURED.sub(_in_colour, shown)
+        stream.buffer.write(f"{shown}\n".encode())
+    stream.buffer.flush()
+
+
+def print_answer(
+    answer: object, as_json: bool, lines: Iterable[str], notes: Iterable[str] = ()
+) -> None:
+    """Print an answer as JSON, or as lines, with notes on standard error."""
+    if as_json:
+        print_json(answer)
+    else:
+        print_lines(lines)
+        print_lines(notes, stderr=True)
+
+
+def _in_colour(found: re.Match[str]) -> str:
+    return f"\x1b[{_ANSI[found.lastgroup or '']}m{found[0]}\x1b[0m"
+
+
+def _printable(text: str) -> str:
     """Return text without invisible characters (terminal escapes, direction marks), with bytes
-    that are not UTF-8 as backslash escapes and with rich's markup escaped."""
+    that are not UTF-8 as backslash escapes."""
+    return visible(text.encode("utf-8", "backslashreplace").decode())
+
+
+def escaped(text: str) -> str:
+    """Return text for a console: printable, with rich's markup escaped."""
     from rich.markup import escape
 
-    return escape(visible(text.encode("utf-8", "backslashreplace").decode()))
-
-
-def print_answer(answer: Mapping[str, Any]) -> None:
-    """Print the hits of a search, best first, each with the id that `memory show` takes."""
-    from rich.text import Text
-
-    console = open_console()
-    for rank, hit in enumerate(answer["hits"], start=1):
-        about = hit["metadata"]
-        when = str(about.get("timestamp", ""))[:16].replace("T", " ")
-        console.print(
-            f"[bold]{rank}.[/bold] [cyan]{escaped(hit['id'])}[/cyan]  {hit['score']:.2f}  {when}  "
-            f"{escaped(str(about.get('agent', '')))}  {escaped(str(about.get('project', '')))}"
-        )
-        console.print(Text(_shortened(hit["text"])), style="dim" if rank > 3 else "")
-        console.print()
-    if not answer["hits"]:
-        console.print("Nothing found.")
-    notes = open_console(stderr=True)
-    for line in _limits(answer):
-        notes.print(f"[yellow]{escaped(line)}[/yellow]")
-
-
-def _limits(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each thing that an answer may lack."""
-    if answer["degraded"]:
-        yield f"{answer['degraded']}: {answer['reason'] or ''}"
-    if answer["older"]:
-        yield f"{answer['older']} older hits; omit --recent to see them."
-    coverage = answer["coverage"]
-    if coverage["ingest"]:
-        yield f"{coverage['ingest']}."
-    elif not coverage["complete"]:
-        yield (
-            f"Only {coverage['indexed']} of {coverage['rows']} rows can be found yet; run "
-            "`memory ingest`."
-        )
-    if coverage["quarantined"]:
-        yield f"{coverage['quarantined']} sessions are held back; see `memory status`."
-
-
-def print_rows(rows: Sequence[dict[str, Any]], wanted: str) -> None:
-    """Print turns with their passages, or a summary field by field."""
-    from rich.text import Text
-
-    console = open_console()
-    for row in rows:
-        mark = "[bold]>[/bold] " if row["id"] == wanted and len(rows) > 1 else ""
-        console.print(f"{mark}[cyan]{escaped(row['id'])}[/cyan]  {escaped(row['project'])}")
-        for name, value in row.items():
-            if name in ("id", "project", "passages", "text", "content_hash") or not value:
-                continue
-            console.print(f"[bold]{name}[/bold] {escaped(joined(value))}")
-        for passage in row.get("passages", ()):
-            console.print(Text(f"\n{visible(passage)}"))
-        console.print()
+    return escape(_printable(text))
 
 
 def print_totals(current: dict[str, Any], console: Console) -> None:
@@ -124,11 +112,6 @@ def print_totals(current: dict[str, Any], console: Console) -> None:
         console.print(line if well else f"[yellow]{line}[/yellow]")
     for line in overview.held_back(current):
         console.print(f"[yellow]held back[/yellow] {escaped(line)}")
-
-
-def _shortened(text: str) -> str:
-    text = visible(text)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS].rstrip()} ..."
 
 
 def show_notices() -> None:

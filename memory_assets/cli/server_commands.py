@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli import rendering
 from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.settings import load_settings
+from memory_assets.stores.stores import require_memory
 
 _LOOPBACK = "127.0.0.1"
 _Host = Annotated[
@@ -99,24 +101,23 @@ def rebuild(
     from memory_assets.pipeline.stage.components import Components
 
     components = Components(load_settings())
-    if not components.exists:
-        raise NotFound(f"there is no memory in {components.data_dir} yet; run `memory ingest`")
+    require_memory(components.data_dir)
     if not components.embeds:
         raise ConfigurationError("MEMORY_EMBEDDER is none: there are no collections to rebuild")
     console = rendering.open_console(stderr=json)
     with console.status("rebuilding") as shown:
         made = rebuild_collections(components, collection or [], shown.update)
-    if json:
-        rendering.print_json({"collections": [asdict(each) for each in made]})
-        return
-    for each in made:
-        console.print(
-            f"{rendering.escaped(each.collection)}: {each.rows} rows of {each.sessions} sessions "
-            f"in {each.seconds} s"
-        )
-        if each.left_out:
-            console.print(
-                f"  {each.left_out} sessions have no vectors of the present model; "
+    answer = {"collections": [asdict(each) for each in made]}
+    rendering.print_answer(answer, json, _rebuilt(answer["collections"]))
+
+
+def _rebuilt(collections: list[dict[str, Any]]) -> Iterator[str]:
+    for each in collections:
+        sessions = f"{each['rows']} rows of {each['sessions']} sessions"
+        yield f"{each['collection']}: {sessions} in {each['seconds']} s"
+        if each["left_out"]:
+            yield (
+                f"  {each['left_out']} sessions have no vectors of the present model; "
                 "run `memory ingest` to add them"
             )
 
@@ -139,12 +140,8 @@ def chroma(json: Json = False) -> None:
             raise NotFound(f"there is no Chroma in {stores.chroma_dir} yet; run `memory ingest`")
         url = chroma_server.ensure_running(stores.data_dir, settings.chroma_idle_seconds).url
     answer: dict[str, Any] = {"url": url, "collections": stores.vectors.names()}
+    notes: list[str] = []
     if settings.chroma_url is None:
         answer["token_file"] = str(stores.data_dir / chroma_server.TOKEN_FILE)
-    if json:
-        rendering.print_json(answer)
-    else:
-        typer.echo(url)
-        if "token_file" in answer:
-            typer.echo(f"Authorization: Bearer, then the token in {answer['token_file']}", err=True)
-    raise typer.Exit(exit_codes.FINE)
+        notes = [f"Authorization: Bearer, then the token in {answer['token_file']}"]
+    rendering.print_answer(answer, json, [url], notes)

@@ -13,6 +13,7 @@ from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.private_files import create_private_files, take_from_others
 from memory_assets.requests.arguments import declared
 from memory_assets.requests.questions import SearchRequest
+from memory_assets.serving.answer_lines import search_lines, search_notes
 from memory_assets.settings import Settings, load_settings
 
 _Command = Callable[[Settings], object]
@@ -96,7 +97,7 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
     from memory_assets.recall import open_memory
 
     answer = open_memory().ask(asked)
-    (rendering.print_json if as_json else rendering.print_answer)(answer)
+    rendering.print_answer(answer, as_json, search_lines(answer), search_notes(answer))
     return exit_codes.FINE if answer["hits"] else exit_codes.NOTHING_FOUND
 
 

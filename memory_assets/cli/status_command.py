@@ -1,20 +1,15 @@
-"""`memory status`, printed without rich, whose import takes longer than the status."""
+"""`memory status`: the figures as JSON or in lines."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
-from memory_assets.errors import NotFound
-from memory_assets.serving.visible_text import visible, visible_payload
+from memory_assets.cli import rendering
+from memory_assets.serving.answer_lines import LISTED, listed, table
 from memory_assets.settings import Settings
 from memory_assets.status import held_back, in_words, status, totals
-
-_LISTED = 20
+from memory_assets.stores.stores import require_memory
 
 
 def show_status(settings: Settings, *, as_json: bool) -> None:
@@ -24,18 +19,10 @@ def show_status(settings: Settings, *, as_json: bool) -> None:
         NotFound: nothing was ever ingested there.
         StoreError: the catalogue cannot be read.
     """
-    if not (settings.data_dir / "catalog.db").exists():
-        raise NotFound(f"there is no memory in {settings.data_dir} yet; run `memory ingest` first")
+    require_memory(settings.data_dir)
     current = status(settings)
-    if as_json:
-        sys.stdout.write(json.dumps(visible_payload(current), indent=2, ensure_ascii=False) + "\n")
-        return
-    with contextlib.suppress(BrokenPipeError):
-        for line in lines_of(current):
-            sys.stdout.write(visible(line).replace("\n", " ") + "\n")
-        sys.stdout.flush()
-        return
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of a pipe is gone
+    lines = (line.replace("\n", " ") for line in lines_of(current))
+    rendering.print_answer(current, as_json, lines)
 
 
 def lines_of(current: dict[str, Any]) -> Iterator[str]:
@@ -105,16 +92,12 @@ def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
 
 
 def _projects(projects: dict[str, dict[str, int]]) -> Iterator[str]:
-    if not projects:
-        return
-    names = sorted(projects, key=lambda name: -projects[name]["bytes"])
-    width = min(60, max(len(name) for name in names))
-    yield f"{'project':{width}} sessions  files prompts      MB   gone"
-    for name in names[:_LISTED]:
-        each = projects[name]
-        yield (
-            f"{name[:width]:{width}} {each['sessions']:8} {each['files']:6} {each['prompts']:7} "
-            f"{each['bytes'] / 1e6:7.1f} {each['gone']:6}"
+    rows = [
+        (
+            *(name[:60], each["sessions"], each["files"], each["prompts"]),
+            *(f"{each['bytes'] / 1e6:.1f}", each["gone"]),
         )
-    if len(names) > _LISTED:
-        yield f"... and {len(names) - _LISTED} more (--json lists all)"
+        for name, each in sorted(projects.items(), key=lambda pair: -pair[1]["bytes"])
+    ]
+    head = ("project", "sessions", "files", "prompts", "MB", "gone")
+    yield from listed(table(head, rows) if rows else (), LISTED + 1)

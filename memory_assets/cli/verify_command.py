@@ -7,16 +7,16 @@ the code that ran the pipeline.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from memory_assets.cli import exit_codes, rendering
-from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.errors import ConfigurationError
 from memory_assets.install_key import KEY_FILE, user_cache_dir, user_config_dir
 from memory_assets.pipeline.checks.checks import (
     CHECKS,
@@ -35,7 +35,9 @@ from memory_assets.pipeline.checks.deep_scan import (
 from memory_assets.pipeline.checks.source_turns import PLACES, SourceCount, count_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction.known_secrets import KnownValues
+from memory_assets.serving.answer_lines import table
 from memory_assets.settings import SAMPLE_DIR, Settings
+from memory_assets.stores.stores import require_memory
 
 _SHOWN_HITS = 50
 
@@ -58,9 +60,8 @@ def verify_memory(
     console = rendering.open_console(stderr=as_json)
     if canary_file is not None and not deep:
         raise ConfigurationError("--canary-file works with `memory verify --deep` only")
+    require_memory(settings.data_dir)
     components = Components(settings)
-    if not components.exists:
-        raise NotFound(f"there is no memory in {settings.data_dir} yet; run `memory ingest`")
     known = projects_on_record(components)
     unknown = sorted(set(projects) - set(known))
     if unknown:
@@ -76,13 +77,8 @@ def verify_memory(
     scan = _scan(settings, components, values, canaries, console) if deep else None
     passed = not any(made.failed for made in verified) and (scan is None or scan.passed)
     passed = passed and sources.passed
-    if as_json:
-        rendering.print_json(_as_json(verified, sources, scan, passed))
-    else:
-        _print_verified(verified, console)
-        _print_sources(sources, console)
-        if scan is not None:
-            _print_scan(scan, console)
+    answer = _as_json(verified, sources, scan, passed)
+    rendering.print_answer(answer, as_json, _lines(verified, sources, scan))
     return exit_codes.FINE if passed else exit_codes.CHECK_FAILED
 
 
@@ -136,96 +132,86 @@ def _dagster_home(settings: Settings) -> Path:
     return Path(home) if home else settings.dagster_dir
 
 
-def _print_verified(verified: Sequence[Verified], console: Console) -> None:
-    table = Table("", "table or collection", "check", "projects", "counts", box=None)
-    table.columns[2].no_wrap = True
-    for (subject, name), group in _by_check(verified).items():
-        failing = [made for made in group if not made.verdict.passed]
-        broken = any(made.failed for made in failing)
-        mark = "[red]fails[/red]" if broken else "[yellow]warns[/yellow]" if failing else "ok"
-        table.add_row(mark, subject, name, str(len(group)), rendering.escaped(_totals(group)))
-    console.print(table)
-    for made in verified:
-        if not made.verdict.passed:
-            console.print(
-                f"[red]{rendering.escaped(made.project)}: {made.subject}.{made.name}[/red] "
-                f"{rendering.escaped(_counts(made))}"
-            )
-            console.print(f"  {rendering.escaped(made.verdict.remedy)}")
-    failed = sum(made.failed for made in verified)
-    projects = len({made.project for made in verified})
-    console.print(f"{len(verified)} checks of {projects} projects: {failed} failed.")
+def _lines(
+    verified: Sequence[Verified], sources: SourceCount, scan: DeepScan | None
+) -> Iterator[str]:
+    yield from _checked(verified)
+    yield from _counted(sources)
+    if scan is not None:
+        yield from _scanned(scan)
 
 
-def _by_check(verified: Sequence[Verified]) -> dict[tuple[str, str], list[Verified]]:
+def _checked(verified: Sequence[Verified]) -> Iterator[str]:
     groups: dict[tuple[str, str], list[Verified]] = {}
     for made in verified:
         groups.setdefault((made.subject, made.name), []).append(made)
-    return groups
+    rows = []
+    for (subject, name), group in groups.items():
+        failing = [made for made in group if not made.verdict.passed]
+        broken = any(made.failed for made in failing)
+        mark = "fails" if broken else "warns" if failing else "ok"
+        totals: Counter[str] = Counter()
+        for made in group:
+            counts = made.verdict.counts.items()
+            totals.update({key: count for key, count in counts if isinstance(count, int)})
+        rows.append((mark, subject, name, len(group), _counts(totals)))
+    yield from table(("", "table or collection", "check", "projects", "counts"), rows)
+    for made in verified:
+        if not made.verdict.passed:
+            mark, found = "fails" if made.failed else "warns", _counts(made.verdict.counts)
+            yield f"{mark} {made.project}: {made.subject}.{made.name} {found}"
+            yield f"  {made.verdict.remedy}"
+    failed = sum(made.failed for made in verified)
+    projects = len({made.project for made in verified})
+    yield f"{len(verified)} checks of {projects} projects: {failed} failed."
 
 
-def _totals(group: Sequence[Verified]) -> str:
-    totals: dict[str, int] = {}
-    for made in group:
-        for name, count in made.verdict.counts.items():
-            if isinstance(count, int):
-                totals[name] = totals.get(name, 0) + count
-    return ", ".join(f"{name} {count}" for name, count in totals.items() if count)
+def _counts(counts: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in counts.items() if value)
 
 
-def _counts(made: Verified) -> str:
-    return ", ".join(f"{name} {value}" for name, value in made.verdict.counts.items() if value)
-
-
-def _print_scan(scan: DeepScan, console: Console) -> None:
+def _scanned(scan: DeepScan) -> Iterator[str]:
     speed = scan.searched / 1e6 / scan.seconds if scan.seconds else 0.0
-    console.print(
+    yield (
         f"Every byte of {scan.files} files ({scan.bytes / 1e6:.1f} MB, {scan.searched / 1e6:.1f} "
         f"MB unpacked) in {scan.seconds:.1f} s ({speed:.0f} MB/s) searched for {scan.canaries} "
         f"canaries and {scan.known_values} known values, in plain, escaped, percent-encoded, "
         "base64 and UTF-16 form."
     )
-    console.print(f"  Looked in: {rendering.escaped(', '.join(scan.roots))}")
-    console.print(f"  Left out: {rendering.escaped(', '.join(scan.excluded)) or 'nothing'}")
+    yield f"  Looked in: {', '.join(scan.roots)}"
+    yield f"  Left out: {', '.join(scan.excluded) or 'nothing'}"
     for hit in scan.hits[:_SHOWN_HITS]:
         place = f" ({hit.place})" if hit.place else ""
-        console.print(
-            f"[red]{hit.what}[/red], {hit.form}: "
-            f"{rendering.escaped(f'{hit.path}{place}')} at byte {hit.offset}"
-        )
-    for path in scan.unreadable:
-        console.print(f"[red]cannot be read[/red]: {rendering.escaped(path)}")
-    console.print(f"{len(scan.hits)} found.")
+        yield f"{hit.what}, {hit.form}: {hit.path}{place} at byte {hit.offset}"
+    yield from (f"cannot be read: {path}" for path in scan.unreadable)
+    yield f"{len(scan.hits)} found."
     if scan.hits:
-        console.print(
+        yield (
             "Run `memory ingest --full`, then verify again. If a session's records still contain "
             "one, remove the session with `memory forget`."
         )
 
 
-def _print_sources(sources: SourceCount, console: Console) -> None:
-    console.print(
+def _counted(sources: SourceCount) -> Iterator[str]:
+    yield (
         f"{sources.files} files of {sources.sessions} sessions ({sources.bytes / 1e6:.1f} MB) read "
         f"again; {sources.archived} sessions whose file is gone were skipped."
     )
     for name, counted in sources.sets.items():
         found = ", ".join(f"{counted.found[place]} in {place}" for place in PLACES)
         unit = "sessions" if name == "summaries" else "turns"
-        console.print(f"  {name}: {counted.at_source} {unit} at the source; {found}")
+        yield f"  {name}: {counted.at_source} {unit} at the source; {found}"
     for gap in sources.gaps:
         missing = ", ".join(f"{count} missing in {where}" for where, count in gap.missing.items())
         extra = f"{gap.extra} extra" if gap.extra else ""
         line = "; ".join(part for part in (missing, extra, gap.reason) if part)
-        color = "yellow" if gap.reason else "red"
-        console.print(f"[{color}]{rendering.escaped(gap.session_id)}[/{color}] ", end="")
-        console.print(rendering.escaped(f"{gap.project}: {line}"))
+        yield f"{'warns' if gap.reason else 'fails'} {gap.session_id} {gap.project}: {line}"
     for path in sources.unlisted:
-        line = f"{path.path} ({path.agent}): {path.reason}; to do: {path.remedy}"
-        console.print(f"[red]not readable[/red] {rendering.escaped(line)}")
+        yield f"cannot be read: {path.path} ({path.agent}): {path.reason}; to do: {path.remedy}"
     if any(gap.missing["file"] for gap in sources.gaps) or sources.unlisted:
-        console.print("Files that could not be read may contain sessions that are not in memory.")
+        yield "Files that could not be read may contain sessions that are not in memory."
     if any(not gap.reason for gap in sources.gaps):
-        console.print("Run `memory ingest --full` for these projects, then verify again.")
+        yield "Run `memory ingest --full` for these projects, then verify again."
 
 
 def _as_json(

@@ -25,7 +25,7 @@ from memory_assets.requests.questions import (
     TimelineRequest,
 )
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores.stores import Stores
+from memory_assets.stores.stores import Stores, require_memory
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
@@ -178,6 +178,5 @@ def open_memory(settings: Settings | None = None) -> Memory:
         NotFound: nothing was ever ingested there.
     """
     memory = Memory(settings or load_settings())
-    if not memory.exists:
-        raise NotFound(f"there is no memory in {memory.data_dir} yet; run `memory ingest` first")
+    require_memory(memory.data_dir)
     return memory

@@ -316,8 +316,16 @@ class GetRequest(Arguments):
 class LinkRequest(Arguments):
     """A request to link a session to a commit."""
 
-    session: str = argument(MISSING, _SESSION, min_length=1, max_length=500)
-    commit: str = argument(MISSING, "A SHA of 7 to 40 hex digits.", pattern=r"^[0-9a-fA-F]{7,40}$")
+    session: str = argument(
+        MISSING, _SESSION, names={"cli": "session"}, min_length=1, max_length=500
+    )
+    commit: str = argument(
+        MISSING,
+        "A hash or another revision of the repository you are in.",
+        names={"cli": "commit"},
+        max_length=200,
+        pattern=r"^[^\s-]\S*$",
+    )
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,19 @@ from memory_assets.requests.questions import (
     StatusRequest,
     TimelineRequest,
 )
-from memory_assets.serving.visible_text import Frame, joined, snippet, visible, visible_payload
+from memory_assets.serving.answer_lines import (
+    cross_query_lines,
+    hit_lines,
+    session_lines,
+    timeline_lines,
+)
+from memory_assets.serving.visible_text import Frame, visible, visible_payload
 from memory_assets.status import held_back, in_words
 
 SNIPPET = 240
 PAGE_CHARACTERS = 12_000
 _FULL_ITEM = 1_500
+_LISTED_ITEMS = 50
 _LISTED_PROJECTS = 30
 _LISTED_HELD_BACK = 20
 
@@ -80,17 +87,9 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     more = len(hits) == request.n
     next_call = _next_after(hits, request.n if more else None)
     kept = {name: value for name, value in payload.items() if name != "hits"}
-    lines = [
-        f"{rank}. {hit['id']}  {_score(hit)}{str(hit['time'])[:16]}  {hit['project']}\n"
-        f"   {hit['text']}"
-        for rank, hit in enumerate(hits, start=1)
-    ]
     notes = _notes(payload["coverage"], payload["degraded"])
-    return _Answer({**kept, "hits": hits, "next": next_call}, lines, after=[*notes, next_call])
-
-
-def _score(hit: Mapping[str, Any]) -> str:
-    return f"{hit['score']:.2f}  " if hit["score"] else ""
+    structured = {**kept, "hits": hits, "next": next_call}
+    return _Answer(structured, list(hit_lines(hits)), after=[*notes, next_call])
 
 
 def _next_after(hits: Sequence[Mapping[str, Any]], n: int | None) -> str:
@@ -117,17 +116,13 @@ def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
 
 def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
     payload = memory.ask(request)
-    lines = []
-    ends = []
-    for part in payload["sessions"]:
-        lines.append(f"# {part['session_id']} {part['agent']} {part['project']} {part['title']}")
-        for item in part["items"]:
-            item["text"], cut = _cut(item["text"], _FULL_ITEM)
-            mark = ">" if item["anchor"] else "-"
-            more = f' [cut: get(ids=["{item["id"]}"])]' if cut else ""
-            when = str(item["time"] or "no time")[:16]
-            lines.append(f"{mark} {when} {item['kind']} {item['id']}: {item['text']}{more}")
-            ends.append((item["time"] or "", item["id"]))
+    items = [item for part in payload["sessions"] for item in part["items"]]
+    cut = {item["id"] for item in items if len(item["text"]) > _FULL_ITEM}
+    for item in items:
+        if item["id"] in cut:
+            item["text"] = f"{item['text'][:_FULL_ITEM].rstrip()}…"
+    ends = [(item["time"] or "", item["id"]) for item in items]
+    lines = list(timeline_lines(payload, cut))
     next_call = _next_on_timeline(payload["more"], sorted(ends))
     notes = [f"No {kind}: {why}." for kind, why in payload["missing"].items()]
     return _Answer({**payload, "next": next_call}, lines, "Nothing there.", [*notes, next_call])
@@ -141,10 +136,6 @@ def _next_on_timeline(more: Sequence[str], ends: Sequence[tuple[str, str]]) -> s
         "after": f'timeline(anchor="{ends[-1][1]}", before=0, after=10)',
     }
     return "Next: " + "; ".join(f"{calls[side]} for what is {side}" for side in more) + "."
-
-
-def _cut(text: str, most: int) -> tuple[str, bool]:
-    return (text, False) if len(text) <= most else (f"{text[:most].rstrip()}…", True)
 
 
 def _get(memory: Memory, request: GetRequest) -> _Answer:
@@ -187,26 +178,11 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
 
 def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
     payload = memory.ask(request)
-    documents = [
-        f"document {each['id']}  {each['score']:.2f}\n   {snippet(each['text'], SNIPPET)}"
-        for each in payload["documents"]
-    ]
-    sessions = [
-        f"session {each['session_id']}  {', '.join(each['why'])}  {each['project']}\n"
-        + "\n".join(f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in each["turns"][:3])
-        for each in payload["sessions"]
-    ]
-    overlap = [
-        f"overlap {each['document']} ~ {each['turn_id']}  {each['similarity']:.2f}  "
-        f"{', '.join(each['shared_terms'])}"
-        f"{' (touched ' + each['touched'] + ')' if each['touched'] else ''}"
-        for each in payload["overlap"]
-    ]
-    lines = [*documents, *sessions, *overlap]
     next_call = _next_after(
         [{"id": turn["id"], "turn_id": turn["id"]} for turn in _turns(payload)], None
     )
     notes = _notes(payload["coverage"], payload["degraded"])
+    lines = list(cross_query_lines(payload, SNIPPET))
     return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])
 
 
@@ -216,32 +192,32 @@ def _turns(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
     payload = memory.ask(request)
-    summary = payload["summary"] or {}
-    lines = [f"# {payload['session_id']} {payload['agent']} {payload['project']}"]
-    for name, value in summary.items():
-        if value and name not in ("id", "session_id", "project", "agent", "summarizer_id"):
-            lines.append(f"{name}: {snippet(joined(value), 1_000)}")
-    shown = {kind: payload[kind][:50] for kind in ("turns", "observations", "commits")}
-    for kind, items in shown.items():
-        lines += [f"- {item['kind']} {item['id']}: {item['text']}" for item in items]
-        if len(items) < len(payload[kind]):
-            lines.append(f"- and {len(payload[kind]) - len(items)} more {kind}")
     next_call = ""
     if payload["turns"]:
         next_call = f'Next: get(ids=["{payload["turns"][0]["id"]}"]) for a turn in full.'
+    shown = {kind: payload[kind][:_LISTED_ITEMS] for kind in ("turns", "observations", "commits")}
     structured = {**payload, **shown, "next": next_call}
-    return _Answer(structured, lines, after=[next_call])
+    return _Answer(structured, list(session_lines(payload, _LISTED_ITEMS)), after=[next_call])
 
 
 def _link(memory: Memory, request: LinkRequest) -> _Answer:
-    """Link a session to a commit of the repository that the server was started in."""
+    linked = link_to_commit(memory, request)
+    done = f"Linked session {linked['session_id']} to commit {linked['commit']}."
+    return _Answer(linked, (), done)
+
+
+def link_to_commit(memory: Memory, request: LinkRequest) -> dict[str, Any]:
+    """Link a session to a commit of the repository of the current directory, and return both.
+
+    Raises:
+        ConfigurationError, NotFound: the session or the commit is not known, or not unique.
+    """
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.pipeline.tables.session_commits import link_commit
 
     _, session_id = find_session(memory, request.session)
     made = link_commit(Components(memory.settings), session_id, request.commit, Path.cwd())
-    payload = {"session_id": made.session_id, "commit": made.commit}
-    return _Answer(payload, (), f"Linked session {made.session_id} to commit {made.commit}.")
+    return {"session_id": made.session_id, "commit": made.commit}
 
 
 def _status(memory: Memory, request: StatusRequest) -> _Answer:

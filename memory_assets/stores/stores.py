@@ -6,12 +6,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memory_assets.errors import NotFound
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import files as chroma_files
+
+CATALOG_FILE = "catalog.db"
 
 if TYPE_CHECKING:  # a search needs neither, and pyarrow takes 70 ms
     from memory_assets.stores.chroma.collections import VectorStore
     from memory_assets.stores.lake.lake import Lake
+
+
+def require_memory(data_dir: Path) -> None:
+    """Raise if nothing was ever ingested into a data directory.
+
+    Raises:
+        NotFound: there is no catalogue.
+    """
+    if not (data_dir / CATALOG_FILE).exists():
+        raise NotFound(f"there is no memory in {data_dir} yet; run `memory ingest` first")
 
 
 class Stores:
@@ -21,7 +34,7 @@ class Stores:
         self, data_dir: Path, *, chroma_url: str | None, chroma_idle_seconds: float
     ) -> None:
         self.data_dir = data_dir
-        self._catalog_path = data_dir / "catalog.db"
+        self._catalog_path = data_dir / CATALOG_FILE
         self.chroma_dir = data_dir / "chroma"
         self.chroma_url = chroma_url
         self._chroma_idle_seconds = chroma_idle_seconds

@@ -1,0 +1,213 @@
+"""Answers as lines of text, for the tools of MCP and for the command line.
+
+The lines hold recalled text as it was recorded: who prints or sends them makes it visible
+(`visible_text.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from memory_assets.serving.visible_text import joined, snippet
+
+LISTED = 20
+_MOST_LINES = 3
+_SHOWN = 600
+_IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
+_NOT_SHOWN = ("id", "project", "passages", "text", "content_hash")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 session`, `2 sessions`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
+    """Yield the first lines, and how many more there are."""
+    left = iter(lines)
+    yield from islice(left, most)
+    if more := sum(1 for _ in left):
+        yield f"... and {more} more (--json lists all)"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield a heading and the rows, in aligned columns."""
+    cells = [list(head), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+
+
+def hit_lines(hits: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the hits of a search, best first, each with its id and its text."""
+    for rank, hit in enumerate(hits, start=1):
+        score = f"{hit['score']:.2f}  " if hit["score"] else ""
+        agent = f"{hit['agent']}  " if "agent" in hit else ""
+        yield f"{rank}. {hit['id']}  {score}{str(hit['time'])[:16]}  {agent}{hit['project']}"
+        yield f"   {hit['text']}"
+
+
+def search_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the hits of a search with the beginning of each text."""
+    yield from hit_lines(
+        {**hit["metadata"], **hit, "time": hit["metadata"].get("timestamp"), "text": _begun(hit)}
+        for hit in answer["hits"]
+    )
+    if not answer["hits"]:
+        yield "Nothing found."
+
+
+def _begun(hit: Mapping[str, Any]) -> str:
+    text: str = hit["text"]
+    return f"{text}\n" if len(text) <= _SHOWN else f"{text[:_SHOWN].rstrip()} ...\n"
+
+
+def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each thing that the answer of a search may lack."""
+    if answer["degraded"]:
+        yield f"{answer['degraded']}: {answer['reason'] or ''}"
+    if answer["older"]:
+        yield f"{answer['older']} older hits; omit --recent to see them."
+    coverage = answer["coverage"]
+    if coverage["ingest"]:
+        yield f"{coverage['ingest']}."
+    elif not coverage["complete"]:
+        found = f"{coverage['indexed']} of {coverage['rows']}"
+        yield f"Only {found} rows can be found yet; run `memory ingest`."
+    if coverage["quarantined"]:
+        yield f"{coverage['quarantined']} sessions are held back; see `memory status`."
+
+
+def row_lines(rows: Sequence[Mapping[str, Any]], wanted: str) -> Iterator[str]:
+    """Yield turns with their passages, or other rows field by field."""
+    for row in rows:
+        mark = "> " if row["id"] == wanted and len(rows) > 1 else ""
+        yield f"{mark}{row['id']}  {row['project']}"
+        yield from _fields(row, _NOT_SHOWN)
+        for passage in row.get("passages", ()):
+            yield f"\n{passage}"
+        yield ""
+
+
+def _fields(row: Mapping[str, Any], hidden: Container[str], most: int | None = None) -> list[str]:
+    shown = {name: joined(value) for name, value in row.items() if value and name not in hidden}
+    return [f"{name}: {snippet(text, most) if most else text}" for name, text in shown.items()]
+
+
+def timeline_lines(answer: Mapping[str, Any], cut: Container[str] = ()) -> Iterator[str]:
+    """Yield the sessions of a timeline with their items; the texts of the ids in `cut` go on."""
+    for part in answer["sessions"]:
+        yield f"# {part['session_id']} {part['agent']} {part['project']} {part['title']}"
+        for item in part["items"]:
+            mark = ">" if item["anchor"] else "-"
+            more = f' [cut: get(ids=["{item["id"]}"])]' if item["id"] in cut else ""
+            when = str(item["time"] or "no time")[:16]
+            yield f"{mark} {when} {item['kind']} {item['id']}: {item['text']}{more}"
+
+
+def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what else the anchor can mean, the sides that go on, and why kinds are missing."""
+    if answer["anchor"]["also"]:
+        yield f"Other matches: {', '.join(answer['anchor']['also'])}"
+    if answer["more"]:
+        yield f"There is more {' and '.join(answer['more'])}."
+    yield from answer["missing"].values()
+
+
+def session_lines(answer: Mapping[str, Any], most: int | None = None) -> Iterator[str]:
+    """Yield a session's summary, field by field, and at most `most` items of each kind."""
+    yield f"# {answer['session_id']} {answer['agent']} {answer['project']}"
+    yield from _fields(answer["summary"] or {}, _IDENTIFYING, most and 1_000)
+    for kind in ("turns", "observations", "commits"):
+        items = answer[kind]
+        yield from (f"- {item['kind']} {item['id']}: {item['text']}" for item in items[:most])
+        if most and len(items) > most:
+            yield f"- and {len(items) - most} more {kind}"
+
+
+def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[str]:
+    """Yield the documents, the sessions with three turns each, and what is alike in both."""
+    for each in answer["documents"]:
+        yield f"document {each['id']}  {each['score']:.2f}\n   {snippet(each['text'], most)}"
+    for each in answer["sessions"]:
+        yield f"session {each['session_id']}  {', '.join(each['why'])}  {each['project']}"
+        yield from (f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in each["turns"][:3])
+    for each in answer["overlap"]:
+        touched = f" (touched {each['touched']})" if each["touched"] else ""
+        yield (
+            f"overlap {each['document']} ~ {each['turn_id']}  {each['similarity']:.2f}  "
+            f"{', '.join(each['shared_terms'])}{touched}"
+        )
+
+
+def blame_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the commits with their sessions and the evidence, or the turns that changed a file."""
+    for commit in answer["commits"]:
+        numbers = commit["lines"]
+        lines = f"  (line{'s' * (len(numbers) > 1)} {_numbers(numbers)})" if numbers else ""
+        when = (commit["committed_at"] or "")[:10]
+        yield f"{commit['commit'][:12]}  {when}  {commit['subject']}{lines}".rstrip()
+        for each in commit["sessions"]:
+            where = each["turn_id"] or f"session {each['session_id']}"
+            yield f"  {where}  ({each['evidence']}, {each['score']:.2f})  {each['title']}".rstrip()
+    for turn in answer["turns"]:
+        elsewhere = "" if turn["here"] else "  (another project)"
+        when = (turn["timestamp"] or "")[:10]
+        yield f"{turn['turn_id']}  {when}  changed {turn['path']}{elsewhere}  {turn['title']}"
+    yield from (f"note: {note}" for note in answer["notes"])
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    more = f" and {len(numbers) - _MOST_LINES} more" if len(numbers) > _MOST_LINES else ""
+    return ", ".join(map(str, numbers[:_MOST_LINES])) + more
+
+
+def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the rows of an id with their documents, and the records, files, redactions and runs
+    behind them; for a tag, the sessions that contain it."""
+    if "tag" in answer:
+        sessions = len(answer["sessions"])
+        yield f"{answer['tag']} occurs {answer['count']} times in {sessions} sessions"
+        for each in answer["sessions"]:
+            yield (
+                f"{each['session_id']}  {each['count']} times  {each['agent']}  {each['project']}  "
+                f"in {', '.join(each['fields'])}, by {', '.join(each['rules'])}"
+            )
+        return
+    yield f"{answer['id']}  {answer['kind']}  {answer['agent']}  {answer['project']}"
+    for row in answer["rows"]:
+        good = row["document"] in ("present", "none") and row["hash_matches"]
+        yield f"\nChroma {row['collection'] or '-'}: {row['document']} {row['reason']}".rstrip()
+        yield f"{row['table']} {row['id']} {'hash agrees' if good else 'differs'}\n  {row['file']}"
+        yield f"  content {row['content_hash'][:16]}  {row['version']}  {row['embedder_id']}"
+    records = answer["records"]
+    yield f"\nredacted_records: {len(records)} records"
+    yield from listed(
+        table(
+            ("seq", "kind", "bytes", "redactions", "record"),
+            (
+                (each["seq"], each["kind"], _bytes(each), each["redactions"], each["record_uuid"])
+                for each in records
+            ),
+        ),
+        LISTED + 1,
+    )
+    for each in answer["sources"]:
+        yield (
+            f"source {each['state']} {each['path'] or 'path unknown'} (bytes {_bytes(each)}; "
+            f"{each['size_read']} bytes when read, {each['size_now'] or 0} now)"
+        )
+    yield "" if answer["redactions"] else "redactions: none in these records\n"
+    if answer["redactions"]:
+        rows = [
+            (each["tag"], each["count"], ", ".join(each["fields"]), each["ruleset_version"])
+            for each in answer["redactions"]
+        ]
+        yield from table(("redacted as", "times", "in", "rules"), rows)
+    runs = [(run["stage"], run["made_at"], run["run_id"] or "-") for run in answer["runs"]]
+    yield from table(("stage", "made at", "Dagster run"), runs)
+
+
+def _bytes(place: Mapping[str, Any]) -> str:
+    return f"{place['byte_start']}..{place['byte_end']}"
