@@ -13,15 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from memory_assets.chunking import build_turns, content_hash
 from memory_assets.errors import NotFound, StoreError, TranscriptError
 from memory_assets.models import RedactedRecord
 from memory_assets.recall.ids import MemoryId, parse_id, project_of
-from memory_assets.recall.session import stored_vectors
-from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.recall.session import rows_of, stored_vectors
+from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.lake import Lake
@@ -69,24 +66,14 @@ def source_states(
     ranges: dict[str, list[RedactedRecord]] = {}
     for record in records:
         ranges.setdefault(record.agent_id or "", []).append(record)
-    return [
-        _state(row, ranges[row.agent_id], key)
-        for row in catalog.sources.rows(project)
-        if row.session_id == session_id and row.agent_id in ranges
-    ]
-
-
-def _state(row: SourceRow, records: list[RedactedRecord], key: bytes) -> SourceState:
-    state, size_now = _compared(row, key)
-    return SourceState(
-        agent_id=row.agent_id or None,
-        path=row.path,
-        state=state,
-        size_read=row.size,
-        size_now=size_now,
-        byte_start=min(record.byte_start for record in records),
-        byte_end=max(record.byte_end for record in records),
-    )
+    found = []
+    for row in catalog.sources.rows(project):
+        if row.session_id == session_id and (own := ranges.get(row.agent_id)):
+            state, size_now = _compared(row, key)
+            start, end = min(each.byte_start for each in own), max(each.byte_end for each in own)
+            of = row.agent_id or None
+            found.append(SourceState(of, row.path, state, row.size, size_now, start, end))
+    return found
 
 
 def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
@@ -109,30 +96,21 @@ def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
     return ("grown" if size > row.size else "unchanged"), size
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A kind of row that an audit starts from: its table, its vectors (None if Chroma does not hold
-    it), the stage of its collection, and the column with the version that made it."""
-
-    table: Table
-    vectors: Table | None
-    stage: str
-    version: str
-
-
-def _found(name: str, version: str) -> _Kind:
-    kind = SEARCH_KINDS[name]
-    return _Kind(TABLES[kind.table], TABLES[kind.embeddings], kind.asset, version)
-
-
-_KINDS = {
-    "turn": _found("sessions", "chunker_version"),
-    "prompt": _found("prompts", ""),
-    "summary": _found("summaries", "summarizer_id"),
-    "observation": _found("observations", "observer_id"),
-    "commit": _Kind(SESSION_COMMITS, None, "", "attribution_version"),
-    "link": _Kind(COMMIT_LINKS, None, "", ""),
+_KINDS: dict[str, tuple[Table, SearchKind | None, str]] = {
+    **{
+        name: (TABLES[SEARCH_KINDS[kind].table], SEARCH_KINDS[kind], version)
+        for name, kind, version in (
+            ("turn", "sessions", "chunker_version"),
+            ("prompt", "prompts", ""),
+            ("summary", "summaries", "summarizer_id"),
+            ("observation", "observations", "observer_id"),
+        )
+    },
+    "commit": (SESSION_COMMITS, None, "attribution_version"),
+    "link": (COMMIT_LINKS, None, ""),
 }
+"""The kinds of rows that an audit starts from: the table, the kind of search (None if Chroma does
+not hold it), and the column with the version that made the row."""
 
 
 @dataclass(frozen=True)
@@ -203,15 +181,9 @@ def _rows(
     lake: Lake, project: str, any_id: str, parsed: MemoryId, kind: str
 ) -> list[dict[str, Any]]:
     """Return the rows with an id: all passages of a turn, or one row."""
-    try:
-        table = lake.read(_KINDS[kind].table, project, parsed.session_id)
-    except NotFound:
-        if kind not in ("observation", "commit", "link"):  # which a session may have none of
-            raise
-        table = _KINDS[kind].table.schema.empty_table()
+    rows = rows_of(lake, _KINDS[kind][0], project, parsed.session_id)
     if parsed.turn_index is not None:
-        table = table.filter(pc.field("turn_index") == parsed.turn_index)
-    rows: list[dict[str, Any]] = table.to_pylist()
+        rows = [row for row in rows if row["turn_index"] == parsed.turn_index]
     of_one_row = parsed.turn_index is None and kind != "summary"
     if of_one_row or "::part::" in any_id or (any_id.count("::") > 2 and kind == "prompt"):
         rows = [row for row in rows if row["id"] == any_id]
@@ -253,28 +225,27 @@ def _with_documents(
     products: Mapping[str, Product],
 ) -> list[dict[str, Any]]:
     """Return rows as `Audit.rows` has them."""
-    of = _KINDS[kind]
+    table, searched, version = _KINDS[kind]
     collection, reason = "", "commits are kept in the lake alone"
     vectors: dict[str, tuple[str, Any]] = {}
     documents: dict[str, str] | None = None
-    if of.vectors is not None:
-        indexed = products.get(of.stage)
+    if searched is not None:
+        indexed = products.get(searched.asset)
         collection = indexed.facts["collection"] if indexed is not None else ""
-        vectors = stored_vectors(stores.lake, of.vectors, [(project, session_id)])
+        vectors = stored_vectors(stores.lake, TABLES[searched.embeddings], [(project, session_id)])
         documents, reason = _documents(stores, collection, [row["id"] for row in rows], vectors)
-    searched = of.vectors is not None
     return [
         {
             "id": row["id"],
             "collection": collection,
             "document": _document_state(row, documents) if searched else "none",
             "reason": reason,
-            "table": of.table.name,
-            "file": str(stores.lake.path(of.table, project, session_id)),
+            "table": table.name,
+            "file": str(stores.lake.path(table, project, session_id)),
             "content_hash": row["content_hash"] if searched else "",
             "hash_matches": not searched or content_hash(row["text"]) == row["content_hash"],
             "embedder_id": vectors[row["id"]][0] if row["id"] in vectors else "",
-            "version": row.get(of.version, ""),
+            "version": row.get(version, ""),
         }
         for row in rows
     ]
@@ -311,15 +282,11 @@ def _redactions(
 ) -> list[dict[str, Any]]:
     """Return the redactions of these records, counted by rule, tag and versions, with the
     fields."""
-    try:
-        table: pa.Table = lake.read(REDACTION_AUDIT, project, session_id)
-    except NotFound:
-        return []
     keys = {(record.agent_id, record.seq) for record in records}
     counts: Counter[tuple[str, ...]] = Counter()
     fields: dict[tuple[str, ...], set[str]] = {}
     names = ("rule", "tag", "ruleset_version", "engine_version")
-    for row in table.to_pylist():
+    for row in rows_of(lake, REDACTION_AUDIT, project, session_id):
         if (row["agent_id"], row["seq"]) in keys:
             what = tuple(row[name] for name in names)
             counts[what] += 1

@@ -91,17 +91,9 @@ class CrossAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON contract of a cross-query."""
-        return {
-            "query": self.query,
-            "collection": {"name": self.collection, **asdict(self.space)},
-            "documents": list(self.documents),
-            "sessions": [asdict(found) for found in self.sessions],
-            "overlap": [
-                {**asdict(each), "shared_terms": list(each.shared_terms)} for each in self.overlap
-            ],
-            "coverage": dict(self.coverage),
-            "degraded": self.degraded,
-        }
+        answer = asdict(self)
+        about = {"name": self.collection, **answer.pop("space")}
+        return {**answer, "collection": about}
 
 
 def other_collections(memory: Memory) -> list[str]:

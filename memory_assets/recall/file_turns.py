@@ -14,10 +14,10 @@ from memory_assets.chunking import build_turns, file_matches
 from memory_assets.commits import Repository, RepositoryCommit, attribute, session_work
 from memory_assets.errors import GitFailed, NotFound
 from memory_assets.paths import on_this_machine
-from memory_assets.recall.session import session_title
+from memory_assets.recall.session import rows_of, session_title
 from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.session_analysis.files import WRITING_TOOLS
-from memory_assets.stores.lake.lake import Lake, rows_from_arrow
+from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 
 if TYPE_CHECKING:
@@ -56,11 +56,17 @@ def turns_that_changed(
     turns = list(touching_turns(lake, mine, [path]))
     if not turns and "/" in path.strip("/"):
         turns = list(touching_turns(lake, lake.projects(TURN_CHUNKS), [path]))
-    found = []
-    for row in turns:
-        written = _written(lake, row, path)
-        if written:
-            found.append(_changed_by(lake, row, written, row["project"] in mine))
+    found = [
+        ChangedBy(
+            **{name: row[name] for name in ("turn_id", "session_id", "project", "agent")},
+            timestamp=row["timestamp"].isoformat() if row["timestamp"] is not None else None,
+            title=session_title(lake, row["project"], row["session_id"]),
+            path=written,
+            here=row["project"] in mine,
+        )
+        for row in turns
+        if (written := _written(lake, row, path))
+    ]
     found.sort(key=lambda one: one.timestamp or "", reverse=True)
     return found[:most]
 
@@ -73,13 +79,10 @@ def touching_turns(
     for project in projects:
         seen: set[str] = set()
         for row in lake.read_partition(TURN_CHUNKS, project, _COLUMNS).to_pylist():
-            if row["turn_id"] not in seen and _touches(row["files"], paths):
+            touches = any(file_matches(one, path) for one in row["files"] for path in paths)
+            if touches and row["turn_id"] not in seen:
                 seen.add(row["turn_id"])
                 yield row
-
-
-def _touches(files: Sequence[str], paths: Sequence[str]) -> bool:
-    return any(file_matches(one, path) for one in files for path in paths)
 
 
 def projects_in(lake: Lake, repository: Repository | None) -> list[str]:
@@ -105,11 +108,7 @@ def _inside(root: str, repository: Path) -> bool:
 def _written(lake: Lake, row: dict[str, Any], path: str) -> str:
     """Return the path that the turn wrote, as its call has it; "" if it only read the file."""
     columns = ["kind", "tool_name", "paths", "seq", "agent_id", "cwd", "project_root"]
-    try:
-        table = lake.read(REDACTED_RECORDS, row["project"], row["session_id"], columns)
-    except NotFound:
-        return ""
-    for call in table.to_pylist():
+    for call in rows_of(lake, REDACTED_RECORDS, row["project"], row["session_id"], columns):
         name = call["tool_name"].lower().rsplit("__", 1)[-1].rsplit(".", 1)[-1]
         if call["kind"] != "tool_use" or name not in WRITING_TOOLS:
             continue
@@ -119,17 +118,6 @@ def _written(lake: Lake, row: dict[str, Any], path: str) -> str:
             if file_matches(one, path):
                 return str(one)
     return ""
-
-
-def _changed_by(lake: Lake, row: dict[str, Any], written: str, here: bool) -> ChangedBy:
-    moment: datetime | None = row["timestamp"]
-    return ChangedBy(
-        **{name: row[name] for name in ("turn_id", "session_id", "project", "agent")},
-        timestamp=moment.isoformat() if moment is not None else None,
-        title=session_title(lake, row["project"], row["session_id"]),
-        path=written,
-        here=here,
-    )
 
 
 def attribute_new_commit(
@@ -184,10 +172,9 @@ def _sessions(
 
 def _session(memory: Memory, project: str, session_id: str) -> SessionTurns | None:
     try:
-        rows = memory.lake.read(REDACTED_RECORDS, project, session_id)
+        records = memory.lake.read_rows(REDACTED_RECORDS, project, session_id)
     except NotFound:
         return None
     made = memory.catalog.products.of_project(REDACTED_RECORDS.name, project).get(session_id)
     copied = made.facts.get("copied_prompts", 0) if made is not None else 0
-    records = rows_from_arrow(REDACTED_RECORDS, rows)
     return session_turns(records, build_turns(records, first_index=copied)) if records else None

@@ -131,7 +131,7 @@ class Memory(Stores):
         from memory_assets.recall.tag_holders import is_tag, tag_holders
 
         if is_tag(any_id):
-            return tag_holders(self.lake, any_id).to_dict()
+            return tag_holders(self.lake, any_id)
         return audit(self, any_id, load_install_key()).to_dict()
 
     @cached_property

@@ -121,27 +121,29 @@ def _items(
 ) -> Iterator[Item]:
     prompts = {}
     if "prompts" in kinds or "turns" in kinds:
-        prompts = _whole(_rows(lake, USER_PROMPTS, project, session_id))
+        prompts = _whole(rows_of(lake, USER_PROMPTS, project, session_id))
     if "prompts" in kinds:
         for row in prompts.values():
             identity = f"prompt::{session_id}::{row['turn_index']}"
             yield _item(row, "prompts", identity, row["text"] if full else one_line(row["text"]))
     if "turns" in kinds:
-        rows = _rows(lake, TURN_CHUNKS, project, session_id, _TURN_COLUMNS)
+        rows = rows_of(lake, TURN_CHUNKS, project, session_id, _TURN_COLUMNS)
         for turn_id, row in _whole(rows).items():
             typed = prompts[turn_id]["text"] if turn_id in prompts else ""
             yield _item(row, "turns", turn_id, row["text"] if full else _turn_line(row, typed))
     for kind in _OTHER_TABLES.keys() & set(kinds):
         yield from _others(lake, project, session_id, kind, full)
     if "summaries" in kinds:
-        for row in _rows(lake, SESSION_SUMMARIES, project, session_id):
+        for row in rows_of(lake, SESSION_SUMMARIES, project, session_id):
             row |= {"turn_index": _AFTER_ALL, "timestamp": row["ended_at"], "turn_id": ""}
             line = one_line(row["title"] or row["request"] or row["text"])
             yield _item(row, "summaries", row["id"], row["text"] if full else line)
 
 
 def _others(lake: Lake, project: str, session_id: str, kind: str, full: bool) -> Iterator[Item]:
-    rows = [row for table in _OTHER_TABLES[kind] for row in _rows(lake, table, project, session_id)]
+    rows = [
+        row for table in _OTHER_TABLES[kind] for row in rows_of(lake, table, project, session_id)
+    ]
     for number, row in enumerate(rows):
         if "linked_at" in row:  # a human's word; of when and in which turn it says nothing
             row |= {"agent": "", "turn_id": "", "turn_index": _AFTER_ALL - 1}
@@ -185,9 +187,10 @@ def _whole(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return whole
 
 
-def _rows(
+def rows_of(
     lake: Lake, table: Table, project: str, session_id: str, columns: list[str] | None = None
 ) -> list[dict[str, Any]]:
+    """Return the rows of a session in a table; none if the session is not in it."""
     try:
         return lake.read(table, project, session_id, columns).to_pylist()
     except NotFound:
@@ -202,7 +205,7 @@ def _item(row: Mapping[str, Any], kind: str, identity: str, text: str, number: i
 
 def session_title(lake: Lake, project: str, session_id: str) -> str:
     """Return a session's title, "" if it has no summary."""
-    rows = _rows(lake, SESSION_SUMMARIES, project, session_id, ["title"])
+    rows = rows_of(lake, SESSION_SUMMARIES, project, session_id, ["title"])
     return str(rows[0]["title"]) if rows else ""
 
 
@@ -257,7 +260,7 @@ def session_overview(memory: Memory, session: str) -> SessionOverview:
 
 
 def _summary(memory: Memory, project: str, session_id: str) -> dict[str, Any] | None:
-    for row in _rows(memory.lake, SESSION_SUMMARIES, project, session_id):
+    for row in rows_of(memory.lake, SESSION_SUMMARIES, project, session_id):
         return {name: value for name, value in plain(row).items() if name not in _HIDDEN}
     return None
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.ids import parse_id, project_of, resolve_anchor
-from memory_assets.recall.session import plain, session_items
+from memory_assets.recall.session import plain, rows_of, session_items
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
     COMMIT_LINKS,
@@ -44,10 +44,9 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
     if wanted.kind in _OF_ONE_ROW:
         row = _row(lake, project, session_id, any_id, wanted.kind)
         turn = row.get("turn_index")
-        neighbours = (
-            _turns(lake, project, session_id, turn, around) if around and turn is not None else []
-        )
-        return [row, *neighbours]
+        if not around or turn is None:
+            return [row]
+        return [row, *_turns(lake, project, session_id, turn, around)]
     turn = wanted.turn_index or 0
     turns = _turns(lake, project, session_id, turn, around)
     if all(shown["turn_index"] != turn for shown in turns):
@@ -57,11 +56,7 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
 
 def _row(lake: Lake, project: str, session_id: str, any_id: str, kind: str) -> dict[str, Any]:
     """Return an observation's, a commit's or a link's row."""
-    try:
-        rows = lake.read(_OF_ONE_ROW[kind], project, session_id).to_pylist()
-    except NotFound:
-        rows = []
-    for row in rows:
+    for row in rows_of(lake, _OF_ONE_ROW[kind], project, session_id):
         if row["id"] == any_id:
             return plain(row)
     raise NotFound(f"no {kind} {any_id} in memory; `memory summarize {session_id}` lists them")

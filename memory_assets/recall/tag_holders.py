@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow.compute as pc
@@ -16,41 +15,14 @@ _TAG = re.compile(r"<?(?:redacted:)?(?:(?P<rule>[a-z0-9-]{1,60}):)?(?P<digest>[0
 _COLUMNS = ["agent", "tag", "rule", "field"]
 
 
-@dataclass(frozen=True)
-class TagHolder:
-    """A session that contains a tag: how often, from which rules, in which fields."""
-
-    project: str
-    session_id: str
-    agent: str
-    count: int
-    rules: tuple[str, ...]
-    fields: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class TagAudit:
-    """All sessions that contain a tag, most occurrences first."""
-
-    tag: str
-    holders: tuple[TagHolder, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON contract of `memory audit TAG`."""
-        return {
-            "tag": self.tag,
-            "count": sum(holder.count for holder in self.holders),
-            "sessions": [asdict(holder) for holder in self.holders],
-        }
-
-
 def is_tag(text: str) -> bool:
     """Return True if a text is a tag: whole, without its brackets, or only its 12 digits."""
     return _TAG.fullmatch(text) is not None
 
 
-def tag_holders(lake: Lake, tag: str) -> TagAudit:
-    """Return the sessions that contain a tag.
+def tag_holders(lake: Lake, tag: str) -> dict[str, Any]:
+    """Return the sessions that contain a tag, most occurrences first, as the JSON of
+    `memory audit TAG`.
 
     Only the digits are compared, whatever rule found the secret: equal keys have equal digits.
     Guessable values have other digits in each session.
@@ -71,20 +43,20 @@ def tag_holders(lake: Lake, tag: str) -> TagAudit:
     ]
     if not holders:
         raise NotFound(f"no session holds {tag}; tags stand in what `memory show` prints")
-    holders.sort(key=lambda holder: (-holder.count, holder.project, holder.session_id))
-    return TagAudit(tag, tuple(holders))
+    holders.sort(key=lambda holder: (-holder["count"], holder["project"], holder["session_id"]))
+    return {"tag": tag, "count": sum(each["count"] for each in holders), "sessions": holders}
 
 
-def _holder(lake: Lake, project: str, session_id: str, ending: str) -> TagHolder | None:
+def _holder(lake: Lake, project: str, session_id: str, ending: str) -> dict[str, Any] | None:
     table = lake.read(REDACTION_AUDIT, project, session_id, _COLUMNS)
     rows = table.filter(pc.ends_with(table["tag"], ending)).to_pylist()
     if not rows:
         return None
-    return TagHolder(
-        project,
-        session_id,
-        rows[0]["agent"],
-        len(rows),
-        tuple(sorted({row["rule"] for row in rows})),
-        tuple(sorted({row["field"].partition("[")[0] for row in rows})),
-    )
+    return {
+        "project": project,
+        "session_id": session_id,
+        "agent": rows[0]["agent"],
+        "count": len(rows),
+        "rules": sorted({row["rule"] for row in rows}),
+        "fields": sorted({row["field"].partition("[")[0] for row in rows}),
+    }

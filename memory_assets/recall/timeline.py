@@ -6,8 +6,6 @@ from the lake, nearest first, until there are enough items on either side.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -143,15 +141,8 @@ class _Window:
         item = self._anchor_item()
         moment = item.at if item is not None else self._anchor.time or _FIRST
         middle: tuple[Any, ...] = item.order if item is not None else (moment,)
-        earlier, more_before = self._side(
-            before, moment, lambda each: each.order < middle, newest_first=True
-        )
-        later, more_after = self._side(
-            after,
-            moment,
-            lambda each: each.order > middle and each is not item,
-            newest_first=False,
-        )
+        earlier, more_before = self._side(before, moment, middle, before=True)
+        later, more_after = self._side(after, moment, middle, before=False)
         chosen = [*earlier, *([item] if item is not None else []), *later]
         sides = (("before", more_before), ("after", more_after))
         return Timeline(
@@ -183,40 +174,36 @@ class _Window:
         raise NotFound(f"no {anchor.item_id} in memory; see `memory show {anchor.session_id}`")
 
     def _side(
-        self, reach: Reach, moment: datetime, beyond: Callable[[Item], bool], *, newest_first: bool
+        self, reach: Reach, moment: datetime, middle: tuple[Any, ...], *, before: bool
     ) -> tuple[list[Item], bool]:
-        """Return the items of one side in order, and whether there are more."""
+        """Return the items of one side of `middle` in order, and whether there are more."""
         most = reach if isinstance(reach, int) else MAX_ITEMS
-        limit = None
-        if isinstance(reach, timedelta):
-            limit = _shifted(moment, -reach if newest_first else reach)
-        pick = heapq.nlargest if newest_first else heapq.nsmallest
+        farthest = reach if isinstance(reach, timedelta) else timedelta.max
+
+        def distance(start: datetime, end: datetime) -> timedelta:
+            return moment - end if before else start - moment
+
+        there = [
+            (distance(span.start, span.end), number, span)
+            for number, span in enumerate(self._spans)
+            if (span.start <= moment if before else span.end >= moment)
+        ]
         nearest: list[Item] = []
-        for span in self._by_nearness(moment, newest_first=newest_first):
-            if limit is not None and _outside(span, limit, newest_first=newest_first):
-                break
-            if len(nearest) > most and _outside(span, nearest[most].at, newest_first=newest_first):
+        for away, _, span in sorted(there):
+            last = distance(nearest[most].at, nearest[most].at) if len(nearest) > most else farthest
+            if away > last:
                 break
             fresh = [
                 item
                 for item in self._items(span.project, span.session_id)
-                if item.kind in self._wanted and beyond(item)
+                if item.kind in self._wanted
+                and (item.order < middle if before else item.order > middle)
+                and distance(item.at, item.at) <= farthest
             ]
-            nearest = pick(most + 1, [*nearest, *fresh], key=lambda item: item.order)
-        if limit is not None:
-            nearest = [
-                item for item in nearest if (item.at >= limit if newest_first else item.at <= limit)
-            ]
+            both = [*nearest, *fresh]
+            nearest = sorted(both, key=lambda item: item.order, reverse=before)[: most + 1]
         kept = nearest[:most]
-        return (kept[::-1] if newest_first else kept), len(nearest) > most
-
-    def _by_nearness(self, moment: datetime, *, newest_first: bool) -> list[_Span]:
-        """Return the sessions that reach to that side, nearest to the moment first."""
-        if newest_first:
-            spans = [span for span in self._spans if span.start <= moment]
-            return sorted(spans, key=lambda span: span.end, reverse=True)
-        spans = [span for span in self._spans if span.end >= moment]
-        return sorted(spans, key=lambda span: span.start)
+        return (kept[::-1] if before else kept), len(nearest) > most
 
     def _items(self, project: str, session_id: str) -> list[Item]:
         key = (project, session_id)
@@ -257,14 +244,3 @@ def _spans(memory: Memory, anchor: Anchor, scope: str) -> list[_Span]:
             project, session_id
         )
     ]
-
-
-def _outside(span: _Span, limit: datetime, *, newest_first: bool) -> bool:
-    return span.end < limit if newest_first else span.start > limit
-
-
-def _shifted(moment: datetime, by: timedelta) -> datetime:
-    try:
-        return moment + by
-    except OverflowError:
-        return _FIRST if by < timedelta(0) else _LAST

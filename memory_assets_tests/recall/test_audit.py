@@ -211,8 +211,8 @@ def test_a_tag_leads_to_every_session_that_holds_it(asked: Asked) -> None:
     for spelling in (tag, tag.strip("<>"), tag[-13:-1]):
         assert is_tag(spelling)
         found = tag_holders(asked.memory.lake, spelling)
-        assert {holder.session_id: holder.count for holder in found.holders} == sessions
-        assert found.to_dict()["count"] == sum(sessions.values())
+        assert {each["session_id"]: each["count"] for each in found["sessions"]} == sessions
+        assert found["count"] == sum(sessions.values())
 
 
 def test_a_tag_that_nobody_holds_is_not_found(asked: Asked) -> None:
