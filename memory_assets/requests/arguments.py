@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from memory_assets.errors import BadArgument
 
@@ -193,9 +193,13 @@ class Argument:
 class Arguments:
     """Arguments of one question, parsed and checked when the object is made.
 
+    `answers` are keys that every answer has.
+
     Raises:
         ConfigurationError: a value is not allowed; says what is.
     """
+
+    answers: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         for argument in declared(type(self)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
@@ -42,11 +42,22 @@ def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
     return KINDS if "all" in names else names
 
 
+_TIME: dict[str, Any] = {"wire": str, "reads": parse_time, "max_length": 40, "pattern": AGO}
+_REACH: dict[str, Any] = {
+    "wire": int | str,
+    "reads": parse_reach,
+    "max_length": 8,
+    "pattern": REACH,
+}
+
+
 @dataclass(frozen=True)
 class SearchRequest(Arguments):
     """One search. `since` and `until` bound the time of the turn (UTC, since inclusive). `concept`
     and `type` are filters for observations. With `recent`, hits older than the setting RECENT_DAYS
     are counted, not listed."""
+
+    answers = ("query", "mode", "coverage", "hits")
 
     query: str = argument(
         "",
@@ -71,19 +82,9 @@ class SearchRequest(Arguments):
         None,
         "Not older than this: 7d, 12h, 2w or a date.",
         hint="7d, 12h, 2w ago or ISO date",
-        wire=str,
-        reads=parse_time,
-        max_length=40,
-        pattern=AGO,
+        **_TIME,
     )
-    until: datetime | None = argument(
-        None,
-        "Older than this: 7d, 12h, 2w or a date.",
-        wire=str,
-        reads=parse_time,
-        max_length=40,
-        pattern=AGO,
-    )
+    until: datetime | None = argument(None, "Older than this: 7d, 12h, 2w or a date.", **_TIME)
     tool: str | None = argument(
         None, "Only turns that called this tool.", hint="tool called", max_length=1_000
     )
@@ -130,12 +131,8 @@ class SearchRequest(Arguments):
         return self.query if self.query.strip() else self.file or self.tool or ""
 
     def check_together(self) -> None:
-        """Raise for filters that the kind does not have, and for a search without query and
-        filters.
-
-        Raises:
-            ConfigurationError: says what would make sense.
-        """
+        """Raise `ConfigurationError` for filters that the kind does not have, and for a search
+        without query and filters."""
         if self.selects_observations:
             if self.tool:
                 raise ConfigurationError("observations cannot be filtered by tool")
@@ -157,6 +154,8 @@ class TimelineRequest(Arguments):
     or lengths of time. `scope` is the anchor's project (the default), its session, or all projects
     (the default for a time without a project)."""
 
+    answers = ("anchor", "sessions")
+
     anchor: str = argument(
         MISSING,
         "An id, a session, a commit, a file path or a time.",
@@ -169,18 +168,10 @@ class TimelineRequest(Arguments):
         10,
         "A number of items before the anchor (0-50), or a time: 30m, 2h, 3d.",
         hint="count (0-50) or 2h, 3d",
-        wire=int | str,
-        reads=parse_reach,
-        max_length=8,
-        pattern=REACH,
+        **_REACH,
     )
     after: Reach = argument(
-        10,
-        "A number of items after the anchor (0-50), or a time: 30m, 2h, 3d.",
-        wire=int | str,
-        reads=parse_reach,
-        max_length=8,
-        pattern=REACH,
+        10, "A number of items after the anchor (0-50), or a time: 30m, 2h, 3d.", **_REACH
     )
     kinds: tuple[ItemKind, ...] | None = argument(
         None, "Only these kinds.", names={"cli": "--kind"}, min_length=1
@@ -215,6 +206,8 @@ class CrossQueryRequest(Arguments):
     `document` is an id in `collection`, which may be left out if there is only one other
     collection. `where` restricts documents to those with equal metadata."""
 
+    answers = ("documents", "sessions", "overlap")
+
     query: str = argument(
         "",
         "A question, or the text of a document.",
@@ -248,11 +241,7 @@ class CrossQueryRequest(Arguments):
     )
 
     def check_together(self) -> None:
-        """Raise for a request with neither query nor document.
-
-        Raises:
-            ConfigurationError: neither query nor document is given.
-        """
+        """Raise `ConfigurationError` for a request with neither query nor document."""
         if not self.query.strip() and not self.document:
             raise ConfigurationError("give a query, or the id of a document in the collection")
 
@@ -261,6 +250,8 @@ class CrossQueryRequest(Arguments):
 class ShowRequest(Arguments):
     """A request for a turn, observation, commit or summary in full, with `around` turns before and
     after."""
+
+    answers = ("id", "rows")
 
     id: str = argument(
         MISSING,
@@ -275,6 +266,8 @@ class ShowRequest(Arguments):
 @dataclass(frozen=True)
 class SessionRequest(Arguments):
     """A request for a session's summary and the list of what happened in it."""
+
+    answers = ("session_id", "project", "summary", "turns")
 
     session: str = argument(
         MISSING, _SESSION, names={"http": "id", "cli": "session"}, min_length=1, max_length=500
@@ -306,6 +299,8 @@ class BlameRequest(Arguments):
 class GetRequest(Arguments):
     """A request for full texts by ids, in pages."""
 
+    answers = ("items", "page", "pages")
+
     ids: tuple[str, ...] = argument(
         MISSING, "Ids from other tools.", min_length=1, max_length=MAX_IDS
     )
@@ -315,6 +310,8 @@ class GetRequest(Arguments):
 @dataclass(frozen=True)
 class LinkRequest(Arguments):
     """A request to link a session to a commit."""
+
+    answers = ("session_id", "commit")
 
     session: str = argument(
         MISSING, _SESSION, names={"cli": "session"}, min_length=1, max_length=500
@@ -331,6 +328,8 @@ class LinkRequest(Arguments):
 @dataclass(frozen=True)
 class StatusRequest(Arguments):
     """A request for the contents of the memory; it has no arguments."""
+
+    answers = ("coverage",)
 
 
 @dataclass(frozen=True)

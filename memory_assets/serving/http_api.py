@@ -4,7 +4,6 @@ handlers and OpenAPI document are made from that."""
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from threading import Semaphore
 from typing import TYPE_CHECKING, Any
@@ -37,7 +36,7 @@ from memory_assets.requests.questions import (
 )
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
-from memory_assets.serving.schemas import HIT, answer, document, operation
+from memory_assets.serving.schemas import document, operation
 from memory_assets.serving.visible_text import Frame, visible
 
 if TYPE_CHECKING:
@@ -57,54 +56,32 @@ _CODES: dict[type[MemoryAssetsError], tuple[int, str]] = {
 _NO_MEMORY = "no_memory"
 
 
-@dataclass(frozen=True)
-class _Question:
-    """A route of the API: its request, and the schema of the answer."""
-
-    summary: str
-    request: type[Arguments]
-    schema: dict[str, Any]
-
-
-_ANY: dict[str, Any] = {"type": "object"}
-_QUESTIONS = {
-    "/search": _Question(
-        "The turns, prompts or summaries that answer a question",
-        SearchRequest,
-        answer(texts=("query", "mode"), coverage=_ANY, hits={"type": "array", "items": HIT}),
-    ),
-    "/turns/{id}": _Question(
-        "A turn in full, with turns around it", ShowRequest, answer(["rows"], ["id"])
-    ),
-    "/sessions/{id}": _Question(
-        "A session's summary and index",
-        SessionRequest,
-        answer(["turns"], ["session_id", "project"], summary={"type": ["object", "null"]}),
-    ),
-    "/timeline": _Question(
-        "What happened around something",
-        TimelineRequest,
-        answer(["sessions"], anchor=_ANY),
-    ),
-    "/cross-query": _Question(
+_QUESTIONS: dict[str, tuple[str, type[Arguments]]] = {
+    "/search": ("The turns, prompts or summaries that answer a question", SearchRequest),
+    "/turns/{id}": ("A turn in full, with turns around it", ShowRequest),
+    "/sessions/{id}": ("A session's summary and index", SessionRequest),
+    "/timeline": ("What happened around something", TimelineRequest),
+    "/cross-query": (
         "A question across another collection and the sessions; `where.KEY=VALUE` keeps "
         "documents by metadata",
         CrossQueryRequest,
-        answer(["documents", "sessions", "overlap"]),
     ),
-    "/status": _Question("What is in memory", StatusRequest, _ANY),
+    "/status": ("What is in memory", StatusRequest),
 }
+"""Each route of the API: what it answers, and its request."""
+
+
+class _Health(Arguments):
+    """A request for a sign of life."""
+
+    answers = ("status",)
 
 
 @cache
 def openapi_document() -> dict[str, Any]:
     """Return the document that `/openapi.json` answers."""
-    asked = {
-        path: operation(each.summary, each.request, each.schema)
-        for path, each in _QUESTIONS.items()
-    }
-    health = operation("That the server answers", StatusRequest, answer(texts=["status"]))
-    return document({**asked, "/healthz": health})
+    routes = {path: operation(*described) for path, described in _QUESTIONS.items()}
+    return document({**routes, "/healthz": operation("That the server answers", _Health)})
 
 
 def build_app(settings: Settings, *, hosts: Sequence[str] = (), token: str | None = None) -> Guard:
@@ -115,7 +92,7 @@ def build_app(settings: Settings, *, hosts: Sequence[str] = (), token: str | Non
         "/openapi.json": openapi_document,
     }
     routes = {
-        **{path: _handler(question, opened, turns) for path, question in _QUESTIONS.items()},
+        **{path: _handler(asked, opened, turns) for path, (_, asked) in _QUESTIONS.items()},
         **{path: _constant(value) for path, value in fixed.items()},
     }
     app = Starlette(
@@ -131,7 +108,7 @@ def build_app(settings: Settings, *, hosts: Sequence[str] = (), token: str | Non
 _Handler = Callable[[Request], Response | Awaitable[Response]]
 
 
-def _handler(question: _Question, opened: OpenedMemory, turns: Semaphore) -> _Handler:
+def _handler(question: type[Arguments], opened: OpenedMemory, turns: Semaphore) -> _Handler:
     """Return the handler of a route, which Starlette runs in a thread; `turns` bounds how many
     questions are answered at a time."""
 
@@ -143,7 +120,9 @@ def _handler(question: _Question, opened: OpenedMemory, turns: Semaphore) -> _Ha
     return answered
 
 
-def _response(question: _Question, opened: OpenedMemory, given: list[tuple[str, str]]) -> Response:
+def _response(
+    question: type[Arguments], opened: OpenedMemory, given: list[tuple[str, str]]
+) -> Response:
     """Return the answer as a response; an error becomes its status and code, and quotes no
     transcript."""
     try:
@@ -151,7 +130,7 @@ def _response(question: _Question, opened: OpenedMemory, given: list[tuple[str, 
             memory = opened.get()
         except NotFound as error:
             return _error(503, _NO_MEMORY, str(error))
-        asked = _asked(question.request, given)
+        asked = _asked(question, given)
         response = _json(Frame().payload(_answer(memory, asked)))
     except MemoryAssetsError as error:
         status, code = next(

@@ -31,7 +31,7 @@ from memory_assets.requests.questions import (
 )
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
-from memory_assets.serving.schemas import tool_schema
+from memory_assets.serving.schemas import answer_schema, tool_schema
 from memory_assets.serving.visible_text import visible
 
 if TYPE_CHECKING:
@@ -60,40 +60,34 @@ _FEWER: dict[str, dict[str, Any]] = {
 }
 """Defaults of the tools: an agent pays for what it reads, so it gets less unless it asks."""
 
-_TOOLS: dict[str, tuple[type[Arguments], str, tuple[str, ...]]] = {
+_TOOLS: dict[str, tuple[type[Arguments], str]] = {
     "recall": (
         SearchRequest,
         "Search earlier sessions: turns, user prompts, summaries or observations. Filters narrow "
         "it; with file, tool, concept or type, query may be empty. Compact hits; then get.",
-        ("hits", "coverage", "next"),
     ),
     "timeline": (
         TimelineRequest,
         "What happened around a turn, prompt, observation, session, commit, file or time.",
-        ("anchor", "sessions", "next"),
     ),
     "get": (
         GetRequest,
         "Full text by ids from other tools, in pages.",
-        ("items", "page", "pages"),
     ),
     "cross_query": (
         CrossQueryRequest,
         "Ask another Chroma collection and the sessions at once: documents, sessions that touched "
         "them, overlap. Give query or document.",
-        ("documents", "sessions", "overlap"),
     ),
     "summarize_session": (
         SessionRequest,
         "A session's summary and index of its turns, observations and commits.",
-        ("session_id", "summary"),
     ),
     "link_session_to_commit": (
         LinkRequest,
         "Record that a session is behind a commit, on the user's word.",
-        (),
     ),
-    "status": (StatusRequest, "What is in memory, and how complete it is.", ("coverage",)),
+    "status": (StatusRequest, "What is in memory, and how complete it is."),
 }
 
 
@@ -104,12 +98,10 @@ def tools() -> list[types.Tool]:
             name=name,
             description=description,
             input_schema=tool_schema(request, _FEWER.get(name, {})),
-            output_schema={"type": "object", "required": list(fields)}
-            if fields
-            else {"type": "object"},
+            output_schema=answer_schema(request),
             annotations=_WRITES if request is LinkRequest else _READS,
         )
-        for name, (request, description, fields) in _TOOLS.items()
+        for name, (request, description) in _TOOLS.items()
     ]
 
 

@@ -4,7 +4,7 @@ holds the API to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field, create_model
@@ -14,9 +14,13 @@ from memory_assets.requests.arguments import Argument, Arguments, Door, declared
 
 _NO_NUL = r"^[^\x00]*$"
 _SAID_ELSEWHERE = ("title", "maxLength", "minLength", "minItems", "maxItems", "default")
-_OBJECT: dict[str, Any] = {"type": "object"}
-_TEXT: dict[str, Any] = {"type": "string"}
-_ROWS: dict[str, Any] = {"type": "array", "items": _OBJECT}
+_TEXT = {"type": "string"}
+_ERROR = {
+    "type": "object",
+    "properties": {"code": _TEXT, "message": _TEXT},
+    "required": ["code", "message"],
+}
+_PROBLEM = {"type": "object", "properties": {"error": _ERROR}, "required": ["error"]}
 _MEANINGS = {
     400: "a parameter is missing, out of bounds or not known",
     401: "the token is missing",
@@ -119,27 +123,15 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "default": default} if default not in (None, "", False, True) else kept
 
 
-def answer(rows: Sequence[str] = (), texts: Sequence[str] = (), **more: Any) -> dict[str, Any]:
-    """Return the schema of an object with these fields that are lists of objects, and these that
-    are texts."""
-    properties = {
-        **dict.fromkeys(texts, _TEXT),
-        **dict.fromkeys(rows, _ROWS),
-        **more,
-    }
-    return {"type": "object", "properties": properties, "required": list(properties)}
+def answer_schema(request: type[Arguments]) -> dict[str, Any]:
+    """Return the schema of the answers to a request."""
+    return {"type": "object", "required": list(request.answers)}
 
 
-HIT = answer(texts=("id", "turn_id", "text"), score={"type": "number"}, metadata=_OBJECT)
-PROBLEM = answer(error=answer(texts=("code", "message")))
-
-
-def operation(
-    summary: str, request: type[Arguments], answered: Mapping[str, Any]
-) -> dict[str, Any]:
+def operation(summary: str, request: type[Arguments]) -> dict[str, Any]:
     """Return the description of a route for GET."""
     problem = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    content = {"application/json": {"schema": answered}}
+    content = {"application/json": {"schema": answer_schema(request)}}
     errors = {
         str(status): {"description": meaning, "content": problem}
         for status, meaning in _MEANINGS.items()
@@ -161,7 +153,7 @@ def document(paths: Mapping[str, Any]) -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": {"Problem": PROBLEM},
+            "schemas": {"Problem": _PROBLEM},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
