@@ -20,7 +20,7 @@ from memory_assets.cli import (
     server_commands,
 )
 from memory_assets.cli.exit_codes import run_reporting_errors
-from memory_assets.cli.request_options import Json
+from memory_assets.cli.request_options import Json, Projects
 from memory_assets.cli.start import prepare
 from memory_assets.errors import ConfigurationError
 from memory_assets.private_files import create_private_files
@@ -64,9 +64,7 @@ def ingest(
     projects_dir: Annotated[
         Path | None, typer.Option(help="Read only this projects directory of Claude Code.")
     ] = None,
-    project: Annotated[
-        list[str] | None, typer.Option(help="Only this project; repeatable.")
-    ] = None,
+    project: Projects = None,
     agent: Annotated[list[str] | None, typer.Option(help="Only this agent; repeatable.")] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Rebuild everything, even if unchanged.")
@@ -118,9 +116,7 @@ def verify(
     deep: Annotated[
         bool, typer.Option("--deep", help="Also search every byte on disk for known secrets.")
     ] = False,
-    project: Annotated[
-        list[str] | None, typer.Option(help="Only this project; repeatable.")
-    ] = None,
+    project: Projects = None,
     canary_file: Annotated[
         Path | None,
         typer.Option(help="With --deep: a file of values that must not be found, one a line."),

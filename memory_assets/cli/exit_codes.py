@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from memory_assets.cli import exit_codes
 from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, unexpected
 
 FINE, ERROR, USAGE, NOTHING_FOUND, CHECK_FAILED = range(5)
@@ -17,17 +16,15 @@ def run_reporting_errors(command: Callable[[], object]) -> None:
     with its code."""
     try:
         command()
-    except ConfigurationError as error:
-        _fail(str(error), exit_codes.USAGE)
-    except NotFound as error:
-        _fail(str(error), exit_codes.NOTHING_FOUND)
     except MemoryAssetsError as error:
-        _fail(str(error), exit_codes.ERROR)
+        codes = {ConfigurationError: USAGE, NotFound: NOTHING_FOUND}
+        found = (code for kind, code in codes.items() if isinstance(error, kind))
+        _fail(str(error), next(found, ERROR))
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(exit_codes.ERROR)
+        sys.exit(ERROR)
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
-        _fail(str(unexpected(error)), exit_codes.ERROR)
+        _fail(str(unexpected(error)), ERROR)
 
 
 def _fail(message: str, code: int) -> None:

@@ -12,6 +12,9 @@ import typer
 from memory_assets.requests.arguments import Argument, Arguments, declared
 
 R = TypeVar("R", bound=Arguments)
+Projects = Annotated[
+    list[str] | None, typer.Option("--project", help="Only this project; repeatable.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 
 

@@ -80,11 +80,6 @@ class Blame:
     turns: list[ChangedBy] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    @property
-    def found(self) -> bool:
-        """True if there is any session or turn."""
-        return bool(self.turns) or any(commit.sessions for commit in self.commits)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON contract."""
         return asdict(self)

@@ -111,7 +111,7 @@ class Memory(Stores):
             case SessionRequest():
                 from memory_assets.recall.session import session_overview
 
-                return session_overview(self, asked.session).to_dict()
+                return session_overview(self, asked.session)
             case CrossQueryRequest():
                 from memory_assets.recall.cross_query import cross_query
 
@@ -156,14 +156,7 @@ class Memory(Stores):
         return overview.status(self.settings)
 
     def show(self, any_id: str | ShowRequest, around: int = 0) -> list[dict[str, Any]]:
-        """Return the whole turn, summary, observation or commit behind an id, as rows with
-        their full text. Passages of a turn come in order; `around` adds that many turns
-        before and after.
-
-        Raises:
-            ConfigurationError: it does not look like an id.
-            NotFound: there is no such id.
-        """
+        """Return the rows of one id with their full text; see `recall.show.show`."""
         from memory_assets.recall.show import show
 
         asked = ShowRequest(any_id, around) if isinstance(any_id, str) else any_id

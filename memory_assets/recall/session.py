@@ -209,35 +209,9 @@ def session_title(lake: Lake, project: str, session_id: str) -> str:
     return str(rows[0]["title"]) if rows else ""
 
 
-@dataclass(frozen=True)
-class SessionOverview:
-    """A session's summary (None if it has none) and its turns, observations and commits, one line
-    each; `missing` says why there are none of a kind."""
-
-    session_id: str
-    project: str
-    agent: str
-    summary: dict[str, Any] | None
-    items: tuple[Item, ...]
-    missing: dict[str, str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON contract of `memory summarize`."""
-        return {
-            "session_id": self.session_id,
-            "project": self.project,
-            "agent": self.agent,
-            "summary": self.summary,
-            **{
-                kind: [item.to_dict() for item in self.items if item.kind == kind]
-                for kind in _LISTED
-            },
-            "missing": self.missing,
-        }
-
-
-def session_overview(memory: Memory, session: str) -> SessionOverview:
-    """Return the summary of one session and what happened in it.
+def session_overview(memory: Memory, session: str) -> dict[str, Any]:
+    """Return one session as the JSON of `memory summarize`: its summary (None if it has none), its
+    turns, observations and commits, one line each, and why there are none of a kind.
 
     `session` is its id, the beginning of the id, or the id of any of its rows.
 
@@ -246,23 +220,21 @@ def session_overview(memory: Memory, session: str) -> SessionOverview:
     """
     project, session_id = find_session(memory, session)
     items = session_items(memory.lake, project, session_id, _LISTED, full=False)
-    summary = _summary(memory, project, session_id)
+    rows = rows_of(memory.lake, SESSION_SUMMARIES, project, session_id)
+    summary = None
+    if rows:
+        shown = plain(rows[0]).items()
+        summary = {name: value for name, value in shown if name not in _HIDDEN}
     if summary is None and not items:
         raise NotFound(f"session {session_id} has no turns: nobody says anything in it")
-    return SessionOverview(
-        session_id=session_id,
-        project=project,
-        agent=str(summary["agent"]) if summary else items[0].agent,
-        summary=summary,
-        items=tuple(items),
-        missing=missing_kinds(memory.lake, _LISTED),
-    )
-
-
-def _summary(memory: Memory, project: str, session_id: str) -> dict[str, Any] | None:
-    for row in rows_of(memory.lake, SESSION_SUMMARIES, project, session_id):
-        return {name: value for name, value in plain(row).items() if name not in _HIDDEN}
-    return None
+    return {
+        "session_id": session_id,
+        "project": project,
+        "agent": str(summary["agent"]) if summary else items[0].agent,
+        "summary": summary,
+        **{kind: [item.to_dict() for item in items if item.kind == kind] for kind in _LISTED},
+        "missing": missing_kinds(memory.lake, _LISTED),
+    }
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -209,11 +209,7 @@ def _host_of(address: str) -> str | None:
 def listen(
     app: ASGIApp, host: str, port: int, *, lifespan: bool, started: Callable[[str], None]
 ) -> None:
-    """Serve `app` at an address until SIGTERM or Ctrl-C; see `serve`.
-
-    Raises:
-        ConfigurationError: the address cannot be listened on.
-    """
+    """Serve `app` at an address until SIGTERM or Ctrl-C; see `bind` and `serve`."""
     serve(app, bind(host, port), lifespan=lifespan, started=started)
 
 

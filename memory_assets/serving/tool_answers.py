@@ -178,16 +178,11 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
 
 def _cross_query(memory: Memory, request: CrossQueryRequest) -> _Answer:
     payload = memory.ask(request)
-    next_call = _next_after(
-        [{"id": turn["id"], "turn_id": turn["id"]} for turn in _turns(payload)], None
-    )
+    turns = [turn for each in payload["sessions"] for turn in each["turns"]]
+    next_call = _next_after([{**turn, "turn_id": turn["id"]} for turn in turns], None)
     notes = _notes(payload["coverage"], payload["degraded"])
     lines = list(cross_query_lines(payload, SNIPPET))
     return _Answer({**payload, "next": next_call}, lines, after=[*notes, next_call])
-
-
-def _turns(payload: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [turn for each in payload["sessions"] for turn in each["turns"]]
 
 
 def _summarize(memory: Memory, request: SessionRequest) -> _Answer:

@@ -214,7 +214,7 @@ def test_the_humans_commit_of_a_sessions_lines_leads_there_too(shop: Shop) -> No
 def test_what_no_session_did_names_none(shop: Shop) -> None:
     """And says so."""
     answer = shop.blame("README.md")
-    assert not answer.found and answer.commits[0].sessions == []
+    assert not answer.turns and answer.commits[0].sessions == []
     assert answer.notes == ["1 of 1 commits have no session that is proven"]
 
 

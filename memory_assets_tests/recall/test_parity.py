@@ -233,7 +233,7 @@ def test_a_turn_and_its_session_are_the_same_everywhere(everywhere: _Everywhere)
     text = everywhere.mcp("get", ids=[TURN])["items"][0]["text"]
     rows = [row for row in shown["rows"] if row["id"] == TURN]
     assert text == "\n".join(rows[0]["passages"])
-    overview = json.loads(json.dumps(session_overview(everywhere.memory, REPORTS).to_dict()))
+    overview = json.loads(json.dumps(session_overview(everywhere.memory, REPORTS)))
     assert everywhere.cli("summarize", REPORTS) == overview
     assert everywhere.http(f"/sessions/{REPORTS}") == overview
     assert everywhere.mcp("summarize_session", session=REPORTS) == overview

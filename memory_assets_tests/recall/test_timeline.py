@@ -81,7 +81,7 @@ def test_one_item_is_marked_as_the_anchor(asked: Asked) -> None:
     ]
     assert marked == [(REPORTS, TURN)]
     titles = {part["session_id"]: part["title"] for part in told["sessions"]}
-    summary = session_overview(asked.memory, REPORTS).summary
+    summary = session_overview(asked.memory, REPORTS)["summary"]
     assert summary is not None and titles[REPORTS] == summary["title"] != ""
 
 
@@ -245,7 +245,7 @@ def test_what_makes_no_sense_is_refused_in_words(
 def test_a_session_is_summarised_with_an_index_of_its_turns(asked: Asked) -> None:
     """By its id, its beginning, or the id of anything in it."""
     names = [REPORTS, REPORTS[:9], TURN, f"summary::{REPORTS}"]
-    told = [session_overview(asked.memory, name).to_dict() for name in names]
+    told = [session_overview(asked.memory, name) for name in names]
     assert all(each == told[0] for each in told)
     turns = {row["turn_id"] for row in asked.rows("turn_chunks") if row["session_id"] == REPORTS}
     assert {item["id"] for item in told[0]["turns"]} == turns

@@ -25,7 +25,6 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.rebuilding import rebuilding
 from memory_assets.stores.ingest_progress import under_way
 from memory_assets.stores.keyword_index import files as keyword_files
-from memory_assets.stores.keyword_index.index import KeywordIndex
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
@@ -66,10 +65,12 @@ class Searcher:
         being_rebuilt = self._rebuild_notice(request) if request.mode == "hybrid" else None
         if request.mode != "keyword" and being_rebuilt is None:
             self._start_model()
-        corpora, lost = self._open_index(request)
-        if corpora is None:
+        try:
+            corpora = self._open_index(request)
+        except (NotFound, StoreError) as lost:
+            self._corpora = None
             if request.mode == "keyword":
-                raise lost or NotFound("there is no keyword index; run `memory ingest`")
+                raise
             return self._in_chroma(request, lost)
         away = None if request.mode == "keyword" else self._why_no_vectors()
         if away is not None and request.mode == "semantic":
@@ -119,34 +120,28 @@ class Searcher:
             self._loading.join()
         return self._memory.embedder
 
-    def _open_index(
-        self, request: SearchRequest
-    ) -> tuple[Corpora | None, NotFound | StoreError | None]:
-        """Return the corpora of the keyword index, or None and the error. An index without any of
-        the stored rows counts as missing."""
+    def _open_index(self, request: SearchRequest) -> Corpora:
+        """Return the corpora of the keyword index.
+
+        Raises:
+            NotFound, StoreError: it is missing or damaged, or has none of the stored rows.
+        """
         path = self._memory.data_dir / keyword_files.FILE_NAME
         try:
             found = path.stat()
-            identity = (found.st_ino, found.st_dev)
-            with self._lock:
-                if self._corpora is None or identity != self._opened:
-                    self._corpora = Corpora(keyword_files.open_for_reading(path))
-                    self._opened = identity
-                corpora = self._corpora
-            if self._holds_any(corpora.index, request.kinds):
-                return corpora, None
         except OSError:
-            self._corpora = None
-            return None, NotFound(
+            raise NotFound(
                 f"there is no keyword index in {self._memory.data_dir}; run `memory ingest`"
-            )
-        except (NotFound, StoreError) as error:
-            self._corpora = None
-            return None, error
-        return None, NotFound("the keyword index is empty; run `memory ingest`")
-
-    def _holds_any(self, index: KeywordIndex, kinds: Sequence[str]) -> bool:
-        return any(index.holds(kind) for kind in kinds) or not self._coverage(kinds)[0].rows
+            ) from None
+        with self._lock:
+            if self._corpora is None or (found.st_ino, found.st_dev) != self._opened:
+                self._corpora = Corpora(keyword_files.open_for_reading(path))
+                self._opened = (found.st_ino, found.st_dev)
+            corpora = self._corpora
+        empty = not any(map(corpora.index.holds, request.kinds))
+        if empty and self._coverage(request.kinds)[0].rows:
+            raise NotFound("the keyword index is empty; run `memory ingest`")
+        return corpora
 
     def _why_no_vectors(self) -> str | None:
         """Return why vectors cannot be used, or None. Only the collections are known to be

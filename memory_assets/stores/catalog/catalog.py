@@ -17,12 +17,8 @@ from memory_assets.stores.catalog.vectors import Collections, VectorPlaces
 
 class Catalog:
     """The ledger of one data directory. Each call to a part is one short transaction;
-    `transaction` makes one of several, and `rows` answers a query over all of them.
-
-    Raises:
-        StoreBusy, StoreError: it cannot be used.
-        StoreMismatch: a newer version of this project made it.
-    """
+    `transaction` makes one of several, and `rows` answers a query over all of them. Opening it
+    raises what `CatalogConnection` does."""
 
     def __init__(self, path: Path, *, busy_seconds: float = 30.0) -> None:
         connection = CatalogConnection(path, busy_seconds=busy_seconds)
