@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -42,12 +43,12 @@ def mcp(
         serve_stdio(settings)
         return
     from memory_assets.serving import mcp_server
-    from memory_assets.serving.http_server import listen, require_token
+    from memory_assets.serving.http_server import listen
 
     token = settings.http_token
-    require_token(_LOOPBACK, token)
     app = mcp_server.build_http_app(settings, token)
-    listen(app, _LOOPBACK, port, lifespan=True, started=lambda url: _say(f"MCP at {url}/mcp"))
+    say = partial(_say, "MCP at {}/mcp")
+    listen(app, _LOOPBACK, port, token, lifespan=True, started=say)
 
 
 def serve(
@@ -60,17 +61,16 @@ def serve(
     Answers searches, turns, sessions, timelines and status as JSON. See docs/http.md.
     """
     from memory_assets.serving.http_api import build_app
-    from memory_assets.serving.http_server import listen, require_token
+    from memory_assets.serving.http_server import listen
 
     settings = load_settings()
     token = settings.http_token
-    require_token(host, token)
     app = build_app(settings, hosts=(host, *(allow_host or ())), token=token)
-    listen(app, host, port, lifespan=False, started=lambda url: _say(f"{url}/openapi.json"))
+    listen(app, host, port, token, lifespan=False, started=partial(_say, "{}/openapi.json"))
 
 
-def _say(what: str) -> None:
-    typer.echo(f"memory: listening, {what}", err=True)
+def _say(what: str, url: str) -> None:
+    typer.echo(f"memory: listening, {what.format(url)}", err=True)
 
 
 def dev(host: _Host = _LOOPBACK, port: _Port = 3000, allow_host: _AllowHost = None) -> None:

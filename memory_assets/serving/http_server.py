@@ -207,9 +207,16 @@ def _host_of(address: str) -> str | None:
 
 
 def listen(
-    app: ASGIApp, host: str, port: int, *, lifespan: bool, started: Callable[[str], None]
+    app: ASGIApp,
+    host: str,
+    port: int,
+    token: str | None,
+    *,
+    lifespan: bool,
+    started: Callable[[str], None],
 ) -> None:
-    """Serve `app` at an address until SIGTERM or Ctrl-C; see `bind` and `serve`."""
+    """Serve `app` at an address until SIGTERM or Ctrl-C; see `require_token`, `bind`, `serve`."""
+    require_token(host, token)
     serve(app, bind(host, port), lifespan=lifespan, started=started)
 
 
