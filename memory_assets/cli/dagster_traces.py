@@ -41,11 +41,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 
 
 def require_idle(settings: Settings, projects: Iterable[str]) -> None:
-    """Return if no run of these projects is waiting or under way.
-
-    Raises:
-        StoreBusy: one is.
-    """
+    """Raise `StoreBusy` if a run of one of these projects is waiting or under way."""
     wanted = set(projects)
     with open_instance(settings) as instance:
         fail_dead_runs(instance)

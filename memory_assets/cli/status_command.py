@@ -13,12 +13,7 @@ from memory_assets.stores.stores import require_memory
 
 
 def show_status(settings: Settings, *, as_json: bool) -> None:
-    """Print the status as lines or as JSON.
-
-    Raises:
-        NotFound: nothing was ever ingested there.
-        StoreError: the catalogue cannot be read.
-    """
+    """Print the status as lines or as JSON."""
     require_memory(settings.data_dir)
     current = status(settings)
     lines = (line.replace("\n", " ") for line in lines_of(current))

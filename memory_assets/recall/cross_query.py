@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.keywords import WEAK_WORDS
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.without_index import all_of
@@ -35,15 +36,10 @@ _PATH_KEYS = ("path", "file_path", "filepath", "relative_path", "rel_path", "fil
 _DOCUMENT_ID = re.compile(r"[^:]+::(?P<path>.+)::\d+")
 _PATH = re.compile(r"[^\n\0:*?\"<>|]*[/\\][^\n\0:*?\"<>|/\\]+\.\w{1,8}")
 _WORD = re.compile(r"[A-Za-z_][\w./-]{3,}")
-_COMMON = re.compile(
-    r"about|after|again|also|been|before|being|both|could|does|"
-    r"doing|done|down|each|even|every|file|files|first|from|have|"
-    r"here|into|just|like|made|make|many|more|most|much|must|"
-    r"need|only|other|over|same|should|since|some|such|than|that|"
-    r"their|them|then|there|these|they|this|those|through|under|"
-    r"used|user|uses|using|very|want|well|were|what|when|where|"
-    r"which|while|will|with|would|your"
+_ALSO_COMMON = (
+    "even every file files first made make many much must need since used user uses using want well"
 )
+_COMMON = WEAK_WORDS.union(_ALSO_COMMON.split())
 OURS = frozenset(
     kind.collection_of(agent) for kind in SEARCH_KINDS.values() for agent in KNOWN_AGENTS
 )
@@ -272,5 +268,5 @@ def _overlap(
 def shared_terms(left: str, right: str) -> tuple[str, ...]:
     """Return the words that two texts share, longest first."""
     words = [{word.strip(".-/").lower() for word in _WORD.findall(text)} for text in (left, right)]
-    shared = [word for word in words[0] & words[1] if not _COMMON.fullmatch(word)]
+    shared = [word for word in words[0] & words[1] if word not in _COMMON]
     return tuple(sorted(shared, key=lambda word: (-len(word), word))[:_SHARED_TERMS])

@@ -62,11 +62,7 @@ class Memory(Stores):
         return super().vectors
 
     def require_project(self, project: str | None) -> None:
-        """Raise for a project that is not in memory.
-
-        Raises:
-            UnknownName: names those that are.
-        """
+        """Raise `UnknownName`, which names those that are, for a project not in memory."""
         if project is not None and project not in (known := sorted(self.catalog.projects())):
             raise UnknownName(f"no project {project!r} in memory; known are: {', '.join(known)}")
 

@@ -91,9 +91,10 @@ class Argument:
 
     def name_at(self, door: Door) -> str | None:
         """Return the argument's name at an interface, None if it is not offered there. Options of
-        the command line have their dashes, positional arguments have none."""
+        the command line have their dashes; positional arguments, which are those required, none."""
         name = self.flag[0] if self.flag is not None and door != "http" else self.name
-        usual = f"--{name.replace('_', '-')}" if door == "cli" else name
+        option = door == "cli" and not self.required
+        usual = f"--{name.replace('_', '-')}" if option else name
         return self.names.get(door, usual)
 
     def checked(self, value: Any) -> Any:

@@ -60,10 +60,7 @@ class SearchRequest(Arguments):
     answers = ("query", "mode", "coverage", "hits")
 
     query: str = argument(
-        "",
-        "A question or keywords.",
-        names={"http": "q", "cli": "query"},
-        max_length=2_000,
+        "", "A question or keywords.", names={"http": "q", "cli": "query"}, max_length=2_000
     )
     kinds: tuple[str, ...] = argument(
         ("sessions",),
@@ -160,7 +157,6 @@ class TimelineRequest(Arguments):
         MISSING,
         "An id, a session, a commit, a file path or a time.",
         hint="id, session, commit, file path or time",
-        names={"cli": "anchor"},
         min_length=1,
         max_length=1_000,
     )
@@ -256,7 +252,6 @@ class ShowRequest(Arguments):
     id: str = argument(
         MISSING,
         "The id of a turn, prompt, summary, observation, commit or session.",
-        names={"cli": "id"},
         min_length=1,
         max_length=500,
     )
@@ -269,9 +264,7 @@ class SessionRequest(Arguments):
 
     answers = ("session_id", "project", "summary", "turns")
 
-    session: str = argument(
-        MISSING, _SESSION, names={"http": "id", "cli": "session"}, min_length=1, max_length=500
-    )
+    session: str = argument(MISSING, _SESSION, names={"http": "id"}, min_length=1, max_length=500)
 
 
 @dataclass(frozen=True)
@@ -279,10 +272,7 @@ class AuditRequest(Arguments):
     """A request for the origin of what has an id, or for the sessions that contain a tag."""
 
     id: str = argument(
-        MISSING,
-        "An id as `memory search` prints it, or a redaction tag.",
-        names={"cli": "id"},
-        max_length=500,
+        MISSING, "An id as `memory search` prints it, or a redaction tag.", max_length=500
     )
 
 
@@ -290,9 +280,7 @@ class AuditRequest(Arguments):
 class BlameRequest(Arguments):
     """A request for the sessions behind code; relative paths are of the current directory."""
 
-    target: str = argument(
-        MISSING, "A file, FILE:LINE, or a commit.", names={"cli": "target"}, max_length=5_000
-    )
+    target: str = argument(MISSING, "A file, FILE:LINE, or a commit.", max_length=5_000)
 
 
 @dataclass(frozen=True)
@@ -313,13 +301,10 @@ class LinkRequest(Arguments):
 
     answers = ("session_id", "commit")
 
-    session: str = argument(
-        MISSING, _SESSION, names={"cli": "session"}, min_length=1, max_length=500
-    )
+    session: str = argument(MISSING, _SESSION, min_length=1, max_length=500)
     commit: str = argument(
         MISSING,
         "A hash or another revision of the repository you are in.",
-        names={"cli": "commit"},
         max_length=200,
         pattern=r"^[^\s-]\S*$",
     )

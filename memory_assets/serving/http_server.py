@@ -51,11 +51,8 @@ _GRACE_SECONDS = 5
 
 
 def require_token(host: str, token: str | None) -> None:
-    """Raise if the address can be reached from other machines and no token protects it.
-
-    Raises:
-        ConfigurationError: there is none, or it is too short to be one.
-    """
+    """Raise `ConfigurationError` if the address can be reached from other machines and no token
+    protects it, or if the token is too short to be one."""
     if host not in LOOPBACK and not token:
         raise ConfigurationError(
             f"{host} can be reached by others: set MEMORY_HTTP_TOKEN, or listen on 127.0.0.1"

@@ -19,11 +19,7 @@ class OpenedMemory:
         self._lock = Lock()
 
     def get(self) -> Memory:
-        """Return the memory.
-
-        Raises:
-            NotFound: nothing was ever ingested; says what to do.
-        """
+        """Return the memory, or raise `NotFound` if nothing was ever ingested."""
         from memory_assets.recall import open_memory
 
         with self._lock:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.paths import is_gone
 from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import SourceRow
 
 if TYPE_CHECKING:
     from memory_assets.transcripts import Known, Unlisted
@@ -157,24 +158,23 @@ def _transcripts(
     forgotten = Forgotten()
     if tombstones.exists():
         forgotten = Tombstones(tombstones, load_install_key()).forgotten()
-    for source in discover(roots, _known(catalog), unlisted.append):
+    for source in discover(roots, remembered(catalog.sources.rows()), unlisted.append):
         if (source.project, source.session_id) not in forgotten:
             yield str(source.path)
 
 
-def _known(catalog: Catalog) -> Known:
+def remembered(rows: Iterable[SourceRow]) -> Known:
+    """Return a function for discovery, by path, size and mtime in nanoseconds: the transcript that
+    the ledger has there, None if it has none or the file has changed."""
     from memory_assets.transcripts import Source
 
-    rows = catalog.rows(
-        "SELECT path, size, mtime_ns, agent, project, session_id, agent_id FROM sources"
-    )
-    by_path = {row["path"]: row for row in rows}
+    by_path = {row.path: row for row in rows}
 
     def known(path: Path, size: int, mtime_ns: int) -> Source | None:
         row = by_path.get(str(path))
-        if row is None or (row["size"], row["mtime_ns"]) != (size, mtime_ns):
+        if row is None or (row.size, row.mtime_ns) != (size, mtime_ns):
             return None
-        names = (row["agent"], row["project"], row["session_id"], row["agent_id"] or None)
-        return Source(*names, path, size, mtime_ns)
+        agent_id = row.agent_id or None
+        return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
 
     return known

@@ -18,11 +18,7 @@ if TYPE_CHECKING:  # a search needs neither, and pyarrow takes 70 ms
 
 
 def require_memory(data_dir: Path) -> None:
-    """Raise if nothing was ever ingested into a data directory.
-
-    Raises:
-        NotFound: there is no catalogue.
-    """
+    """Raise `NotFound` if nothing was ever ingested into a data directory."""
     if not (data_dir / CATALOG_FILE).exists():
         raise NotFound(f"there is no memory in {data_dir} yet; run `memory ingest` first")
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from memory_assets.errors import TranscriptError
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.status.disk import remembered
 from memory_assets.stores.catalog.records import RECORD_DTYPE
 from memory_assets.stores.catalog.schema import SourceRow
 from memory_assets.stores.catalog.sources import source_key
@@ -76,19 +76,10 @@ def transcripts_on_disk(components: Components, note: Note = ignore) -> Iterator
     """Yield every transcript on disk, including those of forgotten sessions; `note` is called
     with each file or directory that could not be listed, read or named."""
     rows = components.catalog.sources.rows()
-    known = {row.path: row for row in rows}
-
-    def remembered(path: Path, size: int, mtime_ns: int) -> Source | None:
-        row = known.get(str(path))
-        if row is None or (row.size, row.mtime_ns) != (size, mtime_ns):
-            return None
-        agent_id = row.agent_id or None
-        return Source(row.agent, row.project, row.session_id, agent_id, path, size, mtime_ns)
-
     read_before = {row.session_id for row in rows if row.file_name != HISTORY_FILE}
     unnamed = _UnnamedPrompts(components, rows)
     taken: Counter[tuple[str, str, str, str | None]] = Counter()
-    for source in discover(components.settings.transcript_roots(), remembered, note):
+    for source in discover(components.settings.transcript_roots(), remembered(rows), note):
         if source.path.name != HISTORY_FILE:
             unnamed.see(source)
         elif source.session_id in read_before or unnamed.is_duplicate(source):
