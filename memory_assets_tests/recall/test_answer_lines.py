@@ -1,0 +1,67 @@
+"""Answers in lines: they name what their JSON names."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from memory_assets.cli.rendering import print_lines
+from memory_assets.recall.audit import audit
+from memory_assets.recall.tag_holders import tag_holders
+from memory_assets.serving.answer_lines import LISTED, audit_lines, listed, search_lines, table
+from memory_assets_tests.recall.conftest import Asked
+
+TURN = "session::3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741::turn::1"
+
+
+def test_an_audit_names_its_rows_records_files_and_runs(asked: Asked) -> None:
+    """That the hash agrees is said once for each row."""
+    answer = audit(asked.memory, TURN, asked.components.install_key).to_dict()
+    lines = "\n".join(audit_lines(answer))
+    assert lines.count("hash agrees") == len(answer["rows"])
+    named = {"records": "record_uuid", "sources": "path", "runs": "stage"}
+    for name, key in named.items():
+        assert answer[name] and all(each[key] in lines for each in answer[name])
+
+
+def test_an_audit_of_a_tag_names_the_sessions_that_hold_it(asked: Asked) -> None:
+    """Each in a line, after one with the count."""
+    tag = next(row["tag"] for row in asked.rows("redaction_audit") if "redacted" in row["tag"])
+    answer = tag_holders(asked.memory.lake, tag)
+    first, *rest = audit_lines(answer)
+    assert f"occurs {answer['count']} times" in first
+    assert [line.split()[0] for line in rest] == [each["session_id"] for each in answer["sessions"]]
+
+
+def test_a_search_says_that_nothing_was_found(asked: Asked) -> None:
+    """Instead of no line at all."""
+    answer = asked.memory.search("database", until="2001-01-01").to_dict()
+    assert list(search_lines(answer)) == ["Nothing found."]
+
+
+def test_long_lists_are_cut_and_say_how_much_is_left() -> None:
+    """A list that is as long as allowed is whole."""
+    lines = [str(number) for number in range(LISTED + 3)]
+    assert list(listed(lines)) == [*lines[:LISTED], "... and 3 more (--json lists all)"]
+    assert list(listed(lines[:LISTED])) == lines[:LISTED]
+
+
+def test_a_table_is_aligned() -> None:
+    """By the longest cell of each column, without blanks at the end."""
+    assert list(table(("a", "name"), [(10, "x"), ("", "yy")])) == ["a   name", "10  x", "    yy"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    """Ids and warnings; what a text holds of escapes is gone in either case."""
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    monkeypatch.setattr(out, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    print_lines([f"warning {TURN} \x1b[31mred"])
+    printed = out.buffer.getvalue().decode()
+    plain = f"warning {TURN} [31mred\n"
+    coloured = f"\x1b[33mwarning\x1b[0m \x1b[36m{TURN}\x1b[0m [31mred\n"
+    assert printed == (coloured if terminal else plain)
