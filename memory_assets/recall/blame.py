@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,10 +79,6 @@ class Blame:
     commits: list[BlamedCommit] = field(default_factory=list)
     turns: list[ChangedBy] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON contract."""
-        return asdict(self)
 
 
 def blame(memory: Memory, target: str, directory: Path) -> Blame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,7 +115,7 @@ class Memory(Stores):
             case BlameRequest():
                 from memory_assets.recall.blame import blame
 
-                return blame(self, asked.target, Path.cwd()).to_dict()
+                return asdict(blame(self, asked.target, Path.cwd()))
             case AuditRequest():
                 return self._audit(asked.id)
             case StatusRequest():

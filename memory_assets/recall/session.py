@@ -119,38 +119,34 @@ def _placed(items: list[Item]) -> Iterator[Item]:
 def _items(
     lake: Lake, project: str, session_id: str, kinds: tuple[str, ...], full: bool
 ) -> Iterator[Item]:
-    prompts = {}
-    if "prompts" in kinds or "turns" in kinds:
-        prompts = _whole(rows_of(lake, USER_PROMPTS, project, session_id))
+    def read(table: Table, columns: list[str] | None = None) -> list[dict[str, Any]]:
+        return rows_of(lake, table, project, session_id, columns)
+
+    prompts = _whole(read(USER_PROMPTS)) if {"prompts", "turns"} & {*kinds} else {}
     if "prompts" in kinds:
         for row in prompts.values():
             identity = f"prompt::{session_id}::{row['turn_index']}"
             yield _item(row, "prompts", identity, row["text"] if full else one_line(row["text"]))
     if "turns" in kinds:
-        rows = rows_of(lake, TURN_CHUNKS, project, session_id, _TURN_COLUMNS)
-        for turn_id, row in _whole(rows).items():
+        for turn_id, row in _whole(read(TURN_CHUNKS, _TURN_COLUMNS)).items():
             typed = prompts[turn_id]["text"] if turn_id in prompts else ""
             yield _item(row, "turns", turn_id, row["text"] if full else _turn_line(row, typed))
-    for kind in _OTHER_TABLES.keys() & set(kinds):
-        yield from _others(lake, project, session_id, kind, full)
+    if "observations" in kinds:
+        for number, row in enumerate(read(OBSERVATIONS)):
+            row["timestamp"] = row["ended_at"]  # it belongs to the turn that completed it
+            text = _observation_text(row, full)
+            yield _item(row, "observations", row["id"], text if full else one_line(text), number)
+    if "commits" in kinds:
+        for number, row in enumerate([*read(SESSION_COMMITS), *read(COMMIT_LINKS)]):
+            if "linked_at" in row:  # a human's word; of when and in which turn it says nothing
+                row |= {"agent": "", "turn_id": "", "turn_index": _AFTER_ALL - 1}
+            text = _commit_text(row)
+            yield _item(row, "commits", row["id"], text if full else one_line(text), number)
     if "summaries" in kinds:
-        for row in rows_of(lake, SESSION_SUMMARIES, project, session_id):
+        for row in read(SESSION_SUMMARIES):
             row |= {"turn_index": _AFTER_ALL, "timestamp": row["ended_at"], "turn_id": ""}
             line = one_line(row["title"] or row["request"] or row["text"])
             yield _item(row, "summaries", row["id"], row["text"] if full else line)
-
-
-def _others(lake: Lake, project: str, session_id: str, kind: str, full: bool) -> Iterator[Item]:
-    rows = [
-        row for table in _OTHER_TABLES[kind] for row in rows_of(lake, table, project, session_id)
-    ]
-    for number, row in enumerate(rows):
-        if "linked_at" in row:  # a human's word; of when and in which turn it says nothing
-            row |= {"agent": "", "turn_id": "", "turn_index": _AFTER_ALL - 1}
-        if kind == "observations":
-            row["timestamp"] = row["ended_at"]  # it belongs to the turn that completed it
-        text = _observation_text(row, full) if kind == "observations" else _commit_text(row)
-        yield _item(row, kind, row["id"], text if full else one_line(text), number)
 
 
 def _observation_text(row: Mapping[str, Any], full: bool) -> str:

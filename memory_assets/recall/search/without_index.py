@@ -9,7 +9,7 @@ that the filter excludes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +156,9 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
         each
         for name in projects
         if name == (request.project or name)
-        for each in _observations(memory, name, request.session)
+        for session_id in memory.lake.sessions(OBSERVATIONS, name)
+        if session_id == (request.session or session_id)
+        for each in memory.lake.read_rows(OBSERVATIONS, name, session_id)
         if all(getattr(each, name) == value for name, value in request.of_session.items())
         and (request.type is None or each.type == request.type)
         and (not concept or concept in (one.lower() for one in each.concepts))
@@ -175,13 +177,6 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     covered = replace(covered, indexed=covered.rows)
     hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[: request.n])
     return Answer(query, "semantic" if scores else "filter", covered, hits)
-
-
-def _observations(memory: Memory, project: str, session: str | None) -> Iterator[Observation]:
-    lake = memory.lake
-    for session_id in lake.sessions(OBSERVATIONS, project):
-        if session is None or session_id == session:
-            yield from lake.read_rows(OBSERVATIONS, project, session_id)
 
 
 def _touches(each: Observation, file: str) -> bool:
