@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +23,7 @@ from memory_assets.stores.stores import require_memory
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memory_assets.pipeline.removal.forget import EraseTraces, ForgetReport, Names
+    from memory_assets.pipeline.removal.forget import ForgetReport, Names
     from memory_assets.pipeline.removal.selection import SessionOnRecord
 
 
@@ -57,7 +58,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     _require_idle(settings, found)
     with console.status("forgetting") as status:
         report = forgetting.forget(
-            components, found, erase_traces=_traces(settings), progress=status.update
+            components, found, erase_traces=partial(_erase_traces, settings), progress=status.update
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
@@ -72,18 +73,17 @@ def complete_forgetting(settings: Settings) -> None:
     console = rendering.open_console(stderr=True)
     console.print("Completing a forgetting that was interrupted.")
     with console.status("forgetting") as status:
-        forgetting.complete(components, erase_traces=_traces(settings), progress=status.update)
+        forgetting.complete(
+            components, erase_traces=partial(_erase_traces, settings), progress=status.update
+        )
 
 
-def _traces(settings: Settings) -> EraseTraces:
-    def erase(names: Names) -> int:
-        if not _has_instance(settings):
-            return 0
-        from memory_assets.cli.dagster_traces import erase_traces
+def _erase_traces(settings: Settings, names: Names) -> int:
+    if not _has_instance(settings):
+        return 0
+    from memory_assets.cli.dagster_traces import erase_traces
 
-        return erase_traces(settings, names)
-
-    return erase
+    return erase_traces(settings, names)
 
 
 def _require_idle(settings: Settings, found: Sequence[SessionOnRecord]) -> None:

@@ -37,6 +37,12 @@ _MOST_COMMITS = 40
 _MOST_LIVE = 12
 _MOST_TURNS = 20
 _AROUND = timedelta(days=14)
+_LINKED = {
+    **dict.fromkeys(("turn_id", "committed_at")),
+    **dict.fromkeys(("agent", "subject", "pull_request"), ""),
+    **{"evidence": "by-hand", "score": 1.0, "verified": True},
+}
+"""What a row of session_commits has and a link, which a user set, has not."""
 
 
 @dataclass(frozen=True)
@@ -199,23 +205,11 @@ def _claims(memory: Memory, repository: Repository | None) -> Iterator[dict[str,
     """Yield the rows of session_commits and commit_links: those of the projects in this repository,
     or of all projects if none is in it."""
     mine = projects_in(memory.lake, repository)
-    for project in mine or memory.lake.projects(SESSION_COMMITS):
-        for row in memory.lake.read_partition(SESSION_COMMITS, project).to_pylist():
-            if row["commit"]:
-                yield row
-    for project in mine or memory.lake.projects(COMMIT_LINKS):
-        for row in memory.lake.read_partition(COMMIT_LINKS, project).to_pylist():
-            yield row | {
-                "turn_id": None,
-                "agent": "",
-                "evidence": "by-hand",
-                "score": 1.0,
-                "verified": True,
-                "subject": "",
-                "pull_request": "",
-                "timestamp": row["linked_at"],
-                "committed_at": None,
-            }
+    for table in (SESSION_COMMITS, COMMIT_LINKS):
+        for project in mine or memory.lake.projects(table):
+            for row in memory.lake.read_partition(table, project).to_pylist():
+                if row["commit"]:
+                    yield {**_LINKED, "timestamp": row.get("linked_at"), **row}
 
 
 @dataclass(frozen=True)
