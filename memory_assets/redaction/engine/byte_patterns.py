@@ -2,8 +2,8 @@
 
 Whatever the original matches, the widened pattern matches at the same place of the copy,
 in which each character beyond ASCII is a `?`. Assertions are dropped, classes of
-characters written out as bytes. What cannot be widened raises `CannotWiden`: the caller
-falls back on a plainer trigger.
+characters written out as bytes, and long repeats are not counted. What cannot be widened
+raises `CannotWiden`: the caller falls back on a plainer trigger.
 
 Source of what Hyperscan supports: intel.github.io/hyperscan/dev-reference/compilation.html
 """
@@ -21,6 +21,9 @@ _codes: Any = importlib.import_module("re._constants")
 _FOLDED = frozenset("iksIKS")
 """Letters that match a character beyond ASCII (dotless i, Kelvin, long s) without case."""
 _STAND_IN = ord("?")
+_COUNTED = 20
+"""The longest repeat whose upper bound is kept. An automaton has a state for each repetition that
+it counts: without those of longer ones Hyperscan compiles in a third of the time."""
 _REPEATS = frozenset({_codes.MAX_REPEAT, _codes.MIN_REPEAT, _codes.POSSESSIVE_REPEAT})
 _ASSERTIONS = frozenset({_codes.ASSERT, _codes.ASSERT_NOT, _codes.AT})
 _SINGLE = frozenset({_codes.LITERAL, _codes.NOT_LITERAL, _codes.ANY, _codes.IN})
@@ -40,7 +43,7 @@ class CannotWiden(ValueError):
 
 
 class Widened(NamedTuple):
-    """A pattern over bytes, and the largest number of bytes it can match."""
+    """A pattern over bytes, and the largest number of bytes that the original can match."""
 
     source: str
     most: int
@@ -226,6 +229,6 @@ def char_class(codes: Iterable[int]) -> str:
 
 
 def _count(least: int, most: Any) -> str:
-    if most is _codes.MAXREPEAT:
+    if most is _codes.MAXREPEAT or most > max(least, _COUNTED):
         return f"{{{least},}}"
     return f"{{{least},{most}}}" if least != most else f"{{{least}}}"
