@@ -127,13 +127,12 @@ class ContentPolicy:
         else:
             found = self._section_cuts(text, roots)
         # what was cut before stays as it is, so that records of the lake can be redacted again
-        return _united(
-            [
-                (start, end)
-                for start, end in found
-                if not _CONTENTS_TAG.fullmatch(text[start:end].strip())
-            ]
-        )
+        kept = [
+            (start, end)
+            for start, end in found
+            if not _CONTENTS_TAG.fullmatch(text[start:end].strip())
+        ]
+        return _united(kept) if kept else ()
 
     def command_cuts(self, command: str, roots: Iterable[str] = ()) -> tuple[Cut, ...]:
         """Return the ranges of a command to replace: contents that it writes into files."""
@@ -222,7 +221,7 @@ class ContentPolicy:
 
     def _command_text_cuts(self, text: str, command: str, roots: tuple[str, ...]) -> Iterator[Cut]:
         """Cut what a command writes; `text` holds it verbatim, or escaped in JSON or code."""
-        is_code = _CALLS_TOOLS.search(command) is not None
+        is_code = _calls_tools(command)
         if not (
             self._is_large(text)
             or "*** " in text
@@ -270,10 +269,14 @@ def _tells_only_names(record: Record, tool: str) -> bool:
 
 def _shell_of(command: str) -> str:
     """Return a command, and the commands that it runs if it is code that calls tools."""
-    if not _CALLS_TOOLS.search(command):
+    if not _calls_tools(command):
         return command
     found = [_unescaped(literal.group()[1:-1])[0] for literal in _LITERAL.finditer(command)]
     return "\n".join((*found, command))
+
+
+def _calls_tools(command: str) -> bool:
+    return "tools." in command and _CALLS_TOOLS.search(command) is not None
 
 
 def _unescaped(literal: str) -> tuple[str, list[int]]:

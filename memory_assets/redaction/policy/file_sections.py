@@ -58,7 +58,8 @@ def diff_sections(text: str) -> Iterator[Section]:
 
     A body with two names (old and new) is yielded once for each.
     """
-    if not any(mark in text for mark in _DIFF_MARKS) and not text.startswith("--- "):
+    git, unified = _DIFF_MARKS
+    if git not in text and unified not in text and not text.startswith("--- "):
         return
     names: tuple[str, ...] = ()
     begin = 0

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from fnmatch import translate
-from functools import lru_cache
+from functools import cache, lru_cache
 
-from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.rules.wordlist import any_of, words
 
 SENSITIVE_NAMES = words(
     # environments
@@ -98,7 +98,12 @@ HINTS = words(
 
 def hints(text: str) -> bool:
     """Return False, quickly, if `text` cannot name a sensitive path."""
-    return any(map(text.lower().__contains__, HINTS))
+    return _hint().search(text.lower()) is not None
+
+
+@cache
+def _hint() -> re.Pattern[str]:
+    return re.compile(any_of(HINTS))
 
 
 @lru_cache(maxsize=256)

@@ -31,7 +31,7 @@ from memory_assets.redaction.policy.vault_table import (
     VALUE_OPTIONS,
     VAULT_COMMANDS,
 )
-from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.redaction.rules.wordlist import any_of, word_set
 
 _RUNNERS = (
     WRAPPERS
@@ -116,7 +116,10 @@ class _Argument(NamedTuple):
 
 def opens_vault(command: str) -> bool:
     """Return True if the output of a command contains secrets from a vault."""
-    if _may_open(command.translate(_QUOTES).casefold()):
+    plain = command.casefold()
+    for quote in _QUOTES:
+        plain = plain.replace(chr(quote), "")
+    if _may_open(plain):
         if _opens(command, 0):
             return True
         if _CONTINUED.search(command):
@@ -378,8 +381,8 @@ def _hints() -> re.Pattern[str]:
     """Return what matches, in every word that names a program of the table, that name."""
     known = {*_rows(), *EXTENDS}
     known |= {name for name, program in PROGRAM_NAMES.items() if program in known}
-    longest_first = map(re.escape, sorted(known, key=len, reverse=True))
-    return re.compile(r"(?<![\w.-])(?:" + "|".join(longest_first) + r")(?!\w)")
+    longest_first = sorted(known, key=len, reverse=True)
+    return re.compile(rf"(?<![\w.-])(?:{any_of(longest_first)})(?!\w)")
 
 
 @cache
