@@ -151,11 +151,11 @@ class Redactor:
             raise TypeError("only text can be redacted")
         personal = self._personal
         always = personal.always
-        clues = self._scanner.look(text, personal.wants_directories)
-        if clues is NO_CLUES and not (always or given or also):
-            return Redaction(seal(text), ()), ()
         seen: list[Edit] = []
         homes: list[Edit] = []
+        clues = HOMES_FIRST if given else self._scanner.look(text, personal.wants_directories)
+        if clues is NO_CLUES and not (always or also):
+            return Redaction(seal(text), ()), ()
         if clues is HOMES_FIRST:
             homes = personal.directories(text)
             if not (given or homes):

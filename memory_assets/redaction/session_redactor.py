@@ -61,13 +61,15 @@ class SessionRedactor:
     def __init__(self, redactor: Redactor, session_id: str, known: frozenset[bytes]) -> None:
         self._redactor = redactor
         self._tagger = Tagger(redactor.key, session_id)
-        self._stored_id = RecordIdentity(redactor.key).stored
+        self._identity = RecordIdentity(redactor.key)
         self._known = KnownValues(redactor.key, known)
+        self._known_search = self._known_values if self._known else None
+        self._nothing = Redaction(seal(""), ())
         self._values = SessionValues()
         self._cache: dict[str, Redaction] = {}
         self._commands: dict[tuple[str, str, str], Redaction] = {}
         self._shared: dict[tuple[str, ...], _Shared] = {}
-        self._harmless_ids: set[str | None] = {"", None}
+        self._ids: dict[str, str] = {}
         self._second: dict[str, Redaction] = {}
         self._values_at_second = 0
 
@@ -153,10 +155,6 @@ class SessionRedactor:
             if list(inert.without(edit.start, edit.end)) == [(edit.start, edit.end)]
         ]
 
-    @property
-    def _known_search(self) -> Callable[[str], list[Edit]] | None:
-        return self._known_values if self._known else None
-
     def _known_values(self, text: str) -> list[Edit]:
         return [
             Edit(start, end, KNOWN_SECRET, text[start:end])
@@ -164,55 +162,60 @@ class SessionRedactor:
         ]
 
     def _redact_record(self, record: Record, project: str, project_root: str) -> RecordRedaction:
-        if not self._harmless_ids.issuperset(_ids_of(record)):
-            self._check_ids(record)
+        known = self._ids
+        ids = [
+            (known.get(value) or self._stored_id(name, value)) if value else ""
+            for name, value in zip(_ID_FIELDS, _ids_of(record), strict=True)
+        ]
+        _, _, record_uuid, parent_uuid, tool_use_id, message_id, spawned_agent_id = ids
         key = (project, project_root, *_shared_of(record))
         shared = self._shared.get(key) or self._shared_fields(key)
         text = self._apply(record.text, self._redactor.policy.cuts(record, project_root))
-        command = self._command(record.command, record.cwd, project_root)
-        paths = [self._short(path) for path in record.paths]
-        touched = _touched((("text", text), ("command", command)))
-        touched += shared.touched
+        command = self._nothing
+        if record.command:
+            command = self._command(record.command, record.cwd, project_root)
+        paths = [self._short(path) for path in record.paths] if record.paths else ()
+        parts = [("text", text), ("command", command), *shared.touched]
         if paths:
-            touched += _touched((f"paths[{at}]", path) for at, path in enumerate(paths))
-        findings = in_fields((name, part.findings) for name, part in touched)
-        stored = self._stored_id
+            parts += [(f"paths[{at}]", path) for at, path in enumerate(paths)]
+        touched = _touched(parts)
+        findings = in_fields([(name, part.findings) for name, part in touched]) if touched else ()
         redacted = RedactedRecord(
             agent=record.agent,
             session_id=record.session_id,
             agent_id=record.agent_id,
             seq=record.seq,
-            record_uuid=stored(record.record_uuid),
-            parent_uuid=stored(record.parent_uuid) if record.parent_uuid else None,
+            record_uuid=record_uuid,
+            parent_uuid=parent_uuid or None,
             byte_start=record.byte_start,
             byte_end=record.byte_end,
             timestamp=record.timestamp,
             role=record.role,
             kind=record.kind,
             text=text.text,
-            tool_use_id=stored(record.tool_use_id),
+            tool_use_id=tool_use_id,
             is_error=record.is_error,
-            paths=tuple([path.text for path in paths]),
+            paths=tuple([path.text for path in paths]) if paths else (),
             command=command.text,
             is_sidechain=record.is_sidechain,
-            message_id=stored(record.message_id),
-            spawned_agent_id=stored(record.spawned_agent_id),
+            message_id=message_id,
+            spawned_agent_id=spawned_agent_id,
             redactions=len(findings),
             ruleset_version=self._redactor.ruleset_version,
             **shared.values,
         )
-        personal = in_fields((name, part.personal) for name, part in touched)
+        personal = in_fields([(name, part.personal) for name, part in touched]) if touched else ()
         return RecordRedaction(redacted, findings, personal)
 
-    def _check_ids(self, record: Record) -> None:
-        """Raise `RedactionFailed` if an id of the record looks like a secret."""
-        harmless = self._harmless_ids
-        for name, value in zip(_ID_FIELDS, _ids_of(record), strict=True):
-            if value not in harmless:
-                if not _PLAIN_ID.fullmatch(value) and self._short(value).findings:
-                    raise RedactionFailed(f"its {name} looks like a secret")
-                if len(harmless) < _REMEMBERED:
-                    harmless.add(value)
+    def _stored_id(self, name: str, value: str) -> str:
+        """Return an id as it may be written, and keep it in `_ids`.
+
+        Raises:
+            RedactionFailed: it looks like a secret.
+        """
+        if not _PLAIN_ID.fullmatch(value) and self._short(value).findings:
+            raise RedactionFailed(f"its {name} looks like a secret")
+        return _keep(self._ids, value, self._identity.stored(value))
 
     def _shared_fields(self, key: tuple[str, ...]) -> _Shared:
         """Return the fields of a project's name and root and `SHORT_FIELDS`, redacted."""
@@ -232,9 +235,7 @@ class SessionRedactor:
         key = (command, cwd, project_root)
         known = self._commands.get(key)
         if known is None:
-            cuts = (
-                self._redactor.policy.command_cuts(command, (cwd, project_root)) if command else ()
-            )
+            cuts = self._redactor.policy.command_cuts(command, (cwd, project_root))
             known = _keep(self._commands, key, self._apply(command, cuts), most=64)
         return known
 
@@ -252,7 +253,8 @@ class SessionRedactor:
         for cut in given:
             self._remember(self._redactor.secrets(text[cut.start : cut.end]))
         redaction, seen = self._redactor.apply(text, self._tagger, given, self._known_search)
-        self._remember(seen)
+        if seen:
+            self._remember(seen)
         return redaction
 
     def _remember(self, found: Iterable[Edit]) -> None:
@@ -275,7 +277,7 @@ def _fail_closed(
 
 def _touched(parts: Iterable[tuple[str, Redaction]]) -> list[tuple[str, Redaction]]:
     """Return the fields in which something was found."""
-    return [(name, part) for name, part in parts if part.findings or part.personal]
+    return [(name, part) for name, part in parts if part[1] or part[2]]
 
 
 def _keep(cache: dict[_Key, _Value], key: _Key, value: _Value, most: int = _REMEMBERED) -> _Value:
