@@ -58,7 +58,7 @@ DAGSTER_PACKAGES = {"dagster", "dagster_webserver"}
 PRIVATE_DAGSTER = {"dagster/event_log.py", "cli/dev_command.py"}
 """The modules that use what Dagster does not promise to keep; each says what for."""
 HOMES = {
-    "chromadb": {"stores/chroma/collections.py", "stores/chroma/connection.py"},
+    "chromadb": set(),
     "chromadb_rust_bindings": {"stores/chroma/process.py"},
     "great_expectations": {"dagster/checks/expectations.py"},
     "onnxruntime": {"embedding/minilm.py"},

@@ -2,5 +2,5 @@
 
 Belongs here: layouts, schemas, atomic writes, locks, processes that own a store.
 Does not: what the pipeline puts into them (`pipeline/`) or how they are queried
-(`recall/`). Only `chroma/` imports chromadb, and only when it is first used.
+(`recall/`).
 """

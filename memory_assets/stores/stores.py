@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,25 @@ def require_memory(data_dir: Path) -> None:
     """Raise `NotFound` if nothing was ever ingested into a data directory."""
     if not (data_dir / CATALOG_FILE).exists():
         raise NotFound(f"there is no memory in {data_dir} yet; run `memory ingest` first")
+
+
+class _NoPandas(MetaPathFinder):
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        if name == "pandas":
+            raise ImportError(name)
+
+
+def _keep_pandas_out() -> None:
+    """Let pyarrow find no pandas just now: at the first list that it converts it imports pandas
+    (.4 s of CPU) to see whether the list is a Series. `to_pandas` looks again."""
+    import pyarrow as pa
+
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, finder := _NoPandas())
+        try:
+            pa.array([0])
+        finally:
+            sys.meta_path.remove(finder)
 
 
 class Stores:
@@ -51,6 +72,7 @@ class Stores:
         """The Parquet tables."""
         from memory_assets.stores.lake.lake import Lake
 
+        _keep_pandas_out()
         return Lake(self.data_dir / "lake")
 
     @cached_property

@@ -90,7 +90,9 @@ class Subject:
         store = self.components.vectors
         found = {}
         for name in store.names():
-            page: Any = store.get(name)._raw.get(include=["embeddings", "documents", "metadatas"])
+            page: Any = store.ask("get", name)._raw.get(
+                include=["embeddings", "documents", "metadatas"]
+            )
             found[name] = {
                 row_id: (vector.tobytes(), text, metadata)
                 for row_id, vector, text, metadata in zip(

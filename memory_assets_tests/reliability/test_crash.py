@@ -145,7 +145,9 @@ def _state(data_dir: Path) -> dict[str, Any]:
             state[f"{table.name}/{project}"] = sorted(map(repr, rows))
     store = components.vectors
     for name in store.names():
-        page: Any = store.get(name)._raw.get(include=["embeddings", "documents", "metadatas"])
+        page: Any = store.ask("get", name)._raw.get(
+            include=["embeddings", "documents", "metadatas"]
+        )
         for row_id, vector, text, metadata in zip(
             page["ids"], page["embeddings"], page["documents"], page["metadatas"], strict=True
         ):

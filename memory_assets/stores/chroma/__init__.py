@@ -1,6 +1,5 @@
 """Chroma: our server, connections to it, collections, damaged files.
 
-Belongs here: everything that knows Chroma. Only `collections.py` and `connection.py` import
-chromadb, when they are first used. Does not: which rows a collection should have
-(`pipeline/indexes/`).
+Belongs here: everything that knows Chroma; its HTTP API is asked without chromadb's client
+(`client.py`). Does not: which rows a collection should have (`pipeline/indexes/`).
 """

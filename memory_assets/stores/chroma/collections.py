@@ -1,7 +1,6 @@
 """Vectors in Chroma: collections, idempotent upserts, ids, nearest neighbours.
 
-It always speaks HTTP: to the server of `server.py`, or to `CHROMA_URL`. Only this
-module and `connection.py` import chromadb (about 1 s of CPU), once it is needed.
+It always speaks HTTP: to the server of `server.py`, or to `MEMORY_CHROMA_URL`.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import httpx
 import numpy as np
 import numpy.typing as npt
 
@@ -21,13 +21,14 @@ from memory_assets.errors import NotFound, StoreMismatch
 from memory_assets.models import same_space
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.stores.chroma.client import (
+    ChromaClient,
+    ChromaCollection,
+    ChromaRefused,
+    NotFoundError,
+)
 from memory_assets.stores.chroma.connection import ChromaConnection, chroma_errors
 from memory_assets.stores.chroma.foreign import OtherCollection
-
-if TYPE_CHECKING:
-    from chromadb.api import ClientAPI
-    from chromadb.api.collection_configuration import CreateCollectionConfiguration
-    from chromadb.api.models.Collection import Collection as ChromaCollection
 
 Metadata = dict[str, str | int | float | bool]
 Where = dict[str, Any]
@@ -35,8 +36,9 @@ Where = dict[str, Any]
 UPSERT_BATCH = 1_000
 """Rows a request: 2,400 rows/s on two cores; larger requests gained nothing."""
 _READ_BATCH = 5_000
-_CONFIGURATION: CreateCollectionConfiguration = {"hnsw": {"space": "cosine"}}
 _REPLACEMENT, _REPLACED = ".replacement", ".replaced"
+_WRONG = ("InvalidArgumentError", "InvalidDimensionException")
+"""Errors of a request, which another try does not help."""
 _TRIES = 3
 """A call may meet a swap and a restart; more than both at once is an error."""
 
@@ -77,9 +79,7 @@ class VectorStore(ChromaConnection):
         )
 
     def _stored(self) -> set[str]:
-        return self.call(
-            lambda client: {collection.name for collection in client.list_collections()}
-        )
+        return set(self.call(ChromaClient.list_collections))
 
     def open(self, name: str, versions: CollectionVersions) -> Collection:
         """Return a collection for writing; it is created when it is not there.
@@ -88,14 +88,8 @@ class VectorStore(ChromaConnection):
             StoreMismatch: its vectors are of another family of embedders.
         """
         self._put_back(name)
-        raw = self.call(
-            lambda client: client.get_or_create_collection(
-                name,
-                metadata={**vars(versions), "incarnation": uuid.uuid4().hex},
-                configuration=_CONFIGURATION,
-                embedding_function=None,
-            )
-        )
+        metadata = {**vars(versions), "incarnation": uuid.uuid4().hex}
+        raw = self.call(lambda client: client.create_collection(name, metadata, get_or_create=True))
         found = dict(raw.metadata or {})
         _require_same_embedder(name, found, versions)
         if {key: found.get(key) for key in vars(versions)} != vars(versions):
@@ -127,15 +121,11 @@ class VectorStore(ChromaConnection):
             self._delete(stored)
 
     def _delete(self, stored: str) -> None:
-        from chromadb.errors import NotFoundError
-
         with suppress(NotFoundError):
             self.call(lambda client: client.delete_collection(stored))
 
     def _rename(self, stored: str, name: str) -> None:
-        self.call(
-            lambda client: client.get_collection(stored, embedding_function=None).modify(name=name)
-        )
+        self.call(lambda client: client.get_collection(stored).modify(name=name))
 
     def _put_back(self, name: str) -> None:
         """Undo an interrupted swap."""
@@ -158,14 +148,7 @@ class VectorStore(ChromaConnection):
         metadata["incarnation"] = uuid.uuid4().hex
         self.drop_leftovers(name)
         replacement = f"{name}{_REPLACEMENT}"
-        raw = self.call(
-            lambda client: client.create_collection(
-                replacement,
-                metadata=metadata,
-                configuration=_CONFIGURATION,
-                embedding_function=None,
-            )
-        )
+        raw = self.call(lambda client: client.create_collection(replacement, metadata))
         return Collection(self, replacement, raw)
 
     def drop_leftovers(self, name: str) -> None:
@@ -186,16 +169,14 @@ class VectorStore(ChromaConnection):
 
 def _found(connection: ChromaConnection, name: str) -> ChromaCollection:
     """Return the collection of a name, or the one that is about to be replaced."""
-    from chromadb.errors import NotFoundError
-
     for stored in (name, f"{name}{_REPLACED}", name):
         with suppress(NotFoundError):
             return connection.call(partial(_get, stored))
     raise NotFound(f"no collection {name}; run `memory ingest` first")
 
 
-def _get(stored: str, client: ClientAPI) -> ChromaCollection:
-    return client.get_collection(stored, embedding_function=None)
+def _get(stored: str, client: ChromaClient) -> ChromaCollection:
+    return client.get_collection(stored)
 
 
 class Collection:
@@ -208,21 +189,18 @@ class Collection:
         self._raw = raw
 
     def _call(self, method: str, **arguments: Any) -> Any:
-        """Return the answer of one of chromadb's methods of a collection."""
-        import httpx
-        from chromadb.errors import ChromaError, InvalidArgumentError, InvalidDimensionException
-
+        """Return the answer to a request about the collection."""
         for _ in range(_TRIES - 1):
             try:
-                return getattr(self._raw, method)(**arguments)
-            except (InvalidArgumentError, InvalidDimensionException):
-                break  # the request is wrong: a retry does not help
-            except (httpx.TransportError, ChromaError):
+                return self._raw.ask(method, **arguments)
+            except (httpx.TransportError, ChromaRefused) as error:
+                if getattr(error, "name", "") in _WRONG:
+                    break
                 # stopped, swapped or deleted during the call, which Chroma reports as internal
                 self._connection.find_server()
                 self._raw = _found(self._connection, self._name)
         with chroma_errors(self._connection.url):
-            return getattr(self._raw, method)(**arguments)
+            return self._raw.ask(method, **arguments)
 
     @property
     def incarnation(self) -> str:
@@ -256,7 +234,7 @@ class Collection:
             self._call(
                 "upsert",
                 ids=list(ids[some]),
-                embeddings=vectors[some],
+                embeddings=np.ascontiguousarray(vectors[some], np.float32),
                 documents=[str(text) for text in texts[some]],
                 metadatas=list(metadatas[some]),
             )

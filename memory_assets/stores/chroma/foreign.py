@@ -30,7 +30,7 @@ class OtherDocument:
 
 
 class OtherCollection:
-    """One collection, read only; `raw` is chromadb's, and `call` calls a method of it. Use
+    """One collection, read only; `raw` describes it, and `call` asks for its rows. Use
     `VectorStore.other`."""
 
     def __init__(self, raw: Any, call: Callable[..., Any]) -> None:
