@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PIPED_WIDTH = 240
 _COLOURED = re.compile(
     r"^(?P<red>error|failed|fails|wrong|cannot be read)\b"
-    r"|^(?P<yellow>warning|warns|held back|note|There is|Only|keyword-only|semantic-only)\b"
+    r"|^(?P<yellow>warning|warns|held back|note|There is|Only|keyword-only)\b"
     r"|(?P<cyan>\b(?:session|prompt|summary|observation|commit|link)::\S*\w)"
 )
 _ANSI = {"red": 31, "yellow": 33, "cyan": 36}

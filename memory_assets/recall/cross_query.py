@@ -14,7 +14,6 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.keywords import WEAK_WORDS
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.recall.search.answer import Hit
-from memory_assets.recall.search.without_index import all_of
 from memory_assets.recall.session import one_line, stored_vectors
 from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.requests.questions import CrossQueryRequest
@@ -122,10 +121,9 @@ def cross_query(
     else:
         text = asked.query
         vector = memory.embedder.embed([text])[0]
-        conditions: list[dict[str, object]] = [
-            {key: value} for key, value in (asked.where or {}).items()
-        ]
-        found = other.nearest(vector, asked.n, all_of(conditions))
+        conditions = [{key: value} for key, value in (asked.where or {}).items()]
+        where = {"$and": conditions} if len(conditions) > 1 else asked.where or None
+        found = other.nearest(vector, asked.n, where)
     answer = memory.search(
         text[:_QUERY_CHARACTERS] or asked.document or "",
         project=asked.project,

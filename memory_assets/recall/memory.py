@@ -79,7 +79,7 @@ class Memory(Stores):
             query if isinstance(query, SearchRequest) else SearchRequest(query, **arguments)
         )
         if request.selects_observations:
-            from memory_assets.recall.search.without_index import find_observations
+            from memory_assets.recall.search.observations import find_observations
 
             answer = find_observations(self, request)
         else:

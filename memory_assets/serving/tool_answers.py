@@ -103,7 +103,7 @@ def _next_after(hits: Sequence[Mapping[str, Any]], n: int | None) -> str:
 
 def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
     notes = []
-    if degraded and degraded != "semantic-only":
+    if degraded:
         notes.append(f"Degraded: {degraded}.")
     if coverage["ingest"]:
         notes.append(f"Incomplete: {coverage['ingest']}.")

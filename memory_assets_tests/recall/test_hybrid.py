@@ -165,11 +165,11 @@ def test_without_an_embedder_words_answer(copied: Callable[..., Memory]) -> None
 
 
 @pytest.mark.parametrize("damage", ["gone", "garbage", "empty"])
-def test_a_keyword_index_that_is_away_leaves_semantic_search(
+def test_a_keyword_index_that_is_away_is_an_error_that_says_what_to_do(
     copied: Callable[..., Memory], damage: str
 ) -> None:
-    """Lost, damaged or not made yet: Chroma answers, marked with the reason. The next
-    `memory ingest` makes it again, and the answer is whole."""
+    """Lost, damaged or not made yet. The next `memory ingest` makes it again, and the answer is
+    whole."""
     memory = copied()
     path = memory.data_dir / "keywords.db"
     for leftover in path.parent.glob("keywords.db-*"):
@@ -182,11 +182,9 @@ def test_a_keyword_index_that_is_away_leaves_semantic_search(
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("DELETE FROM blocks")
             connection.commit()
-    answer = memory.search(QUESTION, n=3)
-    assert SAFARI in answer.hits[0].id
-    assert answer.degraded == "semantic-only" and answer.reason
-    with pytest.raises((NotFound, StoreError)):
-        memory.search(QUESTION, mode="keyword")
+    for mode in ("hybrid", "semantic", "keyword"):
+        with pytest.raises((NotFound, StoreError), match="memory ingest"):
+            memory.search(QUESTION, mode=mode)
     components = components_of(memory)
     for project in components.catalog.projects():
         if damage == "empty":

@@ -11,7 +11,6 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.observations import OBSERVATION_TYPES
 from memory_assets.recall import KINDS, SearchRequest
 from memory_assets.recall.ids import MemoryId, parse_id
-from memory_assets.recall.search.without_index import all_of
 from memory_assets.requests.questions import ObservationType, parse_kinds
 from memory_assets.requests.times import parse_time
 
@@ -107,13 +106,6 @@ def test_what_is_no_time_is_refused(text: str) -> None:
     """The error shows the forms that are understood."""
     with pytest.raises(ConfigurationError, match="write 7d, 12h, 2w, 2026-11-01"):
         parse_time(text, NOW)
-
-
-def test_conditions_are_joined_the_way_chroma_wants_them() -> None:
-    """None for none, one as it is, several under $and."""
-    assert all_of([]) is None
-    assert all_of([{"a": 1}]) == {"a": 1}
-    assert all_of([{"a": 1}, {"b": 2}]) == {"$and": [{"a": 1}, {"b": 2}]}
 
 
 @pytest.mark.parametrize(

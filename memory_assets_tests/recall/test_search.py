@@ -217,15 +217,10 @@ def test_prompts_and_summaries_are_found_by_their_kind(asked: Asked) -> None:
     assert {hit.id: hit.metadata["title"] for hit in summaries} == wanted
 
 
-@pytest.mark.parametrize("index", ["there", "away"])
-def test_observations_are_found_by_their_kind(
-    asked: Asked, copied: Callable[..., Memory], index: str
-) -> None:
-    """Each one a hit of its own, though several are of one turn; by Chroma too, where the
-    keyword index is away. Coverage counts observations and nothing else."""
-    memory = copied()
-    if index == "away":
-        (memory.data_dir / "keywords.db").unlink()
+def test_observations_are_found_by_their_kind(asked: Asked) -> None:
+    """Each one a hit of its own, though several are of one turn. Coverage counts observations
+    and nothing else."""
+    memory = asked.memory
     rows = {row["id"]: row for row in asked.rows("observations")}
     assert len(rows) > len({row["turn_id"] for row in rows.values()}) > 1
     answer = memory.search(ANYTHING, kinds=("observations",), n=200)
@@ -236,7 +231,7 @@ def test_observations_are_found_by_their_kind(
         assert hit.turn_id == rows[hit.id]["turn_id"]
         assert hit.metadata["type"] == rows[hit.id]["type"]
     assert answer.coverage.rows == answer.coverage.indexed == len(rows)
-    assert answer.degraded == (None if index == "there" else "semantic-only")
+    assert answer.degraded is None
     assert answer.hits[0].id == memory.search(ANYTHING, kinds=("observations",), n=1).hits[0].id
 
 
@@ -338,15 +333,15 @@ def test_nothing_ingested_is_not_found(tmp_path: Any) -> None:
 
 
 def test_a_server_that_died_is_started_again(copied: Callable[..., Memory]) -> None:
-    """A memory without a keyword index, which stays open for long, finds the same before
-    and after."""
+    """An open memory finds the same in a collection before and after."""
     memory = copied()
-    (memory.data_dir / "keywords.db").unlink()
-    before = memory.search(ANYTHING, n=5).to_dict()
+    (name, *_) = memory.vectors.names()
+    vector = memory.embedder.embed([ANYTHING])[0]
+    before = memory.vectors.get(name).nearest(vector, 5)
     endpoint = chroma_server.running(memory.data_dir)
     assert endpoint is not None
     os.kill(endpoint.pid, signal.SIGKILL)
-    assert memory.search(ANYTHING, n=5).to_dict() == before
+    assert before and memory.vectors.get(name).nearest(vector, 5) == before
 
 
 def test_vectors_of_another_model_are_not_compared(copied: Callable[..., Memory]) -> None:

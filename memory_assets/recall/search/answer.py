@@ -46,8 +46,8 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Answer:
-    """The hits of one search, best first. `degraded` is "keyword-only" or "semantic-only" if one of
-    the two was not used, `reason` says why. `older` counts hits outside the requested window of
+    """The hits of one search, best first. `degraded` is "keyword-only" if vectors were not used,
+    `reason` says why. `older` counts hits outside the requested window of
     recent days."""
 
     query: str

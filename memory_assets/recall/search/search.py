@@ -1,7 +1,7 @@
-"""One search, with both indexes or with the one that is available.
+"""One search: words and vectors of the keyword index, or words alone.
 
-The keyword index answers alone while Chroma is unavailable, and Chroma alone while the keyword
-index is. The answer says which one was not used, and why.
+Only the collections of Chroma are known to be complete, so that vectors are not used while these
+are unavailable; the answer says so, and why.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
-from memory_assets.paths import NO_EMBEDDER
+from memory_assets.paths import KNOWN_AGENTS, NO_EMBEDDER
 from memory_assets.recall.search.answer import Answer, Coverage, coverages
 from memory_assets.recall.search.corpus import Corpora
 from memory_assets.recall.search.hybrid import find
 from memory_assets.requests.questions import SearchRequest
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.rebuilding import rebuilding
 from memory_assets.stores.ingest_progress import under_way
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
     from memory_assets.recall.memory import Memory
 
-KEYWORD_ONLY, SEMANTIC_ONLY = "keyword-only", "semantic-only"
+KEYWORD_ONLY = "keyword-only"
 _CONNECT_SECONDS = 1.0
 _ASK_AGAIN_SECONDS = 5.0
 
@@ -51,9 +52,8 @@ class Searcher:
         """Return the answer to a request.
 
         Raises:
-            NotFound, StoreError: what the mode asks for is not there, nor, in hybrid mode,
-                anything to fall back on.
-            StoreMismatch: the vectors were made by another embedder.
+            NotFound, StoreError, EmbedderUnavailable: the keyword index or what the mode asks
+                for is not there.
         """
         answer = self._answer(request)
         progress = under_way(self._memory.data_dir)
@@ -65,16 +65,12 @@ class Searcher:
         being_rebuilt = self._rebuild_notice(request) if request.mode == "hybrid" else None
         if request.mode != "keyword" and being_rebuilt is None:
             self._start_model()
-        try:
-            corpora = self._open_index(request)
-        except (NotFound, StoreError) as lost:
-            self._corpora = None
-            if request.mode == "keyword":
-                raise
-            return self._in_chroma(request, lost)
+        corpora = self._open_index(request)
         away = None if request.mode == "keyword" else self._why_no_vectors()
         if away is not None and request.mode == "semantic":
-            return self._in_chroma(request, None)
+            self._embedder()
+            lost = NotFound if self._memory.chroma_url is None else StoreError
+            raise lost(f"no search by meaning: {away}")
         away = away or being_rebuilt
         embedder = None
         if request.mode != "keyword" and away is None:
@@ -140,6 +136,7 @@ class Searcher:
             corpora = self._corpora
         empty = not any(map(corpora.index.holds, request.kinds))
         if empty and self._coverage(request.kinds)[0].rows:
+            self._corpora = None
             raise NotFound("the keyword index is empty; run `memory ingest`")
         return corpora
 
@@ -164,9 +161,12 @@ class Searcher:
         name = rebuilding(self._memory.data_dir)
         if name is None:
             return None
-        from memory_assets.recall.search.without_index import collections_to_search
-
-        if not collections_to_search(request, [name]):
+        agents = KNOWN_AGENTS if request.agent is None else (request.agent,)
+        if all(
+            SEARCH_KINDS[kind].collection_of(agent) != name
+            for kind in request.kinds
+            for agent in agents
+        ):
             return None
         return f"{name} is being rebuilt; ask again when that is done"
 
@@ -180,27 +180,6 @@ class Searcher:
         return (
             f"Chroma holds {held.indexed} of {held.rows} rows (`memory ingest` completes it), so "
             "all vectors of the index were compared instead"
-        )
-
-    def _in_chroma(self, request: SearchRequest, lost: Exception | None) -> Answer:
-        """Answer by meaning alone, from the collections."""
-        from memory_assets.chunking import CHUNKER_VERSION
-        from memory_assets.recall.search.without_index import nearest_hits
-        from memory_assets.stores.chroma.collections import CollectionVersions
-
-        memory = self._memory
-        embedder = self._embedder()
-        versions = CollectionVersions(embedder.embedder_id, embedder.dimension, CHUNKER_VERSION, "")
-        vector = embedder.embed([request.words])[0]
-        found = nearest_hits(request, vector, memory.vectors, versions, memory.lake)
-        degraded = request.mode == "hybrid"
-        return Answer(
-            request.words,
-            request.mode,
-            self._coverage(request.kinds)[1],
-            tuple(found),
-            SEMANTIC_ONLY if degraded else None,
-            str(lost) if degraded and lost is not None else None,
         )
 
     def _coverage(self, kinds: Sequence[str]) -> tuple[Coverage, Coverage]:

@@ -1,0 +1,88 @@
+"""Observations selected by type, concept or file: filtered exactly, from the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memory_assets.chunking import file_matches
+from memory_assets.errors import NotFound
+from memory_assets.models import Observation
+from memory_assets.recall.search.answer import Answer, Hit, coverages
+from memory_assets.recall.session import stored_vectors
+from memory_assets.requests.questions import SearchRequest
+from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+
+def find_observations(memory: Memory, request: SearchRequest) -> Answer:
+    """Return the observations that pass every filter: with a query, most similar first (cosine with
+    their stored vectors); without one, newest first.
+
+    Raises:
+        NotFound: this memory has no observations.
+    """
+    projects = memory.lake.projects(OBSERVATIONS)
+    if not projects:
+        raise NotFound("this memory has no observations yet; `memory ingest` makes them")
+    query, concept = request.query, (request.concept or "").lower()
+    found = [
+        each
+        for name in projects
+        if name == (request.project or name)
+        for session_id in memory.lake.sessions(OBSERVATIONS, name)
+        if session_id == (request.session or session_id)
+        for each in memory.lake.read_rows(OBSERVATIONS, name, session_id)
+        if all(getattr(each, name) == value for name, value in request.of_session.items())
+        and (request.type is None or each.type == request.type)
+        and (not concept or concept in (one.lower() for one in each.concepts))
+        and (request.file is None or _touches(each, request.file))
+        and request.covers(each.timestamp)
+    ]
+    scores = _scores(memory, query, found) if query.strip() else {}
+    found.sort(
+        key=lambda each: (
+            -scores.get(each.id, 0.0),
+            -(each.timestamp.timestamp() if each.timestamp else 0.0),
+            each.id,
+        )
+    )
+    covered = coverages(memory.catalog, ("observations",))[1]
+    covered = replace(covered, indexed=covered.rows)
+    hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[: request.n])
+    return Answer(query, "semantic" if scores else "filter", covered, hits)
+
+
+def _touches(each: Observation, file: str) -> bool:
+    return any(file_matches(path, file) for path in (*each.files_modified, *each.files_read))
+
+
+def _scores(memory: Memory, query: str, found: Sequence[Observation]) -> dict[str, float]:
+    """Return the cosine of each observation's vector with the query's, by id."""
+    asked = memory.embedder.embed([query])[0]
+    sessions = {(each.project, each.session_id) for each in found}
+    vectors = stored_vectors(memory.lake, OBSERVATION_EMBEDDINGS, sessions)
+    return {row_id: float(vector @ asked) for row_id, (_, vector) in vectors.items()}
+
+
+def _hit(each: Observation, score: float) -> Hit:
+    return Hit(
+        each.id,
+        each.turn_id,
+        score,
+        each.text,
+        {
+            "type": each.type,
+            "title": str(each.title),
+            "concepts": ", ".join(each.concepts),
+            "files": ", ".join(each.files_modified or each.files_read),
+            "project": each.project,
+            "agent": each.agent,
+            "session_id": each.session_id,
+            "timestamp": each.timestamp.isoformat() if each.timestamp else "",
+            "ts_epoch": each.timestamp.timestamp() if each.timestamp else 0.0,
+        },
+    )
