@@ -60,7 +60,8 @@ def search_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _begun(hit: Mapping[str, Any]) -> str:
     text: str = hit["text"]
-    return f"{text}\n" if len(text) <= _SHOWN else f"{text[:_SHOWN].rstrip()} ...\n"
+    lines = f"{text[:_SHOWN].rstrip()}{' ...' if len(text) > _SHOWN else ''}".splitlines()
+    return "\n   ".join(line for line in lines if line.strip()) + "\n"
 
 
 def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
