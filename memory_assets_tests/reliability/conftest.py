@@ -22,13 +22,17 @@ from memory_assets.pipeline.tables import embeddings as embed
 from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
-from memory_assets.stores.chroma import collections as vectors
+from memory_assets.stores.chroma import client as chroma_client
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import forget_own_settings, made_once
 
 MAIN = "claude-code-sessions"
-SAVED_OFTEN = {"hnsw": {"space": "cosine", "sync_threshold": 10, "batch_size": 5}}
+SAVED_OFTEN = {
+    "hnsw": {"space": "cosine", "sync_threshold": 10, "batch_size": 5},
+    "embedding_function": {"type": "legacy"},
+}
 """Chroma's settings in these tests: an index is saved every 10 rows, not 1,000."""
+_ALL = ["embeddings", "documents", "metadatas"]
 
 
 @dataclass
@@ -90,11 +94,9 @@ class Subject:
         store = self.components.vectors
         found = {}
         for name in store.names():
-            page: Any = store.ask("get", name)._raw.get(
-                include=["embeddings", "documents", "metadatas"]
-            )
+            page: Any = store.get(name)._raw.ask("get", include=_ALL)
             found[name] = {
-                row_id: (vector.tobytes(), text, metadata)
+                row_id: (tuple(vector), text, metadata)
                 for row_id, vector, text, metadata in zip(
                     page["ids"],
                     page["embeddings"],
@@ -129,7 +131,7 @@ def _make(root: Path) -> None:
         shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
-        patch.setattr(vectors, "_CONFIGURATION", SAVED_OFTEN)
+        patch.setattr(chroma_client, "_CONFIGURATION", SAVED_OFTEN)
         components = Components(_settings(root))
         for project in on_disk.find_sources(components):
             scan.scan_project(components, project)
@@ -147,7 +149,7 @@ def _make(root: Path) -> None:
 @pytest.fixture
 def subject(indexed: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Subject]:
     """A copy to be broken; no Chroma server runs."""
-    monkeypatch.setattr(vectors, "_CONFIGURATION", SAVED_OFTEN)
+    monkeypatch.setattr(chroma_client, "_CONFIGURATION", SAVED_OFTEN)
     root = tmp_path / "copy"
     shutil.copytree(indexed.data_dir, root / "data")
     shutil.copytree(indexed.root / "transcripts", root / "transcripts")

@@ -145,14 +145,14 @@ def _state(data_dir: Path) -> dict[str, Any]:
             state[f"{table.name}/{project}"] = sorted(map(repr, rows))
     store = components.vectors
     for name in store.names():
-        page: Any = store.ask("get", name)._raw.get(
-            include=["embeddings", "documents", "metadatas"]
+        page: Any = store.get(name)._raw.ask(
+            "get", include=["embeddings", "documents", "metadatas"]
         )
         for row_id, vector, text, metadata in zip(
             page["ids"], page["embeddings"], page["documents"], page["metadatas"], strict=True
         ):
             kept = {k: v for k, v in metadata.items() if k not in ("ingested_at", "row_hash")}
-            state[f"{name}/{row_id}"] = (vector.tobytes(), text, kept)
+            state[f"{name}/{row_id}"] = (tuple(vector), text, kept)
     chroma_server.stop(data_dir)
     return state
 

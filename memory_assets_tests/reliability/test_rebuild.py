@@ -14,6 +14,7 @@ from memory_assets.recall import open_memory
 from memory_assets_tests.reliability.conftest import Subject
 
 MAIN = "claude-code-sessions"
+_ALL = ["embeddings", "documents", "metadatas"]
 
 
 def test_a_rebuilt_collection_holds_the_same_rows_and_nothing_is_behind(subject: Subject) -> None:
@@ -73,11 +74,10 @@ def test_searches_never_fail_while_a_collection_is_rebuilt(subject: Subject) -> 
 
 
 def _copy(store: Any) -> None:
-    page = store.get(MAIN)._raw.get(include=["embeddings", "documents", "metadatas"])
-    beside = store.call(
-        lambda client: client.get_collection(f"{MAIN}.replacement", embedding_function=None)
-    )
-    beside.upsert(
+    page = store.get(MAIN)._raw.ask("get", include=_ALL)
+    beside = store.call(lambda client: client.get_collection(f"{MAIN}.replacement"))
+    beside.ask(
+        "upsert",
         ids=page["ids"],
         embeddings=page["embeddings"],
         documents=page["documents"],
