@@ -3,6 +3,7 @@ report."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import time
@@ -208,8 +209,11 @@ def _run(
     settings: Settings, works: Sequence[plan.ProjectPlan], limit: int | None, console: Console
 ) -> dict[str, Any]:
     """Run the projects, say from when on they can be searched, and return the result."""
+    gc.disable()
     from memory_assets.cli.ingest import run_plans
 
+    gc.freeze()  # modules stay: not looking through them again and again saves .4 s of CPU
+    gc.enable()
     started = time.perf_counter()
     seconds: dict[str, float] = {}
     with rendering.progress_bar(console) as bar:
