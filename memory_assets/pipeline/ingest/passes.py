@@ -163,3 +163,4 @@ def run_task(components: Components, task: Task) -> Iterator[Outcome]:
             failed.add(asset)
             yield Failed(task.project, asset, safe_reason(error))
     components.sessions.forget()
+    components.read_records.forget()

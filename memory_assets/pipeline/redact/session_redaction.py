@@ -22,7 +22,7 @@ from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import source_key
 from memory_assets.stores.lake.lake import FileFacts
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
-from memory_assets.transcripts import ReadReport, Resume, mark, read_session
+from memory_assets.transcripts import ReadReport, Resume, Source, mark, read_session
 
 HELD_BYTES = 64 * 1024 * 1024
 """Up to this size of their source, records are kept in memory between the passes; larger
@@ -80,11 +80,13 @@ class SessionRedaction:
     def read(self, row: SourceRow, resume: Resume) -> Iterator[FirstPass]:
         """Yield the final records of a file after the first pass; keep the tentative ones for the
         end of the session."""
-        source, report = source_of(row), ReadReport()
+        source = source_of(row)
+        kept = self.components.read_records.take(row) if resume.start is None else None
+        report = kept.report if kept is not None else ReadReport()
         project, root, redactor = self.session.project, self.session.project_root, self.redactor
         waiting = len(self._waiting)
-        for record in read_session(source.path, source=source, report=report, resume=resume):
-            final = report.checkpoint is None
+        records = kept.records if kept is not None else _read(source, report, resume)
+        for record, final in records:
             if self._is_copy(record):
                 counts = self._state.final if final else self._tentative
                 counts.copied_blocks += 1
@@ -224,6 +226,12 @@ class SessionRedaction:
         counts.prompts += record.kind == "prompt"
         self._audit.extend(traces)
         return record, traces
+
+
+def _read(source: Source, report: ReadReport, resume: Resume) -> Iterator[tuple[Record, bool]]:
+    """Yield the records of a file, each with whether it is final."""
+    for record in read_session(source.path, source=source, report=report, resume=resume):
+        yield record, report.checkpoint is None
 
 
 def product_of(

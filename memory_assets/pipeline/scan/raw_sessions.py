@@ -18,6 +18,7 @@ from memory_assets.pipeline.scan.on_disk import sources_of
 from memory_assets.pipeline.scan.reading import FileState, read_file
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back, may_pass
+from memory_assets.pipeline.stage.read_records import FileRecords
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.stores.catalog.facts import SourceFacts, count
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
@@ -81,6 +82,7 @@ def scan_project(components: Components, project: str, limit: int | None = None)
     """
     catalog = components.catalog
     report = StageReport(STAGE, project)
+    components.read_records.forget()
     key_lake(components)
     with components.project_lock(project), timed(report):
         found, report.details["forgotten"] = sources_of(components, project)
@@ -173,7 +175,8 @@ def _read_facts(
     def ids_before() -> bytes:
         return catalog.sources.records(_key(source), before.ids if before is not None else 0)
 
-    reading = read_file(source, before, ids_before, components.identity)
+    keep = components.read_records.has_room(source.size)
+    reading = read_file(source, before, ids_before, components.identity, keep=keep)
     state, fingerprint = reading.state(source, key)
     ids = reading.ids()
     family = known.family if known is not None and reading.before is not None else None
@@ -190,6 +193,9 @@ def _read_facts(
         facts=_facts(components, source.project, reading.report),
         records=ids,
     )
+    if reading.records is not None:
+        reading.report.passed_over.clear()
+        components.read_records.keep(row, FileRecords(reading.records, reading.report))
     final = state.ids - reading.kept_bytes
     return row, ReadNote(state.sealed(key), reading.kept_bytes, final), records["id"]
 

@@ -133,11 +133,15 @@ class FileReading:
     before: FileState | None = None
     family: int | None = None
     """Hash of the first record's id, which forks have in common."""
+    records: list[tuple[Record, bool]] | None = None
+    """Each record with whether it is final; None if they are not to be kept."""
     _last: tuple[bool, str] | None = field(default=None, repr=False)
 
     def add(self, record: Record) -> None:
         """Add a record that was read."""
         is_final = self.report.checkpoint is None
+        if self.records is not None:
+            self.records.append((record, is_final))
         if self._last == (is_final, record.record_uuid):
             return  # another block of the same object
         self._last = (is_final, record.record_uuid)
@@ -191,9 +195,12 @@ def read_file(
     before: FileState | None,
     ids_before: Callable[[], bytes],
     identity: RecordIdentity,
+    *,
+    keep: bool = False,
 ) -> FileReading:
     """Read a file up to `source.size`, from the state `before` if reading can continue there,
-    and return the reading. `ids_before` returns the record ids as bytes as of `before`.
+    and return the reading. `ids_before` returns the record ids as bytes as of `before`. With
+    `keep`, the reading has the records of a file that was read from its start.
 
     Raises:
         TranscriptError: it cannot be read.
@@ -203,7 +210,7 @@ def read_file(
             return _read(source, before, ids_before, identity)
         except ResumeFailed:
             pass
-    return _read(source, None, ids_before, identity)
+    return _read(source, None, ids_before, identity, keep=keep)
 
 
 def _read(
@@ -211,8 +218,10 @@ def _read(
     before: FileState | None,
     ids_before: Callable[[], bytes],
     identity: RecordIdentity,
+    *,
+    keep: bool = False,
 ) -> FileReading:
-    reading = FileReading(identity, before=before)
+    reading = FileReading(identity, before=before, records=[] if keep else None)
     resume = resume_at(source, before, ids_before, identity)
     for record in read_session(source.path, source=source, report=reading.report, resume=resume):
         reading.add(record)

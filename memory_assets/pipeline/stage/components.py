@@ -16,6 +16,7 @@ from memory_assets.errors import StoreBusy
 from memory_assets.install_key import load_install_key
 from memory_assets.pipeline.stage.keyed_catalog import key_catalog
 from memory_assets.pipeline.stage.pending_checks import RowsToCheck
+from memory_assets.pipeline.stage.read_records import ReadRecords
 from memory_assets.pipeline.stage.session_cache import SessionCache
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor, ruleset_version
@@ -54,6 +55,8 @@ class Components(Stores):
         self.clock = clock
         self.walked: Mapping[str, Sequence[Source]] | None = None
         """The transcripts by project, while many projects are scanned (`on_disk.one_walk`)."""
+        self.read_records = ReadRecords()
+        """The records of scanned files, for redaction."""
         self._project_locks: dict[str, FileLock] = {}
 
     @cached_property
