@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from memory_assets.dagster.assets.collections import COLLECTIONS
-from memory_assets.dagster.assets.keyword_index import keyword_index
+from memory_assets.dagster.assets.collections import COLLECTIONS, keyword_index
 from memory_assets.dagster.assets.known_secrets import known_secrets
 from memory_assets.dagster.assets.memory_status import memory_status
 from memory_assets.dagster.assets.raw_sessions import raw_sessions

@@ -7,7 +7,7 @@ may be in metadata.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import dagster as dg
 import pyarrow as pa
@@ -44,14 +44,10 @@ def column_lineage(
 ) -> dg.TableColumnLineage:
     """Return the lineage of a table's columns: the columns of `upstream` in `sources`, else the
     column with their name."""
-    key = dg.AssetKey(upstream)
-    return dg.TableColumnLineage(
-        deps_by_column={
-            field.name: [
-                dg.TableColumnDep(asset_key=key, column_name=column)
-                for column in sources.get(field.name, (field.name,))
-            ]
-            for field in table.schema
+    return lineage_of(
+        {
+            name: [(upstream, column) for column in sources.get(name, (name,))]
+            for name in table.schema.names
         }
     )
 
@@ -66,12 +62,15 @@ def plain_schema(columns: Mapping[str, str]) -> dg.TableSchema:
     )
 
 
-def lineage_of(columns: Mapping[str, tuple[str, str]]) -> dg.TableColumnLineage:
-    """Return the lineage of columns that each come from one (asset, column)."""
+def lineage_of(sources: Mapping[str, Sequence[tuple[str, str]]]) -> dg.TableColumnLineage:
+    """Return the lineage of columns from the (asset, column) pairs that each is made of."""
     return dg.TableColumnLineage(
         deps_by_column={
-            name: [dg.TableColumnDep(asset_key=dg.AssetKey(asset), column_name=column)]
-            for name, (asset, column) in columns.items()
+            name: [
+                dg.TableColumnDep(asset_key=dg.AssetKey(asset), column_name=column)
+                for asset, column in pairs
+            ]
+            for name, pairs in sources.items()
         }
     )
 

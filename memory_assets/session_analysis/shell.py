@@ -27,17 +27,9 @@ _ASSIGNMENT = re.compile(r"\w+=")
 _WRAPPERS = names(
     "sudo time timeout nice env nohup command npx bunx pnpx xvfb-run exec stdbuf then do if while"
 )
-_RUNNERS = frozenset(
-    {
-        ("uv", "run"),
-        ("poetry", "run"),
-        ("pnpm", "exec"),
-        ("mise", "exec"),
-        ("mise", "x"),
-        ("bundle", "exec"),
-        ("yarn", "exec"),
-        ("npm", "exec"),
-    }
+_RUNNERS = (
+    *("uv run", "poetry run", "pnpm exec", "mise exec", "mise x"),
+    *("bundle exec", "yarn exec", "npm exec"),
 )
 _WRAPPER_ARGUMENT = re.compile(r"-.*|\d+[smh]?$|\w+=.*|--$")
 VIEWERS = names("cat head tail less more nl bat sed")
@@ -180,18 +172,18 @@ def _without_wrappers(words: list[RedactedText]) -> list[RedactedText]:
     at = 0
     while at < len(words):
         word = words[at]
-        pair = (word, words[at + 1] if at + 1 < len(words) else "")
+        following = words[at + 1] if at + 1 < len(words) else ""
         if _ASSIGNMENT.match(word):
             at += 1
         elif word in _WRAPPERS:
             at += 1
             while at < len(words) and _WRAPPER_ARGUMENT.match(words[at]):
                 at += 1
-        elif pair in _RUNNERS:
+        elif f"{word} {following}" in _RUNNERS:
             at += 2
             while at < len(words) and words[at].startswith("-"):
                 at += 1
-        elif word.rsplit("/", 1)[-1] in ("python", "python3") and pair[1] == "-m":
+        elif word.rsplit("/", 1)[-1] in ("python", "python3") and following == "-m":
             at += 2
         else:
             break

@@ -203,8 +203,10 @@ class ReadReport:
         _count(self.unknown_types, name)
 
     def see_session(self, session_id: str) -> None:
-        """Count an object that names `session_id` as its session."""
+        """Count an object that names `session_id` as its session; "" is none."""
         known = self.own_session_ids
+        if not session_id:
+            return
         if session_id not in known and len(known) < MAX_DISTINCT:
             self.origins.add(self.at)
         _count(self.own_session_ids, session_id)
@@ -228,8 +230,10 @@ class ReadReport:
             self.parent_session = session_id
             self.origins.add(self.at)
 
-    def see_time(self, timestamp: datetime) -> None:
-        """Widen the time span to include `timestamp`."""
+    def see_time(self, timestamp: datetime | None) -> None:
+        """Widen the time span to include `timestamp`, if there is one."""
+        if timestamp is None:
+            return
         if self.first_timestamp is None or timestamp < self.first_timestamp:
             self.first_timestamp = timestamp
         if self.last_timestamp is None or timestamp > self.last_timestamp:

@@ -108,11 +108,8 @@ class Directories(FileSystemEventHandler):
     @property
     def mode(self) -> Mode:
         """Return "events" if all directories send events, "polling" if one is polled."""
-        return (
-            "polling"
-            if any(each.mode == "polling" for each in self._watched.values())
-            else "events"
-        )
+        modes = {watched.mode for watched in self._watched.values()}
+        return "polling" if "polling" in modes else "events"
 
     def dispatch(self, event: FileSystemEvent) -> None:
         """Take one event, in the observer's thread."""
@@ -180,15 +177,12 @@ def filesystem_of(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
 
 
 def _in_words(error: OSError) -> str:
-    if error.errno == errno.ENOSPC:
+    limits = {errno.ENOSPC: ("watches", 524288), errno.EMFILE: ("instances", 512)}
+    if error.errno in limits:
+        what, enough = limits[error.errno]
         return (
-            "the limit of inotify watches is reached; raise it with "
-            "`sysctl fs.inotify.max_user_watches=524288` for quicker updates"
-        )
-    if error.errno == errno.EMFILE:
-        return (
-            "the limit of inotify instances is reached; raise it with "
-            "`sysctl fs.inotify.max_user_instances=512` for quicker updates"
+            f"the limit of inotify {what} is reached; raise it with "
+            f"`sysctl fs.inotify.max_user_{what}={enough}` for quicker updates"
         )
     return f"it cannot be watched ({error.strerror or type(error).__name__})"
 

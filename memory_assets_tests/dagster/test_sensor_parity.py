@@ -16,8 +16,7 @@ from memory_assets.dagster import sensors
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryResource
-from memory_assets.pipeline.indexes.collections import INDEXES
-from memory_assets.pipeline.indexes.indexed_tables import session_rows
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES, session_rows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server

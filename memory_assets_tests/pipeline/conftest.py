@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from memory_assets.pipeline.indexes import collections as index
-from memory_assets.pipeline.indexes import keywords
+from memory_assets.pipeline.indexes import indexed_tables, keywords
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
@@ -30,10 +30,10 @@ from memory_assets.stores.lake.schemas import TABLES
 from memory_assets_tests.conftest import forget_own_settings, made_once
 
 Stage = Callable[[Components, str], StageReport]
-INDEXES = index.INDEXES
+INDEXES = indexed_tables.INDEXES
 
 
-def _indexing(of: index.IndexedTable) -> Stage:
+def _indexing(of: indexed_tables.IndexedTable) -> Stage:
     return lambda components, project: index.index_project(components, project, of)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_assets.pipeline.indexes.collections import SESSIONS_INDEX
+from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
 from memory_assets.stores.chroma.collections import Collection
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.pipeline.conftest import SampleMemory

@@ -8,7 +8,7 @@ import pytest
 
 from memory_assets.chunking import chunk_turn
 from memory_assets.pipeline.checks import verify
-from memory_assets.pipeline.indexes.collections import SESSIONS_INDEX
+from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import RedactionSettings, load_redactor
 from memory_assets.stores.chroma.collections import sessions_collection

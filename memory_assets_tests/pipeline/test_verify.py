@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.pipeline.checks import verify
-from memory_assets.pipeline.indexes.collections import (
+from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
     PROMPTS_INDEX,
     SESSIONS_INDEX,

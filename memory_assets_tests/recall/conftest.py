@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memory_assets.pipeline.indexes import collections as index
-from memory_assets.pipeline.indexes import keywords
+from memory_assets.pipeline.indexes import indexed_tables, keywords
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
@@ -102,7 +102,7 @@ def ingest(components: Components) -> None:
         redact.redact_project(components, project)
         for stage in STAGES:
             stage.run(components, project)
-        for of in index.INDEXES:
+        for of in indexed_tables.INDEXES:
             index.index_project(components, project, of)
         keywords.index_keywords(components, project)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from memory_assets.pipeline.indexes import collections as index
+from memory_assets.pipeline.indexes import indexed_tables
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
@@ -69,7 +70,7 @@ class Subject:
         return [
             index.index_project(self.components, project, of)
             for project in sorted(self.components.catalog.projects())
-            for of in index.INDEXES
+            for of in indexed_tables.INDEXES
         ]
 
     def behind(self) -> list[str]:
@@ -80,12 +81,12 @@ class Subject:
             {
                 project
                 for project in components.catalog.projects()
-                for of in index.INDEXES
-                for session in index.indexed_sessions(components, project, of)
+                for of in indexed_tables.INDEXES
+                for session in indexed_tables.indexed_sessions(components, project, of)
                 if components.catalog.products.of_project(of.stage, project)[
                     session.session_id
                 ].input_hash
-                != index.expected_input_hash(components, session)
+                != indexed_tables.expected_input_hash(components, session)
             }
         )
 
@@ -139,7 +140,11 @@ def _make(root: Path) -> None:
             chunk.chunk_project(components, project)
             chunk.extract_prompts(components, project)
             summarise.summarise_project(components, project)
-            for of in (index.SESSIONS_INDEX, index.PROMPTS_INDEX, index.SUMMARIES_INDEX):
+            for of in (
+                indexed_tables.SESSIONS_INDEX,
+                indexed_tables.PROMPTS_INDEX,
+                indexed_tables.SUMMARIES_INDEX,
+            ):
                 embed.embed_project(components, project, source_table=of.table, table=of.embeddings)
                 index.index_project(components, project, of)
         chroma_server.stop(components.data_dir)

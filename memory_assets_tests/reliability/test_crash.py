@@ -27,6 +27,7 @@ from benchmarks import crash_child
 crash_child.use_hash_embedder()
 crash_child.save_often(10)
 from memory_assets.pipeline.indexes import collections as index
+from memory_assets.pipeline.indexes import indexed_tables
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk, raw_sessions as scan
 from memory_assets.pipeline.tables import embeddings as embed
@@ -50,7 +51,8 @@ def ingest(data_dir):
         chunk.chunk_project(components, project)
         chunk.extract_prompts(components, project)
         summarise.summarise_project(components, project)
-        for of in (index.SESSIONS_INDEX, index.PROMPTS_INDEX, index.SUMMARIES_INDEX):
+        for name in ("sessions", "prompts", "summaries"):
+            of = indexed_tables.INDEX_OF[name]
             embed.embed_project(components, project, source_table=of.table, table=of.embeddings)
             index.index_project(components, project, of)
 

@@ -3,8 +3,7 @@
 
 import dagster as dg
 
-from memory_assets.dagster.assets.collections import COLLECTIONS
-from memory_assets.dagster.assets.keyword_index import keyword_index
+from memory_assets.dagster.assets.collections import COLLECTIONS, keyword_index
 from memory_assets.dagster.assets.step import StepResults
 from memory_assets.dagster.checks.expectations import great_expectations_agree
 from memory_assets.dagster.metadata import OWNERS, checked

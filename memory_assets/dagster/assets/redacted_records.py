@@ -12,15 +12,11 @@ from memory_assets.dagster.resources import MemoryParam, present_ruleset_version
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
+_FROM_FILE = ("byte_start", "byte_end", "text")
 _RECORDS_FROM = {
-    "project": ("raw_sessions", "project"),
-    "project_root": ("raw_sessions", "facts"),
-    "agent": ("raw_sessions", "agent"),
-    "session_id": ("raw_sessions", "session_id"),
-    "agent_id": ("raw_sessions", "agent_id"),
-    "byte_start": ("raw_sessions", "path"),
-    "byte_end": ("raw_sessions", "path"),
-    "text": ("raw_sessions", "path"),
+    "project_root": [("raw_sessions", "facts")],
+    **{name: [("raw_sessions", name)] for name in ("project", "agent", "session_id", "agent_id")},
+    **{name: [("raw_sessions", "path")] for name in _FROM_FILE},
 }
 _TAGS = ("redactions", "text", "command", "paths", "cwd")
 _AUDIT_FROM: dict[str, tuple[str, ...]] = {

@@ -1,13 +1,18 @@
 """The step that all partitioned assets have: bring the asset up to date, then run its
 [asset checks](https://docs.dagster.io/guides/test/asset-checks)."""
 
-from collections.abc import Iterator, Sequence
+# No `from __future__ import annotations` in asset modules: Dagster reads the annotation
+# of `context` at run time (dagster#26837).
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import dagster as dg
 
-from memory_assets.dagster.checks.asset_checks import check_results
-from memory_assets.dagster.metadata import materialized
-from memory_assets.dagster.resources import MemoryResource
+from memory_assets.dagster.checks.asset_checks import check_results, specs_of
+from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, materialized
+from memory_assets.dagster.partitions import projects
+from memory_assets.dagster.resources import MemoryParam, MemoryResource
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.ingest.steps import STEPS
 
@@ -38,3 +43,37 @@ def run_steps(
                         break
             finally:
                 components.rows_to_check.forget()
+
+
+def step_asset(
+    name: str,
+    description: str,
+    *,
+    group: str,
+    kinds: set[str],
+    searched: bool = False,
+    metadata: Mapping[str, Any] | None = None,
+    retry_policy: dg.RetryPolicy | None = None,
+) -> dg.AssetsDefinition:
+    """Return the asset of one step, partitioned by project; `searched`: a search needs it, so
+    it runs before others."""
+    step = STEPS[name]
+
+    @dg.asset(
+        name=name,
+        description=description,
+        deps=step.deps,
+        partitions_def=projects,
+        group_name=group,
+        kinds=kinds,
+        owners=OWNERS,
+        op_tags=SEARCHED_FIRST if searched else None,
+        code_version=step.code_version,
+        check_specs=specs_of(name),
+        metadata=metadata,
+        retry_policy=retry_policy,
+    )
+    def asset(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
+        yield from run_steps(context, memory)
+
+    return asset

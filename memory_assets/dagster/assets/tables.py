@@ -6,38 +6,19 @@ the cost of an ingest, so they are kept in the lake, where a damaged or moved Ch
 from them in minutes, and where their model is recorded row by row.
 """
 
-import dagster as dg
-
-from memory_assets.dagster.assets.step import StepResults, run_steps
-from memory_assets.dagster.checks.asset_checks import specs_of
-from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, definition_metadata
-from memory_assets.dagster.partitions import projects
-from memory_assets.dagster.resources import MemoryParam
+from memory_assets.dagster.assets.step import step_asset
+from memory_assets.dagster.metadata import definition_metadata
 from memory_assets.pipeline.ingest.steps import STEPS
-from memory_assets.pipeline.stages import STAGES, Stage
+from memory_assets.pipeline.stages import STAGES
 
-
-def _table(stage: Stage) -> dg.AssetsDefinition:
-    table = stage.table
-    step = STEPS[table.name]
-
-    @dg.asset(
-        name=table.name,
-        deps=step.deps,
-        partitions_def=projects,
-        group_name=stage.group,
+TABLES = [
+    step_asset(
+        stage.table.name,
+        stage.description,
+        group=stage.group,
         kinds={"parquet", *stage.reads},
-        owners=OWNERS,
-        op_tags=SEARCHED_FIRST if stage.searched else None,
-        description=stage.description,
-        check_specs=specs_of(table.name),
-        code_version=step.code_version,
-        metadata=definition_metadata(table, step.deps[0], stage.made_from),
+        searched=stage.searched,
+        metadata=definition_metadata(stage.table, STEPS[stage.table.name].deps[0], stage.made_from),
     )
-    def made(context: dg.AssetExecutionContext, memory: MemoryParam) -> StepResults:
-        yield from run_steps(context, memory)
-
-    return made
-
-
-TABLES = [_table(stage) for stage in STAGES]
+    for stage in STAGES
+]

@@ -12,7 +12,7 @@ from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.checks.expectations import matches_schema, new_rows_match
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
 from memory_assets.pipeline.checks.verify import Verdict
-from memory_assets.pipeline.indexes.collections import INDEXES, SESSIONS_INDEX
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSIONS_INDEX
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import COMPARISONS, NOTED_CHECKS, note_stage

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.errors import NotFound
-from memory_assets.pipeline.indexes.collections import IndexedTable
+from memory_assets.pipeline.indexes.indexed_tables import IndexedTable
 from memory_assets.pipeline.indexes.keywords import KINDS, missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components

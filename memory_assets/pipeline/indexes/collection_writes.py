@@ -14,6 +14,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     IndexedTable,
     catalog_name,
     input_of,
+    product_of,
     rebuild_lock,
     rows_of_session,
     session_rows,
@@ -84,18 +85,8 @@ class CollectionWrites:
         self._pending.setdefault(session.collection, []).extend(rows)
         self._report.rows_written += len(rows)
         self._report.changed += 1
-        key = (self.project, session.session_id)
-        products = self.components.catalog.products.of_session(*key)
-        self._products.append(
-            Product(
-                self.index_of.stage,
-                *key,
-                input_hash=input_of(self.components, session, collection.incarnation),
-                output_hash=session.rows_hash,
-                rows=products[self.index_of.table.name].rows,
-                facts={"collection": session.collection},
-            )
-        )
+        where = (self.components, self.index_of, self.project, session)
+        self._products.append(product_of(*where, collection.incarnation))
         if sum(map(len, self._pending.values())) >= UPSERT_BATCH:
             self.flush()
 

@@ -13,38 +13,17 @@ from memory_assets.errors import StoreBusy, StoreDamaged, StoreError, StoreMisma
 from memory_assets.models import same_space
 from memory_assets.pipeline.indexes.collection_writes import CollectionWrites
 from memory_assets.pipeline.indexes.indexed_tables import (
-    INDEXES,
-    PROMPTS_INDEX,
-    SESSIONS_INDEX,
-    SUMMARIES_INDEX,
     IndexedSession,
     IndexedTable,
     catalog_name,
     expected_input_hash,
     indexed_sessions,
     rows_of_session,
-    session_rows,
 )
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
-
-__all__ = [
-    "INDEXES",
-    "PROMPTS_INDEX",
-    "SESSIONS_INDEX",
-    "SUMMARIES_INDEX",
-    "IndexedSession",
-    "IndexedTable",
-    "expected_input_hash",
-    "forget_lost_store",
-    "index_project",
-    "indexed_sessions",
-    "reset_collections",
-    "session_rows",
-    "set_aside_damaged_files",
-]
 
 
 def index_project(components: Components, project: str, index: IndexedTable) -> StageReport:

@@ -13,6 +13,7 @@ from memory_assets.pipeline.indexes import collection_rows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
+from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma.collections import Collection, Metadata, Where
 from memory_assets.stores.chroma.rebuilding import LOCK_NAME
 from memory_assets.stores.lake.rows import texts_from_arrow
@@ -97,6 +98,26 @@ def input_of(components: Components, session: IndexedSession, incarnation: str) 
     """Return the input hash of a session in the given incarnation of its collection."""
     name = catalog_name(components, session.collection)
     return input_hash(session.rows_hash, session.vectors_hash, name, incarnation)
+
+
+def product_of(
+    components: Components,
+    index: IndexedTable,
+    project: str,
+    session: IndexedSession,
+    incarnation: str,
+) -> Product:
+    """Return the product of a session whose rows are in this incarnation of its collection."""
+    products = components.catalog.products.of_session(project, session.session_id)
+    return Product(
+        index.stage,
+        project,
+        session.session_id,
+        input_hash=input_of(components, session, incarnation),
+        output_hash=session.rows_hash,
+        rows=products[index.table.name].rows,
+        facts={"collection": session.collection},
+    )
 
 
 def rows_of_session(project: str, session_id: str) -> Where:

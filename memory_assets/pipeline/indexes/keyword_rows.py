@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from memory_assets.keywords import TERMS_VERSION, date_terms, symbol_share, text_terms
 from memory_assets.pipeline.indexes.collection_rows import with_row_hash
-from memory_assets.pipeline.indexes.collections import IndexedTable
+from memory_assets.pipeline.indexes.indexed_tables import IndexedTable
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.chroma.collections import Metadata
 from memory_assets.stores.keyword_index.blocks import (
@@ -80,7 +80,8 @@ def keyword_row(row: LakeRow, unit: int, time: str) -> KeywordRow:
     if part == 0:
         for term in date_terms(moment):
             terms[term] = terms.get(term, 0) + TERM_UNIT
-        for term in _terms_of_facts(row.values):
+        facts = (str(fact) for name in _FACTS for fact in row.values.get(name, ()))
+        for term in {term for fact in facts for term in text_terms(fact)}:
             terms[term] = terms.get(term, 0) + 1
         marks = _marks(row.values)
     return KeywordRow(
@@ -103,7 +104,3 @@ def _marks(row: Mapping[str, Any]) -> list[str]:
     tools: Iterable[str] = row.get("tools_used", ())
     files: Iterable[str] = row.get("files", ())
     return [*{tool_mark(tool) for tool in tools}, *{file_mark(path) for path in files}]
-
-
-def _terms_of_facts(row: Mapping[str, Any]) -> set[str]:
-    return {term for name in _FACTS for text in row.get(name, ()) for term in text_terms(str(text))}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memory_assets.errors import DamagedFile, NotFound, StoreBusy, StoreDamaged, StoreMismatch
 from memory_assets.pipeline.indexes.collection_rows import CollectionRow
@@ -20,15 +20,14 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     IndexedTable,
     catalog_name,
     indexed_sessions,
-    input_of,
+    product_of,
     rebuild_lock,
     session_rows,
     upsert_rows,
 )
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.collections import UPSERT_BATCH, Collection
+from memory_assets.stores.chroma.collections import UPSERT_BATCH
 from memory_assets.stores.chroma.files import remove_deleted_collections
 from memory_assets.stores.chroma.rebuilding import marked_as_rebuilding
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
@@ -87,10 +86,10 @@ def rebuild(
         except StoreDamaged as error:  # the files are set aside; the next server begins empty
             components.catalog.collections.forget_all()
             progress(str(error))
-        rebuilt = [
-            rebuild_collection(components, name, known[name], progress)
-            for name in (names or sorted(known))
-        ]
+        rebuilt = []
+        for name in names or sorted(known):
+            with rebuild_lock(components), marked_as_rebuilding(components.data_dir, name):
+                rebuilt.append(_rebuild(components, name, known[name], progress))
         if components.chroma_url is None:
             with chroma_server.closed_files(components.data_dir) as directory:
                 remove_deleted_collections(directory)
@@ -109,27 +108,15 @@ def lock_all_projects(components: Components, progress: Progress) -> Iterator[No
         yield
 
 
-def rebuild_collection(
-    components: Components,
-    name: str,
-    indexes: Sequence[IndexedTable],
-    progress: Progress = lambda step: None,
+def _rebuild(
+    components: Components, name: str, indexes: Sequence[IndexedTable], progress: Progress
 ) -> Rebuilt:
-    """Rebuild one collection from the lake and swap it in; the caller has locked the projects.
+    """Rebuild one collection from the lake and swap it in; the caller has locked the projects
+    and marked the collection.
 
     The new collection has a new incarnation, and only sessions that are in it get a product
     for that incarnation. The next ingest indexes all others.
     """
-    with rebuild_lock(components), marked_as_rebuilding(components.data_dir, name):
-        return _rebuild(components, name, indexes, progress)
-
-
-def _rebuild(
-    components: Components,
-    name: str,
-    indexes: Sequence[IndexedTable],
-    progress: Progress,
-) -> Rebuilt:
     started = time.perf_counter()
     versions = components.collection_versions if components.embeds else None
     collection = components.vectors.begin_replacement(name, versions)
@@ -141,7 +128,7 @@ def _rebuild(
             left_out += 1
             components.catalog.products.drop(index.stage, project, session.session_id)
             continue
-        products.append(_product(components, index, project, session, collection, len(found)))
+        products.append(product_of(components, index, project, session, collection.incarnation))
         batch += found
         rows += len(found)
         if len(batch) >= UPSERT_BATCH:
@@ -187,25 +174,3 @@ def _rows_of(
     except (NotFound, DamagedFile, KeyError):
         return None
     return rows
-
-
-def _product(
-    components: Components,
-    index: IndexedTable,
-    project: str,
-    session: IndexedSession,
-    collection: Collection,
-    rows: int,
-) -> Product:
-    products = components.catalog.products.of_project(index.stage, project)
-    before = products.get(session.session_id) or Product(
-        index.stage, project, session.session_id, "", ""
-    )
-    return replace(
-        before,
-        input_hash=input_of(components, session, collection.incarnation),
-        output_hash=session.rows_hash,
-        rows=rows,
-        facts={"collection": session.collection},
-        made_at="",
-    )

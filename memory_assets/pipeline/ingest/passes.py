@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.checks.checks import Verified, checks_of
-from memory_assets.pipeline.indexes.collections import INDEXES
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked, run_step
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS

@@ -14,7 +14,8 @@ from memory_assets.embedding import DEFAULT_EMBEDDER
 from memory_assets.errors import StoreError
 from memory_assets.keywords import TERMS_VERSION
 from memory_assets.pipeline.checks.checks import Verified, checks_of
-from memory_assets.pipeline.indexes.collections import INDEXES, index_project
+from memory_assets.pipeline.indexes.collections import index_project
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.indexes.keywords import index_keywords
 from memory_assets.pipeline.redact.redacted_records import audit_project, redact_project

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 
-from memory_assets.pipeline.indexes.collections import (
+from memory_assets.pipeline.indexes.collections import forget_lost_store
+from memory_assets.pipeline.indexes.indexed_tables import (
     INDEXES,
     expected_input_hash,
-    forget_lost_store,
     indexed_sessions,
 )
 from memory_assets.pipeline.indexes.keywords import keywords_reason

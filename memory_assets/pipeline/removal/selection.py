@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
-from memory_assets.pipeline.indexes.collections import INDEXES
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk

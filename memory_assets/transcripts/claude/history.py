@@ -99,10 +99,8 @@ class HistorySession(Session):
             return "command"
         report, moment = self._report, parse_time(_milliseconds(entry))
         report.see_cwd(text_field(entry, "project"))
-        if named := safe_id(entry.get("sessionId")):
-            report.see_session(named)
-        if moment is not None:
-            report.see_time(moment)
+        report.see_session(safe_id(entry.get("sessionId")))
+        report.see_time(moment)
         frame = Frame(
             start,
             end,

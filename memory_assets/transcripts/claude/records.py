@@ -131,14 +131,12 @@ class ClaudeSession(Session):
         """Return the fields that all blocks of a record share, and note them in the report."""
         report = self._report
         timestamp = parse_time(record.get("timestamp"))
-        if timestamp is not None:
-            report.see_time(timestamp)
+        report.see_time(timestamp)
         cwd = text_field(record, "cwd")
         report.see_cwd(cwd)
         version = safe_name(text_field(record, "version"))
         report.see_version(version)
-        if session_id := safe_id(record.get("sessionId")):
-            report.see_session(session_id)
+        report.see_session(safe_id(record.get("sessionId")))
         return Frame(
             byte_start=start,
             byte_end=end,

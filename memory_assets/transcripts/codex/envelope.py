@@ -104,8 +104,7 @@ class Envelopes:
         """Note the fields of a `session_meta`, if it is the first."""
         report = self._report
         own = safe_id(meta.get("id"))
-        if own:
-            report.see_session(own)
+        report.see_session(own)
         if "meta" in self._places:
             if own and own != self.thread and not report.kept:
                 self.history.begin(timestamp)

@@ -81,8 +81,7 @@ class CodexSession(Session):
         name = line_name(kind, payload)
         self._report.see_type(name)
         timestamp = parse_time(line.get("timestamp"))
-        if timestamp is not None:
-            self._report.see_time(timestamp)
+        self._report.see_time(timestamp)
         if self._envelopes.history.covers(payload, timestamp, self._envelopes.thread):
             self._report.copied += 1
             return self._resolve(COPIED)

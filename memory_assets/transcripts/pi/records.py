@@ -109,14 +109,12 @@ class PiSession(Session):
 
     def _header(self, header: JsonObject) -> Outcome:
         report = self._report
-        if own := safe_id(header.get("id")):
-            report.see_session(own)
+        report.see_session(safe_id(header.get("id")))
         if self._started is not None or self._cwd:
             return "session-header"
         self._header_at = report.at
         self._started = parse_time(header.get("timestamp"))
-        if self._started is not None:
-            report.see_time(self._started)
+        report.see_time(self._started)
         self._cwd = text_field(header, "cwd")
         report.see_cwd(self._cwd)
         version = header.get("version")
@@ -131,10 +129,9 @@ class PiSession(Session):
     def _frame(self, entry: JsonObject, message: JsonObject, start: int, end: int) -> Frame:
         timestamp = parse_time(entry.get("timestamp")) or parse_time(message.get("timestamp"))
         stamp = timestamp.isoformat() if timestamp is not None else str(start)
-        if timestamp is not None:
-            self._report.see_time(timestamp)
-            if self._report.parent_session and self._started and timestamp < self._started:
-                self._report.copied += 1
+        self._report.see_time(timestamp)
+        if timestamp and self._report.parent_session and self._started:
+            self._report.copied += timestamp < self._started
         entry_id = text_field(entry, "id")
         content = entry_id or render_value(message or entry)
         uuid = derived_id("pi", stamp, text_field(message, "role"), content)
