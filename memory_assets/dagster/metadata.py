@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import dagster as dg
-import pyarrow as pa
 
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
@@ -29,7 +28,7 @@ def table_schema(table: Table) -> dg.TableSchema:
             dg.TableColumn(
                 name=field.name,
                 type=str(field.type),
-                description=_description(field),
+                description=(field.metadata or {}).get(b"description", b"").decode(),
                 constraints=dg.TableColumnConstraints(
                     nullable=field.nullable, unique=field.name == table.key == "id"
                 ),
@@ -123,7 +122,3 @@ def checked(asset: str, name: str, verdict: Verdict) -> dg.AssetCheckResult:
         metadata=dict(verdict.counts),
         description=None if verdict.passed else verdict.remedy,
     )
-
-
-def _description(field: pa.Field[pa.DataType]) -> str:
-    return (field.metadata or {}).get(b"description", b"").decode()

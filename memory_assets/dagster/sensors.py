@@ -127,7 +127,8 @@ def _search_for_secrets(
     """Return the request for a search of sessions for secrets found since, or None if none is
     due. Its run key identifies sessions and secrets, so that no search is repeated."""
     fingerprint = recheck.due_fingerprint(components)
-    if fingerprint is None or instance.get_runs(_under_way(RECHECK_JOB), limit=1):
+    searching = dg.RunsFilter(job_name=RECHECK_JOB, statuses=list(_UNDER_WAY))
+    if fingerprint is None or instance.get_runs(searching, limit=1):
         return None
     return dg.RunRequest(run_key=f"{RECHECK_JOB}:{fingerprint}", job_name=RECHECK_JOB)
 
@@ -139,10 +140,6 @@ def _busy_projects(instance: dg.DagsterInstance) -> set[str]:
         for run in instance.get_runs(dg.RunsFilter(statuses=list(_UNDER_WAY)))
         for project in projects_of(run)
     }
-
-
-def _under_way(job_name: str) -> dg.RunsFilter:
-    return dg.RunsFilter(job_name=job_name, statuses=list(_UNDER_WAY))
 
 
 @dataclass

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from memory_assets.errors import ConfigurationError, printable
-from memory_assets.pipeline.checks.text_columns import text_columns
+from memory_assets.pipeline.checks.text_columns import batches, text_columns
 from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES, OVERLAP_BYTES, ValueSearch
 from memory_assets.redaction.known_secrets import KnownValues
 
@@ -304,17 +304,12 @@ def _cells(columns: list[str], rows: Iterable[tuple[object, ...]]) -> Iterator[t
 
 def _values(name: str, values: Iterable[tuple[str, str | bytes | None]]) -> Iterator[_Piece]:
     """Yield values in batches, each value whole and apart from its neighbours."""
-    batch: list[bytes] = []
-    first, size = "", 0
-    for place, value in values:
-        data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value or b""
-        if len(data) < 8:
-            continue
-        first = first or place
-        batch.append(data)
-        size += len(data)
-        if size >= BLOCK_BYTES:
-            yield _Piece(f"{name}, from {first}", 0, _SEPARATOR.join(batch), size)
-            batch, first, size = [], "", 0
-    if batch:
-        yield _Piece(f"{name}, from {first}", 0, _SEPARATOR.join(batch), size)
+    strings = (
+        (place, value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value or b"")
+        for place, value in values
+    )
+    long = (string for string in strings if len(string[1]) >= 8)
+    for batch in batches(long, BLOCK_BYTES):
+        data = [value for _, value in batch]
+        joined = _SEPARATOR.join(data)
+        yield _Piece(f"{name}, from {batch[0][0]}", 0, joined, sum(map(len, data)))

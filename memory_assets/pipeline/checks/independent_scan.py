@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from memory_assets.install_key import user_cache_dir
-from memory_assets.pipeline.checks.text_columns import text_columns
+from memory_assets.pipeline.checks.text_columns import batches, text_columns
 from memory_assets.pipeline.checks.verify import Report, Verdict, scan_pending
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import Batch
@@ -141,7 +141,7 @@ def independent_scanner_finds_nothing(
 
     def scan(rows: Batch) -> list[Report]:
         reports: list[Report] = []
-        for batch in _batches(_strings(rows)):
+        for batch in batches(_strings(rows), _BATCH_BYTES):
             values = [value for _, value in batch]
             totals["values"] += len(values)
             for each in scanner.scan(values):
@@ -170,21 +170,6 @@ def _strings(batch: Batch) -> Iterator[tuple[_Place, bytes]]:
             if len(value) >= 8:
                 place = _Place(*batch.place_of(row), column.name)
                 yield place, neutral(value)
-
-
-def _batches(
-    strings: Iterable[tuple[_Place, bytes]],
-) -> Iterator[list[tuple[_Place, bytes]]]:
-    batch: list[tuple[_Place, bytes]] = []
-    size = 0
-    for place, value in strings:
-        batch.append((place, value))
-        size += len(value)
-        if size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _known(value: bytes, report: Reported, key: bytes) -> Mapping[bytes, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Rows = npt.NDArray[np.int64]
+Place = TypeVar("Place")
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,22 @@ class TextColumn:
     name: str
     values: list[str | bytes]
     rows: list[int]
+
+
+def batches(
+    values: Iterable[tuple[Place, bytes]], size: int
+) -> Iterator[list[tuple[Place, bytes]]]:
+    """Yield values, each with its place, in lists of at least `size` bytes; the last is shorter."""
+    batch: list[tuple[Place, bytes]] = []
+    held = 0
+    for place, value in values:
+        batch.append((place, value))
+        held += len(value)
+        if held >= size:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
 
 
 def text_columns(table: pa.Table) -> Iterator[TextColumn]:

@@ -54,7 +54,7 @@ class ContextIndex:
         self._entries: list[tuple[range, str, Row, Template]] = []
         for name, context, *sources in rows:
             templates = [compile_template(source) for source in sources]
-            row = (name, _whole(templates))
+            row = (name, _any_of(tuple(template.pattern for template in templates)))
             for shape in templates:
                 lengths = _lengths(shape)
                 self._entries.extend((lengths, word, row, shape) for word in words(context))
@@ -133,10 +133,6 @@ def _lengths(shape: Template) -> range:
 @cache
 def _any_of(sources: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{source})" for source in sources))
-
-
-def _whole(templates: Iterable[Template]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{template.pattern})" for template in templates))
 
 
 def samples() -> Iterable[tuple[str, str, str]]:
