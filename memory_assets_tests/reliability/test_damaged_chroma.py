@@ -84,7 +84,7 @@ def test_a_reader_is_told_and_the_next_ingest_makes_it_again(subject: Subject, n
     DAMAGES[name][0](subject)
     for _ in range(2):
         with pytest.raises(MemoryAssetsError, match="memory ingest"):
-            open_memory(subject.components.settings).search("ledger", mode="semantic")
+            open_memory(subject.components.settings).vectors.names()
     assert subject.behind() == sorted(subject.components.catalog.projects())
     reports = subject.index_all()
     assert sum(report.details.get("texts_embedded", 0) for report in reports) == 0

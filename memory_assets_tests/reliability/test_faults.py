@@ -97,7 +97,7 @@ def test_a_full_disk_is_told_and_the_next_ingest_completes(
 def test_a_chroma_url_that_nobody_answers_is_told(subject: Subject) -> None:
     """The command names the URL and what to look at."""
     url = "http://127.0.0.1:9"
-    done = _memory(subject, "search", "ledger", "--mode", "semantic", MEMORY_CHROMA_URL=url)
+    done = _memory(subject, "cross-query", "ledger", "--collection", "docs", MEMORY_CHROMA_URL=url)
     _says(done, url)
 
 
@@ -107,7 +107,7 @@ def test_a_chroma_url_that_nobody_answers_is_told(subject: Subject) -> None:
 )
 def test_a_wrong_setting_is_named(subject: Subject, name: str, value: str) -> None:
     """With what would be right; no traceback."""
-    done = _memory(subject, "search", "ledger", "--mode", "semantic", **{name: value})
+    done = _memory(subject, "cross-query", "ledger", "--collection", "docs", **{name: value})
     said = done.stdout + done.stderr
     assert done.returncode in (1, 2)
     assert name in said

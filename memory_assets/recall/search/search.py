@@ -102,7 +102,8 @@ class Searcher:
         memory = self._memory
 
         def load() -> None:
-            with suppress(EmbedderUnavailable, OutOfMemory):  # raised again when it is needed
+            # Raised again when it is needed; RuntimeError: the interpreter is ending.
+            with suppress(EmbedderUnavailable, OutOfMemory, RuntimeError):
                 memory.embedder.embed(["ready"])
 
         with self._lock:
