@@ -71,12 +71,20 @@ class Workers:
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """Run tasks; yield what comes of them as it comes. They are begun in this order, but for
-        projects that a worker is at."""
+        projects that a worker is at. Those with a limit, for a first answer, are run in this
+        process, which is ready, while the others start."""
         if self.count == 1:
             for task in tasks:
                 yield from run_task(self._components, task)
             return
-        left = list(tasks)
+        left = [task for task in tasks if task.limit is None]
+        if left and not self._idle:
+            self._idle += [self._start() for _ in range(self.count)]
+            for task in tasks:
+                if task.limit is not None:
+                    yield from run_task(self._components, task)
+        else:
+            left = list(tasks)
         while left or self._busy:
             self._give(left)
             if not self._busy:

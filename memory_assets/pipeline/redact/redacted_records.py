@@ -151,6 +151,7 @@ def redact_project(
         report.add_products(list(state.records.values()))
         report.quarantined = len(catalog.quarantine.entries(project))
         _add_details(report, state.records)
+    components.read_records.forget()
     return report
 
 
