@@ -422,7 +422,7 @@ def measure(seed: int, sessions: int) -> dict[str, Counter[str]]:
         ]
         print(f"seed {seed}: {len(world.must)} commits, {time.process_time() - started:.1f} CPU s "
               "in Python", file=sys.stderr)  # fmt: skip
-        return _compared(world, uncontested(rows))
+        return _compared(world, uncontested((row.commit, row.evidence, row) for row in rows))
 
 
 class _Row:

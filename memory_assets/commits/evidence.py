@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from memory_assets.commits.repository import RepositoryCommit
 from memory_assets.models import Turn
@@ -36,7 +36,6 @@ class Evidence(StrEnum):
     """Most of the lines it adds were written by the session before, into the same files."""
 
 
-GRADES = tuple(Evidence)
 SCORES = {
     Evidence.BY_HAND: 1.0,
     Evidence.TRAILER: 0.99,
@@ -57,7 +56,7 @@ CLOCK = timedelta(seconds=3)
 
 def strength(evidence: str) -> int:
     """Return the rank of a grade, 0 the strongest."""
-    return GRADES.index(Evidence(evidence))
+    return list(Evidence).index(Evidence(evidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +79,14 @@ class Claim:
     known: RepositoryCommit | None = None
 
 
-class Claimed(Protocol):
-    """The facts of a claim that are compared."""
-
-    @property
-    def commit(self) -> str:
-        """The commit's SHA, "" for a pull request."""
-
-    @property
-    def evidence(self) -> str:
-        """The grade."""
+_Row = TypeVar("_Row")
 
 
-_Row = TypeVar("_Row", bound=Claimed)
-
-
-def uncontested(rows: Iterable[_Row]) -> list[_Row]:
-    """Return the claims, without those by time and files on a commit that is another's by
-    better evidence: who typed the lines first need not be who committed them."""
-    kept = list(rows)
-    best: dict[str, int] = {}
-    for row in kept:
-        best[row.commit] = min(best.get(row.commit, 99), strength(row.evidence))
+def uncontested(claims: Iterable[tuple[str, str, _Row]]) -> list[_Row]:
+    """Return the rows of claims, given with commit ("" for a pull request) and evidence, without
+    those by time and files on a commit that is another's by better evidence: who typed the lines
+    first need not be who committed them."""
+    ranked = [(commit, strength(evidence), row) for commit, evidence, row in claims]
     weakest = strength(Evidence.TIME_AND_FILES)
-    return [
-        row
-        for row in kept
-        if not row.commit or strength(row.evidence) < weakest or best[row.commit] == weakest
-    ]
+    proven = {commit for commit, rank, _ in ranked if rank < weakest} - {""}
+    return [row for commit, rank, row in ranked if rank < weakest or commit not in proven]

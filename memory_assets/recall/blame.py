@@ -212,19 +212,12 @@ def _claims(memory: Memory, repository: Repository | None) -> Iterator[dict[str,
                     yield {**_LINKED, "timestamp": row.get("linked_at"), **row}
 
 
-@dataclass(frozen=True)
-class _Row:
-    commit: str
-    evidence: str
-    row: dict[str, Any]
-
-
 def _best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the uncontested attributions, one a session, highest score first."""
-    standing = uncontested([_Row(row["commit"][:7], row["evidence"], row) for row in rows])
+    standing = uncontested((row["commit"][:7], row["evidence"], row) for row in rows)
     best: dict[str, dict[str, Any]] = {}
-    for one in sorted(standing, key=lambda one: -float(one.row["score"])):
-        best.setdefault(one.row["session_id"], one.row)
+    for row in sorted(standing, key=lambda row: -float(row["score"])):
+        best.setdefault(row["session_id"], row)
     return list(best.values())
 
 

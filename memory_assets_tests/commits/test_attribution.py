@@ -217,11 +217,7 @@ def test_better_evidence_of_another_session_outweighs_lines(
 
     other.run("git add -A && git commit -m 'All of it'", act)
 
-    class Row:
-        def __init__(self, claim: Any, name: str) -> None:
-            self.commit, self.evidence, self.name = claim.sha, str(claim.evidence), name
-
-    rows = [Row(claim, "first") for claim in session.claims().values()]
-    rows += [Row(claim, "other") for claim in other.claims().values()]
-    assert {row.name for row in rows} == {"first", "other"}
-    assert [row.name for row in uncontested(rows)] == ["other"]
+    rows = [(one.sha, str(one.evidence), "first") for one in session.claims().values()]
+    rows += [(one.sha, str(one.evidence), "other") for one in other.claims().values()]
+    assert {name for _, _, name in rows} == {"first", "other"}
+    assert uncontested(rows) == ["other"]
