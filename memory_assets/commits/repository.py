@@ -57,6 +57,7 @@ _ENVIRONMENT = {
     "GIT_ASKPASS": "",
 }
 _SHA = re.compile(r"[0-9a-f]{4,40}")
+_PATCH = ("diff-tree", "-p", "--no-ext-diff", "--no-textconv")
 _FIELDS = "%x01%H%x00%P%x00%at%x00%ct%x00%s%x00%B%x00"
 
 
@@ -104,16 +105,13 @@ class Repository:
     def commits(self, since: datetime | None = None) -> list[RepositoryCommit]:
         """Return the commits that any ref or reflog reaches, committed after `since`, newest
         first, at most `MOST_COMMITS`."""
-        arguments = ["log", "--all", "--reflog", f"--max-count={MOST_COMMITS}"]
-        if since is not None:
-            arguments.append(f"--since={int(since.timestamp())}")
-        return list(self._parsed([*arguments, f"--format={_FIELDS}", "--name-only"]))
+        after = [f"--since={int(since.timestamp())}"] if since is not None else []
+        return list(self._log("--all", "--reflog", f"--max-count={MOST_COMMITS}", *after))
 
     def commit(self, sha: str) -> RepositoryCommit | None:
         """Return one commit by its full SHA, if it is there."""
-        arguments = ["log", "--max-count=1", f"--format={_FIELDS}", "--name-only", sha, "--"]
         try:
-            return next(self._parsed(arguments), None)
+            return next(self._log("--max-count=1", sha, "--"), None)
         except GitFailed:
             return None
 
@@ -138,23 +136,19 @@ class Repository:
         wanted = "".join(f"{sha}\n" for sha in shas)
         if not wanted:
             return {}
-        patches = self._try(
-            ["diff-tree", "--stdin", "-p", "--no-ext-diff", "--no-textconv"], wanted.encode()
-        )
+        patches = self._try([*_PATCH, "--stdin"], wanted.encode())
         listed = self._try(["patch-id", "--stable"], patches).decode().splitlines()
         return {sha: patch for patch, sha in (line.split() for line in listed)}
 
     def patch_id_between(self, before: str, after: str) -> str:
         """Return the stable patch id of all that changed from one commit to another."""
-        patch = self._try(["diff-tree", "-p", "--no-ext-diff", "--no-textconv", before, after])
+        patch = self._try([*_PATCH, before, after])
         listed = self._try(["patch-id", "--stable"], patch).decode().split()
         return listed[0] if listed else ""
 
     def added_lines(self, sha: str) -> dict[str, list[str]]:
         """Return the lines that a commit added, by file."""
-        patch = self._try(
-            ["diff-tree", "--root", "-r", "-p", "-U0", "--no-ext-diff", "--no-textconv", sha]
-        )
+        patch = self._try([*_PATCH, "--root", "-r", "-U0", sha])
         added: dict[str, list[str]] = {}
         path = ""
         header = True
@@ -198,9 +192,9 @@ class Repository:
                 blamed.setdefault(found.group(1).decode(), []).append(here)
         return blamed
 
-    def _parsed(self, arguments: Sequence[str]) -> Iterator[RepositoryCommit]:
-        log = _git(self.root, arguments).decode("utf-8", "replace")
-        for entry in log.split("\x01")[1:]:
+    def _log(self, *which: str) -> Iterator[RepositoryCommit]:
+        log = _git(self.root, ["log", f"--format={_FIELDS}", "--name-only", *which])
+        for entry in log.decode("utf-8", "replace").split("\x01")[1:]:
             sha, parents, authored, committed, subject, message, files = entry.split("\0", 6)
             yield RepositoryCommit(
                 sha,
