@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.moments import (
-    CONCEPTS,
     Moment,
     Type,
     asked,
@@ -93,7 +92,7 @@ def commits_made(
             title=made.subject,
             narrative=[*body, asked(*turns)],
             facts=_commit_facts(made, record, modified),
-            concepts=[CONCEPTS["what-changed"]],
+            concepts=[compose("what-changed")],
             records=tuple(since),
         )
         yield moment, record
@@ -155,7 +154,7 @@ def files_changed(
         title=title.squeezed(),
         narrative=[asked(turn), *(one.text for one in reports[:3] if one.text != title)],
         facts=[compose("Changed: {}.", listing(modified, 8))],
-        concepts=[CONCEPTS["what-changed"]],
+        concepts=[compose("what-changed")],
         records=tuple(since),
     )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from memory_assets.models import RedactedRecord
-from memory_assets.observations.moments import CONCEPTS, Moment, Type, only_tests, quoted
+from memory_assets.observations.moments import Moment, Type, only_tests, quoted
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.failures import Run, all_runs
@@ -96,14 +96,14 @@ def _moment(
         facts.append(compose("Changed in between: {}.", listing(modified, 8)))
         title = compose("{}: fixed by changing {}", heads[-1], names)
         helped = compose("After changes to {} {} succeeded.", names, quoted(command))
-        concepts = [CONCEPTS["problem-solution"]]
+        concepts = [compose("problem-solution")]
     else:
         steps = _steps(between, last, success)
         if not steps:
             return None
         title = compose("{}: {} helped", heads[-1], quoted(steps[-1]))
         helped = compose("What helped: {}.", listing([quoted(step) for step in steps], 4))
-        concepts = [CONCEPTS["problem-solution"], CONCEPTS["gotcha"]]
+        concepts = [compose("problem-solution"), compose("gotcha")]
     facts.append(compose("{} succeeded.", quoted(command)))
     turns = {run.turn.id: run.turn for run in (*failures, success)}
     within = {id(record) for record in between}

@@ -74,16 +74,6 @@ _DOCUMENT = re.compile(
     r"(?<!SKILL)\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)(?:LICENSE|NOTICE|CODEOWNERS)$"
 )
 _TEST = phrase(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|fixtures?)(?:[/_.-]|$)")
-CONCEPTS = {
-    "problem-solution": compose("problem-solution"),
-    "gotcha": compose("gotcha"),
-    "what-changed": compose("what-changed"),
-    "why-it-exists": compose("why-it-exists"),
-    "how-it-works": compose("how-it-works"),
-    "trade-off": compose("trade-off"),
-    "pattern": compose("pattern"),
-}
-"""claude-mem's kinds of knowledge."""
 NARRATIVE_LIMIT = 700
 TITLE_LIMIT = 140
 _ASKED_LIMIT = 220
@@ -104,7 +94,7 @@ def type_of_work(sentence: str, modified: Sequence[str], why: str = "") -> Type:
         return _PREFIXES[conventional.group(1).lower()]
     rest = sentence[conventional.end() :] if conventional else sentence
     rest = _LEADING.sub("", rest, count=1)
-    if only_documents(modified) or only_tests(modified) or _NOT_THE_PRODUCT.match(rest):
+    if only_tests(modified) or _NOT_THE_PRODUCT.match(rest):
         return "change"
     for pattern, kind in _BY_VERB:
         if pattern.match(rest):
@@ -121,11 +111,6 @@ def type_asked_for(request: str, modified: Sequence[str]) -> Type:
     return kind
 
 
-def only_documents(modified: Sequence[str]) -> bool:
-    """Return True if files were changed and all are documents."""
-    return bool(modified) and all(_DOCUMENT.search(path) for path in modified)
-
-
 def only_tests(modified: Sequence[str]) -> bool:
     """Return True if files were changed and all are tests or documents."""
     return bool(modified) and all(_TEST.search(path) or _DOCUMENT.search(path) for path in modified)
@@ -135,7 +120,7 @@ def only_tests(modified: Sequence[str]) -> bool:
 class Moment:
     """One thing worth remembering. `anchor` is the record that completed it, `began` the one
     it began with; `turns` are those it comes from, in order; `records` those whose files it read
-    and modified."""
+    and modified; `concepts` are claude-mem's kinds of knowledge."""
 
     type: Type
     anchor: RedactedRecord

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from memory_assets.models import RedactedRecord, Turn
-from memory_assets.observations.moments import CONCEPTS, Moment, Type, asked
+from memory_assets.observations.moments import Moment, Type, asked
 from memory_assets.redacted_text import RedactedText, compose
 from memory_assets.session_analysis.phrases import phrase, shorten
 from memory_assets.session_analysis.scores import cause_score
@@ -20,6 +20,7 @@ from memory_assets.session_analysis.sentences import (
 from memory_assets.session_analysis.statements import POINTS_BACK, Said, in_context, readable
 
 _MOST_DISCOVERIES = 2
+_TRADE_OFF = compose("trade-off")
 _DECIDED = phrase(
     r"\b(?:we|I)(?:'ve| have)? (?:also |deliberately |intentionally )?"
     r"(?:decided|chose|opted|settled on)\b"
@@ -84,7 +85,7 @@ def decisions(turn: Turn, said: Sequence[Said]) -> Iterator[Moment]:
         if one.recap or not _DECIDED.search(one.plain) or not readable(one.plain):
             continue
         if not _UNSURE.search(one.plain) and not _ABOUT_WORK.search(one.plain):
-            yield _stated(one, turn, "decision", "trade-off")
+            yield _stated(one, turn, "decision", _TRADE_OFF)
 
 
 def _said_by_human(turn: Turn) -> Iterator[Moment]:
@@ -94,7 +95,7 @@ def _said_by_human(turn: Turn) -> Iterator[Moment]:
         plain = one.text.replace("’", "'")
         if 24 <= len(plain) <= 220 and _HUMAN_DECIDED.match(plain) and not _UNSURE.search(plain):
             account = [compose("The user said: {}", one.text)]
-            yield _moment("decision", turn, turn.prompt, one.text, account, [one.text], "trade-off")
+            yield _moment("decision", turn, turn.prompt, one.text, account, [one.text], _TRADE_OFF)
             return
 
 
@@ -116,7 +117,7 @@ def _chosen(turn: Turn) -> Iterator[Moment]:
         question, answer = pairs[0]
         title = compose("{} → {}", shorten(question, 90), shorten(answer, 60))
         account = [compose("The user chose, when asked."), *facts[:3]]
-        yield _moment("decision", turn, record, title, account, facts, "trade-off")
+        yield _moment("decision", turn, record, title, account, facts, _TRADE_OFF)
 
 
 def _is_choice(question: str, answer: str) -> bool:
@@ -147,7 +148,7 @@ def _plan(turn: Turn, plan: RedactedRecord, approval: RedactedRecord) -> Moment 
     steps = [one.text for one in sentences(source.text.cut(heading.end(), heading.end() + 4_000))]
     title = compose("Plan approved: {}", shorten(title, 110))
     facts = [text for text in steps[3:8] if len(text) > 20]
-    moment = _moment("decision", turn, approval, title, steps[:3], facts, "why-it-exists")
+    moment = _moment("decision", turn, approval, title, steps[:3], facts, compose("why-it-exists"))
     return replace(moment, began=plan)
 
 
@@ -163,10 +164,10 @@ def discoveries(turn: Turn, said: Sequence[Said]) -> Iterator[Moment]:
     ]
     best = sorted((each for each in scored if each[0] >= 3.0), key=lambda each: each[:2])
     for _, _, one in sorted(best[-_MOST_DISCOVERIES:], key=lambda each: -each[1]):
-        yield _stated(one, turn, "discovery", "how-it-works")
+        yield _stated(one, turn, "discovery", compose("how-it-works"))
 
 
-def _stated(one: Said, turn: Turn, kind: Type, concept: str) -> Moment:
+def _stated(one: Said, turn: Turn, kind: Type, concept: RedactedText) -> Moment:
     before = [one.sentence.before] if one.sentence.before else []
     account = [*before, one.text]
     return _moment(kind, turn, one.record, in_context(one), account, [one.text], concept)
@@ -179,7 +180,7 @@ def _moment(
     title: RedactedText,
     account: Sequence[RedactedText],
     facts: list[RedactedText],
-    concept: str,
+    concept: RedactedText,
 ) -> Moment:
     return Moment(
         type=kind,
@@ -189,5 +190,5 @@ def _moment(
         title=title,
         narrative=[*account, asked(turn)],
         facts=facts,
-        concepts=[CONCEPTS[concept]],
+        concepts=[concept],
     )
