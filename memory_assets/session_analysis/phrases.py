@@ -58,6 +58,17 @@ def fitted(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
     return kept
 
 
+def leading(parts: Iterable[RedactedText], room: int) -> list[RedactedText]:
+    """Return the first parts that fit in `room` characters, two of them after each part."""
+    kept: list[RedactedText] = []
+    for part in parts:
+        room -= len(part) + 2
+        if room < 0:
+            break
+        kept.append(part)
+    return kept
+
+
 def listing(parts: Sequence[RedactedText], most: int) -> RedactedText:
     """Return "a, b, c and 4 more", with at most `most` of the parts named."""
     shown = join(", ", parts[:most])

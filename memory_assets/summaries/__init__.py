@@ -1,7 +1,7 @@
 """One summary per session, without an LLM.
 
-Belongs here: the protocol `Summarizer` and the extractive summarizer, which selects
-sentences and facts of the session (found by `session_analysis/`). Does not: reading,
+Belongs here: the extractive summarizer, which selects sentences and facts of the session
+(found by `session_analysis/`). Does not: reading,
 redacting, cutting into turns, storing. Text is passed as `RedactedText`. docs/summaries.md
 describes each field and its measured errors.
 """
@@ -9,10 +9,10 @@ describes each field and its measured errors.
 from __future__ import annotations
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.summaries.extractive import ExtractiveSummarizer, Summarizer
+from memory_assets.summaries.extractive import ExtractiveSummarizer
 
 
-def load_summarizer(name: str = "extractive") -> Summarizer:
+def load_summarizer(name: str = "extractive") -> ExtractiveSummarizer:
     """Return the summarizer called `name`.
 
     Raises:
@@ -23,4 +23,4 @@ def load_summarizer(name: str = "extractive") -> Summarizer:
     return ExtractiveSummarizer()
 
 
-__all__ = ["ExtractiveSummarizer", "Summarizer", "load_summarizer"]
+__all__ = ["ExtractiveSummarizer", "load_summarizer"]

@@ -1,10 +1,8 @@
-"""The protocol `Summarizer`, and the one that there is: it selects sentences and facts of the
-session, and adds counts."""
+"""The summarizer: it selects sentences and facts of the session, and adds counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Protocol
 
 from memory_assets.models import Summary
 from memory_assets.redacted_text import RedactedText, compose, content_hash, join
@@ -26,17 +24,6 @@ from memory_assets.summaries import findings, outcomes, prompts
 
 TEXT_LIMIT = 880
 """One window of the embedder: at most 256 word pieces in 98% of the real sessions."""
-
-
-class Summarizer(Protocol):
-    """Turns one session into one `Summary`. It sees redacted text and nothing else."""
-
-    @property
-    def summarizer_id(self) -> str:
-        """The code version; must change whenever a session would give another summary."""
-
-    def summarize(self, session: SessionTurns) -> Summary:
-        """Return the summary of `session`."""
 
 
 class ExtractiveSummarizer:

@@ -12,6 +12,7 @@ from memory_assets.session_analysis.phrases import (
     EMPTY,
     base_name,
     distinct,
+    leading,
     listing,
     number,
     phrase,
@@ -72,14 +73,8 @@ def completed(said: list[Said], made: tuple[RedactedText, ...], files: Touched) 
 
 def _committed(made: tuple[RedactedText, ...]) -> RedactedText:
     """The last commits that fit, oldest first."""
-    shown: list[RedactedText] = []
-    room = _COMMITS_ROOM
-    for subject in reversed(subjects(made)):
-        cut = shorten(subject, 90)
-        if shown and len(cut) + 2 > room:
-            break
-        shown.insert(0, cut)
-        room -= len(cut) + 2
+    latest = (shorten(subject, 90) for subject in reversed(subjects(made)))
+    shown = leading(latest, _COMMITS_ROOM)[::-1]
     if not shown:
         return EMPTY
     more = len(made) - len(shown)
@@ -93,14 +88,8 @@ def _committed(made: tuple[RedactedText, ...]) -> RedactedText:
 def next_steps(session: SessionTurns, said: list[Said]) -> RedactedText:
     """Return the remaining work named in the last messages, then open items of the plan."""
     stated = choose(_late(said), _next_score, room=LIMIT, most=4, threshold=1.0)
-    items = [shorten(item, 90) for item in _open_items(session)]
-    room = LIMIT - len(stated) - len(" Open in the plan: .")
-    fitting: list[RedactedText] = []
-    for item in items:
-        if len(item) + 2 > room:
-            break
-        fitting.append(item)
-        room -= len(item) + 2
+    items = (shorten(item, 90) for item in _open_items(session))
+    fitting = leading(items, LIMIT - len(stated) - len(" Open in the plan: ."))
     if not fitting:
         return stated
     plan = compose("Open in the plan: {}.", join("; ", fitting))

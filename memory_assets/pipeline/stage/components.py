@@ -14,17 +14,18 @@ from memory_assets.chunking import CHUNKER_VERSION, Tokens
 from memory_assets.embedding import Embedder, load_embedder, load_word_pieces
 from memory_assets.errors import StoreBusy
 from memory_assets.install_key import load_install_key
+from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.stage.keyed_catalog import key_catalog
 from memory_assets.pipeline.stage.pending_checks import RowsToCheck
 from memory_assets.pipeline.stage.read_records import ReadRecords
 from memory_assets.pipeline.stage.session_cache import SessionCache
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redaction import RedactionSettings, Redactor, load_redactor, ruleset_version
-from memory_assets.settings import NO_EMBEDDER, Settings
+from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.collections import CollectionVersions
 from memory_assets.stores.stores import Stores
-from memory_assets.summaries import Summarizer, load_summarizer
+from memory_assets.summaries import ExtractiveSummarizer, load_summarizer
 from memory_assets.transcripts import Source
 
 _LOG = logging.getLogger(__name__)
@@ -122,7 +123,7 @@ class Components(Stores):
         return load_word_pieces()
 
     @cached_property
-    def summarizer(self) -> Summarizer:
+    def summarizer(self) -> ExtractiveSummarizer:
         """The summarizer."""
         return load_summarizer(self.settings.summarizer)
 
