@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memory_assets.chunking.recalled import asks_memory
+from memory_assets.chunking.recalled import SHELL, asks_memory
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText, compose, join
 
@@ -51,7 +51,6 @@ _WRAPPING = re.compile(
 )
 _KEY = re.compile(r"\w+:[ \n]")
 _LINE = re.compile(r"\S[^\r\n]*")
-_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh\s+-l?c\s+['\"]?")
 _CHANGE_DIRECTORY = re.compile(r"cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*")
 
 
@@ -138,7 +137,7 @@ def short_command(command: RedactedText, project_root: str) -> RedactedText:
     with paths relative to the project's root."""
     command = without_root(command.cut(0, 4 * MAX_COMMAND), project_root)
     start = 0
-    for prefix in (_SHELL, _CHANGE_DIRECTORY):
+    for prefix in (SHELL, _CHANGE_DIRECTORY):
         match = prefix.match(command, start)
         if match:
             start = match.end()

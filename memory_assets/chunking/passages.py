@@ -49,7 +49,7 @@ def split_passages(
     passages is covered, in order, once.
     """
     offsets = tokens.token_offsets(text)
-    boundaries = _Boundaries(text, edges)
+    boundaries = _boundaries(text, edges)
     spans = []
     start = _skip_space(text, 0)
     while start < len(text):
@@ -58,7 +58,7 @@ def split_passages(
             furthest = _furthest(text, offsets, start, room)
             end = furthest
             if furthest < len(text):
-                end = boundaries.best(start, furthest)
+                end = _best_cut(text, boundaries, start, furthest)
             if room <= 1 or _count(text, offsets, start, end, tokens) <= limit:
                 break
             room = room * 9 // 10
@@ -91,37 +91,29 @@ def _skip_space(text: str, start: int) -> int:
     return start
 
 
-class _Boundaries:
-    """The places where a text may be cut, by rank; a lower rank is a better place."""
+def _boundaries(text: str, edges: Sequence[int]) -> list[list[int]]:
+    """Return where a text may be cut between blocks, outside fences and in them, and between
+    lines; the first list has the best places."""
+    fences = [match.start() for match in _FENCE.finditer(text)]
+    outside = {*edges, *fences[0::2]}  # before a fence opens
+    inside: set[int] = set()
+    for match in _PARAGRAPH.finditer(text):
+        fenced = bisect_right(fences, match.start()) % 2
+        (inside if fenced else outside).add(match.end())
+    return [sorted(outside), sorted(inside), [match.end() for match in _LINE.finditer(text)]]
 
-    def __init__(self, text: str, edges: Sequence[int]) -> None:
-        fences = [match.start() for match in _FENCE.finditer(text)]
-        outside = set(edges)
-        inside: set[int] = set()
-        for match in _PARAGRAPH.finditer(text):
-            fenced = bisect_right(fences, match.start()) % 2
-            (inside if fenced else outside).add(match.end())
-        outside.update(fences[0::2])  # before a fence opens
-        self._text = text
-        self._ranked = [
-            sorted(outside),
-            sorted(inside),
-            [match.end() for match in _LINE.finditer(text)],
-        ]
 
-    def best(self, start: int, furthest: int) -> int:
-        """Return the best cut in (start, furthest]."""
-        window = self._text[start:furthest]
-        for rank, share in enumerate(FULL_ENOUGH):
-            least = start + max(1, int(share * len(window)))
-            if rank < len(self._ranked):
-                places = self._ranked[rank]
-                found = bisect_right(places, furthest) - 1
-                if found >= 0 and places[found] >= least:
-                    return places[found]
-            else:
-                pattern = _SENTENCE if rank == len(self._ranked) else _SPACE
-                ends = [start + match.end() for match in pattern.finditer(window)]
-                if ends and ends[-1] >= least:
-                    return ends[-1]
-        return furthest
+def _best_cut(text: str, boundaries: list[list[int]], start: int, furthest: int) -> int:
+    """Return the best cut in (start, furthest]."""
+    for rank, share in enumerate(FULL_ENOUGH):
+        if rank < len(boundaries):
+            places = boundaries[rank]
+            best = places[bisect_right(places, furthest) - 1] if places else 0
+        else:
+            pattern = _SENTENCE if rank == len(boundaries) else _SPACE
+            best = max(
+                (found.end() for found in pattern.finditer(text, start, furthest)), default=0
+            )
+        if start + max(1, int(share * (furthest - start))) <= best <= furthest:
+            return best
+    return furthest

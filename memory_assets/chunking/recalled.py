@@ -37,7 +37,7 @@ _COMMAND = re.compile(
     r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:\w+=\S+\s+)*(?:(?:uv|poetry|pipx)\s+run\s+)?"
     rf"(?:\S*/)?memory\s+(?:{'|'.join(RECALLING_COMMANDS)})\b"
 )
-_SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh\s+-l?c\s+['\"]?")
+SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh\s+-l?c\s+['\"]?")
 
 
 def asks_memory(record: RedactedRecord) -> bool:
@@ -46,7 +46,7 @@ def asks_memory(record: RedactedRecord) -> bool:
         return False
     if _TOOL.fullmatch(record.tool_name):
         return True
-    shell = _SHELL.match(record.command)
+    shell = SHELL.match(record.command)
     return _COMMAND.match(record.command, shell.end() if shell else 0) is not None
 
 
