@@ -43,16 +43,12 @@ def remove_sessions(
         for sql in _MENTIONS:
             connection.execute(sql)
         for table, columns in tables(connection).items():
-            if {"project", "session_id"} <= set(columns):
-                deleted += connection.execute(
-                    f'DELETE FROM "{table}" WHERE (project, session_id) IN removed'
-                ).rowcount
-            elif "session_id" in columns:
-                deleted += connection.execute(
-                    f'DELETE FROM "{table}" WHERE session_id IN {_REMOVED_IDS}'
-                ).rowcount
+            which = f"session_id IN {_REMOVED_IDS}"
             if "project" in columns:
+                which = "(project, session_id) IN removed"
                 deleted += connection.executemany(
                     f'DELETE FROM "{table}" WHERE project = ?', [(name,) for name in projects]
                 ).rowcount
+            if "session_id" in columns:
+                deleted += connection.execute(f'DELETE FROM "{table}" WHERE {which}').rowcount
     return deleted
