@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from memory_assets.errors import StoreBusy
-from memory_assets.stores.shared_files import is_locked, locked, replace_text
+from memory_assets.stores.shared_files import locked, replace_text, state_of_holder
 
 _LOCK = "ingest.lock"
 _FILE = "ingest.json"
@@ -62,10 +62,5 @@ def ingesting(data_dir: Path, progress: IngestProgress) -> Iterator[Callable[[],
 
 
 def under_way(data_dir: Path) -> IngestProgress | None:
-    """Return the progress of an ingest under way, or None. Usually costs one failed
-    open."""
-    try:
-        text = (data_dir / _FILE).read_text("utf-8")
-        return IngestProgress(**json.loads(text)) if is_locked(data_dir / _LOCK) else None
-    except (OSError, ValueError, TypeError):
-        return None
+    """Return the progress of an ingest under way, or None."""
+    return state_of_holder(data_dir / _FILE, data_dir / _LOCK, IngestProgress)

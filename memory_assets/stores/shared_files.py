@@ -5,11 +5,15 @@ The operating system releases a lock when its process ends, however it ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from memory_assets.errors import StoreBusy
+
+_State = TypeVar("_State")
 
 
 @contextmanager
@@ -46,6 +50,17 @@ def is_locked(path: Path) -> bool:
         return True
     except OSError:
         return False
+
+
+def state_of_holder(path: Path, lock: Path, kind: Callable[..., _State]) -> _State | None:
+    """Return what the process that holds a lock has written to a JSON file, as a `kind`; None
+    where no process holds it, or the file is missing or not one of these. Usually costs one failed
+    open."""
+    try:
+        values = json.loads(path.read_text("utf-8"))
+        return kind(**values) if is_locked(lock) else None
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def replace_text(path: Path, text: str) -> None:

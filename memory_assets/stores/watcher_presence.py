@@ -16,7 +16,7 @@ from pathlib import Path
 
 from memory_assets.errors import StoreBusy
 from memory_assets.stores.catalog.connection import now
-from memory_assets.stores.shared_files import is_locked, locked, replace_text
+from memory_assets.stores.shared_files import locked, replace_text, state_of_holder
 
 _LOCK = "watcher.lock"
 _FILE = "watcher.json"
@@ -68,12 +68,7 @@ def tell(data_dir: Path, state: WatcherState) -> None:
 
 def present(data_dir: Path) -> WatcherState | None:
     """Return the state of the process that watches a data directory, or None."""
-    if not is_locked(data_dir / _LOCK):
-        return None
-    try:
-        return WatcherState(**json.loads((data_dir / _FILE).read_text()))
-    except (OSError, ValueError, TypeError):
-        return None
+    return state_of_holder(data_dir / _FILE, data_dir / _LOCK, WatcherState)
 
 
 def _who(data_dir: Path) -> str:

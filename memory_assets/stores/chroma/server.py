@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import json
 import os
 import secrets
 import signal
@@ -27,7 +26,7 @@ from pathlib import Path
 
 from memory_assets.errors import StoreDamaged, StoreError
 from memory_assets.stores.chroma import files as chroma_files
-from memory_assets.stores.shared_files import is_locked, locked
+from memory_assets.stores.shared_files import is_locked, locked, state_of_holder
 
 HOST = "127.0.0.1"
 TOKEN_FILE = "chroma.token"
@@ -63,13 +62,8 @@ class Endpoint:
 
 def running(data_dir: Path) -> Endpoint | None:
     """Return the endpoint of this directory's server, or None when none answers."""
-    try:
-        endpoint = Endpoint(**json.loads((data_dir / ENDPOINT).read_text()))
-    except (OSError, ValueError, TypeError):
-        return None
-    if not is_locked(data_dir / LOCK):
-        return None
-    return endpoint if _answers(endpoint) else None
+    endpoint = state_of_holder(data_dir / ENDPOINT, data_dir / LOCK, Endpoint)
+    return endpoint if endpoint is not None and _answers(endpoint) else None
 
 
 def ensure_running(data_dir: Path, idle_seconds: float) -> Endpoint:
