@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from memory_assets.redaction import known_secrets as known
 from memory_assets.redaction.engine.scanner import Span, merge
@@ -40,6 +40,19 @@ class Edit(NamedTuple):
         return self.rule in _PERSONAL
 
 
+_Range = TypeVar("_Range", Edit, Finding)
+
+
+def outside(ranges: Iterable[_Range], others: Sequence[Edit | Finding]) -> list[_Range]:
+    """Return the ranges that overlap none of `others`, which are in order and disjoint."""
+    starts = [other.start for other in others]
+    return [
+        found
+        for found in ranges
+        if not (place := bisect_left(starts, found.end)) or others[place - 1].end <= found.start
+    ]
+
+
 def merge_edits(text: str, edits: Iterable[Edit]) -> list[Edit]:
     """Return the edits of `text` in order and disjoint.
 
@@ -61,12 +74,9 @@ def merge_edits(text: str, edits: Iterable[Edit]) -> list[Edit]:
             merged.append(edit)
     if not personal:
         return merged
-    starts = [edit.start for edit in merged]
     kept: list[Edit] = []
-    for edit in personal:
-        place = bisect_left(starts, edit.end)
-        overlaps = place and merged[place - 1].end > edit.start
-        if not overlaps and not (kept and kept[-1].end > edit.start):
+    for edit in outside(personal, merged):
+        if not (kept and kept[-1].end > edit.start):
             kept.append(edit)
     return sorted([*merged, *kept])
 
@@ -120,10 +130,11 @@ class WayBack:
             length += len(finding.tag)
             position = finding.end
 
-    def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range of the original for a range of the redacted text; a tag that the range
+    def moved(self, found: _Range) -> _Range:
+        """Return what was found in the redacted text with its place in the original; a tag that it
         touches counts as all that the tag replaced."""
-        return self._position(start, False), self._position(end - 1, True) + 1
+        start, end = self._position(found.start, False), self._position(found.end - 1, True) + 1
+        return found._replace(start=start, end=end)
 
     def _position(self, position: int, is_last: bool) -> int:
         place = bisect_right(self._starts, position) - 1

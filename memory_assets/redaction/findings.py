@@ -3,11 +3,13 @@ secret."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText
+from memory_assets.redaction.settings import PERSONAL_KINDS
 
 
 class Finding(NamedTuple):
@@ -57,3 +59,16 @@ class RecordRedaction:
     record: RedactedRecord = field(repr=False)
     findings: tuple[RecordFinding, ...]
     personal: tuple[RecordFinding, ...] = ()
+
+
+_Found = TypeVar("_Found", Finding, RecordFinding)
+
+
+def secret_and_personal(
+    found: Iterable[_Found],
+) -> tuple[tuple[_Found, ...], tuple[_Found, ...]]:
+    """Return the secrets among findings, and the personal data."""
+    parts: tuple[list[_Found], list[_Found]] = ([], [])
+    for finding in found:
+        parts[finding.rule in PERSONAL_KINDS].append(finding)
+    return tuple(parts[0]), tuple(parts[1])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 
 from memory_assets.redaction.rules import values
@@ -39,8 +40,7 @@ def is_guessable(rule: str, value: str) -> bool:
     Such a value is tagged per session and has no known hash: a value without a long machine-made
     run, and a value in the place of a password unless it is clearly generated.
     """
-    runs = _RUN.findall(value)
-    run = max(runs, key=len, default="")
+    run = _longest_run(value)
     if not _is_machine_made(run.encode()):
         return True
     return rule in _CHOSEN_BY_PEOPLE and not (len(run) >= 20 and values.is_random(run))
@@ -48,11 +48,12 @@ def is_guessable(rule: str, value: str) -> bool:
 
 def value_hash(value: str, key: bytes) -> bytes | None:
     """Return the keyed hash of `value` as a known secret, or None if the value could be guessed."""
-    runs = _RUN.findall(value)
-    if not runs:
-        return None
-    run = max(runs, key=len).encode()
+    run = _longest_run(value).encode()
     return _keyed(run, key) if _is_machine_made(run) else None
+
+
+def _longest_run(value: str) -> str:
+    return max(_RUN.findall(value), key=len, default="")
 
 
 def _is_machine_made(run: bytes) -> bool:
@@ -71,11 +72,10 @@ class KnownValues:
 
     key: bytes = field(repr=False)
     hashes: frozenset[bytes] = frozenset()
-    _lengths: frozenset[int] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        lengths = {int.from_bytes(known[:_LENGTH_BYTES], "big") for known in self.hashes}
-        object.__setattr__(self, "_lengths", frozenset(lengths))
+    @cached_property
+    def _lengths(self) -> frozenset[int]:
+        return frozenset(int.from_bytes(known[:_LENGTH_BYTES], "big") for known in self.hashes)
 
     def __bool__(self) -> bool:
         return bool(self.hashes)

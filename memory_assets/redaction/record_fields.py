@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from operator import attrgetter
@@ -10,8 +9,14 @@ from typing import Any
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText
-from memory_assets.redaction.edits import WayBack
-from memory_assets.redaction.findings import Finding, RecordFinding, RecordRedaction, Redaction
+from memory_assets.redaction.edits import WayBack, outside
+from memory_assets.redaction.findings import (
+    Finding,
+    RecordFinding,
+    RecordRedaction,
+    Redaction,
+    secret_and_personal,
+)
 
 LONG_FIELDS = ("text", "command", "project_root")
 SHORT_FIELDS = ("tool_name", "cwd", "git_branch", "subtype", "model", "agent_version")
@@ -41,57 +46,26 @@ def redacted_again(first: RecordRedaction, again: Mapping[str, Redaction]) -> Re
         if name.startswith(_PATHS):
             paths[int(name[len(_PATHS) : -1])] = part.text
         else:
-            text = part.text
-            changes[name] = (
-                text if isinstance(getattr(first.record, name), RedactedText) else str(text)
-            )
-    findings: list[tuple[str, tuple[Finding, ...]]] = []
-    personal: list[tuple[str, tuple[Finding, ...]]] = []
+            sealed = isinstance(getattr(first.record, name), RedactedText)
+            changes[name] = part.text if sealed else str(part.text)
+    found: list[RecordFinding] = []
     for name in texts_of(first.record):
-        secret = _of_field(first.findings, name)
-        private = _of_field(first.personal, name)
+        of_field = [f for f in (*first.findings, *first.personal) if f.field == name]
+        findings = [Finding(*finding[1:]) for finding in sorted(of_field, key=_place)]
         if name in again:
-            secret, private = _combined(secret, private, again[name])
-        findings.append((name, secret))
-        personal.append((name, private))
-    found = in_fields(findings)
-    record = replace(first.record, **changes, paths=tuple(paths), redactions=len(found))
-    return RecordRedaction(record, found, in_fields(personal))
-
-
-def _of_field(findings: Iterable[RecordFinding], name: str) -> tuple[Finding, ...]:
-    return tuple(Finding(*finding[1:]) for finding in findings if finding.field == name)
+            findings = _combined(findings, again[name])
+        found += in_fields([(name, tuple(findings))])
+    secret, personal = secret_and_personal(found)
+    record = replace(first.record, **changes, paths=tuple(paths), redactions=len(secret))
+    return RecordRedaction(record, secret, personal)
 
 
 _place = attrgetter("start")
 
 
-def _combined(
-    secret: tuple[Finding, ...], private: tuple[Finding, ...], again: Redaction
-) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Return the secrets and the personal data of both redactions of one text, without those of the
-    first that the second one covers."""
-    way_back = WayBack(sorted((*secret, *private), key=_place))
-    moved_secret = [_moved(finding, way_back) for finding in again.findings]
-    moved_private = [_moved(finding, way_back) for finding in again.personal]
-    new = sorted([*moved_secret, *moved_private], key=_place)
-    return (
-        tuple(sorted([*_outside(secret, new), *moved_secret], key=_place)),
-        tuple(sorted([*_outside(private, new), *moved_private], key=_place)),
-    )
-
-
-def _moved(finding: Finding, way_back: WayBack) -> Finding:
-    start, end = way_back.original(finding.start, finding.end)
-    return finding._replace(start=start, end=end)
-
-
-def _outside(old: tuple[Finding, ...], new: list[Finding]) -> list[Finding]:
-    """Return the findings of `old` that overlap none of `new`, which is in order."""
-    starts = [finding.start for finding in new]
-    kept: list[Finding] = []
-    for finding in old:
-        place = bisect_left(starts, finding.end)
-        if not place or new[place - 1].end <= finding.start:
-            kept.append(finding)
-    return kept
+def _combined(old: list[Finding], again: Redaction) -> list[Finding]:
+    """Return the findings of both redactions of one text, without those of the first that the
+    second one covers."""
+    way_back = WayBack(old)
+    new = sorted(map(way_back.moved, (*again.findings, *again.personal)), key=_place)
+    return sorted([*outside(old, new), *new], key=_place)

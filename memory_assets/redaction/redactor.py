@@ -7,20 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 
 from memory_assets.errors import RedactionFailed, RedactionUnavailable, StoreError
 from memory_assets.install_key import load_install_key
-from memory_assets.models import Record, RedactedRecord
 from memory_assets.redacted_text import seal
 from memory_assets.redaction.edits import FILE_CONTENTS, Edit, Rendered, merge_edits
 from memory_assets.redaction.engine.scanner import Scanner, load_scanner
 from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.engine.token_runs import TokenFormat, compile_formats
 from memory_assets.redaction.engine.triggers import ADDRESSES, HOMES, HOMES_FIRST, NO_CLUES
-from memory_assets.redaction.findings import Finding, Redaction
+from memory_assets.redaction.findings import Finding, Redaction, secret_and_personal
 from memory_assets.redaction.pii import PersonalData
 from memory_assets.redaction.policy.contents import ContentPolicy
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
 from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
 from memory_assets.redaction.session_redactor import SessionRedactor
-from memory_assets.redaction.settings import PERSONAL_KINDS, RedactionSettings
+from memory_assets.redaction.settings import RedactionSettings
 from memory_assets.redaction.tags import Tagger
 from memory_assets.redaction.version import version_of
 from memory_assets.redaction.views.sightings import find_secrets
@@ -118,15 +117,6 @@ class Redactor:
         """
         return SessionRedactor(self, session_id, known)
 
-    def redact_record(self, record: Record, *, project: str, project_root: str) -> RedactedRecord:
-        """Return `record` with every free string redacted and file contents cut by policy.
-
-        Raises:
-            RedactionFailed: anything went wrong inside; the message holds ids only.
-        """
-        session = self.session(record.session_id)
-        return session.redact_record(record, project=project, project_root=project_root).record
-
     def secrets(self, text: str) -> list[Edit]:
         """Return the secrets of `text`, unmerged, with values in the clear."""
         return find_secrets(self._scanner, text)
@@ -177,22 +167,9 @@ class Redactor:
                 more += personal.directories(rendered.text)
             if not more:
                 return _redaction(rendered), seen
-            edits = merge_edits(text, [*edits, *(_moved(edit, rendered) for edit in more)])
+            edits = merge_edits(text, [*edits, *map(rendered.way_back.moved, more)])
         raise RedactionFailed("the text does not come to rest")
 
 
-def _moved(edit: Edit, rendered: Rendered) -> Edit:
-    if not rendered.findings:
-        return edit
-    start, end = rendered.way_back.original(edit.start, edit.end)
-    return edit._replace(start=start, end=end)
-
-
 def _redaction(rendered: Rendered) -> Redaction:
-    if not rendered.findings:
-        return Redaction(seal(rendered.text), ())
-    secrets: list[Finding] = []
-    personal: list[Finding] = []
-    for finding in rendered.findings:
-        (personal if finding.rule in PERSONAL_KINDS else secrets).append(finding)
-    return Redaction(seal(rendered.text), tuple(secrets), tuple(personal))
+    return Redaction(seal(rendered.text), *secret_and_personal(rendered.findings))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_assets.models import Record
-from memory_assets.redaction import RedactionSettings, Redactor, load_redactor
+from memory_assets.redaction import RecordRedaction, RedactionSettings, Redactor, load_redactor
 from memory_assets.redaction.policy.command_files import files_read
 from memory_assets.redaction.policy.sensitive_paths import is_sensitive
 from memory_assets_tests.sweep import sweep
@@ -46,9 +46,15 @@ def record(text: str, **fields: Any) -> Record:
     return Record(**(given | fields))
 
 
+def redacted(redactor: Redactor, given: Record, root: str = "/home/dev/app") -> RecordRedaction:
+    """Redact one record of a session."""
+    session = redactor.session(given.session_id)
+    return session.redact_record(given, project="p", project_root=root)
+
+
 def kept(redactor: Redactor, given: Record) -> str:
     """Return the text that stays of a record."""
-    return redactor.redact_record(given, project="p", project_root="/home/dev/app").text
+    return redacted(redactor, given).record.text
 
 
 def tag(text: str) -> str:
@@ -106,10 +112,10 @@ def test_a_large_here_document_goes(strict: Redactor) -> None:
     """A file written by `cat > file <<EOF` loses its body, in the text and in the command."""
     command = f"cat > src/a.py <<'EOF'\n{LARGE}EOF\nmake"
     given = record(f"command:\n{command}", kind="tool_use", tool_name="Bash", command=command)
-    redacted = strict.redact_record(given, project="p", project_root="")
+    done = redacted(strict, given, root="").record
     body = LARGE.removesuffix("\n")
-    assert redacted.command == f"cat > src/a.py <<'EOF'\n{tag(body)}\nEOF\nmake"
-    assert redacted.text == f"command:\n{redacted.command}"
+    assert done.command == f"cat > src/a.py <<'EOF'\n{tag(body)}\nEOF\nmake"
+    assert done.text == f"command:\n{done.command}"
 
 
 def test_size_is_counted_in_utf8_bytes(strict: Redactor) -> None:

@@ -65,7 +65,8 @@ def plain_record(**fields: Any) -> Record:
 
 def redact(redactor: Redactor, record: Record, root: str = "/home/dev/app") -> RedactedRecord:
     """Redact for project p."""
-    return redactor.redact_record(record, project="p", project_root=root)
+    session = redactor.session(record.session_id)
+    return session.redact_record(record, project="p", project_root=root).record
 
 
 def test_facts_are_copied_and_texts_are_sealed(redactor: Redactor) -> None:

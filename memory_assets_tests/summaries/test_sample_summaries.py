@@ -33,7 +33,9 @@ def summaries() -> dict[str, Summary]:
     for source in discover(roots):
         for record in read_session(source.path, source=source):
             records[source.session_id].append(
-                redactor.redact_record(record, project=source.project, project_root=record.cwd)
+                redactor.session(record.session_id)
+                .redact_record(record, project=source.project, project_root=record.cwd)
+                .record
             )
     summarizer = load_summarizer()
     return {
@@ -136,8 +138,8 @@ def test_the_order_of_sets_changes_nothing() -> None:
         "from memory_assets.transcripts import read_session\n"
         "redactor, digest = load_redactor(key=bytes(32)), hashlib.sha256()\n"
         "for path in sorted(Path(sys.argv[1]).rglob('*.jsonl')):\n"
-        "    own = [redactor.redact_record(r, project='p', project_root='') for r in "
-        "read_session(path)]\n"
+        "    own = [redactor.session(r.session_id).redact_record(r, project='p', project_root='')"
+        ".record for r in read_session(path)]\n"
         "    summary = load_summarizer().summarize(session_turns(own, build_turns(own)))\n"
         "    digest.update(repr(summary).encode())\n"
         "sys.stdout.write(digest.hexdigest())\n"
