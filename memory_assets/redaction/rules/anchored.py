@@ -17,7 +17,6 @@ from memory_assets.redaction.rules.anchored_prose import PROSE
 from memory_assets.redaction.rules.anchored_rule import (
     AnchoredRule,
     any_value,
-    plausible_key,
     quoted_password,
     random_value,
     rule,
@@ -54,10 +53,6 @@ def _user_and_password(value: str) -> bool:
     )
 
 
-def _aws_secret(value: str) -> bool:
-    return plausible_key(value) and "EXAMPLE" not in value
-
-
 CALLS: tuple[AnchoredRule, ...] = (
     *(rule("set-password", anchor, quoted_password, rf"(?i){anchor}\({_SECRET}",
            f"x.{anchor}(" + '"' + _FILL[:12] + '")')
@@ -70,15 +65,12 @@ CALLS: tuple[AnchoredRule, ...] = (
            rf"(?i)password{quote},[^\n]{{0,100}}?\bdefault\s?=\s?{_SECRET}",
            f"add_argument({quote}--password{quote}, default={quote}{_FILL[:12]}{quote})")
       for quote in "\"'"),
-    rule("login-call", "login(", strong_value,
-         rf"(?i)login\(\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}\)",
-         'smtp.login("app@corp.io", "' + _FILL[:12] + '")'),
-    rule("login-call", "auth=(", quoted_password,
-         rf"(?i)auth=\(\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}\)",
-         'get(url, auth=("app", "' + _FILL[:12] + '"))'),
-    rule("login-call", "basicauth(", quoted_password,
-         rf"(?i)basicauth\(\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}\)",
-         'HTTPBasicAuth("app", "' + _FILL[:12] + '")'),
+    *(rule("login-call", anchor, accept,
+           rf"(?i){re.escape(anchor)}\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}\)",
+           f'{sample}"app", "{_FILL[:12]}")')
+      for anchor, accept, sample in (("login(", strong_value, "smtp.login("),
+          ("auth=(", quoted_password, "get(url, auth=("),
+          ("basicauth(", quoted_password, "HTTPBasicAuth("))),
     rule("login-call", "connect(", strong_value,
          rf"(?i)connect\([^()\n]{{1,120}},\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}[,)]",
          'mysql_connect("localhost", "root", "' + _FILL[:12] + '");'),
@@ -91,7 +83,8 @@ CALLS: tuple[AnchoredRule, ...] = (
     rule("token-call", "access_token(", random_value,
          rf"(?i)access_token\(\s{{0,8}}{_QUOTED},\s{{0,8}}[\"'](?P<secret>[\w.-]{{20,200}})[\"']",
          'auth.set_access_token("app", "' + _FILL[:45] + '")'),
-    rule("aws-key-pair", "akia", _aws_secret,
+    rule("aws-key-pair", "akia",
+         lambda value: values.is_plausible_token(value) and "EXAMPLE" not in value,
          r"AKIA[A-Z0-9]{16}[\"']?[\s,;:|]{1,4}[\"']?(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
          'client("AKIA' + _FILL[:16].upper() + '", "' + _FILL[:40] + '")'),
     rule("environment-default", "env.", quoted_password,
@@ -110,7 +103,7 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     rule("url-token", "://", random_value,
          r"://(?P<secret>[\w.~%+=-]{16,400})(?::x-oauth-basic)?@(?=\w)",
          "https://" + _FILL[:32] + "@git.example.com/app.git"),
-    rule("url-path-key", "://", plausible_key,
+    rule("url-path-key", "://", values.is_plausible_token,
          r"://[\w.-]{1,80}(?:infura\.io/(?:ws/)?v3|alchemy(?:api)?\.(?:io|com)/v2|quiknode\.pro)/"
          r"(?P<secret>[\w-]{20,80})", "https://mainnet.infura.io/v3/" + _HEX[:32]),
     rule("webhook-url", "://", lambda value: values.is_plausible_token(value.replace("/", "")),
@@ -190,11 +183,11 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     rule("windows-user-password", "net user", any_value,
          r"(?i)net user (?:/add )?[\w.-]{1,60} (?P<secret>[^\s/\"'*][^\s\"']{3,80}) /add",
          "net user app " + _FILL[:12] + " /add"),
-    rule("sidekiq-credential", "contribsys", lambda value: True,
+    rule("sidekiq-credential", "contribsys", bool,
          r"(?i)contribsys(?:__|\.)com\w{0,12}[\"']?[\]\s]{0,8}(?:[:=?|>,]{1,3})\s{0,4}[\"'`]?"
          r"(?P<secret>[0-9a-f]{8}:[0-9a-f]{8})",
          "BUNDLE_ENTERPRISE__CONTRIBSYS__COM: " + _HEX[:8] + ":" + _HEX[8:16]),
-    rule("travis-encrypted-value", "secure:", lambda value: values.is_random(value),
+    rule("travis-encrypted-value", "secure:", values.is_random,
          r"secure:\s{1,4}[\"']?(?P<secret>[A-Za-z0-9+/=\\]{80,1200})",
          'secure: "' + _FILL + _FILL + '="'),
     rule("putty-private-key", "private-lines", lambda value: len(value) >= 32,

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
+from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.anchored_rule import (
     AnchoredRule,
     any_value,
-    anything,
     key_material,
     mixed_password,
-    plausible_key,
     quoted_password,
     random_value,
     rule,
@@ -146,11 +145,11 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("signed-url", "&signature=", lambda value: "%" in value or random_value(value),
          r"(?i)&signature=(?P<secret>[\w%+/-]{20,400}={0,2})",
          "https://x/k?AWSAccessKeyId=x&Signature=" + _FILL[:26] + "%3D&Expires=1"),
-    rule("telegram-url", "telegram.org/", plausible_key,
+    rule("telegram-url", "telegram.org/", values.is_plausible_token,
          r"telegram\.org/(?:file/)?bot(?P<secret>\d{6,12}:[\w-]{30,40})",
          "https://api.telegram.org/bot8812345678:AA" + _FILL[:33] + "/sendMessage"),
-    rule("slack-token", "xoxd-", plausible_key, r"(?P<secret>xoxd-[\w%+/-]{30,400}={0,2})",
-         "xoxd-" + _FILL + "%2B" + _FILL[:20]),
+    rule("slack-token", "xoxd-", values.is_plausible_token,
+         r"(?P<secret>xoxd-[\w%+/-]{30,400}={0,2})", "xoxd-" + _FILL + "%2B" + _FILL[:20]),
     *(rule(name, mark.lower(), random_value,
            rf"(?<![A-Za-z0-9+/])(?P<secret>{mark}[A-Za-z0-9+/_-]{{100,1000}}={{0,2}})",
            mark + _FILL * 3)
@@ -158,6 +157,6 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("sanctum-token", "|", random_value,
          r"(?<=\d)\|(?=[0-9a-z]{0,40}[A-Z])(?P<secret>[A-Za-z0-9]{40,48})(?!\w)",
          "18|" + _FILL[:40]),
-    rule("webex-token", "_pf84_", anything, r"(?P<secret>[A-Za-z0-9]{64}_PF84_[0-9a-f-]{36})",
+    rule("webex-token", "_pf84_", bool, r"(?P<secret>[A-Za-z0-9]{64}_PF84_[0-9a-f-]{36})",
          _FILL + _FILL[:4] + "_PF84_3f2b8c1e-7d4a-4f6b-9c0d-1e2f3a4b5c6d", 64),
 )  # fmt: skip

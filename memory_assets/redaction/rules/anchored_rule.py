@@ -47,11 +47,6 @@ def any_value(value: str) -> bool:
     return not values.is_reference(value) and _STAND_IN.match(value) is None
 
 
-def anything(value: str) -> bool:
-    """Return True: the pattern alone decides."""
-    return bool(value)
-
-
 def typed_password(value: str) -> bool:
     """Return True if `value` may be a password where only a password is typed."""
     value = value.strip("\"'")
@@ -107,11 +102,6 @@ def token_value(value: str) -> bool:
 def random_value(value: str) -> bool:
     """Return True if `value` is a generated token."""
     return token_value(value) and values.is_random(value)
-
-
-def plausible_key(value: str) -> bool:
-    """Return True if `value` is no placeholder for a key."""
-    return values.is_plausible_token(value)
 
 
 def key_material(value: str) -> bool:

@@ -242,11 +242,18 @@ def _is_token(value: str, quoted: bool, following: str) -> bool:
         return False
     if any(character.isspace() for character in value):
         return False
-    if values.is_uuid(value) or values.is_random(value, 10) or values.is_dense(value):
-        return True
-    if values.is_hex(value) and len(value) >= 16:
-        return True
-    if values.is_gibberish(value) or values.is_drawn(value) or values.is_serial(value):
-        return True
-    symbols = {character for character in value if not character.isalnum()}
-    return value.isascii() and len(symbols) >= 4 and len(value) >= 12 and values.has_digit(value)
+    return (
+        values.is_uuid(value)
+        or values.is_random(value, 10)
+        or values.is_dense(value)
+        or (values.is_hex(value) and len(value) >= 16)
+        or values.is_gibberish(value)
+        or values.is_drawn(value)
+        or values.is_serial(value)
+        or (
+            len(value) >= 12
+            and value.isascii()
+            and values.has_digit(value)
+            and len({character for character in value if not character.isalnum()}) >= 4
+        )
+    )

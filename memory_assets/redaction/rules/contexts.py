@@ -91,14 +91,12 @@ class _Rows:
     """The rows with a shape of one length."""
 
     def __init__(self, entries: Iterable[tuple[str, Row, Template]]) -> None:
-        self.heads: dict[str, list[tuple[str, Row]]] = {}
+        self.heads: dict[str, dict[tuple[str, Row], None]] = {}
         """By the first three letters of the row's words, in the order of the rows."""
         sources: dict[str, None] = {}
         for word, row, shape in entries:
             sources[shape.pattern] = None
-            listed = self.heads.setdefault(word[:3], [])
-            if (word, row) not in listed:
-                listed.append((word, row))
+            self.heads.setdefault(word[:3], {})[word, row] = None
         self.shapes = _any_of(tuple(sources)) if sources else None
 
 

@@ -38,7 +38,6 @@ _LONGEST = 4_000
 class Template:
     """One compiled template: `pattern` source without boundaries, literal `prefix`, `sample`."""
 
-    source: str
     prefix: str
     pattern: str
     sample: str
@@ -78,7 +77,6 @@ def compile_template(source: str) -> Template:
     if "{" in tail or "}" in tail:
         raise ValueError("stray brace in a token format")
     return Template(
-        source=source,
         prefix=tail if prefix is None else prefix,
         pattern=pattern + re.escape(tail),
         sample=sample + tail,

@@ -107,9 +107,7 @@ def is_identifier_of_something(value: str) -> bool:
 def _is_base64_with_slash(value: str) -> bool:
     """Return True if `value` looks like a path only because base64 contains a slash: one segment
     mixes cases and digits as no directory's name does."""
-    if not _BASE64.match(value):
-        return False
-    return any(
+    return _BASE64.match(value) is not None and any(
         is_random(segment, 12) and any(map(str.isupper, segment)) and any(map(str.islower, segment))
         for segment in value.split("/")
     )
@@ -134,18 +132,14 @@ def is_gibberish(value: str) -> bool:
 
 def is_drawn(value: str) -> bool:
     """Return True if a long piece of `value` has digits among letters that are no words."""
-    for piece in _PIECE.findall(value):
-        letters = "".join(filter(str.isalpha, piece))
-        inner = piece.strip("0123456789")
-        if (
-            len(piece) >= 16
-            and len(letters) >= 8
-            and has_digit(inner)
-            and not is_hex(piece)
-            and not _is_wordlike(letters)
-        ):
-            return True
-    return False
+    return any(
+        len(piece) >= 16
+        and len(letters := "".join(filter(str.isalpha, piece))) >= 8
+        and has_digit(piece.strip("0123456789"))
+        and not is_hex(piece)
+        and not _is_wordlike(letters)
+        for piece in _PIECE.findall(value)
+    )
 
 
 def _is_wordlike(letters: str) -> bool:
@@ -184,17 +178,13 @@ def is_quoted_password(value: str) -> bool:
 
 def is_serial(value: str) -> bool:
     """Return True if a long piece of `value` has groups of digits among its letters."""
-    for piece in _PIECE.findall(value):
-        digits = sum(character.isdigit() for character in piece)
-        inner = piece.strip("0123456789")
-        if (
-            len(piece) >= 16
-            and 3 <= digits < len(piece)
-            and has_digit(inner)
-            and len(_FRAGMENT.findall(piece)) >= 4
-        ):
-            return True
-    return False
+    return any(
+        len(piece) >= 16
+        and 3 <= sum(map(str.isdigit, piece)) < len(piece)
+        and has_digit(piece.strip("0123456789"))
+        and len(_FRAGMENT.findall(piece)) >= 4
+        for piece in _PIECE.findall(value)
+    )
 
 
 def is_uuid(value: str) -> bool:
@@ -234,11 +224,10 @@ def is_words(value: str) -> bool:
 
 def is_dense(value: str) -> bool:
     """Return whether `value` is one long word of letters with digits inside it."""
-    digits = sum(character.isdigit() for character in value)
+    digits = sum(map(str.isdigit, value))
     if not value.isalnum() or digits == len(value):
         return False
-    inner = value.rstrip("0123456789")
-    inside = sum(character.isdigit() for character in inner)
+    inside = sum(map(str.isdigit, value.rstrip("0123456789")))
     return (len(value) >= 20 and digits >= 4) or (len(value) >= 24 and inside >= 2)
 
 
