@@ -251,9 +251,11 @@ def redacted(sources: Iterable[Source], redactor: Redactor) -> Iterator[Redacted
     """Yield one session's records, the main file's first."""
     root = ""
     for source in sorted(sources, key=lambda source: source.agent_id or ""):
+        session = redactor.session(source.session_id)
         for record in read_session(source.path, source=source):
             root = root or record.cwd
-            yield redactor.redact_record(record, project=source.project, project_root=root)
+            first = session.redact_record(record, project=source.project, project_root=root)
+            yield first.record
 
 
 def locomo(root: Path, redactor: Redactor) -> tuple[dict[str, list[Turn]], list[Question]]:
@@ -266,9 +268,11 @@ def locomo(root: Path, redactor: Redactor) -> tuple[dict[str, list[Turn]], list[
         messages, key=lambda message: (message["collection"], message["session"])
     ):
         records = [
-            redactor.redact_record(
+            redactor.session(session)
+            .redact_record(
                 chat_record(f"{collection}.{session}", seq, message), project="", project_root=""
             )
+            .record
             for seq, message in enumerate(group)
         ]
         for turn in build_turns(records):

@@ -398,9 +398,10 @@ def read(world: World, projects: Path) -> list[SessionTurns]:
         session.write(projects)
     found = []
     for source in discover({"claude-code": projects}):
+        session = redactor.session(source.session_id)
         records = [
-            redactor.redact_record(record, project=source.project, project_root=record.cwd)
-            for record in read_session(source.path, source=source)
+            session.redact_record(each, project=source.project, project_root=each.cwd).record
+            for each in read_session(source.path, source=source)
         ]
         found.append(session_turns(records, build_turns(records)))
     return found

@@ -138,7 +138,8 @@ class Command:
             pass
         error = self.process.stderr.read().decode() if self.process.stderr else ""
         os.close(self._pipe)
-        return "" if self.process.wait() in fine else error or "?"
+        code = self.process.wait()
+        return "" if code in fine else error or f"exit code {code}"
 
     def kill(self) -> str:
         """Kill the group, and return the innermost stage it was in, or "between"."""

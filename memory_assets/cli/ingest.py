@@ -47,17 +47,20 @@ class IngestResult:
     step_seconds: dict[str, float] = field(default_factory=dict)
 
     def add(self, outcome: Outcome) -> None:
-        """Add what came of a step or a check."""
+        """Add what came of a step or a check. The newest result of a check counts: words are
+        indexed before the summaries that a killed run had begun are made again."""
         if isinstance(outcome, Failed):
             self.failed.setdefault(outcome.project, f"{outcome.asset}: {outcome.reason}")
         elif isinstance(outcome, Made):
             seconds = self.step_seconds.get(outcome.asset, 0.0)
             self.step_seconds[outcome.asset] = seconds + outcome.report.seconds
-        elif not outcome.verdict.passed:
-            noted = self.warnings if outcome.verdict.warning else self.checks_failed
+        else:
             name = f"{outcome.project}: {outcome.subject}.{outcome.name}"
-            if name not in noted:
-                noted.append(name)
+            for noted in (self.warnings, self.checks_failed):
+                if name in noted:
+                    noted.remove(name)
+            if not outcome.verdict.passed:
+                (self.warnings if outcome.verdict.warning else self.checks_failed).append(name)
 
 
 class BatchRuns:

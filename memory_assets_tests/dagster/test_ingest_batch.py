@@ -15,13 +15,14 @@ from memory_assets.dagster.jobs import INGEST_BATCH, INGEST_JOB
 from memory_assets.dagster.partitions import batch_tags, projects_of
 from memory_assets.dagster.superseded_runs import delete_superseded
 from memory_assets.errors import StoreError
+from memory_assets.pipeline.indexes.keywords import forget_keywords, missing_and_extra, stage_of
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
-from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES, TURN_CHUNKS
 from memory_assets_tests.dagster.test_superseded_runs import end_earlier
 
 PROJECTS = {
@@ -106,6 +107,21 @@ def test_a_project_that_fails_does_not_stop_the_others(
         assert chunked == PROJECTS - {broken}
         assert instance.get_materialized_partitions(dg.AssetKey("turn_embeddings")) == chunked
     assert [work.project for work in _plans(settings)] == [broken]
+
+
+def test_what_a_killed_run_had_begun_is_no_failed_check(settings: Settings) -> None:
+    """Its file lies in the lake, unknown to the catalogue and the keyword index: the first pass
+    finds the index incomplete, and the second makes and indexes it."""
+    assert run_plans(settings, _plans(settings)).checks_failed == []
+    components, project = Components(settings), min(PROJECTS)
+    summaries = components.catalog.products.of_project(SESSION_SUMMARIES.name, project)
+    session, stage = min(summaries), stage_of("summaries")
+    components.catalog.products.drop(SESSION_SUMMARIES.name, project, session)
+    components.catalog.products.drop(stage, project, session)
+    assert forget_keywords(components, {(project, session)}, ("summaries",)) == 1
+    result = run_plans(settings, _plans(settings))
+    assert (result.projects, result.failed, result.checks_failed) == (1, {}, [])
+    assert missing_and_extra(components, project, "summaries") == (0, 0)
 
 
 def test_a_batch_started_by_hand_adds_partitions_and_takes_no_path(settings: Settings) -> None:
