@@ -34,15 +34,22 @@ def settings(sample_settings: Settings) -> Settings:
     return replace(sample_settings, embedder="none")
 
 
-def _waiting(instance: dg.DagsterInstance, project: str, **more: object) -> str:
-    """Store a run that waits in the backfill b1, as Dagster's daemon does; return its id."""
-    values: dict[str, object] = {
-        "job_name": INGEST_JOB,
-        "status": Status.QUEUED,
-        "remote_job_origin": RemoteJobOrigin(REPOSITORY, INGEST_JOB),
-        "tags": {PARTITION_TAG: project, BACKFILL_TAG: "b1"},
-    }
-    run: dg.DagsterRun = dg.DagsterRun(**{**values, **more})  # type: ignore[arg-type]
+def _waiting(
+    instance: dg.DagsterInstance,
+    project: str,
+    *,
+    backfill: str = "b1",
+    status: dg.DagsterRunStatus = Status.QUEUED,
+    assets: frozenset[dg.AssetKey] | None = None,
+) -> str:
+    """Store a run that waits in a backfill, as Dagster's daemon does; return its id."""
+    run = dg.DagsterRun(
+        job_name=INGEST_JOB,
+        status=status,
+        asset_selection=assets,
+        remote_job_origin=RemoteJobOrigin(REPOSITORY, INGEST_JOB),
+        tags={PARTITION_TAG: project, BACKFILL_TAG: backfill},
+    )
     return instance.add_run(run).run_id
 
 
@@ -114,15 +121,14 @@ def test_runs_that_are_not_for_all_assets_of_the_backfill_keep_waiting(
 ) -> None:
     """Runs of other backfills, of chosen assets, and those that are under way or cancelled."""
     first, second, _ = sorted(find_sources(Components(settings)))
-    other = {PARTITION_TAG: second, BACKFILL_TAG: "b2"}
     with open_instance(settings) as instance:
         add_keys(instance, [first, second])
         runs = {
-            _waiting(instance, second, tags=other): Status.QUEUED,
+            _waiting(instance, second, backfill="b2"): Status.QUEUED,
             _waiting(instance, second, status=Status.CANCELED): Status.CANCELED,
             _waiting(instance, second, status=Status.STARTED): Status.STARTED,
             _waiting(
-                instance, second, asset_selection=frozenset([dg.AssetKey("raw_sessions")])
+                instance, second, assets=frozenset([dg.AssetKey("raw_sessions")])
             ): Status.QUEUED,
         }
         assert _run(settings, instance, first)

@@ -170,7 +170,7 @@ def test_collections_of_others_in_the_same_chroma_survive(memory: SampleMemory) 
 
     forget_sessions(memory, session=memory.flaky)
 
-    corpus = memory.components.vectors.get("corpus", versions)
+    corpus = memory.components.vectors.get("corpus")
     assert corpus.count() == 7
     for name, vector in zip(ids, vectors, strict=True):
         (nearest,) = corpus.nearest(vector, 1)

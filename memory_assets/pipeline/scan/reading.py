@@ -133,7 +133,7 @@ class FileReading:
     before: FileState | None = None
     family: int | None = None
     """Hash of the first record's id, which forks have in common."""
-    records: list[tuple[Record, bool]] | None = None
+    records: list[tuple[Record, bool]] | None = field(default=None, repr=False)
     """Each record with whether it is final; None if they are not to be kept."""
     _last: tuple[bool, str] | None = field(default=None, repr=False)
 

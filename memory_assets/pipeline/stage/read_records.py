@@ -7,7 +7,7 @@ not kept, because there are too many or it was read from a checkpoint, redaction
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memory_assets.models import Record
 from memory_assets.stores.catalog.schema import SourceRow
@@ -22,7 +22,7 @@ class FileRecords:
     """Each record of a whole file, with whether it is final (before the reader's checkpoint),
     and the reader's report."""
 
-    records: Sequence[tuple[Record, bool]]
+    records: Sequence[tuple[Record, bool]] = field(repr=False)
     report: ReadReport
 
 

@@ -54,6 +54,7 @@ class Searcher:
         Raises:
             NotFound, StoreError, EmbedderUnavailable: the keyword index or what the mode asks
                 for is not there.
+            StoreMismatch: the vectors were made by another embedder.
         """
         answer = self._answer(request)
         progress = under_way(self._memory.data_dir)

@@ -97,17 +97,9 @@ class VectorStore(ChromaConnection):
             self.call(lambda client: raw.modify(metadata=amended))
         return Collection(self, name, raw)
 
-    def get(self, name: str, versions: CollectionVersions | None = None) -> Collection:
-        """Return a collection for reading.
-
-        Raises:
-            NotFound: there is none of that name.
-            StoreMismatch: its vectors are of another family than `versions` says.
-        """
-        raw = _found(self, name)
-        if versions is not None:
-            _require_same_embedder(name, dict(raw.metadata or {}), versions)
-        return Collection(self, name, raw)
+    def get(self, name: str) -> Collection:
+        """Return a collection for reading; raise `NotFound` if there is none of that name."""
+        return Collection(self, name, _found(self, name))
 
     def other(self, name: str) -> OtherCollection:
         """Return any collection, also one that is not ours, for reading; raise `NotFound` if
