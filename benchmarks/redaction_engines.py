@@ -18,7 +18,7 @@ from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
 
 KEY = bytes(32)
 """Benchmarks write nothing, so their tags need no key of the installation."""
-DATABASES = ("homes", "places", "runs", "joints")
+DATABASES = ("places", "runs", "joints")
 """Those that read whole texts."""
 CACHE = Path(gettempdir()) / "memory-assets-benchmark"
 

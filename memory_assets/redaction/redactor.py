@@ -12,7 +12,7 @@ from memory_assets.redaction.edits import FILE_CONTENTS, Edit, Rendered, merge_e
 from memory_assets.redaction.engine.scanner import Scanner, load_scanner
 from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.engine.token_runs import TokenFormat, compile_formats
-from memory_assets.redaction.engine.triggers import ADDRESSES, HOMES, HOMES_FIRST, NO_CLUES
+from memory_assets.redaction.engine.triggers import ADDRESSES, NO_CLUES
 from memory_assets.redaction.findings import Finding, Redaction, secret_and_personal
 from memory_assets.redaction.pii import PersonalData
 from memory_assets.redaction.policy.contents import ContentPolicy
@@ -142,29 +142,20 @@ class Redactor:
         personal = self._personal
         always = personal.always
         seen: list[Edit] = []
-        homes: list[Edit] = []
-        clues = HOMES_FIRST if given else self._scanner.look(text, personal.wants_directories)
-        if clues is NO_CLUES and not (always or also):
-            return Redaction(seal(text), ()), ()
-        if clues is HOMES_FIRST:
-            homes = personal.directories(text)
-            if not (given or homes):
-                clues = self._scanner.look(text)
-        edits = merge_edits(text, [*given, *homes]) if given or homes else []
+        edits = merge_edits(text, [*given, *personal.directories(text)])
         for _ in range(_MOST_PASSES):
             rendered = Rendered(text, edits, tagger)
-            if edits:
-                clues = self._scanner.look(rendered.text)
-                if clues is NO_CLUES and not (always or also):
-                    return _redaction(rendered), seen
-            more = find_secrets(self._scanner, rendered.text, clues)
+            more = personal.directories(rendered.text) if edits else []
+            clues = self._scanner.look(rendered.text)
+            if clues is NO_CLUES and not (more or always or also):
+                return _redaction(rendered), seen
+            secrets = find_secrets(self._scanner, rendered.text, clues)
             if also is not None:
-                more.extend(also(rendered.text))
-            seen.extend(more)
+                secrets.extend(also(rendered.text))
+            seen += secrets
+            more += secrets
             if (clues.asks | always) & ADDRESSES:
                 more += personal.others(rendered.text)
-            if edits and clues.asks & HOMES:
-                more += personal.directories(rendered.text)
             if not more:
                 return _redaction(rendered), seen
             edits = merge_edits(text, [*edits, *map(rendered.way_back.moved, more)])

@@ -140,7 +140,7 @@ def test_a_failure_inside_leaks_nothing(
     """Whatever goes wrong becomes RedactionFailed with ids only: no text, cause or context."""
     secret = "the quick brown " + "s3cret"
 
-    def explode(self: Scanner, text: str, homes_first: bool = False) -> list[object]:
+    def explode(self: Scanner, text: str) -> list[object]:
         raise ValueError(f"cannot scan {text}")
 
     broken = load_redactor(key=bytes(32))

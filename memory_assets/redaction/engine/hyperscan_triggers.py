@@ -21,7 +21,6 @@ from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
 from memory_assets.redaction.engine.trigger_patterns import (
     anchored_triggers,
     asking_triggers,
-    home_triggers,
     joint_trigger,
     keyword_triggers,
     run_trigger,
@@ -30,8 +29,6 @@ from memory_assets.redaction.engine.trigger_patterns import (
 from memory_assets.redaction.engine.triggers import (
     ANCHORED,
     ASSIGNED,
-    HOMES,
-    HOMES_FIRST,
     JOINED,
     NO_CLUES,
     TOKENS,
@@ -75,7 +72,6 @@ class HyperscanTriggers:
         self._keywords = keyword_triggers()
         self._run_clues = RunClues(templates)
         groups: dict[str, Sequence[Trigger]] = {
-            "homes": home_triggers(),
             "places": self._triggers,
             "runs": (run_trigger(),),
             "joints": (joint_trigger(),),
@@ -90,21 +86,14 @@ class HyperscanTriggers:
         )
         self._local = threading.local()
 
-    def find(self, text: str, homes_first: bool = False) -> Clues:
-        """Return the clues of `text`; with `homes_first`, only `HOMES_FIRST` if there may be home
-        directories."""
+    def find(self, text: str) -> Clues:
+        """Return the clues of `text`."""
         try:
-            homes, places, runs, joints, keywords, contexts, shapes = self._local.scans
+            places, runs, joints, keywords, contexts, shapes = self._local.scans
         except AttributeError:
-            return self._first_time(text, homes_first)
+            return self._first_time(text)
         data = text.encode() if text.isascii() else text.encode("ascii", "replace")
         asks = 0
-        reports = homes(data)
-        if reports:
-            reports.clear()
-            if homes_first:
-                return HOMES_FIRST
-            asks = HOMES
         line_ends: list[int] = []
         if "\n" in text:
             reports = joints(data)
@@ -131,11 +120,11 @@ class HyperscanTriggers:
         places = self._structured(data, structure, keywords)
         return Clues(*places, found_runs, asks, line_ends)
 
-    def _first_time(self, text: str, homes_first: bool) -> Clues:
+    def _first_time(self, text: str) -> Clues:
         """Create this thread's scan functions, then `find`."""
-        names = ("homes", "places", "runs", "joints", "keywords", "contexts", "shapes")
+        names = ("places", "runs", "joints", "keywords", "contexts", "shapes")
         self._local.scans = tuple(_scan(self._databases, name) for name in names)
-        return self.find(text, homes_first)
+        return self.find(text)
 
     def _sort(
         self,

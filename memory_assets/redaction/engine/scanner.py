@@ -124,13 +124,10 @@ class Scanner:
         """
         return self.confirm(text, self.look(text))
 
-    def look(self, text: str, homes_first: bool = False) -> Clues:
+    def look(self, text: str) -> Clues:
         """Return the positions in `text` at which some rule may apply, and the views and searches
-        it needs; `NO_CLUES` if there are none.
-
-        With `homes_first`, return `HOMES_FIRST` as soon as there may be home directories.
-        """
-        return self._find(text, homes_first) if len(text) >= _SHORTEST else NO_CLUES
+        it needs; `NO_CLUES` if there are none."""
+        return self._find(text) if len(text) >= _SHORTEST else NO_CLUES
 
     def confirm(self, text: str, clues: Clues) -> list[Span]:
         """Return the secret ranges of `text`, given its clues from `look`."""

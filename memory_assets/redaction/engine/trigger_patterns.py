@@ -21,7 +21,6 @@ from memory_assets.redaction.engine.triggers import (
     COLOURED,
     COOKIE,
     ESCAPED,
-    HOMES,
     PERCENT,
     VENDOR,
     Trigger,
@@ -123,15 +122,8 @@ def keyword_triggers() -> tuple[Trigger, ...]:
     return tuple(Trigger(b"(?i:" + keyword + b")", ASSIGNED, len(keyword)) for keyword in KEYWORDS)
 
 
-def home_triggers() -> tuple[Trigger, ...]:
-    """Return the triggers of a search for home directories."""
-    roots = (rb"/home(?:\\{0,2}/|\\)", rb"/Users(?:\\{0,2}/|\\)", rb"\\Users[\\/]", rb"\\home[\\/]")
-    return tuple(Trigger(source, ASKING, rule=HOMES, once=True) for source in roots)
-
-
 def asking_triggers() -> tuple[Trigger, ...]:
-    """Return the triggers of a search for other personal data, or for a view; `rule` is its
-    flag."""
+    """Return the triggers of a view, or of a search for personal data; `rule` is its flag."""
     rows = (
         (COLOURED, rb"\x1b"),
         (ESCAPED, rb"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4})"),

@@ -19,9 +19,9 @@ TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
 (then NAMED as well), base64 text."""
 
 
-COLOURED, ESCAPED, PERCENT, ENCODED, JOINED, HOMES, ADDRESSES = 1, 2, 4, 8, 16, 32, 64
+COLOURED, ESCAPED, PERCENT, ENCODED, JOINED, ADDRESSES = 1, 2, 4, 8, 16, 32
 """Flags of what else a text needs: a view, or a search for personal data."""
-ANYTHING = 127
+ANYTHING = 63
 
 
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"
@@ -61,17 +61,13 @@ class Clues(NamedTuple):
 
 
 NO_CLUES = Clues()
-HOMES_FIRST = Clues(asks=HOMES)
-"""There may be home directories; nothing else was searched for."""
 
 
 class Triggers(Protocol):
     """Finds the candidate positions of a text. Pure, and callable from several threads."""
 
-    def find(self, text: str, homes_first: bool = False) -> Clues:
-        """Return the clues of `text`; with `homes_first`, only `HOMES_FIRST` if there may be home
-        directories."""
-        ...
+    def find(self, text: str) -> Clues:
+        """Return the clues of `text`."""
 
 
 class PlainTriggers:
@@ -83,10 +79,8 @@ class PlainTriggers:
             by_anchor.setdefault(rule.anchor, []).append(number)
         self._anchors = tuple(by_anchor.items())
 
-    def find(self, text: str, homes_first: bool = False) -> Clues:
+    def find(self, text: str) -> Clues:
         """Return the clues of `text`."""
-        if homes_first and ("/home" in text or "Users" in text):
-            return HOMES_FIRST
         ascii_text = text.encode("ascii", "replace")
         lower = ascii_text.lower()
         return Clues(
