@@ -12,14 +12,20 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 _parser: Any = importlib.import_module("re._parser")
 _codes: Any = importlib.import_module("re._constants")
+_compiler: Any = importlib.import_module("re._compiler")
 
-_FOLDED = frozenset("iksIKS")
-"""Letters that match a character beyond ASCII (dotless i, Kelvin, long s) without case."""
+_BEYOND_ASCII = "\u00e9\u00c9\u0663\u00a0\u2014\u0131\u212a\u017f\u0130"
+"""A small and a capital letter, a digit, a space, a sign; and those that match i, k or s without
+case."""
+_NUMBER = re.compile(r"\d+")
+_MATCHED: dict[str, frozenset[int]] = {}
+"""What was found before, by node and flags."""
 _STAND_IN = ord("?")
 _COUNTED = 20
 """The longest repeat whose upper bound is kept. An automaton has a state for each repetition that
@@ -27,14 +33,6 @@ it counts: without those of longer ones Hyperscan compiles in a third of the tim
 _REPEATS = frozenset({_codes.MAX_REPEAT, _codes.MIN_REPEAT, _codes.POSSESSIVE_REPEAT})
 _ASSERTIONS = frozenset({_codes.ASSERT, _codes.ASSERT_NOT, _codes.AT})
 _SINGLE = frozenset({_codes.LITERAL, _codes.NOT_LITERAL, _codes.ANY, _codes.IN})
-_CATEGORIES: dict[Any, Callable[[str], bool]] = {
-    _codes.CATEGORY_DIGIT: str.isdigit,
-    _codes.CATEGORY_NOT_DIGIT: lambda c: not c.isdigit(),
-    _codes.CATEGORY_SPACE: str.isspace,
-    _codes.CATEGORY_NOT_SPACE: lambda c: not c.isspace(),
-    _codes.CATEGORY_WORD: lambda c: c.isalnum() or c == "_",
-    _codes.CATEGORY_NOT_WORD: lambda c: not (c.isalnum() or c == "_"),
-}
 Node = tuple[Any, Any]
 
 
@@ -164,49 +162,20 @@ def _widen(code: Any, value: Any, flags: int) -> str:
     raise CannotWiden(str(code))
 
 
-def _characters(code: Any, value: Any, flags: int) -> set[int]:
-    """Return the bytes of the ASCII copy at which the node, which matches one character, can
-    match."""
-    if code is _codes.ANY:
-        return set(range(128))
-    if code is _codes.LITERAL:
-        return _with_cases({chr(value)}, flags, {_STAND_IN} if value > 127 else set())
-    if code is _codes.NOT_LITERAL:
-        return (set(range(128)) - {value}) | {_STAND_IN}
-    members: set[str] = set()
-    beyond: set[int] = set()
-    negated = False
-    for kind, operand in value:
-        if kind is _codes.NEGATE:
-            negated = True
-        elif kind is _codes.LITERAL:
-            members.add(chr(operand))
-        elif kind is _codes.RANGE:
-            members.update(map(chr, range(operand[0], min(operand[1], 127) + 1)))
-            beyond |= {_STAND_IN} if operand[1] > 127 else set()
-        elif kind is _codes.CATEGORY and operand in _CATEGORIES:
-            members.update(c for c in map(chr, range(128)) if _CATEGORIES[operand](c))
-            beyond = {_STAND_IN}
-        else:
-            raise CannotWiden(str(kind))
-    beyond |= {_STAND_IN} if any(ord(c) > 127 for c in members) else set()
-    if negated:
-        excluded = {ord(c) for c in _both_cases(members, flags)}
-        return (set(range(128)) - excluded) | {_STAND_IN}
-    return _with_cases(members, flags, beyond)
-
-
-def _both_cases(members: set[str], flags: int) -> set[str]:
-    if not flags & re.IGNORECASE:
-        return members
-    return members | {c.swapcase() for c in members if c.isascii()}
-
-
-def _with_cases(members: set[str], flags: int, beyond: set[int]) -> set[int]:
-    found = {ord(c) for c in _both_cases(members, flags) if ord(c) < 128} | beyond
-    if flags & re.IGNORECASE and members & _FOLDED:
-        found.add(_STAND_IN)
-    return found
+def _characters(code: Any, value: Any, flags: int) -> frozenset[int]:
+    """Return the bytes of the ASCII copy at which the node, which matches one character, can match:
+    it is tried on all of ASCII and on characters beyond."""
+    key = f"{code} {value} {flags}"
+    if key not in _MATCHED:
+        node = _parser.SubPattern(_parser.State(), [(code, value)])
+        matches = _compiler.compile(node, flags | re.DOTALL).match
+        written = map(int, _NUMBER.findall(key))
+        beyond = [chr(code) for code in written if 127 < code <= sys.maxunicode]
+        found = {byte for byte in range(128) if matches(chr(byte))}
+        _MATCHED[key] = frozenset(
+            found | {_STAND_IN} if any(map(matches, (*_BEYOND_ASCII, *beyond))) else found
+        )
+    return _MATCHED[key]
 
 
 def char_class(codes: Iterable[int]) -> str:
