@@ -22,7 +22,7 @@ from memory_assets.redaction.engine.byte_patterns import (
 )
 from memory_assets.redaction.engine.triggers import ASSIGNED, Trigger
 from memory_assets.redaction.rules import assignments
-from memory_assets.redaction.rules.names import KEYWORDS, password_words, speaking_words
+from memory_assets.redaction.rules.names import KEYWORDS, PASSWORDS, SPEAKING
 
 _KEYWORD = "(?i:" + "|".join(keyword.decode() for keyword in KEYWORDS) + ")"
 _NAME = r"[\w.\-?]"
@@ -84,20 +84,18 @@ def _after_names() -> Iterator[Trigger]:
     Raises:
         CannotWiden: `assignments.py` has a construct that has no counterpart here.
     """
-    passwords, speaking = password_words(), speaking_words()
-    tokens = speaking - passwords
     nodes, flags, _ = parse(assignments._SCHEME)
     scheme = widen(nodes, flags)
     called = rf"\([\s\x1c-\x1f?]{{0,4}}\\{{0,3}}[\"'`]{_NAME}*"
     token = f"{_QUOTE}\\S{{{TOKEN_START}}}|{_BARE}{{{TOKEN_START}}}"
     for before, listed, group, value in (
-        ("", passwords, "", _WORD_VALUE),
-        ("", tokens, "", token),
-        ("", tokens, "", f"(?:{_QUOTE})?{scheme}\\S{{4}}"),
-        (called, speaking, "pair", _QUOTED_VALUE),
-        ("", speaking, "typed", _QUOTED_VALUE),
-        ("", speaking, "xml", _ANY_VALUE),
-        (f"-{_NAME}*", speaking, "space", _WORD_VALUE),
+        ("", PASSWORDS, "", _WORD_VALUE),
+        ("", SPEAKING - PASSWORDS, "", token),
+        ("", SPEAKING - PASSWORDS, "", f"(?:{_QUOTE})?{scheme}\\S{{4}}"),
+        (called, SPEAKING, "pair", _QUOTED_VALUE),
+        ("", SPEAKING, "typed", _QUOTED_VALUE),
+        ("", SPEAKING, "xml", _ANY_VALUE),
+        (f"-{_NAME}*", SPEAKING, "space", _WORD_VALUE),
     ):
         after = _after_keyword(group)
         source = f"{before}{_name(listed)}{after.source}(?:{value})"

@@ -28,13 +28,11 @@ from memory_assets.redaction.engine.triggers import (
 from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.rules.names import (
+    ALSO_WORDS,
+    KEYLIKE,
     KEYWORDS,
+    SPEAKING,
     VENDORS,
-    NameKind,
-    is_also_word,
-    keylike_words,
-    name_kind,
-    word_lists,
 )
 from memory_assets.redaction.rules.tokens import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
@@ -163,21 +161,18 @@ def context_triggers() -> tuple[Trigger, ...]:
     """Return the triggers of words before a named value, in this order: words that make a name a
     telling one, a tag, vendors whose names are also words (which count only next to such a word),
     other vendors. A vendor counts if `begins_word` is true."""
-    listed = {word for each in word_lists() for word in each if word.islower()}
-    listed |= {keyword.decode() for keyword in KEYWORDS}
-    telling = {word for word in listed - set(VENDORS) if name_kind(word) is not NameKind.PLAIN}
-    telling |= set(words("token secret password apikey credential key pat"))
+    telling = SPEAKING
     shortest = {w for w in telling if not any(o != w and o in w for o in telling)}
     found = [Trigger(b"<redacted")]
-    found.extend(Trigger(f"[_\\-](?i:{word})".encode()) for word in sorted(keylike_words()))
+    found.extend(Trigger(f"[_\\-](?i:{word})".encode()) for word in sorted(KEYLIKE))
     for word in sorted(shortest):
         ends = all(other.endswith(word) for other in telling if word in other)
         edge = "(?:[^a-z]|$)" if ends else ""
         found.append(Trigger(f"(?i:{re.escape(word)}){edge}".encode()))
     context_words = (word for row in CONTEXT_FORMATS for word in words(row[1]))
-    vendors = sorted(dict.fromkeys((*VENDORS, *context_words)), key=is_also_word, reverse=True)
-    for vendor in vendors:
-        kind = ALSO_WORD if is_also_word(vendor) else VENDOR
+    vendors = dict.fromkeys((*VENDORS, *context_words))
+    for vendor in sorted(vendors, key=ALSO_WORDS.__contains__, reverse=True):
+        kind = ALSO_WORD if vendor in ALSO_WORDS else VENDOR
         found.append(Trigger(f"(?i:{re.escape(vendor)})".encode(), kind, len(vendor)))
     return tuple(found)
 

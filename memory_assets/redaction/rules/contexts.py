@@ -15,7 +15,7 @@ from functools import cache
 
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.formats import Template, compile_template
-from memory_assets.redaction.rules.names import VENDOR_END, is_also_word, lower_ascii
+from memory_assets.redaction.rules.names import ALSO_WORDS, VENDOR_END, lower_ascii
 from memory_assets.redaction.rules.tokens import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
 
@@ -106,7 +106,7 @@ def _links(vendor: str, between: str) -> bool:
         return False
     if between[:1].islower() and _VENDOR_END.match(between) is None:
         return False
-    if is_also_word(vendor):
+    if vendor in ALSO_WORDS:
         return _CERTAIN_KEY_WORD.search(between) is not None
     return (
         _ASSIGNED.fullmatch(between) is not None

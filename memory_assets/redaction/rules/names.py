@@ -73,10 +73,15 @@ _TAIL_WORDS = word_set(
     " has line lines offset position start end mgr"
 )
 _VERBS = word_set("list no show print allow skip has is needs count find delete remove")
-_KEYLIKE = word_set("api license licence access login")
+KEYLIKE = word_set("api license licence access login")
 """Last words of names, such as `acme_api`, whose values are sometimes keys."""
 _PASSWORD_ENDS = ("password", "passwd", "passphrase")
 _TOKEN_ENDS = ("secret", "apikey", "accesskey", "privatekey", "secretkey", "token")
+PASSWORDS = _PASSWORD_WORDS.union(_PASSWORD_ENDS)
+"""Words of which every name of kind PASSWORD contains one."""
+SPEAKING = PASSWORDS.union(_TOKEN_WORDS, _TOKEN_ENDS, ("key",))
+"""Words of which every name of kind TOKEN or PASSWORD contains one, as a word or at the end of one,
+with no letter of the same case after it."""
 _NAMED_VENDORS = words(
     "abuseipdb adafruit adobe adyen ai21 airbrake airtable algolia alibaba aliyun amplitude"
     " apify apollo appcenter app_center app_insights artifactory asana assemblyai atlassian"
@@ -111,7 +116,7 @@ _NAMED_VENDORS = words(
     " vercel virustotal vonage vultr wakatime wandb weatherstack webex woocommerce wpe"
     " wpengine xai xray yandex yelp youtube zai zapier zendesk zenserp zerotier zhipu zoho"
 )
-_ALSO_WORDS = word_set(
+ALSO_WORDS = word_set(
     "apollo ark bamboo bandwidth base64 baseten beamer bing blynk bolt bootstrap box brave"
     " branch canva checkout clay cloudant coda codebase cognitive comet conda consul conjur"
     " convex"
@@ -127,7 +132,7 @@ _ALSO_WORDS = word_set(
 not a key of this vendor, `branch_key` may be."""
 _CONTEXT_WORDS = tuple(word for row in CONTEXT_FORMATS for word in words(row[1]))
 _ALL_VENDORS = tuple(dict.fromkeys((*_NAMED_VENDORS, *_CONTEXT_WORDS)))
-VENDORS: tuple[str, ...] = tuple(word for word in _ALL_VENDORS if word not in _ALSO_WORDS)
+VENDORS: tuple[str, ...] = tuple(word for word in _ALL_VENDORS if word not in ALSO_WORDS)
 """Lower-case beginnings of words that name someone who hands out keys and nothing else."""
 
 _WORD = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z]|[^A-Za-z]|$)|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -167,7 +172,6 @@ def name_kind(name: str) -> NameKind:
         return NameKind.PASSWORD
     if _TOKEN_WORDS.intersection(parts) or last.endswith(_TOKEN_ENDS):
         return NameKind.TOKEN
-    vendor = has_vendor(name)
     if "key" in parts:
         known = (
             _ANY_VENDOR.search(lower_ascii(name))
@@ -175,56 +179,12 @@ def name_kind(name: str) -> NameKind:
             or _KEY_QUALIFIERS.intersection(parts)
         )
         return NameKind.TOKEN if known else NameKind.VENDOR
-    keylike = last in _KEYLIKE and name[-len(last) - 1 : -len(last)] in ("_", "-")
-    return NameKind.VENDOR if vendor or keylike else NameKind.PLAIN
-
-
-def speaking_words() -> frozenset[str]:
-    """Return lower-case words of which every name of kind TOKEN or PASSWORD contains one, as a word
-    or at the end of one, with no letter of the same case after it."""
-    ends = (*_PASSWORD_ENDS, *_TOKEN_ENDS, "key")
-    return _PASSWORD_WORDS | _TOKEN_WORDS | frozenset(ends)
-
-
-def password_words() -> frozenset[str]:
-    """Return the words of `speaking_words` of which every name of kind PASSWORD contains one."""
-    return _PASSWORD_WORDS | frozenset(_PASSWORD_ENDS)
-
-
-def keylike_words() -> frozenset[str]:
-    """Return the words that make a name one of kind VENDOR after `_` or `-`."""
-    return _KEYLIKE
-
-
-def has_vendor(text: str) -> bool:
-    """Return True if `text` names a vendor that issues keys."""
-    return _VENDOR.search(lower_ascii(text)) is not None
+    keylike = last in KEYLIKE and name[-len(last) - 1 : -len(last)] in ("_", "-")
+    is_vendor = keylike or _VENDOR.search(lower_ascii(name)) is not None
+    return NameKind.VENDOR if is_vendor else NameKind.PLAIN
 
 
 def lower_ascii(text: str) -> str:
     """Return `text` in lower case, but the Kelvin sign and the dotted capital I are not turned into
     `k` and `i`: a vendor's name is ASCII."""
     return text.replace("\u212a", "?").replace("\u0130", "?").lower()
-
-
-def is_also_word(vendor: str) -> bool:
-    """Return True if `vendor`, in lower case, is a word with other meanings."""
-    return vendor in _ALSO_WORDS
-
-
-def word_lists() -> tuple[tuple[str, ...], ...]:
-    """Return all words that affect findings, for the ruleset's version."""
-    lists = (
-        _PASSWORD_WORDS,
-        _TOKEN_WORDS,
-        _KEY_QUALIFIERS,
-        _PUBLIC_WORDS,
-        _TAIL_WORDS,
-        _VERBS,
-        _KEYLIKE,
-        _ALSO_WORDS,
-        _PASSWORD_ENDS,
-        _TOKEN_ENDS,
-        VENDORS,
-    )
-    return tuple(tuple(sorted(listed)) for listed in lists)
