@@ -52,7 +52,6 @@ class HyperscanTriggers:
         templates: Iterable[Template],
         anchored: Sequence[AnchoredRule],
         cache: Path | None = None,
-        on_compile: Callable[[], None] | None = None,
     ) -> None:
         """Load the databases from `cache`, or compile them.
 
@@ -82,7 +81,6 @@ class HyperscanTriggers:
         self._databases = Databases(
             {name: [(t.source, t.once) for t in group] for name, group in groups.items()},
             cache,
-            on_compile,
         )
         self._local = threading.local()
 

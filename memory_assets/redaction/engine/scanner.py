@@ -228,13 +228,11 @@ def load_scanner(
     anchored: Sequence[AnchoredRule],
     engine: str = "auto",
     cache: Path | None = None,
-    on_compile: Callable[[], None] | None = None,
 ) -> Scanner:
     """Return a scanner over the rules. What it finds does not depend on `engine`.
 
     `engine`: `hyperscan`, `re`, or `auto` for the first that is installed. `cache`: where
-    compiled patterns are kept (None: the user's cache directory). `on_compile` is called
-    before patterns are compiled, which takes some seconds, once per machine and ruleset.
+    compiled patterns are kept (None: the user's cache directory).
 
     Raises:
         RedactionUnavailable: Hyperscan is asked for and not installed, or does not load;
@@ -249,7 +247,7 @@ def load_scanner(
 
     templates = [template for each in formats for template in each.templates]
     try:
-        triggers = HyperscanTriggers(templates, anchored, cache or user_cache_dir(), on_compile)
+        triggers = HyperscanTriggers(templates, anchored, cache or user_cache_dir())
     except ImportError as error:
         if engine == "auto":
             return Scanner(formats, anchored)
