@@ -12,6 +12,7 @@ import pytest
 
 from memory_assets.dagster.checks import expectations as by_great_expectations
 from memory_assets.pipeline.checks import expectations as by_arrow
+from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.checks.expectations import facts
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.stores.lake.expectations import Expectations
@@ -80,7 +81,34 @@ def test_verify_refuses_rows_out_of_bounds(memory: SampleMemory) -> None:
     verdict = by_arrow.matches_schema(components, memory.harbor, TURN_CHUNKS, expected)
     assert not verdict.passed
     assert verdict.counts["turn_index: column_values_to_be_between"] == rows
-    assert verdict.counts["files_that_differ"] == 1
+
+
+def test_a_column_of_another_type_is_refused(memory: SampleMemory) -> None:
+    """Also where its values are as expected; the sessions are counted until they are made again."""
+    components, expected = memory.components, EXPECTATIONS[TURN_CHUNKS.name]
+    session = components.lake.sessions(TURN_CHUNKS, memory.harbor)[0]
+    rows = components.lake.read(TURN_CHUNKS, memory.harbor, session)
+    place = rows.schema.get_field_index("turn_index")
+    column: Any = rows["turn_index"]
+    path = components.lake.path(TURN_CHUNKS, memory.harbor, session)
+    pq.write_table(rows.set_column(place, "turn_index", column.cast(pa.int64())), path)
+    for _ in range(2):
+        verdict = by_arrow.matches_schema(components, memory.harbor, TURN_CHUNKS, expected)
+        assert (verdict.passed, verdict.counts["sessions_with_other_columns"]) == (False, 1)
+
+
+def test_verify_compares_ids_across_sessions(memory: SampleMemory) -> None:
+    """Two files with the rows of one session: each row's id is in both."""
+    components = memory.components
+    one, other = components.lake.sessions(TURN_CHUNKS, memory.harbor)[:2]
+    rows = components.lake.read(TURN_CHUNKS, memory.harbor, one)
+    pq.write_table(rows, components.lake.path(TURN_CHUNKS, memory.harbor, other))
+    (found,) = (
+        made.verdict
+        for made in verify_project(components, memory.harbor)
+        if (made.subject, made.name) == (TURN_CHUNKS.name, "matches_schema")
+    )
+    assert found.counts["id: column_values_to_be_unique"] == 2 * len(rows)
 
 
 def _spoil(memory: SampleMemory, session: str) -> int:

@@ -44,7 +44,7 @@ def check_results(
     for check in checks_of(asset):
         if dg.AssetCheckKey(dg.AssetKey(asset), check.name) not in selected:
             continue
-        verdict = check.verdict(components, project, new=True)
+        verdict = check.verdict(components, project)
         passed = passed and (verdict.passed or verdict.warning or not check.blocking)
         yield checked(asset, check.name, verdict)
     return passed

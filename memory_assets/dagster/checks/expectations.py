@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from memory_assets.pipeline.checks.checks import projects_on_record
-from memory_assets.pipeline.checks.expectations import new_rows_match
+from memory_assets.pipeline.checks.expectations import matches_schema
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import EXPECTATIONS
@@ -31,7 +31,7 @@ def great_expectations_agree(components: Components) -> Verdict:
     for project in projects_on_record(components):
         with components.project_lock(project):
             for name, expected in EXPECTATIONS.items():
-                verdict = new_rows_match(
+                verdict = matches_schema(
                     components,
                     project,
                     TABLES[name],

@@ -9,7 +9,7 @@ from functools import partial
 
 from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.checks import verify
-from memory_assets.pipeline.checks.expectations import matches_schema, new_rows_match
+from memory_assets.pipeline.checks.expectations import matches_schema
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSIONS_INDEX
@@ -26,8 +26,7 @@ class Check:
     """A check of an asset, for one project at a time.
 
     `blocking`: if it fails, nothing downstream is made. `warning`: a failure is reported, and
-    stops nothing. `verify_new`, where there is one, is what the asset check
-    runs: over the rows that are new since it passed.
+    stops nothing.
     """
 
     asset: str
@@ -36,13 +35,10 @@ class Check:
     description: str
     blocking: bool = False
     warning: bool = False
-    verify_new: Callable[[Components, str], Verdict] | None = None
 
-    def verdict(self, components: Components, project: str, *, new: bool = False) -> Verdict:
-        """Return what the check comes to in a project whose lock the caller holds, over all
-        of it or over what is `new`."""
-        verify = self.verify_new if new and self.verify_new is not None else self.verify
-        verdict = verify(components, project)
+    def verdict(self, components: Components, project: str) -> Verdict:
+        """Return what the check comes to in a project whose lock the caller holds."""
+        verdict = self.verify(components, project)
         return replace(verdict, warning=True) if self.warning else verdict
 
 
@@ -89,7 +85,6 @@ def _of_tables() -> Iterator[Check]:
             "Columns, keys, ranges, closed sets and order, over the lengths of texts and never "
             "the texts. The check great_expectations_agree of memory_status has Great "
             "Expectations evaluate them too.",
-            verify_new=partial(new_rows_match, table=table, expected=expected),
         )
 
 

@@ -1,6 +1,6 @@
 """matches_schema: what is expected of the rows of each table (`pipeline/stages.py`).
 
-Evaluated here with Arrow: over all rows by `memory verify`, over new ones by the asset check.
+Evaluated here with Arrow over the rows that did not pass yet, which `memory verify` makes all.
 Great Expectations evaluates it too, over what changed, once a night
 (`dagster/checks/expectations.py`). Both read a frame of facts, which has the
 length of each text in its place.
@@ -8,7 +8,6 @@ length of each text in its place.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import (
+    MATCHED,
     PendingSession,
     note_passed,
     pending_sessions,
@@ -30,43 +30,6 @@ from memory_assets.stores.lake.schemas import Table
 
 Unmet = Callable[[pa.Table, Table, Expectations], dict[str, int]]
 """An engine: how many rows of a frame of facts break each expectation, by its name."""
-_LISTED = 10
-
-
-def matches_schema(
-    components: Components, project: str, table: Table, expected: Expectations
-) -> Verdict:
-    """Whether every file of a table can be read, has exactly the table's columns and meets
-    its expectations, and no id is in two of them."""
-    differing: list[str] = []
-    failures: Counter[str] = Counter()
-    ids: set[str] = set()
-    rows = repeated = 0
-    sessions = components.lake.sessions(table, project)
-    for session_id in sessions:
-        read = components.lake.read(table, project, session_id)
-        rows += len(read)
-        if not read.schema.equals(table.schema):
-            differing.append(session_id)
-        elif failed := unmet(facts(table, read), table, expected):
-            differing.append(session_id)
-            failures.update(failed)
-        elif expected.unique == ("id",):
-            own = {str(name) for name in read["id"].to_pylist()}
-            repeated += len(own & ids)
-            ids |= own
-    return Verdict(
-        not differing and not repeated,
-        {
-            "files": len(sessions),
-            "rows": rows,
-            "files_that_differ": len(differing),
-            "ids_in_two_files": repeated,
-            "sessions": ", ".join(differing[:_LISTED]),
-            **failures,
-        },
-        f"Run `memory ingest --full --project={project}`; if it stays, report the expectation.",
-    )
 
 
 def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, int]:
@@ -91,28 +54,32 @@ def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, in
     return {name: count for name, count in found.items() if count}
 
 
-def new_rows_match(
+def matches_schema(
     components: Components,
     project: str,
     table: Table,
     expected: Expectations,
     *,
     unmet: Unmet = unmet,
-    note: str = "expected",
+    note: str = MATCHED,
 ) -> Verdict:
-    """Whether the rows of a project that did not pass yet meet the table's expectations, by
-    the engine `unmet`; what passes is noted under `note`.
+    """Whether the rows of a project that did not pass yet have exactly the table's columns and
+    meet its expectations, by the engine `unmet`; what passes is noted under `note`.
 
-    Keys are compared with those of older rows within a session, and across sessions by
-    `memory verify`.
+    Keys are compared among these rows, and with those of older rows within a session.
     """
     catalog, lake = components.catalog, components.lake
     version = input_hash(expected.version, table.schema.to_string())
     sessions = pending_sessions(catalog, lake, project, table, note, version)
-    batches = components.rows_to_check.batches(project, table, sessions)
-    parts = [facts(table, batch.rows) for batch in batches]
-    failures: dict[str, int | str] = {}
+    parts: list[pa.Table] = []
+    unlike = 0
+    for batch in components.rows_to_check.batches(project, table, sessions):
+        if batch.rows.schema.equals(table.schema):
+            parts.append(facts(table, batch.rows))
+        else:
+            unlike += len(batch.sessions)
     rows = sum(map(len, parts))
+    failures: dict[str, int | str] = {}
     if rows:
         frame = pa.concat_tables(parts, promote_options="permissive")
         failures.update(unmet(frame, table, expected))
@@ -122,6 +89,8 @@ def new_rows_match(
     )
     if repeated:
         failures["key: repeated in the session"] = repeated
+    if unlike:
+        failures["sessions_with_other_columns"] = unlike
     if not failures:
         note_passed(catalog, sessions)
     return Verdict(

@@ -86,7 +86,7 @@ def run_step(components: Components, project: str, step: Step) -> Iterator[Made 
         try:
             yield Made(project, step.asset, step.report(components, project))
             for check in checks_of(step.asset):
-                verdict = check.verdict(components, project, new=True)
+                verdict = check.verdict(components, project)
                 verified = Verified(project, step.asset, check.name, verdict)
                 yield verified
                 if verified.failed and check.blocking:

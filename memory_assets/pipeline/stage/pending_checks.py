@@ -23,10 +23,13 @@ from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import Table
 
-COMPARISONS = ("audited", "prompted", "embedded")
-"""The checks that compare two tables and note what passed."""
+MATCHED = "expected"
+"""The check of what is expected of a table's rows."""
 
-NOTED_CHECKS = ("clean", "independent", "expected", "great_expectations", *COMPARISONS)
+COMPARISONS = (MATCHED, "audited", "prompted", "embedded")
+"""The checks that note what passed, and read all rows in `memory verify` all the same."""
+
+NOTED_CHECKS = ("clean", "independent", "great_expectations", *COMPARISONS)
 """All checks that note what passed, by their name in the catalogue."""
 
 _BATCH_BYTES = 16 << 20
