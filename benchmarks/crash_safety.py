@@ -253,8 +253,9 @@ def state_of(data_dir: Path, transcripts: Path) -> dict[str, Any]:
                 for number, row in enumerate(rows):
                     state[f"{table.name}/{project}/{session}/{number}"] = repr(row)
     for name in components.vectors.names():
-        raw = components.vectors.get(name)._raw
-        page = raw.ask("get", include=["embeddings", "documents", "metadatas"])
+        page = components.vectors.get(name).ask(
+            "get", include=["embeddings", "documents", "metadatas"]
+        )
         for row_id, vector, text, metadata in zip(
             page["ids"], page["embeddings"], page["documents"], page["metadatas"], strict=True
         ):

@@ -38,9 +38,9 @@ from dev_data import merge_homes, unpack
 from memory_assets.chunking import build_turns
 from memory_assets.keywords import is_weak
 from memory_assets.recall import Memory, open_memory
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.collections import sessions_collection
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 
 HERE = Path(__file__).resolve().parent
@@ -129,11 +129,11 @@ def in_chroma(memory: Memory, query: str, project: str | None) -> list[str]:
     vector = memory.embedder.embed([query])[0]
     found = []
     for name in memory.vectors.names():
-        if name.endswith(sessions_collection("")):
+        if name.endswith(SEARCH_KINDS["sessions"].collection_of("")):
             where = {"project": project} if project else None
             found += memory.vectors.get(name).nearest(vector, 5 * DEPTH, where)
-    found.sort(key=lambda neighbour: -neighbour.similarity)
-    return list(dict.fromkeys(str(neighbour.metadata["turn_id"]) for neighbour in found))[:DEPTH]
+    found.sort(key=lambda pair: -pair[1])
+    return list(dict.fromkeys(str(each.metadata["turn_id"]) for each, _ in found))[:DEPTH]
 
 
 class Texts:

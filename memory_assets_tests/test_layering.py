@@ -67,7 +67,6 @@ HOMES = {
 SEALS = {
     "stores/keyword_index/index.py",
     "stores/lake/rows.py",
-    "stores/chroma/collections.py",
     "redacted_text.py",
 }
 """Modules outside redaction/ that may mark text as redacted: they read it from a store."""

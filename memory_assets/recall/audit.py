@@ -267,14 +267,13 @@ def _documents(
     reason."""
     if not collection:
         return {}, "not indexed yet"
-    any_vector = next((vectors[row_id][1] for row_id in ids if row_id in vectors), None)
-    if any_vector is None:
+    if vectors.keys().isdisjoint(ids):
         return {}, "not embedded yet"
     try:
-        found = stores.vectors.get(collection).nearest_of(any_vector, ids, len(ids))
+        found = stores.vectors.get(collection).documents(ids)
     except (StoreError, NotFound) as error:
         return None, str(error)
-    return {neighbour.id: neighbour.text for neighbour in found}, ""
+    return {document.id: document.text for document in found}, ""
 
 
 def _redactions(

@@ -18,7 +18,7 @@ from memory_assets.recall.session import one_line, stored_vectors
 from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.requests.questions import CrossQueryRequest
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.stores.chroma.foreign import OtherCollection, OtherDocument
+from memory_assets.stores.chroma.collections import Collection, Document
 from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS
 
 if TYPE_CHECKING:
@@ -113,11 +113,10 @@ def cross_query(
     other = _collection(memory, asked.collection)
     space = require_same_space(other, memory.embedder, assume=asked.assume_same_embedder)
     if asked.document:
-        own = other.by_id(asked.document)
-        if own is None:
+        found = [(own, 1.0) for own in other.documents([asked.document])]
+        if not found:
             raise NotFound(f"no document {asked.document!r} in {other.name}")
-        found = [(own, 1.0)]
-        text = asked.query.strip() or own.text
+        text = asked.query.strip() or found[0][0].text
     else:
         text = asked.query
         vector = memory.embedder.embed([text])[0]
@@ -145,17 +144,17 @@ def cross_query(
     )
 
 
-def _collection(memory: Memory, name: str | None) -> OtherCollection:
+def _collection(memory: Memory, name: str | None) -> Collection:
     if name is not None:
-        return memory.vectors.other(name)
+        return memory.vectors.get(name)
     names = other_collections(memory)
     if len(names) != 1:
         there = f"there are: {', '.join(names)}" if names else "there is none besides ours"
         raise ConfigurationError(f"say which collection to ask beside the sessions; {there}")
-    return memory.vectors.other(names[0])
+    return memory.vectors.get(names[0])
 
 
-def _document(document: OtherDocument, similarity: float) -> dict[str, Any]:
+def _document(document: Document, similarity: float) -> dict[str, Any]:
     return {
         "id": document.id,
         "score": round(similarity, 4),
@@ -164,7 +163,7 @@ def _document(document: OtherDocument, similarity: float) -> dict[str, Any]:
     }
 
 
-def document_path(document: OtherDocument) -> str | None:
+def document_path(document: Document) -> str | None:
     """Return the path of the file that a document was made from, "" if its metadata has none."""
     for key in _PATH_KEYS:
         value = document.metadata.get(key)
@@ -175,7 +174,7 @@ def document_path(document: OtherDocument) -> str | None:
 
 
 def _touched(
-    memory: Memory, documents: Sequence[OtherDocument], text: str, project: str | None
+    memory: Memory, documents: Sequence[Document], text: str, project: str | None
 ) -> dict[str, tuple[Hit, ...]]:
     """Return the turns that touched the documents' files, by path."""
     paths = [path for document in documents if (path := document_path(document))]
@@ -224,7 +223,7 @@ def _turn(hit: Hit) -> dict[str, Any]:
 
 def _overlap(
     memory: Memory,
-    documents: Sequence[OtherDocument],
+    documents: Sequence[Document],
     hits: Sequence[Hit],
     touched: Mapping[str, Sequence[Hit]],
     turns: set[str],

@@ -10,7 +10,7 @@ import numpy as np
 
 from memory_assets.embedding import Embedder
 from memory_assets.errors import StoreMismatch
-from memory_assets.stores.chroma.foreign import OtherCollection, OtherDocument
+from memory_assets.stores.chroma.collections import Collection, Document
 
 _NAMING_KEYS = (
     "embedder_id",
@@ -39,7 +39,7 @@ class Space:
 
 
 def require_same_space(
-    collection: OtherCollection, embedder: Embedder, *, assume: bool = False
+    collection: Collection, embedder: Embedder, *, assume: bool = False
 ) -> Space:
     """Return the model of a collection, if its vectors can be compared with the embedder's.
 
@@ -75,14 +75,14 @@ def require_same_space(
     )
 
 
-def _refusal(collection: OtherCollection, reason: str) -> StoreMismatch:
+def _refusal(collection: Collection, reason: str) -> StoreMismatch:
     return StoreMismatch(
         f"{collection.name} cannot be compared with sessions: {reason}. Embed it with "
         "all-MiniLM-L6-v2 (Chroma's default) to ask across both."
     )
 
 
-def _declared(collection: OtherCollection) -> tuple[str, str] | None:
+def _declared(collection: Collection) -> tuple[str, str] | None:
     """Return the model that the collection names, and whether its metadata or its configuration
     does."""
     for key in _NAMING_KEYS:
@@ -105,7 +105,7 @@ def _model_of(name: str, config: Any) -> str:
     return f"{name}/{model}" if model else name
 
 
-def _alike(embedder: Embedder, sample: list[OtherDocument]) -> float | None:
+def _alike(embedder: Embedder, sample: list[Document]) -> float | None:
     """Return the median cosine between stored vectors and ours of the same texts."""
     texts = [document for document in sample if document.text.strip()]
     if not texts:

@@ -67,9 +67,10 @@ def _memory(settings: Settings) -> dict[str, Any]:
         ).items():
             collection = components.vectors.get(str(made.facts["collection"]))
             for row in session_rows(components, project, index, session_id):
-                (found,) = collection.nearest_of(row.vector, [row.id], 1)
+                (found,) = collection.documents([row.id])
+                similarity = float(found.vector @ row.vector)
                 kept = {key: value for key, value in found.metadata.items() if key not in AGES}
-                state[f"{index.stage}/{row.id}"] = (round(found.similarity, 5), found.text, kept)
+                state[f"{index.stage}/{row.id}"] = (round(similarity, 5), found.text, kept)
     components.catalog.close()
     return state
 

@@ -213,8 +213,8 @@ class SampleMemory:
                 everything = collection.ids({"project": {"$ne": ""}})
                 assert everything == rows.keys(), name
                 for row_id, row in rows.items():
-                    (found,) = collection.nearest_of(vectors[row_id], [row_id], 1)
-                    assert found.similarity == pytest.approx(1.0, abs=1e-4)
+                    (found,) = collection.documents([row_id])
+                    assert found.vector @ vectors[row_id] == pytest.approx(1.0, abs=1e-4)
                     assert found.text == row["text"]
                     assert found.metadata["session_id"] == row["session_id"]
                     assert found.metadata["content_hash"] == row["content_hash"]

@@ -173,9 +173,9 @@ def test_collections_of_others_in_the_same_chroma_survive(memory: SampleMemory) 
     corpus = memory.components.vectors.get("corpus")
     assert corpus.count() == 7
     for name, vector in zip(ids, vectors, strict=True):
-        (nearest,) = corpus.nearest(vector, 1)
+        ((nearest, similarity),) = corpus.nearest(vector, 1)
         assert (nearest.id, nearest.text, nearest.metadata["k"]) == (name, name, name)
-        assert nearest.similarity == pytest.approx(1.0, abs=1e-5)
+        assert similarity == pytest.approx(1.0, abs=1e-5)
 
 
 def test_what_killed_writers_left_of_a_session_goes_with_it(wordy: SampleMemory) -> None:

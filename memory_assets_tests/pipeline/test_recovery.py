@@ -11,7 +11,6 @@ from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.redaction import RedactionSettings, load_redactor
-from memory_assets.stores.chroma.collections import sessions_collection
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
@@ -46,7 +45,7 @@ def test_rows_that_vanished_from_a_collection_come_back_with_the_next_run(
     memory: SampleMemory,
 ) -> None:
     """The stage counts what the collection holds; nothing is embedded again."""
-    collection = memory.components.vectors.get(sessions_collection("claude-code"))
+    collection = memory.components.vectors.get("claude-code-sessions")
     lost = sorted(collection.ids({"project": memory.harbor}))[:3]
     collection.delete(lost)
     assert not verify.collection_matches(memory.components, memory.harbor, SESSIONS_INDEX).passed

@@ -11,7 +11,6 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall.audit import Audit, audit
 from memory_assets.recall.tag_holders import is_tag, tag_holders
-from memory_assets.stores.chroma.collections import sessions_collection
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 from memory_assets_tests.recall.conftest import Asked
 
@@ -130,7 +129,7 @@ def test_what_is_missing_or_differs_in_chroma_is_said(asked: Asked, copied: Any)
     """Row by row; the rest of the trail is told all the same."""
     memory = copied()
     lost, other = f"session::{FLAKY}::turn::0", f"session::{FLAKY}::turn::1"
-    collection = memory.vectors.get(sessions_collection("claude-code"))
+    collection = memory.vectors.get("claude-code-sessions")
     collection.delete([lost])
     project = memory.catalog.products.project_of(FLAKY)
     vectors = memory.lake.read_vectors(TURN_EMBEDDINGS, project, FLAKY)

@@ -22,8 +22,8 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import embeddings as embed
 from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
-from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
-from memory_assets.stores.chroma import client as chroma_client
+from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.chroma import collections as chroma_collections
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import forget_own_settings, made_once
 
@@ -95,7 +95,7 @@ class Subject:
         store = self.components.vectors
         found = {}
         for name in store.names():
-            page: Any = store.get(name)._raw.ask("get", include=_ALL)
+            page: Any = store.get(name).ask("get", include=_ALL)
             found[name] = {
                 row_id: (tuple(vector), text, metadata)
                 for row_id, vector, text, metadata in zip(
@@ -132,7 +132,7 @@ def _make(root: Path) -> None:
         shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
-        patch.setattr(chroma_client, "_CONFIGURATION", SAVED_OFTEN)
+        patch.setattr(chroma_collections, "_CONFIGURATION", SAVED_OFTEN)
         components = Components(_settings(root))
         for project in on_disk.find_sources(components):
             scan.scan_project(components, project)
@@ -154,7 +154,7 @@ def _make(root: Path) -> None:
 @pytest.fixture
 def subject(indexed: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Subject]:
     """A copy to be broken; no Chroma server runs."""
-    monkeypatch.setattr(chroma_client, "_CONFIGURATION", SAVED_OFTEN)
+    monkeypatch.setattr(chroma_collections, "_CONFIGURATION", SAVED_OFTEN)
     root = tmp_path / "copy"
     shutil.copytree(indexed.data_dir, root / "data")
     shutil.copytree(indexed.root / "transcripts", root / "transcripts")

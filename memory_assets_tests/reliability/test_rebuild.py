@@ -74,8 +74,8 @@ def test_searches_never_fail_while_a_collection_is_rebuilt(subject: Subject) -> 
 
 
 def _copy(store: Any) -> None:
-    page = store.get(MAIN)._raw.ask("get", include=_ALL)
-    beside = store.call(lambda client: client.get_collection(f"{MAIN}.replacement"))
+    page = store.get(MAIN).ask("get", include=_ALL)
+    beside = store.get(f"{MAIN}.replacement")
     beside.ask(
         "upsert",
         ids=page["ids"],

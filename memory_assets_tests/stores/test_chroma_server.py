@@ -158,7 +158,7 @@ def test_rows_survive_a_killed_server(servers: Servers) -> None:
     assert servers.start(data_dir).pid != killed.pid
     assert collection.ids({"k": "v"}) == {"a", "b", "c"}
     found = collection.nearest(np.eye(384, dtype=np.float32)[1], 1)
-    assert [neighbour.id for neighbour in found] == ["b"]
+    assert [document.id for document, _ in found] == ["b"]
 
 
 def test_a_server_whose_files_were_removed_stops_and_the_next_starts_empty(
@@ -169,10 +169,10 @@ def test_a_server_whose_files_were_removed_stops_and_the_next_starts_empty(
     before = _collection(data_dir)
     _add(before, "a")
     endpoint = servers.start(data_dir)
-    assert chroma_server.has_files(data_dir)
+    assert chroma_files.has_database(data_dir / "chroma")
     time.sleep(1.2)  # it looks once a second
     shutil.rmtree(data_dir / "chroma")
-    assert not chroma_server.has_files(data_dir)
+    assert not chroma_files.has_database(data_dir / "chroma")
     assert servers.ends(endpoint.pid, within=8.0)
     after = _collection(data_dir)
     servers.watch(servers.start(data_dir).pid)

@@ -152,7 +152,7 @@ def test_an_interrupted_swap_is_put_right_by_the_next_start(
         with pytest.raises(KeyboardInterrupt):
             rewrite_files(tmp_path, _quiet)
     assert (tmp_path / "chroma.replaced").exists()
-    assert server.has_files(tmp_path)
+    assert files.has_database(tmp_path / "chroma")
     assert _ours(store).count() == ROWS
     assert not (tmp_path / "chroma.replaced").exists()
 

@@ -18,7 +18,6 @@ from memory_assets.stores.chroma.collections import (
     CollectionVersions,
     Metadata,
     VectorStore,
-    sessions_collection,
 )
 from memory_assets_tests.stores.conftest import Servers
 
@@ -68,8 +67,8 @@ def test_repeating_an_upsert_changes_nothing(collection: Collection) -> None:
     collection.upsert(ids[:1], _vectors(1), [seal("changed")], [{"row_hash": "new"}])
     assert collection.count() == 5
     assert collection.row_hashes({"row_hash": "new"}) == {ids[0]: "new"}
-    (best,) = collection.nearest(_vectors(1)[0], 1)
-    assert (best.id, best.text, type(best.text)) == (ids[0], "changed", RedactedText)
+    ((best, _),) = collection.nearest(_vectors(1)[0], 1)
+    assert (best.id, best.text) == (ids[0], "changed")
 
 
 def test_more_rows_than_a_request_takes_are_all_stored(collection: Collection) -> None:
@@ -91,7 +90,6 @@ def test_no_rows_are_no_work(collection: Collection) -> None:
     collection.delete([])
     assert collection.count() == 0
     assert collection.nearest(_vectors(1)[0], 3) == []
-    assert collection.nearest_of(_vectors(1)[0], [], 3) == []
 
 
 def test_deleting_ids_that_are_not_there_is_ignored(collection: Collection) -> None:
@@ -108,22 +106,20 @@ def test_ids_and_hashes_are_listed_by_filter(collection: Collection) -> None:
     assert collection.row_hashes({"even": False}) == {ids[n]: f"h{n}" for n in (1, 3, 5)}
 
 
-def test_both_ways_to_the_nearest_rows_agree(collection: Collection) -> None:
-    """The index and the exact product give the same rows, in order, with the same score."""
+def test_the_nearest_rows_are_those_of_the_exact_product(collection: Collection) -> None:
+    """In its order, with its scores, and with the rows' texts and metadata."""
     ids = _fill(collection, 60)
     for query in _vectors(5, seed=9):
-        by_index = collection.nearest(query, 10)
-        exactly = collection.nearest_of(query, ids, 10)
-        assert [row.id for row in by_index] == [row.id for row in exactly]
-        assert [row.text for row in by_index] == [row.text for row in exactly]
-        assert [dict(row.metadata) for row in by_index] == [dict(row.metadata) for row in exactly]
+        found = collection.nearest(query, 10)
+        exactly = sorted(zip(_vectors(60) @ query, ids, strict=True), reverse=True)[:10]
+        assert [document.id for document, _ in found] == [row_id for _, row_id in exactly]
         assert np.allclose(
-            [row.similarity for row in by_index],
-            [row.similarity for row in exactly],
-            atol=1e-5,
+            [score for _, score in found], [score for score, _ in exactly], atol=1e-5
         )
-        scores = [row.similarity for row in exactly]
-        assert scores == sorted(scores, reverse=True)
+        assert all(document.text == f"text {int(document.id[4:])}" for document, _ in found)
+        assert all(
+            document.metadata["row_hash"] == f"h{int(document.id[4:])}" for document, _ in found
+        )
 
 
 def test_the_nearest_obey_the_filter_and_the_given_ids(collection: Collection) -> None:
@@ -131,9 +127,8 @@ def test_the_nearest_obey_the_filter_and_the_given_ids(collection: Collection) -
     ids = _fill(collection, 20)
     (query,) = _vectors(1, seed=3)
     matching = collection.nearest(query, 50, {"even": True})
-    assert {row.id for row in matching} == set(ids[::2])
-    chosen = collection.nearest_of(query, [*ids[:3], "nobody"], 50)
-    assert {row.id for row in chosen} == set(ids[:3])
+    assert {document.id for document, _ in matching} == set(ids[::2])
+    assert {document.id for document in collection.documents([*ids[:3], "nobody"])} == set(ids[:3])
 
 
 def test_a_plain_string_is_refused(collection: Collection) -> None:
@@ -165,11 +160,9 @@ def test_a_new_chunker_or_rule_set_keeps_the_collection(store: VectorStore) -> N
     again = store.open(name, newer)
     assert again.incarnation == store.get(name).incarnation == first.incarnation
     assert again.count() == 2
-    raw = store.get(name)._raw
-    assert raw.metadata is not None
-    assert vars(newer).items() <= dict(raw.metadata).items()
-    found = again.nearest(_vectors(2)[1], 1)
-    assert (found[0].id, round(found[0].similarity, 4)) == ("row-001", 1.0)
+    assert vars(newer).items() <= store.get(name).metadata.items()
+    ((found, similarity),) = again.nearest(_vectors(2)[1], 1)
+    assert (found.id, round(similarity, 4)) == ("row-001", 1.0)
 
 
 def test_a_collection_made_anew_is_another_incarnation(store: VectorStore) -> None:
@@ -189,11 +182,6 @@ def test_a_collection_that_is_not_there_is_not_found(store: VectorStore) -> None
     with pytest.raises(NotFound, match="no collection nobody; run `memory ingest`"):
         store.get("nobody")
     assert "nobody" not in store.names()
-
-
-def test_each_agent_has_its_sessions_collection() -> None:
-    """The name that design.md gives it."""
-    assert sessions_collection("claude-code") == "claude-code-sessions"
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "nonsense", "http://", "http://h:port"])

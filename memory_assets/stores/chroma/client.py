@@ -1,32 +1,34 @@
-"""The few requests of Chroma's HTTP API that we make.
+"""The few requests of Chroma's HTTP API that we make, to a server that may end at any time.
 
-chromadb's own client takes .8 s of CPU to import, a third of what one more turn costs.
+chromadb's own client takes .8 s of CPU to import, a third of what one more turn costs. A local
+server may stop (idle), be killed, or come back on another port: a request that finds nobody there
+starts it again and is made once more. Every request of ours may be repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 import orjson
 
 from memory_assets.errors import StoreError
+from memory_assets.stores.chroma import server as chroma_server
 
-_DATABASE = "/api/v2/tenants/default_tenant/databases/default_database"
-_CONFIGURATION = {"hnsw": {"space": "cosine"}, "embedding_function": {"type": "legacy"}}
-"""Of the collections that we make: cosine, and vectors that their writers bring along."""
+_API = "/api/v2"
+_DATABASE = "/tenants/default_tenant/databases/default_database"
 _LOOPBACK = ("127.0.0.1", "localhost")
 
 
-class ChromaRefused(Exception):
-    """Chroma answered with an error; `name` is what it calls it. The message may quote a request,
-    so it is left out."""
+class ChromaRefused(StoreError):
+    """Chroma answered with an error; `name` is what it calls it."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, url: str, name: str) -> None:
+        super().__init__(_what_failed(url, name))
         self.name = name
 
 
@@ -34,105 +36,94 @@ class NotFoundError(ChromaRefused):
     """There is no collection of that name or id."""
 
 
-@dataclass
-class ChromaCollection:
-    """A collection as Chroma described it last."""
-
-    client: ChromaClient
-    id: str
-    name: str
-    metadata: Mapping[str, Any] | None
-    configuration_json: Mapping[str, Any] | None
-
-    def ask(self, method: str, **arguments: Any) -> Any:
-        """Return the answer to `count`, `get`, `query`, `upsert` or `delete`."""
-        path = f"/collections/{self.id}/{method}"
-        return self.client.request("POST", path, arguments) if arguments else self.client.get(path)
-
-    def modify(self, **new: Any) -> None:
-        """Give it another `name` or other `metadata`."""
-        body = {f"new_{name}": value for name, value in new.items()}
-        self.client.request("PUT", f"/collections/{self.id}", body)
-        for name, value in new.items():
-            setattr(self, name, value)
-
-
 class ChromaClient:
-    """A client of the server at `url`, for any number of threads. Every method raises
-    `ChromaRefused`, or an error of httpx if nothing answers.
+    """A client of `url`, or (None) of the data directory's own server, for any number of threads.
+    `token` is what a server at `url` demands; that of the own server is known. `url` is the
+    present address: a local server has another one after a restart.
 
     Raises:
-        StoreError: `url` is no address.
+        StoreError: `url` is no address, or nothing answers there.
     """
 
-    def __init__(self, url: str, token: str | None) -> None:
-        host, base = _address(url)
-        loopback = host in _LOOPBACK
-        self._database = base + _DATABASE
-        self._http = httpx.Client(
-            timeout=None,
-            headers={"Authorization": f"Bearer {token}"} if token else None,
-            trust_env=not loopback,  # the environment's proxy is for other machines
-            verify=not loopback or base.startswith("https"),
-        )
-        self.get("")
+    def __init__(
+        self, data_dir: Path, *, url: str | None, idle_seconds: float, token: str | None = None
+    ) -> None:
+        self._data_dir = data_dir
+        self._idle_seconds = idle_seconds
+        self._is_local = url is None
+        self.url = url or ""
+        self._token = token
+        self._http: httpx.Client | None = None
+        self.find_server()
+
+    def find_server(self) -> None:
+        """Make sure that the local server runs.
+
+        Raises:
+            StoreError: it cannot be started, or nothing answers at the URL.
+        """
+        before = (self.url, self._token)
+        if self._is_local:
+            self.url = chroma_server.ensure_running(self._data_dir, self._idle_seconds).url
+            self._token = chroma_server.token(self._data_dir)
+        if self._http is None or (self.url, self._token) != before:
+            self._http = _http_client(self.url, self._token)
+            with chroma_errors(self.url):
+                self._answer("GET", _DATABASE, None)
 
     def request(self, method: str, path: str, body: Any = None) -> Any:
-        """Return the answer to a request, from JSON."""
+        """Return the answer to a request about the default database, as `send` does."""
+        return self.send(method, _DATABASE + path, body)
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        """Return the answer to a request, from JSON.
+
+        Raises:
+            NotFoundError: it names something that does not exist.
+            ChromaRefused: it is refused.
+            StoreError: anything else went wrong.
+        """
         content = orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY) if body else None
-        response = self._http.request(
-            method,
-            self._database + path,
-            content=content,
-            headers={"Content-Type": "application/json"},
-        )
+        with chroma_errors(self.url):
+            try:
+                return self._answer(method, path, content)
+            except httpx.TransportError:
+                self.find_server()
+                return self._answer(method, path, content)
+
+    def _answer(self, method: str, path: str, content: bytes | None) -> Any:
+        assert self._http is not None
+        headers = {"Content-Type": "application/json"}
+        response = self._http.request(method, _API + path, content=content, headers=headers)
         if response.is_success:
             return orjson.loads(response.content)
-        try:
+        try:  # the message may quote the request, so only the name is read
             name = str(orjson.loads(response.content)["error"])
         except (ValueError, TypeError, KeyError):
             name = f"HTTP {response.status_code}"
-        raise (NotFoundError if name == NotFoundError.__name__ else ChromaRefused)(name)
-
-    def get(self, path: str) -> Any:
-        """Return what lies at a path of the database."""
-        return self.request("GET", path)
-
-    def list_collections(self) -> list[str]:
-        """Return the names of all collections."""
-        return [str(each["name"]) for each in self.get("/collections")]
-
-    def get_collection(self, name: str) -> ChromaCollection:
-        """Return a collection by name."""
-        return self._collection(self.get(_of(name)))
-
-    def create_collection(
-        self, name: str, metadata: Mapping[str, Any], *, get_or_create: bool = False
-    ) -> ChromaCollection:
-        """Return a new collection, cosine space, or the one that has the name."""
-        body = {
-            "name": name,
-            "metadata": metadata,
-            "configuration": _CONFIGURATION,
-            "get_or_create": get_or_create,
-        }
-        return self._collection(self.request("POST", "/collections", body))
-
-    def delete_collection(self, name: str) -> None:
-        """Delete a collection by name."""
-        self.request("DELETE", _of(name))
-
-    def _collection(self, found: Mapping[str, Any]) -> ChromaCollection:
-        told = (found.get(name) for name in ("metadata", "configuration_json"))
-        return ChromaCollection(self, found["id"], found["name"], *told)
+        kind = NotFoundError if name == NotFoundError.__name__ else ChromaRefused
+        raise kind(self.url, name) from None
 
 
-def _of(name: str) -> str:
-    return f"/collections/{quote(name, safe='')}"
+@contextmanager
+def chroma_errors(url: str) -> Iterator[None]:
+    """Translate errors of the HTTP client; their messages may quote a request's body, so only
+    their type is reported, and a traceback does not show them."""
+    try:
+        yield
+    except (httpx.HTTPError, ValueError) as error:
+        raise StoreError(_what_failed(url, type(error).__name__)) from None
 
 
-def _address(url: str) -> tuple[str, str]:
-    """Return host and base URL."""
+def _what_failed(url: str, name: str) -> str:
+    return (
+        f"Chroma at {url} failed ({name}). Check that it runs "
+        "(`memory status`) and that its disk has room, then run the command again."
+    )
+
+
+def _http_client(url: str, token: str | None) -> httpx.Client:
+    """Return a client of the server at a URL, whose port is 8000 where none is given."""
     wrong = StoreError(f"MEMORY_CHROMA_URL is {url!r}; it should look like http://host:8000")
     try:
         parts = urlsplit(url)
@@ -142,5 +133,11 @@ def _address(url: str) -> tuple[str, str]:
     if parts.hostname is None or parts.scheme not in ("http", "https"):
         raise wrong
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    base = f"{parts.scheme}://{host}:{port or (443 if parts.scheme == 'https' else 8000)}"
-    return parts.hostname, base
+    loopback = parts.hostname in _LOOPBACK
+    return httpx.Client(
+        base_url=f"{parts.scheme}://{host}:{port or (443 if parts.scheme == 'https' else 8000)}",
+        timeout=None,
+        headers={"Authorization": f"Bearer {token}"} if token else None,
+        trust_env=not loopback,  # the environment's proxy is for other machines
+        verify=not loopback or parts.scheme == "https",
+    )

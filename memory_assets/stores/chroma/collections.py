@@ -1,6 +1,7 @@
 """Vectors in Chroma: collections, idempotent upserts, ids, nearest neighbours.
 
-It always speaks HTTP: to the server of `server.py`, or to `MEMORY_CHROMA_URL`.
+Belongs here: reading and writing any collection of a Chroma, ours and others'. Does not: deciding
+whether another program's vectors are of our space (`recall/`).
 """
 
 from __future__ import annotations
@@ -8,30 +9,22 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
+from urllib.parse import quote
 
-import httpx
 import numpy as np
 import numpy.typing as npt
 
 from memory_assets.errors import NotFound, StoreMismatch
 from memory_assets.models import same_space
-from memory_assets.redacted_text import RedactedText, require_redacted, seal
-from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.stores.chroma.client import (
-    ChromaClient,
-    ChromaCollection,
-    ChromaRefused,
-    NotFoundError,
-)
-from memory_assets.stores.chroma.connection import ChromaConnection, chroma_errors
-from memory_assets.stores.chroma.foreign import OtherCollection
+from memory_assets.redacted_text import RedactedText, require_redacted
+from memory_assets.stores.chroma.client import ChromaClient, ChromaRefused, NotFoundError
 
 Metadata = dict[str, str | int | float | bool]
 Where = dict[str, Any]
+Vector = npt.NDArray[np.float32]
 
 UPSERT_BATCH = 1_000
 """Rows a request: 2,400 rows/s on two cores; larger requests gained nothing."""
@@ -41,11 +34,9 @@ _WRONG = ("InvalidArgumentError", "InvalidDimensionException")
 """Errors of a request, which another try does not help."""
 _TRIES = 3
 """A call may meet a swap and a restart; more than both at once is an error."""
-
-
-def sessions_collection(agent: str) -> str:
-    """Return the name of the collection of an agent's session chunks."""
-    return SEARCH_KINDS["sessions"].collection_of(agent)
+_CONFIGURATION = {"hnsw": {"space": "cosine"}, "embedding_function": {"type": "legacy"}}
+"""Of the collections that we make: cosine, and vectors that their writers bring along."""
+_EVERYTHING = ["documents", "metadatas", "embeddings"]
 
 
 @dataclass(frozen=True)
@@ -59,16 +50,17 @@ class CollectionVersions:
 
 
 @dataclass(frozen=True)
-class Neighbour:
-    """A row near a query: cosine similarity in [-1, 1], higher is nearer."""
+class Document:
+    """A row of a collection. `vector` has length 1; `text` is as its maker stored it: in other
+    programs' collections it did not pass our redactor."""
 
     id: str
-    similarity: float
-    text: RedactedText
+    text: str
     metadata: Mapping[str, Any]
+    vector: Vector = field(repr=False, compare=False)
 
 
-class VectorStore(ChromaConnection):
+class VectorStore(ChromaClient):
     """The collections of one Chroma: at a URL, or of a data directory's own server."""
 
     def names(self) -> list[str]:
@@ -79,7 +71,7 @@ class VectorStore(ChromaConnection):
         )
 
     def _stored(self) -> set[str]:
-        return set(self.call(ChromaClient.list_collections))
+        return {str(each["name"]) for each in self.request("GET", "/collections")}
 
     def open(self, name: str, versions: CollectionVersions) -> Collection:
         """Return a collection for writing; it is created when it is not there.
@@ -88,36 +80,54 @@ class VectorStore(ChromaConnection):
             StoreMismatch: its vectors are of another family of embedders.
         """
         self._put_back(name)
-        metadata = {**vars(versions), "incarnation": uuid.uuid4().hex}
-        raw = self.call(lambda client: client.create_collection(name, metadata, get_or_create=True))
-        found = dict(raw.metadata or {})
-        _require_same_embedder(name, found, versions)
-        if {key: found.get(key) for key in vars(versions)} != vars(versions):
-            amended = {**found, **vars(versions)}
-            self.call(lambda client: raw.modify(metadata=amended))
-        return Collection(self, name, raw)
+        opened = self._created(name, vars(versions), get_or_create=True)
+        if not same_space(opened.embedder_id, versions.embedder_id):
+            raise StoreMismatch(
+                f"collection {name} holds vectors of {opened.embedder_id or 'an unknown model'}, "
+                f"the settings ask for {versions.embedder_id}. Set MEMORY_EMBEDDER back, or run "
+                "`memory ingest --full`."
+            )
+        opened.note(vars(versions))
+        return opened
 
     def get(self, name: str) -> Collection:
-        """Return a collection for reading; raise `NotFound` if there is none of that name."""
-        return Collection(self, name, _found(self, name))
+        """Return a collection for reading, ours or another program's; raise `NotFound` if there is
+        none of that name."""
+        return Collection(self, name, self.described(name))
 
-    def other(self, name: str) -> OtherCollection:
-        """Return any collection, also one that is not ours, for reading; raise `NotFound` if
-        there is none."""
-        collection = self.get(name)
-        return OtherCollection(collection._raw, collection._call)
+    def described(self, name: str) -> Mapping[str, Any]:
+        """Return what Chroma has on the collection of a name, or on the one that is about to be
+        replaced."""
+        for stored in (name, f"{name}{_REPLACED}", name):
+            with suppress(NotFoundError):
+                found: Mapping[str, Any] = self.request("GET", _path(stored))
+                return found
+        raise NotFound(f"no collection {name}; run `memory ingest` first")
 
     def drop(self, name: str) -> None:
         """Delete a collection, if it is there."""
         for stored in {name, f"{name}{_REPLACED}"} & self._stored():
             self._delete(stored)
 
+    def _created(
+        self, name: str, metadata: Mapping[str, Any], *, get_or_create: bool = False
+    ) -> Collection:
+        """Return a new collection, of an incarnation of its own, or the one that has the name."""
+        body = {
+            "name": name,
+            "metadata": {**metadata, "incarnation": uuid.uuid4().hex},
+            "configuration": _CONFIGURATION,
+            "get_or_create": get_or_create,
+        }
+        return Collection(self, name, self.request("POST", "/collections", body))
+
     def _delete(self, stored: str) -> None:
         with suppress(NotFoundError):
-            self.call(lambda client: client.delete_collection(stored))
+            self.request("DELETE", _path(stored))
 
     def _rename(self, stored: str, name: str) -> None:
-        self.call(lambda client: client.get_collection(stored).modify(name=name))
+        collection_id = self.request("GET", _path(stored))["id"]
+        self.request("PUT", f"/collections/{collection_id}", {"new_name": name})
 
     def _put_back(self, name: str) -> None:
         """Undo an interrupted swap."""
@@ -136,12 +146,9 @@ class VectorStore(ChromaConnection):
         Raises:
             NotFound: there is no such collection, and no versions are given.
         """
-        metadata = dict(vars(versions) if versions else self.get(name)._raw.metadata or {})
-        metadata["incarnation"] = uuid.uuid4().hex
+        metadata = vars(versions) if versions else self.get(name).metadata
         self.drop_leftovers(name)
-        replacement = f"{name}{_REPLACEMENT}"
-        raw = self.call(lambda client: client.create_collection(replacement, metadata))
-        return Collection(self, replacement, raw)
+        return self._created(f"{name}{_REPLACEMENT}", metadata)
 
     def drop_leftovers(self, name: str) -> None:
         """Delete the replacement of `name` that an interrupted rebuild left."""
@@ -159,63 +166,74 @@ class VectorStore(ChromaConnection):
         self._delete(old)
 
 
-def _found(connection: ChromaConnection, name: str) -> ChromaCollection:
-    """Return the collection of a name, or the one that is about to be replaced."""
-    for stored in (name, f"{name}{_REPLACED}", name):
-        with suppress(NotFoundError):
-            return connection.call(partial(_get, stored))
-    raise NotFound(f"no collection {name}; run `memory ingest` first")
-
-
-def _get(stored: str, client: ChromaClient) -> ChromaCollection:
-    return client.get_collection(stored)
+def _path(name: str) -> str:
+    return f"/collections/{quote(name, safe='')}"
 
 
 class Collection:
-    """One Chroma collection, cosine space; ids are ours. It may be swapped for another, or
-    its server restarted: the next call finds what has its name then."""
+    """One Chroma collection; ours are of cosine space, with our ids. It may be swapped for another:
+    the next call finds what has its name then."""
 
-    def __init__(self, connection: ChromaConnection, name: str, raw: ChromaCollection) -> None:
-        self._connection = connection
-        self._name = name
-        self._raw = raw
+    def __init__(self, store: VectorStore, name: str, described: Mapping[str, Any]) -> None:
+        self._store = store
+        self.name = name
+        self._described = described
 
-    def _call(self, method: str, **arguments: Any) -> Any:
-        """Return the answer to a request about the collection."""
-        for _ in range(_TRIES - 1):
+    def ask(self, method: str, **arguments: Any) -> Any:
+        """Return the answer to `count`, `get`, `query`, `upsert` or `delete`."""
+        for left in reversed(range(_TRIES)):
+            path = f"/collections/{self._described['id']}/{method}"
             try:
-                return self._raw.ask(method, **arguments)
-            except (httpx.TransportError, ChromaRefused) as error:
-                if getattr(error, "name", "") in _WRONG:
-                    break
-                # stopped, swapped or deleted during the call, which Chroma reports as internal
-                self._connection.find_server()
-                self._raw = _found(self._connection, self._name)
-        with chroma_errors(self._connection.url):
-            return self._raw.ask(method, **arguments)
+                return self._store.request("POST" if arguments else "GET", path, arguments)
+            except ChromaRefused as error:
+                if error.name in _WRONG or not left:
+                    raise
+            # swapped or deleted during the call, which Chroma reports as internal
+            self._described = self._store.described(self.name)
+        raise AssertionError("the last try returns or raises")
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The metadata that its maker gave it."""
+        return dict(self._described["metadata"] or {})
+
+    def note(self, values: Mapping[str, Any]) -> None:
+        """Make these values part of the metadata."""
+        metadata = {**self.metadata, **values}
+        if metadata != self.metadata:
+            path = f"/collections/{self._described['id']}"
+            self._store.request("PUT", path, {"new_metadata": metadata})
+            self._described = {**self._described, "metadata": metadata}
 
     @property
     def incarnation(self) -> str:
         """The id of this creation of the collection; a new one has another."""
-        return str((self._raw.metadata or {}).get("incarnation", self._raw.id))
+        return str(self.metadata.get("incarnation", self._described["id"]))
 
     @property
     def embedder_id(self) -> str:
         """The embedder of the vectors, as recorded at creation."""
-        return str((self._raw.metadata or {}).get("embedder_id", ""))
+        return str(self.metadata.get("embedder_id", ""))
+
+    @property
+    def embedding_function(self) -> Mapping[str, Any]:
+        """Chroma's record of how its texts are embedded: `type`, `name`, `config`; empty
+        where it has none."""
+        configuration: Mapping[str, Any] = self._described.get("configuration_json") or {}
+        return dict(configuration.get("embedding_function") or {})
 
     def count(self) -> int:
         """Return the number of rows."""
-        rows = int(self._call("count"))
+        rows = int(self.ask("count"))
         if not rows:  # or it was just replaced by another one of this name
-            self._raw = _found(self._connection, self._name)
-            rows = int(self._call("count"))
+            self._described = self._store.described(self.name)
+            rows = int(self.ask("count"))
         return rows
 
     def upsert(
         self,
         ids: Sequence[str],
-        vectors: npt.NDArray[np.float32],
+        vectors: Vector,
         texts: Sequence[RedactedText],
         metadatas: Sequence[Metadata],
     ) -> None:
@@ -223,7 +241,7 @@ class Collection:
         require_redacted(texts)
         for start in range(0, len(ids), UPSERT_BATCH):
             some = slice(start, start + UPSERT_BATCH)
-            self._call(
+            self.ask(
                 "upsert",
                 ids=list(ids[some]),
                 embeddings=np.ascontiguousarray(vectors[some], np.float32),
@@ -234,7 +252,7 @@ class Collection:
     def delete(self, ids: Sequence[str]) -> None:
         """Remove rows; ids that are not there are ignored."""
         for start in range(0, len(ids), UPSERT_BATCH):
-            self._call("delete", ids=list(ids[start : start + UPSERT_BATCH]))
+            self.ask("delete", ids=list(ids[start : start + UPSERT_BATCH]))
 
     def row_hashes(self, where: Where) -> dict[str, str]:
         """Return the `row_hash` of each row that matches, by id."""
@@ -249,61 +267,52 @@ class Collection:
         found: dict[str, tuple[str, ...]] = {}
         what = {"where": where, "include": ["metadatas"], "limit": _READ_BATCH}
         for offset in count(step=_READ_BATCH):
-            page = self._call("get", **what, offset=offset)
+            page = self.ask("get", **what, offset=offset)
             for row_id, metadata in zip(page["ids"], page["metadatas"] or [], strict=True):
                 found[row_id] = tuple(str(metadata.get(name, "")) for name in names)
             if len(page["ids"]) < _READ_BATCH:
                 break
         return found
 
+    def documents(self, ids: Sequence[str]) -> list[Document]:
+        """Return the rows with these ids, which fit in one request, as far as they are there."""
+        return _documents(self.ask("get", ids=list(ids), include=_EVERYTHING))
+
+    def sample(self, n: int) -> list[Document]:
+        """Return any `n` rows."""
+        return _documents(self.ask("get", limit=n, include=_EVERYTHING))
+
     def nearest(
-        self, vector: npt.NDArray[np.float32], n: int, where: Where | None = None
-    ) -> list[Neighbour]:
-        """Return the `n` rows nearest to a unit vector, nearest first."""
-        answer = self._call(
+        self, vector: Vector, n: int, where: Mapping[str, Any] | None = None
+    ) -> list[tuple[Document, float]]:
+        """Return the `n` rows nearest to a unit vector with their cosine similarities,
+        most similar first, whatever distance the collection measures by."""
+        page: Mapping[str, Any] = self.ask(
             "query",
             query_embeddings=vector.reshape(1, -1),
             n_results=n,
-            where=where,
-            include=["documents", "metadatas", "distances"],
+            where=dict(where) if where else None,
+            include=_EVERYTHING,
         )
-        similarities = [1.0 - distance for distance in (answer["distances"] or [[]])[0]]
-        texts, metadatas = (answer["documents"] or [[]])[0], (answer["metadatas"] or [[]])[0]
-        return _neighbours(answer["ids"][0], similarities, texts, metadatas)
-
-    def nearest_of(
-        self, vector: npt.NDArray[np.float32], ids: Sequence[str], n: int
-    ) -> list[Neighbour]:
-        """Return the `n` nearest among the rows with these ids, by exact dot product."""
-        found: list[Neighbour] = []
-        for start in range(0, len(ids), _READ_BATCH):
-            some = list(ids[start : start + _READ_BATCH])
-            page = self._call("get", ids=some, include=["embeddings", "documents", "metadatas"])
-            if not page["ids"]:
-                continue
-            similarities = np.asarray(page["embeddings"], dtype=np.float32) @ vector
-            texts, metadatas = page["documents"] or [], page["metadatas"] or []
-            found += _neighbours(page["ids"], similarities.tolist(), texts, metadatas)
-        found.sort(key=lambda neighbour: (-neighbour.similarity, neighbour.id))
-        return found[:n]
+        columns = ("ids", *_EVERYTHING)
+        found = _documents({name: page[name][0] for name in columns if page.get(name) is not None})
+        scored = [(document, float(document.vector @ vector)) for document in found]
+        return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
 
 
-def _neighbours(
-    ids: Sequence[str], similarities: Sequence[float], texts: Any, metadatas: Any
-) -> list[Neighbour]:
-    rows = zip(ids, similarities, texts, metadatas, strict=True)
+def _documents(page: Mapping[str, Any]) -> list[Document]:
+    ids: Sequence[str] = page["ids"]
+    empty: list[Any] = [None] * len(ids)
+    columns = [page.get(name) for name in _EVERYTHING]
+    texts, metadatas, vectors = (empty if column is None else column for column in columns)
     return [
-        Neighbour(row_id, similarity, seal(text or ""), metadata or {})
-        for row_id, similarity, text, metadata in rows
+        Document(row_id, text or "", metadata or {}, _unit(vector))
+        for row_id, text, metadata, vector in zip(ids, texts, metadatas, vectors, strict=True)
     ]
 
 
-def _require_same_embedder(
-    name: str, found: Mapping[str, Any], versions: CollectionVersions
-) -> None:
-    made_by = str(found.get("embedder_id", "an unknown model"))
-    if not same_space(made_by, versions.embedder_id):
-        raise StoreMismatch(
-            f"collection {name} holds vectors of {made_by}, the settings ask for "
-            f"{versions.embedder_id}. Set MEMORY_EMBEDDER back, or run `memory ingest --full`."
-        )
+def _unit(vector: Any) -> Vector:
+    values = np.asarray(vector if vector is not None else [], dtype=np.float32)
+    length = float(np.linalg.norm(values))
+    unit: Vector = values / length if length else values
+    return unit

@@ -12,28 +12,22 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from memory_assets.errors import StoreBusy, StoreError
 from memory_assets.stores.chroma import files, server
-from memory_assets.stores.chroma.connection import chroma_errors
+from memory_assets.stores.chroma.client import ChromaClient, ChromaRefused
 from memory_assets.stores.sqlite_files import read_only
-
-if TYPE_CHECKING:
-    import httpx
 
 BESIDE = "chroma.anew"
 """Directory below the data directory for the second server, with its own lock, token and log."""
 _TRIES = 3
 _IDLE_SECONDS = 60.0
-_REQUEST_SECONDS = 120.0
 _ROWS_A_REQUEST = 1_000
 _EVERYTHING = ["embeddings", "documents", "metadatas", "uris"]
-_ALREADY_THERE = 409
-_JSON = {"Content-Type": "application/json"}
 
 
 def rewrite_files(data_dir: Path, progress: Callable[[str], None]) -> None:
@@ -78,62 +72,36 @@ def _committed(database: sqlite3.Connection) -> int:
 
 def _copy(data_dir: Path, database: sqlite3.Connection, progress: Callable[[str], None]) -> None:
     databases = database.execute("SELECT tenant_id, name FROM databases").fetchall()
-    with (
-        closing(_client(data_dir)) as old,
-        closing(_client(data_dir / BESIDE)) as new,
-        chroma_errors(str(old.base_url)),
-    ):
-        for tenant, name in databases:
-            below = f"tenants/{quote(tenant, safe='')}/databases"
-            _create(new, "tenants", tenant)
-            _create(new, below, name)
-            where = f"{below}/{quote(name, safe='')}/collections"
-            for collection in _answer(old.get(where)):
-                progress(f"copying {collection['name']}")
-                _copy_collection(old, new, where, collection)
+    old, new = (
+        ChromaClient(directory, url=None, idle_seconds=_IDLE_SECONDS)
+        for directory in (data_dir, data_dir / BESIDE)
+    )
+    for tenant, name in databases:
+        below = f"/tenants/{quote(tenant, safe='')}/databases"
+        for path, created in (("/tenants", tenant), (below, name)):
+            with suppress(ChromaRefused):  # the default ones are there
+                new.send("POST", path, {"name": created})
+        where = f"{below}/{quote(name, safe='')}/collections"
+        for collection in old.send("GET", where):
+            progress(f"copying {collection['name']}")
+            _copy_collection(old, new, where, collection)
 
 
 def _copy_collection(
-    old: httpx.Client, new: httpx.Client, where: str, collection: dict[str, Any]
+    old: ChromaClient, new: ChromaClient, where: str, collection: dict[str, Any]
 ) -> None:
     settings = {"schema": collection.get("schema")}
     if settings["schema"] is None:
         settings = {"configuration": collection["configuration_json"]}
     about = {"name": collection["name"], "metadata": collection["metadata"], **settings}
     source = f"{where}/{collection['id']}"
-    target = f"{where}/{_answer(new.post(where, json=about))['id']}"
-    rows = int(_answer(old.get(f"{source}/count")))
+    target = f"{where}/{new.send('POST', where, about)['id']}"
+    rows = int(old.send("GET", f"{source}/count"))
     for offset in range(0, rows, _ROWS_A_REQUEST):
         query = {"limit": _ROWS_A_REQUEST, "offset": offset, "include": _EVERYTHING}
-        page = old.post(f"{source}/get", json=query).raise_for_status()
-        new.post(f"{target}/add", content=page.content, headers=_JSON).raise_for_status()
-    if _answer(new.get(f"{target}/count")) != rows:
+        new.send("POST", f"{target}/add", old.send("POST", f"{source}/get", query))
+    if new.send("GET", f"{target}/count") != rows:
         raise StoreError(
             f"the copy of {collection['name']} lacks rows, so the old files stay; run "
             "`memory status`, which tries again"
         )
-
-
-def _create(client: httpx.Client, path: str, name: str) -> None:
-    """Create a tenant or a database; the default ones are there."""
-    answer = client.post(path, json={"name": name})
-    if answer.status_code != _ALREADY_THERE:
-        answer.raise_for_status()
-
-
-def _client(data_dir: Path) -> httpx.Client:
-    """Return an HTTP client of a directory's server. It names its collections by paths, and
-    passes rows on as they come, for which chromadb's own client has no call."""
-    import httpx
-
-    endpoint = server.ensure_running(data_dir, _IDLE_SECONDS)
-    return httpx.Client(
-        base_url=f"{endpoint.url}/api/v2",
-        headers={"Authorization": f"Bearer {server.token(data_dir)}"},
-        timeout=_REQUEST_SECONDS,
-        trust_env=False,
-    )
-
-
-def _answer(response: httpx.Response) -> Any:
-    return response.raise_for_status().json()
