@@ -15,7 +15,6 @@ from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma.collections import Collection, Metadata, Where
-from memory_assets.stores.chroma.rebuilding import LOCK_NAME
 from memory_assets.stores.lake.rows import texts_from_arrow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
 
@@ -91,7 +90,7 @@ def expected_input_hash(components: Components, session: IndexedSession) -> str:
 def rebuild_lock(components: Components) -> FileLock:
     """Return the lock that is held while a collection is rebuilt. A replacement collection
     that exists while nobody holds the lock is left from an interrupted rebuild."""
-    return FileLock(components.data_dir / LOCK_NAME)
+    return FileLock(components.data_dir / "rebuild.lock")
 
 
 def input_of(components: Components, session: IndexedSession, incarnation: str) -> str:

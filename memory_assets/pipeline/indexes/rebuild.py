@@ -29,7 +29,6 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import UPSERT_BATCH
 from memory_assets.stores.chroma.files import remove_deleted_collections
-from memory_assets.stores.chroma.rebuilding import marked_as_rebuilding
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 Progress = Callable[[str], None]
@@ -88,7 +87,7 @@ def rebuild(
             progress(str(error))
         rebuilt = []
         for name in names or sorted(known):
-            with rebuild_lock(components), marked_as_rebuilding(components.data_dir, name):
+            with rebuild_lock(components):
                 rebuilt.append(_rebuild(components, name, known[name], progress))
         if components.chroma_url is None:
             with chroma_server.closed_files(components.data_dir) as directory:
@@ -111,8 +110,7 @@ def lock_all_projects(components: Components, progress: Progress) -> Iterator[No
 def _rebuild(
     components: Components, name: str, indexes: Sequence[IndexedTable], progress: Progress
 ) -> Rebuilt:
-    """Rebuild one collection from the lake and swap it in; the caller has locked the projects
-    and marked the collection.
+    """Rebuild one collection from the lake and swap it in; the caller has locked the projects.
 
     The new collection has a new incarnation, and only sessions that are in it get a product
     for that incarnation. The next ingest indexes all others.

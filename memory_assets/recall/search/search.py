@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
-from memory_assets.paths import KNOWN_AGENTS, NO_EMBEDDER
+from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.search.answer import Answer, Coverage, coverages
 from memory_assets.recall.search.corpus import Corpora
 from memory_assets.recall.search.hybrid import find
 from memory_assets.requests.questions import SearchRequest
-from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.chroma.rebuilding import rebuilding
 from memory_assets.stores.ingest_progress import under_way
 from memory_assets.stores.keyword_index import files as keyword_files
 
@@ -63,8 +61,7 @@ class Searcher:
         return replace(answer, coverage=replace(answer.coverage, ingest=str(progress)))
 
     def _answer(self, request: SearchRequest) -> Answer:
-        being_rebuilt = self._rebuild_notice(request) if request.mode == "hybrid" else None
-        if request.mode != "keyword" and being_rebuilt is None:
+        if request.mode != "keyword":
             self._start_model()
         corpora = self._open_index(request)
         away = None if request.mode == "keyword" else self._why_no_vectors()
@@ -72,7 +69,6 @@ class Searcher:
             self._embedder()
             lost = NotFound if self._memory.chroma_url is None else StoreError
             raise lost(f"no search by meaning: {away}")
-        away = away or being_rebuilt
         embedder = None
         if request.mode != "keyword" and away is None:
             try:
@@ -157,20 +153,6 @@ class Searcher:
             reason = _unreachable(memory.chroma_url)
             self._chroma = (time.monotonic(), reason)
         return reason
-
-    def _rebuild_notice(self, request: SearchRequest) -> str | None:
-        """Return a message if a requested collection is being rebuilt, else None."""
-        name = rebuilding(self._memory.data_dir)
-        if name is None:
-            return None
-        agents = KNOWN_AGENTS if request.agent is None else (request.agent,)
-        if all(
-            SEARCH_KINDS[kind].collection_of(agent) != name
-            for kind in request.kinds
-            for agent in agents
-        ):
-            return None
-        return f"{name} is being rebuilt; ask again when that is done"
 
     def _chroma_lag(self, request: SearchRequest) -> str | None:
         """Return a message if the collections lack rows that the keyword index has, else None."""
