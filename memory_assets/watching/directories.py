@@ -30,18 +30,6 @@ from memory_assets.watching.pending import Changes
 Mode = Literal["events", "polling"]
 POLL_SECONDS = 2.0
 _SUFFIX = ".jsonl"
-_NETWORK = (
-    "nfs",
-    "cifs",
-    "smb",
-    "9p",
-    "fuse.sshfs",
-    "afs",
-    "ceph",
-    "gluster",
-    "vboxsf",
-    "virtiofs",
-)
 _EVENTS: list[type[FileSystemEvent]] = [
     FileCreatedEvent,
     FileModifiedEvent,
@@ -130,13 +118,11 @@ class Directories(FileSystemEventHandler):
                     self._changes.add(os.path.join(folder, name))  # noqa: PTH118
 
     def _watch(self, root: Path, inode: int) -> _Watched:
-        reason = self._reason_to_poll(root)
-        if not reason:
+        if not self._always_poll:
             try:
                 return _Watched(self._started(Observer(), root), "events", inode)
             except OSError as error:
-                reason = _in_words(error)
-        self.notes[str(root)] = reason
+                self.notes[str(root)] = _in_words(error)
         polling = PollingObserver(timeout=self._poll_seconds)
         return _Watched(self._started(polling, root), "polling", inode)
 
@@ -148,32 +134,6 @@ class Directories(FileSystemEventHandler):
             observer.unschedule_all()
             raise
         return observer
-
-    def _reason_to_poll(self, root: Path) -> str:
-        if self._always_poll:
-            return "polling was asked for"
-        kind = filesystem_of(root)
-        if kind.startswith(_NETWORK):
-            return f"it is on a network file system ({kind}), which tells of no changes"
-        return ""
-
-
-def filesystem_of(path: Path, mounts: Path = Path("/proc/mounts")) -> str:
-    """Return the type of the file system that holds a path, "" where nobody knows."""
-    try:
-        lines = mounts.read_text(errors="replace").splitlines()
-    except OSError:
-        return ""
-    real, found, kind = os.path.realpath(path), "", ""
-    for line in lines:
-        fields = line.split(" ")
-        if len(fields) < 3:
-            continue
-        mount = fields[1].replace("\\040", " ")
-        inside = mount == "/" or real == mount or real.startswith(f"{mount}/")
-        if inside and len(mount) >= len(found):
-            found, kind = mount, fields[2]
-    return kind
 
 
 def _in_words(error: OSError) -> str:

@@ -13,7 +13,6 @@ from watchdog.observers.inotify import InotifyObserver
 from memory_assets.errors import StoreBusy
 from memory_assets.stores.watcher_presence import present, watching
 from memory_assets.watching import Changes, Directories
-from memory_assets.watching.directories import filesystem_of
 
 Watch = Callable[..., tuple[Directories, Changes]]
 
@@ -98,18 +97,6 @@ def test_at_the_inotify_limit_it_polls_and_says_why(
     assert "max_user_watches" in directories.notes[str(tmp_path / "root")]
     (tmp_path / "root" / "s.jsonl").write_text("{}\n")
     assert _changed(changes, tmp_path / "root" / "s.jsonl")
-
-
-def test_a_network_file_system_is_known(tmp_path: Path) -> None:
-    """The innermost mount counts."""
-    mounts = tmp_path / "mounts"
-    mounts.write_text(
-        "/dev/sda1 / ext4 rw 0 0\nserver:/home /mnt/home nfs4 rw 0 0\n"
-        "tmpfs /mnt/home/tmp tmpfs rw 0 0\n"
-    )
-    assert filesystem_of(Path("/mnt/home/me"), mounts) == "nfs4"
-    assert filesystem_of(Path("/mnt/home/tmp/x"), mounts) == "tmpfs"
-    assert filesystem_of(Path("/mnt/homestead"), mounts) == "ext4"
 
 
 def test_a_second_watcher_is_told_who_is_there(tmp_path: Path) -> None:
