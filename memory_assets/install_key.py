@@ -14,9 +14,8 @@ import tempfile
 from pathlib import Path
 
 from memory_assets.errors import StoreError
-from memory_assets.paths import user_cache_dir, user_config_dir
-
-__all__ = ["KEY_FILE", "load_install_key", "user_cache_dir", "user_config_dir"]
+from memory_assets.paths import user_config_dir
+from memory_assets.private_files import create_once
 
 KEY_FILE = "install.key"
 _KEY_BYTES = 32

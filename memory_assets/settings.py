@@ -17,24 +17,9 @@ from typing import Any, Literal
 
 from memory_assets import paths
 from memory_assets.errors import ConfigurationError
-from memory_assets.paths import (
-    DATA_DIR,
-    KNOWN_AGENTS,
-    NO_EMBEDDER,
-    SAMPLE_DIR,
-    sample_roots,
-    transcript_roots,
-)
+from memory_assets.paths import DATA_DIR, KNOWN_AGENTS, transcript_roots
 from memory_assets.requests.arguments import Arguments, argument, declared
 
-__all__ = [
-    "KNOWN_AGENTS",
-    "NO_EMBEDDER",
-    "SAMPLE_DIR",
-    "Settings",
-    "load_settings",
-    "sample_roots",
-]
 PERSONAL_DATA = ("home-directory", "email", "phone", "ipv4")
 _PREFIX = "MEMORY_"
 

@@ -38,7 +38,7 @@ DOMAIN = {
 } | READS_SESSIONS
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
-    "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key"},
+    "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
     "transcripts": {"models", "errors", "redacted_text", "record_identity"},
     **{name: {"models", "errors", "redacted_text", "session_analysis"} for name in READS_SESSIONS},
     "requests": {"errors", "paths", "search_kinds"},

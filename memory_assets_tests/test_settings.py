@@ -11,13 +11,8 @@ import pytest
 
 from memory_assets import paths
 from memory_assets.errors import ConfigurationError
-from memory_assets.paths import DATA_DIR
-from memory_assets.settings import (
-    KNOWN_AGENTS,
-    SAMPLE_DIR,
-    load_settings,
-    sample_roots,
-)
+from memory_assets.paths import DATA_DIR, KNOWN_AGENTS, SAMPLE_DIR, sample_roots
+from memory_assets.settings import load_settings
 from memory_assets.transcripts import READERS
 
 DEFAULT_ROOTS = {"claude-code": ".claude/projects", "codex": ".codex", "pi": ".pi"}

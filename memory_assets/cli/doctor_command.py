@@ -15,8 +15,8 @@ from pathlib import Path
 from memory_assets import __version__
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.errors import MemoryAssetsError
-from memory_assets.install_key import KEY_FILE, load_install_key, user_config_dir
-from memory_assets.paths import IS_CHECKOUT, SAMPLE_DIR, SETTINGS_FILE
+from memory_assets.install_key import KEY_FILE, load_install_key
+from memory_assets.paths import IS_CHECKOUT, SAMPLE_DIR, SETTINGS_FILE, user_config_dir
 from memory_assets.serving.answer_lines import counted
 from memory_assets.settings import Settings
 
@@ -121,7 +121,7 @@ def _second_scanner(name: str, settings: Settings) -> Finding:
 
 def _embedding(name: str, settings: Settings) -> Finding:
     from memory_assets.embedding import load_embedder
-    from memory_assets.settings import NO_EMBEDDER
+    from memory_assets.paths import NO_EMBEDDER
 
     if settings.embedder == NO_EMBEDDER:
         return Finding(name, True, "none (MEMORY_EMBEDDER=none): searches match words only")

@@ -18,7 +18,7 @@ from rich.console import Console
 from memory_assets import status as overview
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.errors import ConfigurationError, NotFound, RedactionUnavailable
-from memory_assets.paths import is_gone
+from memory_assets.paths import SAMPLE_DIR, is_gone
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.ingest.passes import PASSES, WORDS, Outcome, Pass
@@ -29,7 +29,7 @@ from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.serving.visible_text import visible
-from memory_assets.settings import SAMPLE_DIR, Settings
+from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
 
 _SETTINGS = {

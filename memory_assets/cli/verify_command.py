@@ -17,7 +17,8 @@ from rich.console import Console
 
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.errors import ConfigurationError
-from memory_assets.install_key import KEY_FILE, user_cache_dir, user_config_dir
+from memory_assets.install_key import KEY_FILE
+from memory_assets.paths import SAMPLE_DIR, user_cache_dir, user_config_dir
 from memory_assets.pipeline.checks.checks import (
     CHECKS,
     Verified,
@@ -36,7 +37,7 @@ from memory_assets.pipeline.checks.source_turns import PLACES, SourceCount, coun
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.serving.answer_lines import table
-from memory_assets.settings import SAMPLE_DIR, Settings
+from memory_assets.settings import Settings
 from memory_assets.stores.stores import require_memory
 
 _SHOWN_HITS = 50

@@ -15,6 +15,7 @@ from typing import get_args
 from memory_assets.commits import Evidence
 from memory_assets.models import Kind, Role
 from memory_assets.observations import OBSERVATION_TYPES
+from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
@@ -30,7 +31,6 @@ from memory_assets.pipeline.tables.turn_chunks import (
     extract_prompts,
 )
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.settings import KNOWN_AGENTS
 from memory_assets.stores.lake.expectations import AT_LEAST_0, NOT_EMPTY, Expectations
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
 

@@ -17,7 +17,7 @@ import pytest
 
 from memory_assets.cli import exit_codes
 from memory_assets.dagster.jobs import INGEST_BATCH
-from memory_assets.settings import SAMPLE_DIR
+from memory_assets.paths import SAMPLE_DIR
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests import command_line
 

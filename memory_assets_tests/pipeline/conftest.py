@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from memory_assets.paths import NO_EMBEDDER, SAMPLE_DIR
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.indexes import indexed_tables, keywords
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan
@@ -24,7 +25,7 @@ from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stages import STAGES as STAGES_OF_TABLES
-from memory_assets.settings import NO_EMBEDDER, SAMPLE_DIR, Settings, load_settings
+from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets_tests.conftest import forget_own_settings, made_once

@@ -24,13 +24,14 @@ from memory_assets.cli.dagster_traces import require_idle
 from memory_assets.cli.ingest import run_plans
 from memory_assets.dagster.partitions import projects_of
 from memory_assets.errors import StoreBusy
+from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.reading import read_file
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import open_memory
 from memory_assets.redacted_text import seal
-from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
+from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION
 from memory_assets.transcripts import Source

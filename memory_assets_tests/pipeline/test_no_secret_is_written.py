@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.checks.deep_scan import deep_scan
 from memory_assets.pipeline.checks.value_search import MIN_CANARY_BYTES
 from memory_assets.redaction.known_secrets import KnownValues
-from memory_assets.settings import SAMPLE_DIR
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 _PIECE = 20

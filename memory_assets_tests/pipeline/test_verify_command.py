@@ -20,7 +20,8 @@ from memory_assets.cli import exit_codes
 from memory_assets.cli.verify_command import verify_memory
 from memory_assets.dagster.definitions import ASSETS
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.install_key import KEY_FILE, user_config_dir
+from memory_assets.install_key import KEY_FILE
+from memory_assets.paths import user_config_dir
 from memory_assets.pipeline.checks.checks import CHECKS
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.settings import load_settings

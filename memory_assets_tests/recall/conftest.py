@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.indexes import indexed_tables, keywords
 from memory_assets.pipeline.redact import redacted_records as redact
@@ -19,7 +20,7 @@ from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.recall import Memory, open_memory
-from memory_assets.settings import SAMPLE_DIR, Settings, load_settings
+from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets_tests.conftest import forget_own_settings

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from memory_assets.install_key import user_cache_dir
+from memory_assets.paths import user_cache_dir
 from memory_assets.redaction.engine.pattern_cache import Databases
 
 pytest.importorskip("hyperscan", reason="Hyperscan is not installed: nothing is compiled")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.indexes import indexed_tables
 from memory_assets.pipeline.redact import redacted_records as redact

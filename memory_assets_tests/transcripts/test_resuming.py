@@ -13,7 +13,7 @@ import pytest
 
 from memory_assets.errors import ResumeFailed
 from memory_assets.models import Record
-from memory_assets.settings import SAMPLE_DIR
+from memory_assets.paths import SAMPLE_DIR
 from memory_assets.transcripts import (
     READERS,
     Checkpoint,

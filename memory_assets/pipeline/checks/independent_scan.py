@@ -17,7 +17,7 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from memory_assets.install_key import user_cache_dir
+from memory_assets.paths import user_cache_dir
 from memory_assets.pipeline.checks.text_columns import batches, text_columns
 from memory_assets.pipeline.checks.verify import Report, Verdict, scan_pending
 from memory_assets.pipeline.stage.components import Components

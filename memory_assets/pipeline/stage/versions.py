@@ -9,8 +9,8 @@ from importlib.metadata import version
 
 from memory_assets import __version__
 from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.settings import NO_EMBEDDER
 from memory_assets.status.status import VERSIONS_FILE
 from memory_assets.transcripts import READER_VERSIONS
 

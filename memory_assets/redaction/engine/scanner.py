@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memory_assets.errors import RedactionUnavailable
-from memory_assets.install_key import user_cache_dir
+from memory_assets.paths import user_cache_dir
 from memory_assets.redaction.engine.token_runs import TokenFormat, TokenIndex, find_named
 from memory_assets.redaction.engine.triggers import (
     BLOB,
