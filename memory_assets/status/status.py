@@ -132,15 +132,15 @@ def _freshness(
 
 def _archive(catalog: Catalog) -> dict[str, Any]:
     """Return counts of sessions whose file is gone, and of those kept in part."""
-    queries = {
-        "sessions_source_gone": "SELECT COUNT(*) FROM (SELECT 1 FROM sources GROUP BY project,"
-        " session_id HAVING COUNT(gone_at) = COUNT(*))",
-        "sessions_prompts_only": "SELECT COUNT(DISTINCT session_id) FROM sources"
-        f" WHERE path LIKE '%/{HISTORY_FILE}'",
-        "sessions_retained": "SELECT COUNT(*) FROM products WHERE stage = 'redacted_records'"
-        f" AND json_extract(facts, '$.{RETAINED}') IS NOT NULL",
-    }
-    return {name: int(catalog.rows(sql)[0][0]) for name, sql in queries.items()}
+    (counts,) = catalog.rows(
+        "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM sources GROUP BY project, session_id"
+        " HAVING COUNT(gone_at) = COUNT(*))) AS sessions_source_gone,"
+        " (SELECT COUNT(DISTINCT session_id) FROM sources"
+        f" WHERE path LIKE '%/{HISTORY_FILE}') AS sessions_prompts_only,"
+        " (SELECT COUNT(*) FROM products WHERE stage = 'redacted_records'"
+        f" AND json_extract(facts, '$.{RETAINED}') IS NOT NULL) AS sessions_retained"
+    )
+    return dict(counts)
 
 
 def _chroma(data_dir: Path, url: str | None) -> dict[str, Any]:

@@ -178,10 +178,6 @@ class Pending:
         past.not_before = self._clock() + self._pace.busy
         self.note(project, reason)
 
-    def failing(self) -> list[str]:
-        """Return the projects whose last run failed, sorted."""
-        return sorted(project for project, past in self._past.items() if past.failures)
-
     def _due_at(self, project: str, waiting: _Waiting) -> float:
         quiet = waiting.last + self._pace.quiet if waiting.live else waiting.since
         at = min(quiet, waiting.since + self._pace.at_most)

@@ -22,7 +22,7 @@ from memory_assets.pipeline.plan.plan import ProjectPlan, plan
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
-from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.files import has_database
 from memory_assets.stores.ingest_progress import under_way
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS
 
@@ -173,5 +173,5 @@ def test_without_an_embedder_nothing_is_embedded_and_nothing_is_behind(settings:
     components = Components(one)
     assert components.lake.projects(TURN_CHUNKS) == [mill]
     assert components.lake.projects(TURN_EMBEDDINGS) == []
-    assert not chroma_server.has_files(one.data_dir)
+    assert not has_database(one.data_dir / "chroma")
     assert [work.project for work in _plans(one)] == others

@@ -83,11 +83,11 @@ def test_a_failing_project_is_tried_later_and_later(pending: Pending, clock: Clo
     assert waits == [5.0, 10.0, 20.0, 40.0, 60.0, 60.0]
     pending.note("a", "changed")
     clock.now += 59.0
-    assert pending.take() is None and pending.failing() == ["a"]
+    assert pending.take() is None
     clock.now += 1.5
     assert pending.take() == ("a", "changed")
     pending.succeeded("a", 0.1)
-    assert pending.failing() == []
+    assert pending.failed("a") == 5.0
 
 
 def test_a_project_that_another_process_runs_is_looked_at_again(

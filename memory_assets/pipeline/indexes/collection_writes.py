@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from filelock import Timeout
 
@@ -123,7 +124,7 @@ class CollectionWrites:
         vectors = growth_of(rows_of[index.embeddings.name])
         if rows is None or vectors is None:
             return None
-        before = IndexedSession(session.session_id, session.collection, rows.to, vectors.to)
+        before = replace(session, rows_hash=rows.to, vectors_hash=vectors.to)
         if product.input_hash != input_of(self.components, before, collection.incarnation):
             return None
         try:

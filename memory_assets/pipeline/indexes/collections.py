@@ -120,7 +120,7 @@ def forget_lost_store(components: Components) -> str:
     wrong = None
     if chroma_server.was_killed(settings.data_dir):
         wrong = chroma_server.set_aside_if_damaged(settings.data_dir)
-    if wrong is None and chroma_server.has_files(settings.data_dir):
+    if wrong is None and components.has_chroma_files:
         return ""
     chroma_server.stop(settings.data_dir)
     if components.catalog.collections.forget_all() == 0:

@@ -54,12 +54,14 @@ SUMMARIES_INDEX = INDEX_OF["summaries"]
 
 @dataclass(frozen=True)
 class IndexedSession:
-    """A session of a table, its collection, and the output hashes of its rows and vectors."""
+    """A session of a table, its collection, the output hashes of its rows and vectors, and the
+    number of rows."""
 
     session_id: str
     collection: str
     rows_hash: str
     vectors_hash: str
+    rows: int
 
 
 def indexed_sessions(
@@ -76,6 +78,7 @@ def indexed_sessions(
             index.collection(archive[session_id].facts["agent"]),
             rows[session_id].output_hash,
             vectors[session_id].output_hash,
+            rows[session_id].rows,
         )
         for session_id in sorted(vectors.keys() & rows.keys() & archive.keys())
     ]
@@ -107,14 +110,13 @@ def product_of(
     incarnation: str,
 ) -> Product:
     """Return the product of a session whose rows are in this incarnation of its collection."""
-    products = components.catalog.products.of_session(project, session.session_id)
     return Product(
         index.stage,
         project,
         session.session_id,
         input_hash=input_of(components, session, incarnation),
         output_hash=session.rows_hash,
-        rows=products[index.table.name].rows,
+        rows=session.rows,
         facts={"collection": session.collection},
     )
 

@@ -35,7 +35,6 @@ from memory_assets.pipeline.removal.selection import (
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.removal import remove_sessions
-from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.files import set_aside_directories
 from memory_assets.stores.chroma.rewrite import rewrite_files
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
@@ -227,7 +226,7 @@ def forget_vectors(
     if components.chroma_url is None:
         for path in set_aside_directories(components.data_dir):
             shutil.rmtree(path, ignore_errors=True)
-        if not chroma_server.has_files(components.data_dir):
+        if not components.has_chroma_files:
             return 0
     progress("removing rows from Chroma")
     removed = sum(

@@ -61,14 +61,25 @@ class FileState:
     series: str = ""
 
     def sealed(self, key: bytes) -> str:
-        """Return the state encrypted, because a reader's checkpoint has unkeyed hashes of text."""
-        return _sealed(key, self.to_json())
+        """Return the state encrypted, because a reader's checkpoint has unkeyed hashes of text.
+
+        Equal states give equal bytes, so that writing one again changes nothing: the cipher is
+        AES-SIV (RFC 5297), which is made for that.
+        """
+        sealed = _cipher(key).encrypt(zlib.compress(self.to_json().encode(), 1), None)
+        return base64.b64encode(sealed).decode()
 
     @classmethod
     def unsealed(cls, sealed: str, key: bytes) -> FileState | None:
-        """Return the state that `sealed` encrypted; None for "", or if the key is another one."""
-        text = _unsealed(key, sealed) if sealed else None
-        return cls.from_json(text) if text is not None else None
+        """Return the state that `sealed` encrypted; None for "", if the key is another one, or if
+        it is damaged."""
+        from cryptography.exceptions import InvalidTag
+
+        try:
+            content = _cipher(key).decrypt(base64.b64decode(sealed, validate=True), None)
+        except (binascii.Error, InvalidTag):
+            return None
+        return cls.from_json(zlib.decompress(content).decode())
 
     def to_json(self) -> str:
         """Return the state as JSON."""
@@ -239,28 +250,6 @@ def resume_at(
     if state is None:
         return Resume(end=source.size)
     return Resume(state.checkpoint, SeenRecords(ids_before, identity), source.size)
-
-
-def _sealed(install_key: bytes, text: str) -> str:
-    """Return `text` encrypted with the key of this installation.
-
-    Equal text gives equal bytes, so that writing it again changes nothing: the cipher is AES-SIV
-    (RFC 5297), which is made for that.
-    """
-    sealed = _cipher(install_key).encrypt(zlib.compress(text.encode(), 1), None)
-    return base64.b64encode(sealed).decode()
-
-
-def _unsealed(install_key: bytes, sealed: str) -> str | None:
-    """Return the text that `_sealed` was given; None if it was under another key, or is
-    damaged."""
-    from cryptography.exceptions import InvalidTag
-
-    try:
-        content = _cipher(install_key).decrypt(base64.b64decode(sealed, validate=True), None)
-    except (binascii.Error, InvalidTag):
-        return None
-    return zlib.decompress(content).decode()
 
 
 @lru_cache(maxsize=2)

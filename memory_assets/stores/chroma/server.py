@@ -152,11 +152,6 @@ def touch(data_dir: Path) -> None:
     (data_dir / LAST_USE).touch()
 
 
-def has_files(data_dir: Path) -> bool:
-    """Whether this directory's server has ever stored anything that is still there."""
-    return chroma_files.has_database(data_dir / "chroma")
-
-
 def stop(data_dir: Path, timeout: float = 10.0) -> bool:
     """Stop this directory's server and wait until it is gone; False if none ran.
 
