@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,17 +60,11 @@ class Growing:
         for path in self._whole:
             path.unlink()
 
-    def _is_early_fork(self, path: Path) -> bool:
-        """Whether what it was forked from has not been written yet."""
-        (original,) = (each for each in self._whole if each.stem == self._memory.flaky)
-        whole = original.exists() and original.stat().st_size == len(self._whole[original])
-        return path.stem == self._memory.fork and not whole
-
     def step(self, *, last: bool = False) -> None:
         """Let some of the files grow, to any byte, and take them in."""
         for path, content in self._whole.items():
             length = path.stat().st_size if path.exists() else 0
-            if not last and (self._drawn.random() < 0.4 or self._is_early_fork(path)):
+            if not last and self._drawn.random() < 0.4:
                 continue
             end = len(content) if last else self._drawn.randint(length, len(content))
             if end > length:

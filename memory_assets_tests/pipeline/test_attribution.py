@@ -32,7 +32,9 @@ def _session(
     *,
     project: str = "p",
     named: str | None = None,
+    parent: str | None = None,
     on_record: bool = False,
+    unreadable: bool = False,
     earlier_owners: Collection[SessionKey] = (),
     says: str | None = "",
 ) -> SessionRecords:
@@ -47,7 +49,9 @@ def _session(
         session_id,
         np.array(rows, dtype=RECORD_DTYPE),
         named=named or session_id,
+        parent=parent,
         on_record=on_record,
+        unreadable=unreadable,
         earlier_owners=frozenset(earlier_owners),
     )
 
@@ -94,11 +98,28 @@ def test_an_original_that_ended_at_the_fork_is_older() -> None:
     assert _copied(original, resumed) == {"aa-resumed": {"r1", "r2", "r3"}}
 
 
-def test_an_original_that_grows_after_the_fork_keeps_its_records() -> None:
-    """Once the fork counted as a fork it stays one, so no turn changes its session."""
+def test_what_was_on_record_does_not_decide_between_two_files() -> None:
+    """Else the order in which they grew would: only what the files say does."""
+    original = _session("original", {**PREFIX, "o1": 10}, earlier_owners=[("p", "a-fork")])
+    fork = _session("a-fork", {**PREFIX, "f1": 20}, on_record=True)
+    assert _copied(original, fork) == {"a-fork": {"r1", "r2", "r3"}}
+
+
+def test_a_fork_that_says_where_it_came_from_gives_way() -> None:
+    """Though it went on first, and most of its records name itself."""
     original = _session("original", {**PREFIX, "o1": 90})
-    fork = _session("fork", {**PREFIX, "f1": 20}, earlier_owners=[("p", "original")])
+    fork = _session("fork", {**PREFIX, "f1": 20}, parent="original")
     assert _copied(original, fork) == {"fork": {"r1", "r2", "r3"}}
+
+
+def test_a_file_that_is_gone_goes_on_giving_way() -> None:
+    """The lake lacks its copies: if it owned them from now on, they would be nowhere."""
+    original = _session("original", {**PREFIX, "o1": 90}, on_record=True)
+    fork = _session("fork", {**PREFIX, "f1": 20}, earlier_owners=[("p", "original")])
+    gone = replace(fork, unreadable=True, on_record=True)
+    assert _copied(original, gone) == {"fork": {"r1", "r2", "r3"}}
+    named = replace(original, named="fork", parent="fork")
+    assert _copied(named, gone) == {"fork": {"r1", "r2", "r3"}}
 
 
 def test_copies_need_not_stand_at_the_beginning() -> None:
@@ -159,10 +180,12 @@ def test_one_session_in_two_projects_is_counted_in_one_of_them() -> None:
     assert _copied(here, there) == {"q/s": {"r1", "r2"}}
     same = _session("s", {"r1": 1, "r2": 2}, project="q")
     assert _copied(here, same) == _copied(same, here) == {"q/s": {"r1", "r2"}}
-    known = _session("s", {"r1": 1, "r2": 2}, project="q", on_record=True)
-    assert _copied(here, known) == {"s": {"r1", "r2"}}
+    at_home = replace(same, at_home=True)
+    assert _copied(here, at_home) == {"s": {"r1", "r2"}}
+    gone = replace(same, on_record=True, unreadable=True)
+    assert _copied(here, gone) == {"s": {"r1", "r2"}}
     settled = _session("s", {"r1": 1, "r2": 2}, project="p", earlier_owners=[("q", "s")])
-    assert _copied(settled, same) == {"s": {"r1", "r2"}}
+    assert _copied(settled, replace(same, unreadable=True)) == {"s": {"r1", "r2"}}
 
 
 def test_a_record_that_says_something_else_is_no_copy() -> None:
@@ -253,7 +276,9 @@ _ANY_SESSION = st.builds(
     st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 5)),
     project=st.sampled_from(["p", "q"]),
     named=st.sampled_from([None, "s1", "s2", "s3"]),
+    parent=st.sampled_from([None, "s1", "s2", "s3"]),
     on_record=st.booleans(),
+    unreadable=st.booleans(),
     earlier_owners=st.lists(st.tuples(st.sampled_from(["p", "q"]), st.sampled_from(["s1", "s2"]))),
 )
 

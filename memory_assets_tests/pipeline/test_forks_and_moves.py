@@ -48,13 +48,19 @@ def test_a_fork_that_is_met_before_its_original_ends_the_same(
 
 
 def test_an_original_that_grows_after_its_fork_keeps_its_turns(memory: SampleMemory) -> None:
-    """Though the fork wrote its own first prompt earlier than the original went on."""
+    """Though the fork wrote its own first prompt earlier than the original went on: its copies
+    say where they are from."""
     original, fork = memory.path(memory.flaky), memory.path(memory.fork)
-    copied = {json.loads(line)["uuid"] for line in fork.read_text().splitlines() if "uuid" in line}
-    shared = [
-        line for line in original.read_text().splitlines() if json.loads(line).get("uuid") in copied
-    ]
-    original.write_text("\n".join(shared) + "\n")
+    lines = [json.loads(line) for line in original.read_text().splitlines()]
+    forked = [json.loads(line) for line in fork.read_text().splitlines()]
+    written = {line["uuid"] for line in lines if "uuid" in line}
+    copied = {line["uuid"] for line in forked if line.get("uuid") in written}
+    for line in forked:
+        if line.get("uuid") in copied:
+            line["forkedFrom"] = {"sessionId": memory.flaky, "messageUuid": line["uuid"]}
+    fork.write_text("".join(json.dumps(line) + "\n" for line in forked))
+    shared = [line for line in lines if line.get("uuid") in copied]
+    original.write_text("".join(json.dumps(line) + "\n" for line in shared))
     memory.run(BEFORE_CHROMA, [memory.harbor])
     assert (memory.turns(memory.flaky), memory.turns(memory.fork)) == ([0], [1, 2])
     memory.append(memory.flaky, *NEW_TURN, at="2026-05-01T10:00:00.000Z")

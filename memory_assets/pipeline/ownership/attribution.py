@@ -6,9 +6,13 @@ because anybody can write a file with the ids of another one. A shared record be
 oldest session that has it. Of two sessions the older one is:
 
 1. the one that the records of the other name,
-2. else the one that owned records of the other before,
+2. else, of two files of one session, the one in the project that is named after its directory,
 3. else the one that was first to write a record which the other lacks, or that has no such
    record (it ended where the fork began).
+
+Files alone decide, so that the tables are the same in whatever order the files came and grew.
+But where a file is gone or retention cut its session down, its copies are nowhere any more:
+there the session that owned them before goes on owning them, whatever else is known.
 
 The content is unknown (0) for files that were deleted before contents were recorded, and for
 sessions adopted from the lake. Such a record is recognised in other sessions by its id alone,
@@ -37,9 +41,12 @@ class SessionRecords:
 
     `family` is the hash of the first record's id, which forks share. `named` is the session
     that most of the records name; in forks of older versions of Claude Code, the session they
-    were copied from. `on_record`: its records were taken in before, and `earlier_owners` are
-    the sessions that owned its copies then. They stay the owners, so that an original that
-    grows after it was forked keeps its turns.
+    were copied from. `parent` is the session that the file says it was forked from. `at_home`:
+    the project is named after the session's directory.
+
+    `on_record`: its records were taken in before, and `earlier_owners` are the sessions that
+    owned its copies then. `unreadable`: the file is gone or the session retained, so that
+    only what is on record is left.
     """
 
     project: str
@@ -47,7 +54,10 @@ class SessionRecords:
     records: Records
     family: int | None = None
     named: str | None = None
+    parent: str | None = None
+    at_home: bool = False
     on_record: bool = False
+    unreadable: bool = False
     earlier_owners: frozenset[SessionKey] = frozenset()
 
     @property
@@ -160,15 +170,22 @@ def _with_content(records: Records) -> RecordIds:
 
 def _by_age(one: SessionRecords, other: SessionRecords) -> int:
     """Return -1 if `one` is older than `other`, 1 if it is younger, 0 if that is unknown."""
-    if one.session_id != other.session_id:
-        names, is_named = one.named == other.session_id, other.named == one.session_id
-        if names != is_named:
+    if one.unreadable or other.unreadable:
+        one_yielded, other_yielded = (
+            other.key in one.earlier_owners,
+            one.key in other.earlier_owners,
+        )
+        if one_yielded != other_yielded:
+            return 1 if one_yielded else -1
+        if one.session_id == other.session_id and one.on_record != other.on_record:
+            return -1 if one.on_record else 1  # the file moved to another project
+    if one.session_id == other.session_id:
+        if one.at_home != other.at_home:
+            return -1 if one.at_home else 1
+    else:
+        names = other.session_id in (one.named, one.parent)
+        if names != (one.session_id in (other.named, other.parent)):
             return 1 if names else -1
-    one_yielded, other_yielded = other.key in one.earlier_owners, one.key in other.earlier_owners
-    if one_yielded != other_yielded:
-        return 1 if one_yielded else -1
-    if one.session_id == other.session_id and one.on_record != other.on_record:
-        return -1 if one.on_record else 1  # the file moved to another project
     first, second = _first_apart(one, other), _first_apart(other, one)
     return (first > second) - (first < second)
 

@@ -9,7 +9,6 @@ from itertools import groupby
 import numpy as np
 
 from memory_assets.pipeline.ownership.attribution import (
-    SessionKey,
     SessionRecords,
     copied_records,
     owners,
@@ -21,6 +20,7 @@ from memory_assets.stores.catalog.facts import RETAINED, RecordFacts
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.transcripts.discovery import project_of
 
 _DAY_SECONDS = 86_400.0
 _NOTHING_COPIED: RecordIds = np.empty(0, dtype=np.uint64)
@@ -96,18 +96,28 @@ def _sharing_sessions(components: Components, project: str) -> list[SessionRecor
         for session_id, product in catalog.products.of_project(REDACTED_RECORDS.name, name).items()
     }
     return [
-        SessionRecords(
-            row.project,
-            row.session_id,
-            np.frombuffer(row.records, dtype=RECORD_DTYPE),
-            family=row.family,
-            named=row.facts.get("named_session"),
-            on_record=(row.project, row.session_id) in made,
-            earlier_owners=_earlier_owners(made.get((row.project, row.session_id))),
-        )
+        _session_records(row, made.get((row.project, row.session_id)))
         for row in rows
         if row.gone_at is None or (row.project, row.session_id) in made
     ]
+
+
+def _session_records(row: SourceRow, made: Product | None) -> SessionRecords:
+    """Return the records of a main file, whose session was redacted as `made`."""
+    root = str(row.facts.get("project_root") or "").removeprefix("~")
+    owned_by = made.facts.get("copied_from", []) if made is not None else []
+    return SessionRecords(
+        row.project,
+        row.session_id,
+        np.frombuffer(row.records, dtype=RECORD_DTYPE),
+        family=row.family,
+        named=row.facts.get("named_session"),
+        parent=row.facts.get("parent_session"),
+        at_home=bool(root) and project_of(root) in row.project,
+        on_record=made is not None,
+        unreadable=row.gone_at is not None or (made is not None and RETAINED in made.facts),
+        earlier_owners=frozenset((project, session_id) for project, session_id in owned_by),
+    )
 
 
 def _may_share(components: Components, project: str) -> list[SourceRow]:
@@ -127,8 +137,3 @@ def _may_share(components: Components, project: str) -> list[SourceRow]:
             and tombstone_store.family_key(row.family) in families
         ]
     return rows
-
-
-def _earlier_owners(product: Product | None) -> frozenset[SessionKey]:
-    owned_by = product.facts.get("copied_from", []) if product is not None else []
-    return frozenset((project, session_id) for project, session_id in owned_by)
