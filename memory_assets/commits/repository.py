@@ -19,7 +19,7 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
-from memory_assets.errors import GitFailed
+from memory_assets.errors import GitFailed, NotFound
 
 MOST_COMMITS = 20_000
 _MOST_MESSAGE = 8_000
@@ -172,12 +172,14 @@ class Repository:
 
         Raises:
             GitFailed: HEAD has no such file.
+            NotFound: the file has fewer lines.
         """
         committed = _git(self.root, ["cat-file", "blob", f"HEAD:{path}"])
-        now = self.root / path
-        places = matching_lines(
-            _lines(committed), _lines(now.read_bytes() if now.is_file() else committed)
-        )
+        file = self.root / path
+        now = _lines(file.read_bytes() if file.is_file() else committed)
+        if line is not None and line > len(now):
+            raise NotFound(f"no line {line} in {path}: it has {len(now)}")
+        places = matching_lines(_lines(committed), now)
         wanted = [place for place, here in places.items() if line in (None, here)]
         if not wanted:
             return {}

@@ -37,6 +37,7 @@ _MOST_COMMITS = 40
 _MOST_LIVE = 12
 _MOST_TURNS = 20
 _AROUND = timedelta(days=14)
+_UNCOMMITTED = "this line is not committed yet"
 _LINKED = {
     **dict.fromkeys(("turn_id", "committed_at")),
     **dict.fromkeys(("agent", "subject", "pull_request"), ""),
@@ -111,11 +112,18 @@ def blame(memory: Memory, target: str, directory: Path) -> Blame:
 
 
 def _path_and_line(target: str, directory: Path) -> tuple[Path, int | None]:
-    whole = directory / on_this_machine(target)
+    whole = _on_disk(target, directory)
     found = _LINE.fullmatch(target)
     if whole.exists() or found is None:
         return whole, None
-    return directory / on_this_machine(found["path"]), int(found["line"])
+    return _on_disk(found["path"], directory), int(found["line"])
+
+
+def _on_disk(named: str, directory: Path) -> Path:
+    """Return the path that is named; where there is none, the one with slashes for a Windows
+    path's backslashes."""
+    path = directory / on_this_machine(named)
+    return path if path.exists() else directory / on_this_machine(named.replace("\\", "/"))
 
 
 def _resolve_commit(memory: Memory, target: str, repository: Repository | None) -> str | None:
@@ -151,14 +159,14 @@ def _blame_file(memory: Memory, target: str, path: Path, line: int | None) -> Bl
     if repository is None:
         notes.append("not in a git repository of this machine: only turns that changed it")
     else:
-        inside = str(path.resolve().relative_to(repository.root.resolve()))
+        inside = path.resolve().relative_to(repository.root.resolve()).as_posix()
         try:
             lines = repository.blame(inside, line)
         except GitFailed:
             lines = {}
             notes.append("git knows nothing of it: only turns that changed it")
         if line is not None and not lines and not notes:
-            notes.append("this line is not committed yet")
+            notes.append(_UNCOMMITTED)
         commits = list(_blamed(memory, lines, repository))
     unexplained = [one for one in commits if not one.sessions]
     if commits and unexplained:
@@ -167,7 +175,7 @@ def _blame_file(memory: Memory, target: str, path: Path, line: int | None) -> Bl
     turns: list[ChangedBy] = []
     if not any(one.sessions for one in commits):
         turns = turns_that_changed(memory, inside, repository, _MOST_TURNS)
-    if not turns and not commits:
+    if not turns and not commits and _UNCOMMITTED not in notes:
         raise NotFound(f"no turn in memory changed {target}, and git has no commit of it")
     return Blame(target, kind, _root(repository), commits, turns, notes)
 

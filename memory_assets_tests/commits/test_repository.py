@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_assets.commits import Repository
-from memory_assets.errors import GitFailed
+from memory_assets.errors import GitFailed, NotFound
 from memory_assets_tests.commits.conftest import Workshop
 
 
@@ -81,7 +81,8 @@ def test_lines_are_those_of_the_file_as_it_lies_there(shop: Workshop) -> None:
     assert shop.repository().blame("README.md") == {first: [3, 4]}
     assert shop.repository().blame("README.md", 3) == {first: [3]}
     assert shop.repository().blame("README.md", 1) == {}
-    assert shop.repository().blame("README.md", 99) == {}
+    with pytest.raises(NotFound, match=r"no line 99 in README.md: it has 4"):
+        shop.repository().blame("README.md", 99)
 
 
 def test_where_there_is_no_repository_there_is_none(tmp_path: Path) -> None:

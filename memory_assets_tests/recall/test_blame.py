@@ -296,6 +296,24 @@ def test_a_link_needs_a_session_and_a_commit(shop: Shop) -> None:
         link_commit(shop.components, SECOND, "no-such-branch", shop.repository)
 
 
+def test_a_line_that_the_file_does_not_have_is_no_line_that_is_not_committed(shop: Shop) -> None:
+    """The one is a mistake in the question, the other the state of the file."""
+    file = shop.repository / "README.md"
+    lines = file.read_text().count("\n")
+    with pytest.raises(NotFound, match=rf"no line {lines + 2} in README.md: it has {lines}"):
+        shop.blame(f"README.md:{lines + 2}")
+    file.write_text(f"{file.read_text()}one more\n")
+    assert shop.blame(f"README.md:{lines + 1}").notes == ["this line is not committed yet"]
+
+
+def test_a_path_as_windows_writes_it_is_found(shop: Shop) -> None:
+    """With backslashes, and with a line."""
+    path = next(path for path in shop.git("ls-files").split() if "/" in path)
+    for target in (path, f"{path}:1"):
+        slashed, there = shop.blame(target), shop.blame(target.replace("/", "\\"))
+        assert there.commits == slashed.commits != []
+
+
 def test_forgetting_a_session_forgets_its_claims_and_links(shop: Shop) -> None:
     """Nothing of either is left in the lake."""
     link_commit(shop.components, FIRST, "HEAD", shop.repository)
