@@ -363,3 +363,5 @@ class CommitLink:
     session_id: Annotated[str, "Session that stands behind the commit."]
     commit: Annotated[str, "SHA, in full where git knew it."]
     linked_at: Annotated[datetime, "When the human said so."]
+    subject: Annotated[RedactedText, "Subject of the commit; empty where git did not know it."]
+    evidence: Annotated[str, "by-hand, or by-hand-unchecked where git did not know it."]

@@ -20,11 +20,13 @@ from memory_assets.requests.questions import (
     SessionRequest,
     ShowRequest,
     TimelineRequest,
+    UnlinkRequest,
 )
 from memory_assets.serving.answer_lines import (
     audit_lines,
     blame_lines,
     cross_query_lines,
+    link_line,
     row_lines,
     session_lines,
     timeline_lines,
@@ -123,12 +125,21 @@ def audit(asked: AuditRequest, as_json: bool) -> None:
 def link(asked: LinkRequest, as_json: bool) -> None:
     """Link a session to a commit by hand.
 
-    The link is kept until the session is forgotten.
+    The commit must be in the repository of the current directory or of the session. The link is
+    kept until `memory unlink` removes it or the session is forgotten.
     """
     from memory_assets.recall import open_memory
     from memory_assets.serving.tool_answers import link_to_commit
 
     linked = link_to_commit(open_memory(), asked)
-    rendering.print_answer(
-        linked, as_json, [f"linked {linked['session_id']} to {linked['commit']}"]
-    )
+    rendering.print_answer(linked, as_json, [f"linked {link_line(linked)}"])
+
+
+@takes(UnlinkRequest)
+def unlink(asked: UnlinkRequest, as_json: bool) -> None:
+    """Remove a link that was set by hand."""
+    from memory_assets.recall import open_memory
+    from memory_assets.serving.tool_answers import unlink_from_commit
+
+    gone = unlink_from_commit(open_memory(), asked)
+    rendering.print_answer(gone, as_json, [f"no longer linked: {link_line(gone)}"])

@@ -145,6 +145,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Ingest and maintain": (
         ingest,
         ask_commands.link,
+        ask_commands.unlink,
         server_commands.rebuild,
         removal_commands.retain,
         removal_commands.forget,

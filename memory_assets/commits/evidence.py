@@ -23,6 +23,8 @@ class Evidence(StrEnum):
 
     BY_HAND = "by-hand"
     """A human said so: `memory link`."""
+    BY_HAND_UNCHECKED = "by-hand-unchecked"
+    """A human said so of a commit that git does not have: `memory link --force`."""
     TRAILER = "trailer"
     """The commit's message names the session."""
     PRINTED = "printed"
@@ -38,6 +40,7 @@ class Evidence(StrEnum):
 
 SCORES = {
     Evidence.BY_HAND: 1.0,
+    Evidence.BY_HAND_UNCHECKED: 0.9,
     Evidence.TRAILER: 0.99,
     Evidence.PRINTED: 0.95,
     Evidence.SAME_CHANGE: 0.9,

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.commits import Repository, uncontested
+from memory_assets.commits import SCORES, Evidence, Repository, uncontested
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.file_turns import (
@@ -24,7 +24,7 @@ from memory_assets.recall.file_turns import (
     projects_in,
     turns_that_changed,
 )
-from memory_assets.recall.session import session_title
+from memory_assets.recall.session import rows_of, session_title
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ _UNCOMMITTED = "this line is not committed yet"
 _LINKED = {
     **dict.fromkeys(("turn_id", "committed_at")),
     **dict.fromkeys(("agent", "subject", "pull_request"), ""),
-    **{"evidence": "by-hand", "score": 1.0, "verified": True},
+    "evidence": str(Evidence.BY_HAND),
 }
-"""What a row of session_commits has and a link, which a user set, has not."""
+"""What a row of session_commits has and a link, which a user set, may lack."""
 
 
 @dataclass(frozen=True)
@@ -213,11 +213,18 @@ def _claims(memory: Memory, repository: Repository | None) -> Iterator[dict[str,
     """Yield the rows of session_commits and commit_links: those of the projects in this repository,
     or of all projects if none is in it."""
     mine = projects_in(memory.lake, repository)
-    for table in (SESSION_COMMITS, COMMIT_LINKS):
-        for project in mine or memory.lake.projects(table):
-            for row in memory.lake.read_partition(table, project).to_pylist():
-                if row["commit"]:
-                    yield {**_LINKED, "timestamp": row.get("linked_at"), **row}
+    lake = memory.lake
+    for project in mine or lake.projects(SESSION_COMMITS):
+        for row in lake.read_partition(SESSION_COMMITS, project).to_pylist():
+            if row["commit"]:
+                yield row
+    for project in mine or lake.projects(COMMIT_LINKS):
+        for session_id in lake.sessions(COMMIT_LINKS, project):
+            for row in rows_of(lake, COMMIT_LINKS, project, session_id):
+                link = {**_LINKED, "timestamp": row["linked_at"], **row}
+                evidence = Evidence(link["evidence"])
+                checked = evidence is Evidence.BY_HAND
+                yield {**link, "score": SCORES[evidence], "verified": checked}
 
 
 def _best(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -158,7 +158,8 @@ def _commit_text(row: Mapping[str, Any]) -> str:
     """Return the commit's name, its subject, and the evidence and score of its attribution."""
     name = row["commit"][:12] or row["pull_request"]
     if "linked_at" in row:
-        return f"{name} (linked by hand)"
+        how = row.get("evidence", "by-hand").replace("-", " ")
+        return " ".join(filter(None, (name, row.get("subject"), f"(linked {how})")))
     return f"{name} {row['subject']} ({row['evidence']}, {row['score']:.2f})"
 
 

@@ -299,7 +299,7 @@ class GetRequest(Arguments):
 class LinkRequest(Arguments):
     """A request to link a session to a commit."""
 
-    answers = ("session_id", "commit")
+    answers = ("session_id", "commit", "subject", "evidence")
 
     session: str = argument(MISSING, _SESSION, min_length=1, max_length=500)
     commit: str = argument(
@@ -307,6 +307,21 @@ class LinkRequest(Arguments):
         "A hash or another revision of the repository you are in.",
         max_length=200,
         pattern=r"^[^\s-]\S*$",
+    )
+    force: bool = argument(
+        False,
+        "Link a hash that no repository on this machine has; the evidence says so.",
+        names={"mcp": None},
+    )
+
+
+@dataclass(frozen=True)
+class UnlinkRequest(Arguments):
+    """A request to remove the link between a session and a commit that a human set."""
+
+    session: str = argument(MISSING, _SESSION, min_length=1, max_length=500)
+    commit: str = argument(
+        MISSING, "The hash of the link, or its beginning.", max_length=200, pattern=r"^[^\s-]\S*$"
     )
 
 

@@ -159,6 +159,12 @@ def blame_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"note: {note}" for note in answer["notes"])
 
 
+def link_line(link: Mapping[str, Any]) -> str:
+    """Return a link between a session and a commit on one line, with the commit's subject."""
+    subject = f" ({link['subject']})" if link["subject"] else ""
+    return f"{link['session_id']} to commit {link['commit']}{subject}, {link['evidence']}"
+
+
 def _numbers(numbers: Sequence[int]) -> str:
     more = f" and {len(numbers) - _MOST_LINES} more" if len(numbers) > _MOST_LINES else ""
     return ", ".join(map(str, numbers[:_MOST_LINES])) + more

@@ -23,10 +23,12 @@ from memory_assets.requests.questions import (
     SessionRequest,
     StatusRequest,
     TimelineRequest,
+    UnlinkRequest,
 )
 from memory_assets.serving.answer_lines import (
     cross_query_lines,
     hit_lines,
+    link_line,
     session_lines,
     timeline_lines,
 )
@@ -197,22 +199,37 @@ def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
 
 def _link(memory: Memory, request: LinkRequest) -> _Answer:
     linked = link_to_commit(memory, request)
-    done = f"Linked session {linked['session_id']} to commit {linked['commit']}."
-    return _Answer(linked, (), done)
+    return _Answer(linked, (), f"Linked session {link_line(linked)}.")
 
 
 def link_to_commit(memory: Memory, request: LinkRequest) -> dict[str, Any]:
-    """Link a session to a commit of the repository of the current directory, and return both.
+    """Link a session to a commit of the repository of the current directory, or of the session's
+    own, and return the link.
 
     Raises:
         ConfigurationError, NotFound: the session or the commit is not known, or not unique.
     """
     from memory_assets.pipeline.stage.components import Components
-    from memory_assets.pipeline.tables.session_commits import link_commit
+    from memory_assets.pipeline.tables.commit_links import link_commit
 
     _, session_id = find_session(memory, request.session)
-    made = link_commit(Components(memory.settings), session_id, request.commit, Path.cwd())
-    return {"session_id": made.session_id, "commit": made.commit}
+    components = Components(memory.settings)
+    made = link_commit(components, session_id, request.commit, Path.cwd(), force=request.force)
+    return {name: getattr(made, name) for name in request.answers}
+
+
+def unlink_from_commit(memory: Memory, request: UnlinkRequest) -> dict[str, Any]:
+    """Remove the link between a session and a commit, and return what was removed.
+
+    Raises:
+        ConfigurationError, NotFound: the session or the link is not known, or not unique.
+    """
+    from memory_assets.pipeline.stage.components import Components
+    from memory_assets.pipeline.tables.commit_links import unlink_commit
+
+    _, session_id = find_session(memory, request.session)
+    gone = unlink_commit(Components(memory.settings), session_id, request.commit, Path.cwd())
+    return {name: getattr(gone, name) for name in LinkRequest.answers}
 
 
 def _status(memory: Memory, request: StatusRequest) -> _Answer:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
@@ -24,11 +25,12 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import session_commits as commits
 from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
-from memory_assets.pipeline.tables.session_commits import link_commit, links_of
+from memory_assets.pipeline.tables.commit_links import link_commit, links_of, unlink_commit
 from memory_assets.recall.blame import blame
 from memory_assets.recall.memory import Memory
+from memory_assets.recall.show import whole
 from memory_assets.settings import load_settings
-from memory_assets.stores.lake.schemas import SESSION_COMMITS
+from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
 
 NOW = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
 FIRST, SECOND = "1f6b1f04-27d5-4c38-b0e9-f14d2a7c5e60", "2a6b1f04-27d5-4c38-b0e9-f14d2a7c5e61"
@@ -296,6 +298,57 @@ def test_a_link_needs_a_session_and_a_commit(shop: Shop) -> None:
         link_commit(shop.components, SECOND, "no-such-branch", shop.repository)
 
 
+def test_a_commit_that_no_repository_has_is_linked_by_force_alone(shop: Shop) -> None:
+    """The evidence, blame and the session's page then say that nobody checked it."""
+    with pytest.raises(NotFound, match=r"no commit 'deadbee' in .*shop; .*--force"):
+        link_commit(shop.components, SECOND, "deadbee", shop.repository)
+    with pytest.raises(NotFound, match=r"no commit 'main~99'"):
+        link_commit(shop.components, SECOND, "main~99", shop.repository, force=True)
+    assert links_of(shop.components, PROJECT, SECOND) == []
+    link = link_commit(shop.components, SECOND, "deadbee", shop.repository, force=True)
+    assert (link.evidence, link.subject) == ("by-hand-unchecked", "")
+    assert shop.sessions("deadbee") == {SECOND: ("by-hand-unchecked", None)}
+    assert whole(shop.memory(), link.id)["text"] == "deadbee (linked by hand unchecked)"
+
+
+def test_a_link_has_the_subject_of_its_commit_without_secrets(shop: Shop) -> None:
+    """As it is shown; and the session's own repository is asked from elsewhere, too."""
+    secret = "ghp_" + "Zq4xW7" * 6
+    sha = shop.commit(f"Revoke {secret} of the gate", NOW)
+    link = link_commit(shop.components, SECOND, sha[:10], Path("/"))
+    assert (link.commit, link.evidence) == (sha, "by-hand")
+    assert link.subject.startswith("Revoke ") and secret not in link.subject
+    assert f"{sha[:12]} {link.subject} (linked by hand)" in whole(shop.memory(), link.id)["text"]
+
+
+def test_a_link_is_removed_by_its_commit(shop: Shop) -> None:
+    """By a revision, or the beginning of its hash, whoever has it; other links stay."""
+    for commit in ("HEAD", "HEAD~1"):
+        link_commit(shop.components, SECOND, commit, shop.repository)
+    link_commit(shop.components, SECOND, "deadbeef", shop.repository, force=True)
+    assert unlink_commit(shop.components, SECOND, "deadbee", shop.repository).subject == ""
+    assert unlink_commit(shop.components, SECOND, "HEAD~1", shop.repository).subject
+    with pytest.raises(NotFound, match=r"not linked to 'HEAD~1'; its links: [0-9a-f]{12}$"):
+        unlink_commit(shop.components, SECOND, "HEAD~1", shop.repository)
+    (left,) = links_of(shop.components, PROJECT, SECOND)
+    assert unlink_commit(shop.components, SECOND, left.commit, Path("/")) == left
+    with pytest.raises(NotFound, match="its links: none"):
+        unlink_commit(shop.components, SECOND, "HEAD", shop.repository)
+
+
+def test_links_of_earlier_versions_are_read(shop: Shop) -> None:
+    """They have neither subject nor evidence."""
+    link = link_commit(shop.components, SECOND, "HEAD", shop.repository)
+    path = shop.components.lake.path(COMMIT_LINKS, PROJECT, SECOND)
+    arrow = pq.read_table(path)
+    pq.write_table(arrow.drop_columns(["subject", "evidence"]), path)
+    assert shop.sessions("HEAD") == {SECOND: ("by-hand", None)}
+    assert "(linked by hand)" in whole(shop.memory(), link.id)["text"]
+    link_commit(shop.components, SECOND, "HEAD~1", shop.repository)
+    before, after = links_of(shop.components, PROJECT, SECOND)
+    assert (before.evidence, before.subject) == ("by-hand", "") and after.subject
+
+
 def test_a_line_that_the_file_does_not_have_is_no_line_that_is_not_committed(shop: Shop) -> None:
     """The one is a mistake in the question, the other the state of the file."""
     file = shop.repository / "README.md"
@@ -344,6 +397,11 @@ def test_the_commands_print_json_and_exit_codes(shop: Shop, tmp_path: Path) -> N
         )
 
     assert run("blame", "README.md").returncode == 3
+    refused = run("link", FIRST[:10], "deadbee")
+    assert (refused.returncode, "no commit 'deadbee'" in refused.stderr) == (3, True)
+    linked = run("link", FIRST[:10], "HEAD~2")
+    assert linked.stdout.strip().endswith(", by-hand") and linked.returncode == 0
+    assert run("unlink", FIRST[:10], "HEAD~2").stdout.startswith("no longer linked: ")
     assert run("link", FIRST[:10], "HEAD~2").returncode == 0
     told = run("blame", "README.md:1", "--json")
     assert told.returncode == 0, told.stderr

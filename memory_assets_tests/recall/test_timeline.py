@@ -11,7 +11,7 @@ import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.tables.session_commits import link_commit
+from memory_assets.pipeline.tables.commit_links import link_commit
 from memory_assets.recall import Memory, open_memory
 from memory_assets.recall.session import session_items, session_overview
 from memory_assets.recall.show import whole
@@ -262,7 +262,7 @@ def observed(asked: Asked, tmp_path_factory: pytest.TempPathFactory) -> Memory:
     without_chroma = shutil.ignore_patterns("chroma*")
     shutil.copytree(asked.settings.data_dir, data, ignore=without_chroma)
     components = Components(load_settings(data_dir=data))
-    link_commit(components, REPORTS, "abcdef1234567", Path("/"))
+    link_commit(components, REPORTS, "abcdef1234567", Path("/"), force=True)
     return open_memory(components.settings)
 
 

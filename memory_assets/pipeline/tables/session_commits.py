@@ -1,4 +1,4 @@
-"""The stage of session_commits: the commits that each session made; and links that a human set.
+"""The stage of session_commits: the commits that each session made.
 
 Git is asked if the session's repository is on disk; what it prints is redacted before it is
 written. Commits may follow after the end of a session, so those of the last days are
@@ -8,10 +8,8 @@ attributed again when their repository has changed.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import datetime, timedelta
 
 from memory_assets.commits import (
     ATTRIBUTION_VERSION,
@@ -21,8 +19,8 @@ from memory_assets.commits import (
     attribute,
     session_work,
 )
-from memory_assets.errors import ConfigurationError, GitFailed, NotFound
-from memory_assets.models import CommitLink, SessionCommit
+from memory_assets.errors import GitFailed
+from memory_assets.models import SessionCommit
 from memory_assets.paths import on_this_machine
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import redact_composed
@@ -32,12 +30,11 @@ from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
+from memory_assets.stores.lake.schemas import SESSION_COMMITS
 
 _MOST_FILES = 60
 _MOST_DIRECTORIES = 8
 _LOOKED_AT_AGAIN = timedelta(days=14)
-_SHA = re.compile(r"[0-9a-f]{7,40}")
 
 
 ATTRIBUTED = DerivedTable(SESSION_COMMITS, ATTRIBUTION_VERSION, deferrable=True)
@@ -75,50 +72,6 @@ def attribute_project(components: Components, project: str) -> StageReport:
         make=make,
         outdated=outdated,
     )
-
-
-def link_commit(
-    components: Components, session_id: str, commit: str, directory: Path
-) -> CommitLink:
-    """Link a commit to a session because a human says so, and return the link.
-
-    `commit` is a revision of the repository that `directory` is in, else a SHA of at least
-    seven digits. The link is in a table of the lake that no ingest rewrites; forgetting the
-    session removes it.
-
-    Raises:
-        NotFound: the session is not in memory, or the repository has no such commit.
-        ConfigurationError: `commit` can mean several.
-    """
-    project = components.catalog.products.project_of(session_id)
-    if project is None:
-        raise NotFound(f"no session {session_id} in memory; see `memory status`")
-    sha = _full_sha(commit, Repository.at(directory))
-    link = CommitLink(f"link::{session_id}::{sha}", project, session_id, sha, datetime.now(UTC))
-    with components.project_lock(project):
-        before = links_of(components, project, session_id)
-        kept = [one for one in before if one.commit != sha]
-        components.lake.write(COMMIT_LINKS, project, session_id, [*kept, link])
-    return link
-
-
-def links_of(components: Components, project: str, session_id: str) -> list[CommitLink]:
-    """Return the links that a human set for a session."""
-    try:
-        return components.lake.read_rows(COMMIT_LINKS, project, session_id)
-    except NotFound:
-        return []
-
-
-def _full_sha(commit: str, repository: Repository | None) -> str:
-    found = repository.resolve(commit) if repository is not None else []
-    if len(found) == 1:
-        return found[0]
-    if len(found) > 1:
-        raise ConfigurationError(f"{commit!r} can mean {len(found)} commits; give more digits")
-    if not _SHA.fullmatch(commit):
-        raise NotFound(f"no commit {commit!r} in the repository of this directory")
-    return commit
 
 
 class _Repositories:
