@@ -18,7 +18,7 @@ from typing import Any, Literal
 from memory_assets import paths
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import DATA_DIR, KNOWN_AGENTS, transcript_roots
-from memory_assets.requests.arguments import Arguments, argument, declared
+from memory_assets.requests.arguments import Arguments, argument, chosen, declared
 
 PERSONAL_DATA = ("home-directory", "email", "phone", "ipv4")
 _PREFIX = "MEMORY_"
@@ -49,10 +49,11 @@ def _personal_data(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _known(given: tuple[str, ...], known: tuple[str, ...], what: str) -> tuple[str, ...]:
-    unknown = sorted(set(given) - set(known))
+    found = {each: chosen(each, known) for each in given}
+    unknown = sorted(each for each, name in found.items() if name is None)
     if unknown:
         raise ConfigurationError(f"unknown {what} {unknown[0]!r}; known: {', '.join(known)}")
-    return given
+    return tuple(filter(None, found.values()))
 
 
 def _count_or_all(value: str | int) -> int | None:

@@ -6,7 +6,7 @@ Does not: reading or redacting transcripts, vectors, stores. Text is passed as
 """
 
 from memory_assets.chunking.chunks import CHUNKER_VERSION, chunk_turn, prompt_passages
-from memory_assets.chunking.digest import file_matches
+from memory_assets.chunking.digest import file_matches, touched_by
 from memory_assets.chunking.passages import Tokens
 from memory_assets.chunking.recalled import (
     FRAME_CLOSING,
@@ -31,4 +31,5 @@ __all__ = [
     "file_matches",
     "is_recalled",
     "prompt_passages",
+    "touched_by",
 ]

@@ -82,6 +82,28 @@ def file_matches(stored: str, asked: str) -> bool:
     return length > 0 and left[-length:] == right[-length:]
 
 
+def in_directory(stored: str, asked: str) -> bool:
+    """Return True if a stored path can lie in a requested directory, or below it.
+
+    It can if one of the path's directories ends with the requested one, or is the end of an
+    absolute one: `app/src/split.py` is in `src`, `app/src` and `/home/ada/app`.
+    """
+    parts, wanted = _parts(stored), _parts(asked)
+    absolute = asked.startswith(("/", "~")) or ":" in asked[:2]
+    return any(
+        file_matches("/".join(parts[:end]), asked)
+        for end in range(1 if absolute else len(wanted), len(parts))
+    )
+
+
+def touched_by(paths: Iterable[str], asked: str) -> set[str]:
+    """Return those of the stored paths that a requested path names: the files of that name, or
+    those in the directory of that name if there is no such file."""
+    known = set(paths)
+    files = {path for path in known if file_matches(path, asked)}
+    return files or {path for path in known if in_directory(path, asked)}
+
+
 def _parts(path: str) -> list[str]:
     return [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
 

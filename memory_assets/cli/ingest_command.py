@@ -28,6 +28,7 @@ from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
+from memory_assets.recall.names import project_named
 from memory_assets.serving.visible_text import visible
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
@@ -117,6 +118,7 @@ def ingest_once(
     if found.forgotten:
         count = found.forgotten.total()
         console.print(f"{count} forgotten session{'s' * (count != 1)} skipped.")
+    projects = [project_named(components.catalog, each, sources) for each in projects]
     if full:
         _forget_work(components, projects)
     lost = index.forget_lost_store(components) if components.embeds else ""
@@ -125,9 +127,6 @@ def ingest_once(
     works = [
         work for work in plan.plan(components, sources) if not projects or work.project in projects
     ]
-    unknown = sorted(set(projects) - {*sources, *(work.project for work in works)})
-    if unknown and not set(unknown) <= set(components.catalog.sources.counts_by("project")):
-        raise ConfigurationError(f"no project {unknown[0]!r}; known are: {', '.join(sources)}")
     report: dict[str, Any] = {"projects": 0, "failed": {}, "checks_failed": [], "warnings": []}
     components.walked = sources
     try:

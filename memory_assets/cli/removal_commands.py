@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,10 +14,10 @@ import typer
 
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.request_options import Json, takes
-from memory_assets.errors import ConfigurationError, StoreError
+from memory_assets.errors import ConfigurationError, StoreError, UnknownName
 from memory_assets.paths import is_gone
 from memory_assets.requests.questions import ForgetRequest
-from memory_assets.serving.answer_lines import counted, listed
+from memory_assets.serving.answer_lines import clock, counted, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.stores import require_memory
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from memory_assets.pipeline.removal.forget import ForgetReport, Names
     from memory_assets.pipeline.removal.selection import SessionOnRecord
+    from memory_assets.pipeline.stage.components import Components
 
 
 @takes(ForgetRequest)
@@ -43,7 +45,7 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     components = Components(settings)
     selection = Selection(
         session=parse_id(asked.session).session_id if asked.session is not None else None,
-        project=asked.project,
+        project=_project(components, asked.project),
         tag=asked.containing_tag,
         before=asked.before,
     )
@@ -62,6 +64,16 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
+
+
+def _project(components: Components, text: str | None) -> str | None:
+    """Return the project that is meant; as it was given if the catalogue has none of that name,
+    which may still be on disk."""
+    from memory_assets.recall.names import project_named
+
+    with suppress(UnknownName):
+        return text and project_named(components.catalog, text)
+    return text
 
 
 def complete_forgetting(settings: Settings) -> None:
@@ -126,7 +138,7 @@ def _selected(sessions: Sequence[dict[str, Any]]) -> Iterator[str]:
     rows = sum(sum(each["rows"].values()) for each in sessions)
     yield f"To be forgotten: {counted(len(sessions), 'session')}, {rows} rows."
     yield from listed(
-        f"  {each['session_id']}  {(each['last_record_at'] or 'no date')[:16]}  {each['project']}  "
+        f"  {each['session_id']}  {clock(each['last_record_at'])}  {each['project']}  "
         f"{each['rows'].get('redacted_records', 0)} records, "
         f"{each['rows'].get('turn_chunks', 0)} chunks  {each['title'][:60]}"
         for each in sessions

@@ -61,8 +61,8 @@ def serve_stdio(settings: Settings) -> None:
 
 
 def plain_arguments(given: Sequence[str]) -> dict[str, str | bool] | None:
-    """Return the values of a search by option, or None if typer has to parse them: `--help`, a
-    mistake, a short option with its value attached."""
+    """Return the values of a search by option, words without a dash as the query, or None if typer
+    has to parse them: `--help`, a mistake, a short option with its value attached."""
     options = {name: each for each in declared(SearchRequest) if (name := each.name_at("cli"))}
     booleans = {name: each.default is True for name, each in options.items() if each.type is bool}
     flags = {("--no-" + name[2:] if on else name): (name, not on) for name, on in booleans.items()}
@@ -83,7 +83,7 @@ def plain_arguments(given: Sequence[str]) -> dict[str, str | bool] | None:
             values[name] = value
         else:
             return None
-    return {**values, "query": queries[0]} if len(queries) == 1 else None
+    return {**values, "query": " ".join(queries)}
 
 
 def search_plainly(values: Mapping[str, str | bool]) -> int:

@@ -35,6 +35,7 @@ from memory_assets.pipeline.checks.deep_scan import (
 )
 from memory_assets.pipeline.checks.source_turns import PLACES, SourceCount, count_sources
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.recall.names import project_named
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.serving.answer_lines import table
 from memory_assets.settings import Settings
@@ -64,12 +65,9 @@ def verify_memory(
     require_memory(settings.data_dir)
     components = Components(settings)
     known = projects_on_record(components)
-    unknown = sorted(set(projects) - set(known))
-    if unknown:
-        raise ConfigurationError(f"no project {unknown[0]!r}; known are: {', '.join(known)}")
     canaries = _canary_files(canary_file) if deep else []
     values = read_canaries(canaries)
-    wanted = list(projects) or known
+    wanted = [project_named(components.catalog, each, known) for each in projects] or known
     for project in wanted if deep else ():
         forget_notes(components, project)
     verified = _verify_projects(components, wanted, console)

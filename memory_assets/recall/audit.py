@@ -16,7 +16,8 @@ from typing import Any
 from memory_assets.chunking import build_turns, content_hash
 from memory_assets.errors import NotFound, StoreError, TranscriptError
 from memory_assets.models import RedactedRecord
-from memory_assets.recall.ids import MemoryId, parse_id, project_of
+from memory_assets.recall.ids import MemoryId
+from memory_assets.recall.names import id_named
 from memory_assets.recall.session import rows_of, stored_vectors
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.stores.catalog.catalog import Catalog
@@ -153,9 +154,9 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
         ConfigurationError: it does not look like an id.
         NotFound: nothing of that id is in memory.
     """
-    parsed = parse_id(any_id)
+    named = id_named(stores, any_id)
+    any_id, project, parsed = named.id, named.project, named.parts
     kind = "summary" if parsed.kind == "session" else parsed.kind
-    project = project_of(stores, parsed.session_id)
     products = stores.catalog.products.of_session(project, parsed.session_id)
     rows = _rows(stores.lake, project, any_id, parsed, kind)
     records = _records(stores.lake, products, project, parsed, rows, kind)

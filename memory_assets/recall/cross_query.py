@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,7 +109,7 @@ def cross_query(
         StoreError: Chroma cannot be reached.
     """
     asked = query if isinstance(query, CrossQueryRequest) else CrossQueryRequest(query, **arguments)
-    memory.require_project(asked.project)
+    asked = replace(asked, project=memory.project_named(asked.project))
     other = _collection(memory, asked.collection)
     space = require_same_space(other, memory.embedder, assume=asked.assume_same_embedder)
     if asked.document:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ from memory_assets.errors import NotFound, StoreError, UnknownName
 from memory_assets.install_key import load_install_key
 from memory_assets.recall.search.answer import Answer
 from memory_assets.recall.search.hybrid import within_window
+from memory_assets.recall.search.newest import newest_first
 from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import (
@@ -61,10 +64,13 @@ class Memory(Stores):
             )
         return super().vectors
 
-    def require_project(self, project: str | None) -> None:
-        """Raise `UnknownName`, which names those that are, for a project not in memory."""
-        if project is not None and project not in (known := sorted(self.catalog.projects())):
-            raise UnknownName(f"no project {project!r} in memory; known are: {', '.join(known)}")
+    def project_named(self, text: str | None) -> str | None:
+        """Return the project that a person means, None for None; see `names.project_named`."""
+        if text is None:
+            return None
+        from memory_assets.recall.names import project_named
+
+        return project_named(self.catalog, text)
 
     def search(self, query: str | SearchRequest = "", **arguments: Any) -> Answer:
         """Return the best hits, best first, for a `SearchRequest`, or for a query with the
@@ -86,6 +92,8 @@ class Memory(Stores):
             answer = self._searcher.search(request)
         if answer.degraded == KEYWORD_ONLY and not request.fallback:
             raise StoreError("Chroma is away, and keyword-only answers were not allowed")
+        hits = newest_first(answer.hits) if request.sort == "date" else answer.hits
+        answer = replace(answer, hits=tuple(hits), filters=_as_text(request.filters))
         return within_window(answer, self.settings.recent_days) if request.recent else answer
 
     def ask(self, asked: Arguments) -> dict[str, Any]:
@@ -135,15 +143,16 @@ class Memory(Stores):
         return Searcher(self)
 
     def _named(self, request: SearchRequest) -> SearchRequest:
-        """Return the request with the full id of its session; raise for an unknown project or
-        session."""
-        self.require_project(request.project)
+        """Return the request with the names of its project and session written out; raise for
+        one that is unknown or not unique."""
+        if (project := self.project_named(request.project)) != request.project:
+            request = replace(request, project=project)
         if request.session is None or self.catalog.products.project_of(request.session) is not None:
             return request
-        from memory_assets.recall.ids import find_session
+        from memory_assets.recall.names import session_named
 
         try:
-            return replace(request, session=find_session(self, request.session)[1])
+            return replace(request, session=session_named(self, request.session)[1])
         except NotFound as error:
             raise UnknownName(str(error)) from None
 
@@ -157,6 +166,13 @@ class Memory(Stores):
 
         asked = ShowRequest(any_id, around) if isinstance(any_id, str) else any_id
         return show(self, asked.id, asked.around)
+
+
+def _as_text(filters: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else str(value)
+        for name, value in filters.items()
+    }
 
 
 def open_memory(settings: Settings | None = None) -> Memory:

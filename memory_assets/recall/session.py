@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import NotFound
-from memory_assets.recall.ids import find_session
+from memory_assets.recall.names import session_named
 from memory_assets.requests.questions import ITEM_KINDS
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
@@ -215,7 +215,7 @@ def session_overview(memory: Memory, session: str) -> dict[str, Any]:
     Raises:
         NotFound: there is no such session.
     """
-    project, session_id = find_session(memory, session)
+    project, session_id = session_named(memory, session)
     items = session_items(memory.lake, project, session_id, _LISTED, full=False)
     rows = rows_of(memory.lake, SESSION_SUMMARIES, project, session_id)
     summary = None

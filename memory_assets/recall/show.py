@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.ids import parse_id, project_of, resolve_anchor
+from memory_assets.errors import NotFound
+from memory_assets.recall.anchors import anchor_of_id
+from memory_assets.recall.names import id_named
 from memory_assets.recall.session import plain, rows_of, session_items
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
@@ -25,7 +26,6 @@ _OF_TURN = (
     *("project", "agent", "session_id", "turn_index", "timestamp", "git_branch"),
     *("files", "commands", "errors", "tools_used"),
 )
-_WHOLE = ("turn", "prompt", "summary", "observation", "session", "commit")
 
 
 def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
@@ -36,13 +36,13 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
         ConfigurationError: it does not look like an id.
         NotFound: there is no such id.
     """
-    wanted = parse_id(any_id)
-    session_id, lake = wanted.session_id, stores.lake
-    project = project_of(stores, session_id)
+    named = id_named(stores, any_id)
+    wanted, project, lake = named.parts, named.project, stores.lake
+    session_id = wanted.session_id
     if wanted.kind in ("summary", "session"):
         return [plain(row) for row in lake.read(SESSION_SUMMARIES, project, session_id).to_pylist()]
     if wanted.kind in _OF_ONE_ROW:
-        row = _row(lake, project, session_id, any_id, wanted.kind)
+        row = _row(lake, project, session_id, named.id, wanted.kind)
         turn = row.get("turn_index")
         if not around or turn is None:
             return [row]
@@ -83,11 +83,9 @@ def whole(memory: Memory, any_id: str) -> dict[str, Any]:
         ConfigurationError: it is no id.
         NotFound: there is no such thing.
     """
-    anchor = resolve_anchor(memory, any_id)
-    if anchor.project is None or anchor.session_id is None or anchor.kind not in _WHOLE:
-        raise ConfigurationError(f"{any_id!r} is not an id; ids are those that a search names")
+    anchor = anchor_of_id(memory, any_id)
     if anchor.item_id is None:
-        anchor = resolve_anchor(memory, f"summary::{anchor.session_id}")
+        anchor = anchor_of_id(memory, f"summary::{anchor.session_id}")
     kind = anchor.item_kind or "turns"
     items = session_items(
         memory.lake, anchor.project or "", anchor.session_id or "", (kind,), full=True

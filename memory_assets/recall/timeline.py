@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError, NotFound
-from memory_assets.recall.ids import Anchor, resolve_anchor
+from memory_assets.recall.anchors import Anchor, resolve_anchor
 from memory_assets.recall.session import (
     Item,
     missing_kinds,
@@ -97,8 +97,7 @@ def timeline(memory: Memory, anchor: str | TimelineRequest, **arguments: Any) ->
         NotFound: nothing in memory is called so.
     """
     asked = anchor if isinstance(anchor, TimelineRequest) else TimelineRequest(anchor, **arguments)
-    memory.require_project(asked.project)
-    found = resolve_anchor(memory, asked.anchor, asked.project)
+    found = resolve_anchor(memory, asked.anchor, memory.project_named(asked.project))
     scope = asked.scope or ("project" if found.project else "all")
     needed = {"session": found.session_id, "project": found.project, "all": ""}[scope]
     if needed is None:

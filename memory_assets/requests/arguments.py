@@ -20,6 +20,7 @@ from memory_assets.errors import BadArgument
 Door = Literal["http", "mcp", "cli"]
 """The interfaces at which arguments may have names of their own."""
 _SHOWN = 60
+_TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 _DIGITS = re.compile(r"-?[0-9]{1,9}")
 
 
@@ -32,6 +33,7 @@ def argument(
     reads: Callable[[Any], Any] | None = None,
     flag: tuple[str, object] | None = None,
     names: Mapping[Door, str | None] | None = None,
+    aliases: tuple[str, ...] = (),
     secret: bool = False,
     **limits: Any,
 ) -> Any:
@@ -42,9 +44,11 @@ def argument(
     `wire`) into the field's value, and raises `ConfigurationError` if it cannot. `names` are the
     argument's names at interfaces where it is not called as the field is; None if an interface does
     not offer it. `flag` is a name and a value: MCP and the command line offer a flag that stands
-    for the value. A `secret` is left out where the object is printed.
+    for the value. `aliases` are names that clients of earlier versions use: MCP and HTTP accept
+    them with the field's own values, and no schema lists them. A `secret` is left out where the
+    object is printed.
     """
-    made = Argument("", wire, default, description, hint, limits, reads, flag, names or {})
+    made = Argument("", wire, default, description, hint, limits, reads, flag, names or {}, aliases)
     return field(default=default, repr=not secret, metadata={"argument": made})
 
 
@@ -66,6 +70,7 @@ class Argument:
     reads: Callable[[Any], Any] | None
     flag: tuple[str, object] | None
     names: Mapping[Door, str | None]
+    aliases: tuple[str, ...] = ()
 
     @property
     def required(self) -> bool:
@@ -128,11 +133,12 @@ class Argument:
         return read(value)
 
     def _choice(self, value: Any, choices: Sequence[str]) -> str:
-        if not isinstance(value, str) or value not in choices:
+        found = chosen(value, choices)
+        if found is None:
             raise BadArgument(
                 f"{self.name}: there is no {_shown(value)}; choose from {', '.join(choices)}"
             )
-        return value
+        return found
 
     def _integer(self, value: Any) -> int:
         if isinstance(value, str) and _DIGITS.fullmatch(value):
@@ -165,8 +171,8 @@ class Argument:
         return f"from {self.limits['ge']}{most}"
 
     def _truth(self, value: Any) -> bool:
-        if value in ("true", "false"):
-            return bool(value == "true")
+        if isinstance(value, str) and value in _TRUTHS:
+            return _TRUTHS[value]
         if not isinstance(value, bool):
             raise self._wrong("give true or false", value)
         return value
@@ -220,21 +226,32 @@ class Arguments:
             ConfigurationError: an argument is not known, missing or not allowed.
         """
         named = {name: each for each in declared(cls) if (name := each.name_at(door)) is not None}
-        for name in values:
-            if name not in named:
+        aliases = {alias: name for name, each in named.items() for alias in each.aliases}
+        read = dict(defaults)
+        for name, value in values.items():
+            known = named.get(aliases.get(name, name))
+            if known is None:
                 raise BadArgument(
                     f"{name}: there is no such argument; known are: {', '.join(named) or 'none'}"
                 )
-        read = dict(defaults)
+            if value is None:
+                continue
+            if name in aliases and values.get(aliases[name]) is not None:
+                raise BadArgument(f"{name}: is another name of {aliases[name]}; give one of them")
+            if known.flag is not None and door != "http" and name not in aliases:
+                value = known.flag[1] if known._truth(value) else known.default
+            read[known.name] = value
         for name, argument in named.items():
-            value = values.get(name)
-            if value is None and argument.required:
+            if argument.required and argument.name not in read:
                 raise BadArgument(f"{name}: is missing; give {argument.expected}")
-            if value is not None and argument.flag is not None and door != "http":
-                value = argument.flag[1] if argument._truth(value) else argument.default
-            if value is not None:
-                read[argument.name] = value
         return cls(**read)
+
+
+def chosen(value: object, choices: Sequence[str]) -> str | None:
+    """Return the choice that a text names, in any case and with spaces for dashes; `claude` stands
+    for `claude-code`. None if there is none."""
+    said = "-".join(str(value).lower().split()) if isinstance(value, str) else ""
+    return next((each for each in choices if said in (each, each.partition("-")[0])), None)
 
 
 def declared(request: type[Arguments]) -> tuple[Argument, ...]:

@@ -9,11 +9,12 @@ from typing import Any, Literal, get_args
 
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
-from memory_assets.requests.arguments import Arguments, argument, one_of
-from memory_assets.requests.times import AGO, REACH, Reach, parse_reach, parse_time
+from memory_assets.requests.arguments import Arguments, argument, chosen, one_of
+from memory_assets.requests.times import AGO, REACH, Reach, parse_reach, parse_time, spoken_time
 from memory_assets.search_kinds import SEARCH_KINDS
 
 Mode = Literal["hybrid", "semantic", "keyword"]
+Sort = Literal["relevance", "date"]
 ObservationType = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
 KINDS = tuple(SEARCH_KINDS)
 MODES: tuple[str, ...] = get_args(Mode)
@@ -23,6 +24,7 @@ ItemKind = Literal["prompts", "turns", "observations", "commits", "summaries"]
 ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 MAX_DOCUMENTS = 50
 MAX_IDS = 20
+_FILTERS = ("project", "agent", "session", "since", "until", "tool", "file", "concept", "type")
 _SESSION = "A session id, its beginning, or the id of one of its rows."
 
 
@@ -33,13 +35,15 @@ def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
         ConfigurationError: there is none, or one is not known.
     """
     names = tuple([name] if isinstance(name, str) else name)
-    unknown = [each for each in names if each not in _KIND_NAMES]
+    found = {each: chosen(each, _KIND_NAMES) for each in names}
+    unknown = [str(each) for each, kind in found.items() if kind is None]
     if unknown or not names:
         raise BadArgument(
-            f"cannot search in {', '.join(map(str, unknown)) or 'nothing'}; "
+            f"cannot search in {', '.join(unknown) or 'nothing'}; "
             f"choose from {', '.join(_KIND_NAMES)}"
         )
-    return KINDS if "all" in names else names
+    kinds = tuple(dict.fromkeys(filter(None, found.values())))
+    return KINDS if "all" in kinds else kinds
 
 
 _TIME: dict[str, Any] = {"wire": str, "reads": parse_time, "max_length": 40, "pattern": AGO}
@@ -54,8 +58,9 @@ _REACH: dict[str, Any] = {
 @dataclass(frozen=True)
 class SearchRequest(Arguments):
     """One search. `since` and `until` bound the time of the turn (UTC, since inclusive). `concept`
-    and `type` are filters for observations. With `recent`, hits older than the setting RECENT_DAYS
-    are counted, not listed."""
+    and `type` are filters for observations. Without a query, the newest that pass the filters are
+    the hits. `sort` orders the best hits; by `date`, the newest comes first. With `recent`, hits
+    older than the setting RECENT_DAYS are counted, not listed."""
 
     answers = ("query", "mode", "coverage", "hits")
 
@@ -73,27 +78,35 @@ class SearchRequest(Arguments):
     project: str | None = argument(None, "Only this project.", max_length=1_000)
     agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
     session: str | None = argument(
-        None, "Only this session: its id, or the beginning of it.", max_length=500
+        None,
+        "Only this session: its id, or the beginning of it.",
+        aliases=("session_id",),
+        max_length=500,
     )
     since: datetime | None = argument(
         None,
-        "Not older than this: 7d, 12h, 2w or a date.",
+        "Not older than this: 7d, 12h, 2w, yesterday or a date; local time.",
         hint="7d, 12h, 2w ago or ISO date",
         **_TIME,
     )
-    until: datetime | None = argument(None, "Older than this: 7d, 12h, 2w or a date.", **_TIME)
+    until: datetime | None = argument(
+        None, "Older than this: 7d, 12h, 2w, yesterday or a date; local time.", **_TIME
+    )
     tool: str | None = argument(
         None, "Only turns that called this tool.", hint="tool called", max_length=1_000
     )
     file: str | None = argument(
         None,
-        "Only turns and observations that touched this path.",
+        "Only turns and observations that touched this file or directory.",
         hint="path touched, or its end",
         max_length=1_000,
     )
     concept: str | None = argument(None, "Only observations with this concept.", max_length=500)
     type: ObservationType | None = argument(None, "Only observations of this type.")
-    n: int = argument(10, "Number of hits.", names={"cli": "-n"}, ge=1, le=MAX_HITS)
+    n: int = argument(
+        10, "Number of hits.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_HITS
+    )
+    sort: Sort = argument("relevance", "Order of the hits: the best or the newest first.")
     recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
     fallback: bool = argument(
         True, "Whether keywords alone may answer if Chroma cannot be reached.", names={"mcp": None}
@@ -106,6 +119,12 @@ class SearchRequest(Arguments):
         if self.type or self.concept:
             return True
         return self.kinds == ("observations",) and bool(self.file or not self.query.strip())
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """The filters that are set, by name."""
+        given = {name: getattr(self, name) for name in _FILTERS}
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def of_session(self) -> dict[str, str]:
@@ -122,14 +141,14 @@ class SearchRequest(Arguments):
             self.until is None or moment < self.until
         )
 
-    @property
-    def words(self) -> str:
-        """The query, or what it is about where there are filters alone."""
-        return self.query if self.query.strip() else self.file or self.tool or ""
-
     def check_together(self) -> None:
-        """Raise `ConfigurationError` for filters that the kind does not have, and for a search
-        without query and filters."""
+        """Raise `ConfigurationError` for filters that the kind does not have, for a time range
+        that holds no time, and for a search without query and filters."""
+        if self.since and self.until and self.since >= self.until:
+            raise ConfigurationError(
+                f"since ({spoken_time(self.since)}) is not before until "
+                f"({spoken_time(self.until)}); exchange them"
+            )
         if self.selects_observations:
             if self.tool:
                 raise ConfigurationError("observations cannot be filtered by tool")
@@ -141,8 +160,10 @@ class SearchRequest(Arguments):
             raise ConfigurationError("--tool filters sessions only")
         elif self.file and self.kinds != ("sessions",):
             raise ConfigurationError("--file filters sessions only, or observations only")
-        elif not self.words.strip():
-            raise ConfigurationError("the query is empty; say what you are looking for")
+        elif not (self.query.strip() or self.filters or self.recent or self.sort == "date"):
+            raise ConfigurationError(
+                "the query is empty; say what you are looking for, or give a filter: --since 7d"
+            )
 
 
 @dataclass(frozen=True)
@@ -164,10 +185,14 @@ class TimelineRequest(Arguments):
         10,
         "A number of items before the anchor (0-50), or a time: 30m, 2h, 3d.",
         hint="count (0-50) or 2h, 3d",
+        aliases=("depth_before",),
         **_REACH,
     )
     after: Reach = argument(
-        10, "A number of items after the anchor (0-50), or a time: 30m, 2h, 3d.", **_REACH
+        10,
+        "A number of items after the anchor (0-50), or a time: 30m, 2h, 3d.",
+        aliases=("depth_after",),
+        **_REACH,
     )
     kinds: tuple[ItemKind, ...] | None = argument(
         None, "Only these kinds.", names={"cli": "--kind"}, min_length=1
@@ -177,7 +202,10 @@ class TimelineRequest(Arguments):
     )
     project: str | None = argument(None, "Only this project.", max_length=1_000)
     detail: Literal["index", "full"] = argument(
-        "index", "Print whole texts instead of one line each.", flag=("full", "full")
+        "index",
+        "Print whole texts instead of one line each.",
+        flag=("full", "full"),
+        aliases=("format",),
     )
 
 
@@ -230,7 +258,12 @@ class CrossQueryRequest(Arguments):
     )
     project: str | None = argument(None, "Only this project.", max_length=1_000)
     n: int = argument(
-        10, "Number of documents and of sessions.", names={"cli": "-n"}, ge=1, le=MAX_DOCUMENTS
+        10,
+        "Number of documents and of sessions.",
+        names={"cli": "-n"},
+        aliases=("limit",),
+        ge=1,
+        le=MAX_DOCUMENTS,
     )
     assume_same_embedder: bool = argument(
         False, "Treat its vectors as made by all-MiniLM-L6-v2 although it does not say so."
@@ -264,7 +297,14 @@ class SessionRequest(Arguments):
 
     answers = ("session_id", "project", "summary", "turns")
 
-    session: str = argument(MISSING, _SESSION, names={"http": "id"}, min_length=1, max_length=500)
+    session: str = argument(
+        MISSING,
+        _SESSION,
+        names={"http": "id"},
+        aliases=("session_id",),
+        min_length=1,
+        max_length=500,
+    )
 
 
 @dataclass(frozen=True)
@@ -301,10 +341,13 @@ class LinkRequest(Arguments):
 
     answers = ("session_id", "commit", "subject", "evidence")
 
-    session: str = argument(MISSING, _SESSION, min_length=1, max_length=500)
+    session: str = argument(
+        MISSING, _SESSION, aliases=("session_id",), min_length=1, max_length=500
+    )
     commit: str = argument(
         MISSING,
         "A hash or another revision of the repository you are in.",
+        aliases=("commit_sha",),
         max_length=200,
         pattern=r"^[^\s-]\S*$",
     )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from memory_assets.errors import ConfigurationError
 
 MAX_COUNT = 50
 """Most items on one side of a timeline."""
-AGO = r"^(\d{1,4}[hdw]|20\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])(T([01]\d|2[0-3]):[0-5]\d)?)$"
+_DATE = r"20\d\d-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])(T([01]\d|2[0-3]):[0-5]\d)?"
+AGO = rf"^(today|yesterday|\d{{1,4}}[hdw]|{_DATE})$"
 """Pattern of times for descriptions; `parse_time` accepts more."""
 REACH = r"^([1-4]?\d|50|\d{1,4}[mhdw])$"
 """Pattern of reaches for descriptions."""
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DAYS = {"today": 0, "yesterday": 1}
 _AGO = re.compile(r"(\d{1,5})([hdw])")
 _SPAN = re.compile(r"(\d{1,5})([mhdw])")
 
@@ -22,23 +24,35 @@ Reach = int | timedelta
 
 
 def parse_time(text: str | datetime, now: datetime | None = None) -> datetime:
-    """Return the UTC moment of `7d`, `12h`, `2w` (ago), or of an ISO date or time.
+    """Return the UTC moment of `7d`, `12h`, `2w` (ago), of `today` or `yesterday` (their
+    beginning), or of an ISO date or time. What names no zone is local time.
 
     Raises:
         ConfigurationError: it is none of these.
     """
-    if isinstance(text, datetime):
-        moment = text
-    elif ago := _AGO.fullmatch(str(text).strip()):
-        return (now or datetime.now(UTC)) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-    else:
-        try:
-            moment = datetime.fromisoformat(str(text).strip())
-        except ValueError:
-            raise ConfigurationError(
-                f"{text!r} is not a time; write 7d, 12h, 2w, 2026-11-01 or 2026-11-01T09:30"
-            ) from None
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    said = str(text).strip().lower()
+    present = now or datetime.now(UTC)
+    if ago := _AGO.fullmatch(said):
+        return present - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+    try:
+        if isinstance(text, datetime):
+            moment = text
+        elif said in _DAYS:
+            date = present.astimezone().date() - timedelta(days=_DAYS[said])
+            moment = datetime.combine(date, time())
+        else:
+            moment = datetime.fromisoformat(said.upper())
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ConfigurationError(
+            f"{text!r} is not a time; write 7d, 12h, 2w, yesterday, 2026-11-01 or 2026-11-01T09:30"
+        ) from None
+
+
+def spoken_time(moment: datetime) -> str:
+    """Return a time as `parse_time` takes it, to the minute, in the local zone, which it names:
+    `2026-11-01 09:30+01:00`, or `2026-11-01 08:30Z` where local time is UTC."""
+    return moment.astimezone().isoformat(" ", "minutes").replace("+00:00", "Z")
 
 
 def parse_reach(text: str | Reach) -> Reach:

@@ -7,21 +7,29 @@ The lines hold recalled text as it was recorded: who prints or sends them makes 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from memory_assets.requests.times import spoken_time
 from memory_assets.serving.visible_text import joined, snippet
 
 LISTED = 20
 _MOST_LINES = 3
 _SHOWN = 600
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
+_TIMES = {"since", "until"}
 _NOT_SHOWN = ("id", "project", "passages", "text", "content_hash")
 
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 session`, `2 sessions`."""
     return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def clock(time: str | None) -> str:
+    """Return the time of a row in the local zone, which it names."""
+    return spoken_time(datetime.fromisoformat(time)) if time else "no time"
 
 
 def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:
@@ -44,7 +52,7 @@ def hit_lines(hits: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for rank, hit in enumerate(hits, start=1):
         score = f"{hit['score']:.2f}  " if hit["score"] else ""
         agent = f"{hit['agent']}  " if "agent" in hit else ""
-        yield f"{rank}. {hit['id']}  {score}{str(hit['time'])[:16]}  {agent}{hit['project']}"
+        yield f"{rank}. {hit['id']}  {score}{clock(hit['time'])}  {agent}{hit['project']}"
         yield f"   {hit['text']}"
 
 
@@ -64,8 +72,17 @@ def _begun(hit: Mapping[str, Any]) -> str:
     return "\n   ".join(line for line in lines if line.strip()) + "\n"
 
 
+def filter_lines(filters: Mapping[str, str]) -> Iterator[str]:
+    """Yield one line with the filters of a search, if there are any; times name their zone."""
+    if filters:
+        said = {**filters, **{name: clock(filters[name]) for name in _TIMES & filters.keys()}}
+        yield f"Filters: {', '.join(f'{name} {value}' for name, value in said.items())}."
+
+
 def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each thing that the answer of a search may lack."""
+    """Yield the filters as they were understood, and a line for each thing that the answer of a
+    search may lack."""
+    yield from filter_lines(answer["filters"])
     if answer["degraded"]:
         yield f"{answer['degraded']}: {answer['reason'] or ''}"
     if answer["older"]:
@@ -75,7 +92,7 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{coverage['ingest']}."
     elif not coverage["complete"]:
         found = f"{coverage['indexed']} of {coverage['rows']}"
-        yield f"Only {found} rows can be found yet; run `memory ingest`."
+        yield f"Filters: {found} rows can be found yet; run `memory ingest`."
     if coverage["quarantined"]:
         yield f"{coverage['quarantined']} sessions are held back; see `memory status`."
 
@@ -103,8 +120,7 @@ def timeline_lines(answer: Mapping[str, Any], cut: Container[str] = ()) -> Itera
         for item in part["items"]:
             mark = ">" if item["anchor"] else "-"
             more = f' [cut: get(ids=["{item["id"]}"])]' if item["id"] in cut else ""
-            when = str(item["time"] or "no time")[:16]
-            yield f"{mark} {when} {item['kind']} {item['id']}: {item['text']}{more}"
+            yield f"{mark} {clock(item['time'])} {item['kind']} {item['id']}: {item['text']}{more}"
 
 
 def timeline_notes(answer: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
-from memory_assets.recall.ids import find_session
+from memory_assets.recall.names import session_named
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.show import whole
 from memory_assets.requests.arguments import Arguments
@@ -26,7 +26,9 @@ from memory_assets.requests.questions import (
     UnlinkRequest,
 )
 from memory_assets.serving.answer_lines import (
+    clock,
     cross_query_lines,
+    filter_lines,
     hit_lines,
     link_line,
     session_lines,
@@ -89,7 +91,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     more = len(hits) == request.n
     next_call = _next_after(hits, request.n if more else None)
     kept = {name: value for name, value in payload.items() if name != "hits"}
-    notes = _notes(payload["coverage"], payload["degraded"])
+    notes = [*filter_lines(payload["filters"]), *_notes(payload["coverage"], payload["degraded"])]
     structured = {**kept, "hits": hits, "next": next_call}
     return _Answer(structured, list(hit_lines(hits)), after=[*notes, next_call])
 
@@ -168,7 +170,7 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
         listed = ", ".join(f'"{any_id}"' for any_id in request.ids)
         next_call = f"Next: get(ids=[{listed}], page={request.page + 1}) of {pages}."
     lines = [
-        f"## {item['id']}  {str(item['time'])[:16]}  {item['project']}\n{item['text']}"
+        f"## {item['id']}  {clock(item['time'])}  {item['project']}\n{item['text']}"
         for item in items
     ]
     notes = [f"Not there: {why}" for why in missing.values()]
@@ -212,7 +214,7 @@ def link_to_commit(memory: Memory, request: LinkRequest) -> dict[str, Any]:
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.pipeline.tables.commit_links import link_commit
 
-    _, session_id = find_session(memory, request.session)
+    _, session_id = session_named(memory, request.session)
     components = Components(memory.settings)
     made = link_commit(components, session_id, request.commit, Path.cwd(), force=request.force)
     return {name: getattr(made, name) for name in request.answers}
@@ -227,7 +229,7 @@ def unlink_from_commit(memory: Memory, request: UnlinkRequest) -> dict[str, Any]
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.pipeline.tables.commit_links import unlink_commit
 
-    _, session_id = find_session(memory, request.session)
+    _, session_id = session_named(memory, request.session)
     gone = unlink_commit(Components(memory.settings), session_id, request.commit, Path.cwd())
     return {name: getattr(gone, name) for name in LinkRequest.answers}
 
@@ -253,7 +255,8 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         *(line for well, line in in_words(payload["coverage"]) if not well),
         *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),
         "Projects (sessions): "
-        + ", ".join(f"{name} ({n})" for name, n in structured["projects"].items()),
+        + ", ".join(f"{name} ({n})" for name, n in structured["projects"].items())
+        + (f", and {more} more" if (more := len(projects) - _LISTED_PROJECTS) > 0 else ""),
     ]
     return _Answer(structured, lines)
 

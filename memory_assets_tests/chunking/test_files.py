@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_assets.chunking import file_matches
+from memory_assets.chunking import file_matches, touched_by
 from memory_assets.chunking.digest import stored_path, without_root
 from memory_assets.redacted_text import RedactedText, seal
 
@@ -52,3 +52,23 @@ def test_commands_lose_the_projects_root() -> None:
     assert without_root(text, "/home/ada/app") == "cp a b /home/ada/other/c"
     assert without_root(text, "/") == text
     assert without_root(text, "") == text
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("src/a.py", {"src/a.py"}),
+        ("src", {"src/a.py", "src/deep/b.py", "/home/ada/lib/src/c.py"}),
+        ("src/", {"src/a.py", "src/deep/b.py", "/home/ada/lib/src/c.py"}),
+        ("src/deep", {"src/deep/b.py"}),
+        ("/home/ada/app/src/deep", {"src/deep/b.py"}),
+        ("lib/src", {"/home/ada/lib/src/c.py"}),
+        ("deep/b.py/x", set()),
+        ("docs", {"docs"}),
+        (".", set()),
+    ],
+)
+def test_a_directory_stands_for_the_files_in_it(asked: str, found: set[str]) -> None:
+    """At any depth, unless there is a file of that name."""
+    paths = ("src/a.py", "src/deep/b.py", "/home/ada/lib/src/c.py", "docs", "old/docs/x.md")
+    assert touched_by(paths, asked) == found

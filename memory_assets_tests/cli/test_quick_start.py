@@ -44,6 +44,8 @@ def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             "--until=2026-03-04T05:06",
         ],
         ["--tool=Bash", "--file", "a=b.py", "--session", "x", "--agent", "codex", ""],
+        ["why", "did", "-n", "3", "it fail"],
+        ["--since", "yesterday", "--sort=date"],
         ["", "--type", "bugfix", "--concept=oauth", "--no-fallback"],
     ],
 )
@@ -69,9 +71,7 @@ def test_plain_arguments_mean_what_the_command_line_makes_of_them(
 @pytest.mark.parametrize(
     "given",
     [
-        [],
         ["--help"],
-        ["one", "two"],
         ["words", "-n"],
         ["words", "-n5"],
         ["words", "--unknown"],

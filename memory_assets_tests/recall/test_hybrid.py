@@ -223,7 +223,7 @@ def test_what_is_older_than_the_window_is_counted(copied: Callable[..., Memory])
 
 def test_an_unknown_session_is_refused(asked: Asked) -> None:
     """As an unknown project is."""
-    with pytest.raises(Exception, match="no session 'nowhere'"):
+    with pytest.raises(Exception, match="no session nowhere"):
         asked.memory.search("anything", session="nowhere")
 
 

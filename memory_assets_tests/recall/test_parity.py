@@ -46,6 +46,18 @@ SEARCHES: list[dict[str, Any]] = [
     {"concept": "git", "since": "2026-01-01", "n": 3},
     {"kinds": "observations", "n": 4},
     {"file": "reports.py", "mode": "keyword", "fallback": False},
+    {"query": "lighthouse", "project": "harbor-api", "session": "session::aaaa", "n": 2},
+    {"query": "lighthouse", "project": "/home/mara/code/harbor-api/docs", "sort": "date"},
+    {"query": "lock file", "agent": "Codex", "mode": "Hybrid", "kinds": "Sessions"},
+    {"query": "git", "tool": "bash", "since": "yesterday", "until": "today"},
+    {"file": "harbor/reports", "n": 30},
+    {"query": "day", "kinds": "observations", "file": "harbor/reports/"},
+    {"project": "harbor-api", "n": 30},
+    {"agent": "codex", "kinds": "all", "n": 30},
+    {"session": "aaaa", "since": "2026-02-02"},
+    {"tool": "BASH", "until": "2026-05-01T09:30"},
+    {"recent": True, "kinds": "prompts"},
+    {"sort": "date", "n": 3},
     {"query": "naïve Größe — ünïcode «quotes» & <tags> 你好"},
 ]
 NONSENSE: list[dict[str, Any]] = [
@@ -55,7 +67,11 @@ NONSENSE: list[dict[str, Any]] = [
     {"query": "x", "mode": "psychic"},
     {"query": "x", "project": "nowhere"},
     {"query": "x", "project": "a" * 1_001},
+    {"query": "x", "project": "-"},
     {"query": "x", "agent": "nobody"},
+    {"query": "x", "session": "0"},
+    {"query": "x", "sort": "size"},
+    {"query": "x", "since": "2026-05-02", "until": "2026-05-01"},
     {"query": "x", "session": "no-such-session"},
     {"query": "x", "session": "a" * 501},
     {"query": "x", "since": "whenever"},
@@ -121,6 +137,12 @@ class _Everywhere:
         told = json.loads(json.dumps(result.structured_content))
         return {name: value for name, value in told.items() if name not in _AROUND}
 
+    def http_search(self, **parameters: Any) -> Any:
+        """The answer of a search by HTTP, of the values as they are in a query string."""
+        plain = {name: str(value).lower() if isinstance(value, bool) else value
+                 for name, value in parameters.items()}  # fmt: skip
+        return self.http("/search", **plain)
+
     def refusals(self, asked: dict[str, Any]) -> dict[str, str]:
         """The messages that a search is refused with, by the way it was asked."""
         told = {}
@@ -178,9 +200,7 @@ def test_a_search_finds_the_same_everywhere(
     given = {"n": 10, **asked_for}
     library = json.loads(json.dumps(everywhere.memory.search(**given).to_dict()))
     assert everywhere.cli("search", *_options(given)) == library
-    plain = {name: str(value).lower() if isinstance(value, bool) else value
-             for name, value in _named(given, "http").items()}  # fmt: skip
-    assert everywhere.http("/search", **plain) == library
+    assert everywhere.http_search(**_named(given, "http")) == library
     told = everywhere.mcp("recall", **_named(given, "mcp"))
     hits, wanted = told.pop("hits"), library.pop("hits")
     assert told == library
@@ -189,6 +209,16 @@ def test_a_search_finds_the_same_everywhere(
     ]
     for hit, whole in zip(hits, wanted, strict=True):
         assert hit["text"].strip("…") in " ".join(whole["text"].split())
+
+
+def test_names_of_earlier_versions_find_the_same(everywhere: _Everywhere) -> None:
+    """By MCP and HTTP, though no schema has them."""
+    today = {"session": "aaaa", "n": 1}
+    earlier = {"session_id": "aaaa", "limit": 1}
+    assert everywhere.mcp("recall", query="door", **earlier) == everywhere.mcp(
+        "recall", query="door", **today
+    )
+    assert everywhere.http_search(q="door", **earlier) == everywhere.http_search(q="door", **today)
 
 
 @pytest.mark.parametrize("asked_for", NONSENSE, ids=lambda case: str(case)[-50:])

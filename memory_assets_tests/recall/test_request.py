@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, get_args
 
@@ -11,8 +13,16 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.observations import OBSERVATION_TYPES
 from memory_assets.recall import KINDS, SearchRequest
 from memory_assets.recall.ids import MemoryId, parse_id
-from memory_assets.requests.questions import ObservationType, parse_kinds
-from memory_assets.requests.times import parse_time
+from memory_assets.requests.arguments import Arguments, declared
+from memory_assets.requests.questions import (
+    CrossQueryRequest,
+    LinkRequest,
+    ObservationType,
+    TimelineRequest,
+    parse_kinds,
+)
+from memory_assets.requests.times import parse_time, spoken_time
+from memory_assets.serving.schemas import tool_schema
 
 NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
 
@@ -48,6 +58,63 @@ def test_a_request_that_makes_no_sense_is_refused(given: dict[str, Any], message
 
 
 @pytest.mark.parametrize(
+    ("since", "until"), [("7d", "7d"), ("1d", "7d"), ("2026-05-02", "2026-05-01")]
+)
+def test_a_time_range_without_any_time_is_refused(since: str, until: str) -> None:
+    """Instead of finding nothing."""
+    with pytest.raises(ConfigurationError, match=r"since \(.*\) is not before until"):
+        SearchRequest("x", since=parse_time(since, NOW), until=parse_time(until, NOW))
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "value"),
+    [
+        ({"agent": "Claude-Code"}, "agent", "claude-code"),
+        ({"agent": "claude code"}, "agent", "claude-code"),
+        ({"agent": "Claude"}, "agent", "claude-code"),
+        ({"agent": "PI"}, "agent", "pi"),
+        ({"kinds": "Prompts"}, "kinds", ("prompts",)),
+        ({"mode": "Keyword"}, "mode", "keyword"),
+        ({"type": "BugFix"}, "type", "bugfix"),
+        ({"recent": "1"}, "recent", True),
+    ],
+)
+def test_a_value_that_is_one_of_a_list_may_be_in_any_case(
+    given: dict[str, Any], field: str, value: object
+) -> None:
+    """What comes out is as it is listed."""
+    assert getattr(SearchRequest(**{"query": "why", **given}), field) == value
+
+
+@pytest.mark.parametrize(
+    ("request_type", "given", "meant"),
+    [
+        (SearchRequest, {"session_id": "abc", "limit": 3}, {"session": "abc", "n": 3}),
+        (
+            TimelineRequest,
+            {"anchor": "x", "depth_before": 1, "depth_after": 2, "format": "full"},
+            {"before": 1, "after": 2, "detail": "full"},
+        ),
+        (CrossQueryRequest, {"query": "x", "limit": 3}, {"n": 3}),
+        (LinkRequest, {"session_id": "abc", "commit_sha": "c3a9d18"},
+         {"session": "abc", "commit": "c3a9d18"}),
+    ],
+)  # fmt: skip
+def test_names_of_earlier_versions_are_accepted_and_in_no_schema(
+    request_type: type[Arguments], given: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    """As if they were today's; together with these they are refused."""
+    asked = request_type.given("mcp", given)
+    assert {name: getattr(asked, name) for name in meant} == meant
+    properties = tool_schema(request_type, {})["properties"]
+    for alias in given.keys() - {"query", "anchor"}:
+        assert alias not in properties
+        of = next(each for each in declared(request_type) if alias in each.aliases)
+        with pytest.raises(ConfigurationError, match=f"{alias}: is another name of"):
+            request_type.given("mcp", {**given, str(of.name_at("mcp")): given[alias]})
+
+
+@pytest.mark.parametrize(
     "given", [{}, {"n": 1}, {"n": 200}, {"mode": "keyword"}, {"kinds": KINDS}, {"tool": "Bash"}]
 )
 def test_a_request_at_the_limits_is_accepted(given: dict[str, Any]) -> None:
@@ -56,9 +123,11 @@ def test_a_request_at_the_limits_is_accepted(given: dict[str, Any]) -> None:
 
 
 def test_a_request_without_words_is_about_its_filters() -> None:
-    """A file or a tool is what is sought; observations need no words at all."""
-    assert SearchRequest(file="a.py").words == "a.py"
-    assert SearchRequest(tool="Bash").words == "Bash"
+    """Any filter will do, and so will an order; observations need nothing at all."""
+    for given in ({"file": "a.py"}, {"tool": "Bash"}, {"project": "x"}, {"agent": "pi"},
+                  {"session": "x"}, {"since": "7d"}, {"until": "7d"}, {"recent": True},
+                  {"sort": "date"}):  # fmt: skip
+        assert not SearchRequest(**given).selects_observations
     assert SearchRequest(kinds=("observations",)).selects_observations
     assert SearchRequest(concept="oauth").selects_observations
     assert not SearchRequest("x", kinds=("observations",)).selects_observations
@@ -75,6 +144,19 @@ def test_all_stands_for_every_kind() -> None:
     assert parse_kinds("prompts") == ("prompts",)
 
 
+@pytest.fixture
+def live_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """What sets the local time zone until the test ends."""
+
+    def live(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield live
+    monkeypatch.undo()
+    time.tzset()
+
+
 @pytest.mark.parametrize(
     ("text", "moment"),
     [
@@ -82,17 +164,38 @@ def test_all_stands_for_every_kind() -> None:
         ("12h", NOW - timedelta(hours=12)),
         (" 2w ", NOW - timedelta(weeks=2)),
         ("0d", NOW),
-        ("2026-05-01", datetime(2026, 5, 1, tzinfo=UTC)),
-        ("2026-05-01T09:30", datetime(2026, 5, 1, 9, 30, tzinfo=UTC)),
+        ("2026-05-01", datetime(2026, 5, 1, 4, tzinfo=UTC)),
+        ("2026-05-01T09:30", datetime(2026, 5, 1, 13, 30, tzinfo=UTC)),
+        ("2026-05-01 09:30", datetime(2026, 5, 1, 13, 30, tzinfo=UTC)),
+        ("2026-12-01", datetime(2026, 12, 1, 5, tzinfo=UTC)),
+        ("today", datetime(2026, 5, 20, 4, tzinfo=UTC)),
+        ("Yesterday", datetime(2026, 5, 19, 4, tzinfo=UTC)),
+        ("2026-05-01 09:30z", datetime(2026, 5, 1, 9, 30, tzinfo=UTC)),
         ("2026-05-01T09:30:00Z", datetime(2026, 5, 1, 9, 30, tzinfo=UTC)),
         ("2026-05-01T09:30+02:00", datetime(2026, 5, 1, 7, 30, tzinfo=UTC)),
     ],
 )
-def test_a_time_is_ago_or_iso(text: str, moment: datetime) -> None:
-    """Always in UTC; a time without zone is UTC."""
+def test_a_time_is_ago_or_a_day_or_iso(
+    live_in: Callable[[str], None], text: str, moment: datetime
+) -> None:
+    """Always in UTC; a time without zone is local, in New York as anywhere."""
+    live_in("America/New_York")
     parsed = parse_time(text, NOW)
     assert parsed == moment
     assert parsed.utcoffset() == timedelta(0)
+
+
+@pytest.mark.parametrize(
+    ("zone", "spoken"),
+    [("America/New_York", "2026-05-20 08:00-04:00"), ("UTC", "2026-05-20 12:00Z")],
+)
+def test_a_spoken_time_names_its_zone_and_is_understood(
+    live_in: Callable[[str], None], zone: str, spoken: str
+) -> None:
+    """What an answer says can be asked with."""
+    live_in(zone)
+    assert spoken_time(NOW) == spoken
+    assert parse_time(spoken) == NOW
 
 
 def test_now_may_be_in_any_zone() -> None:
@@ -101,10 +204,12 @@ def test_now_may_be_in_any_zone() -> None:
     assert parse_time("1h", there) == parse_time("1h", NOW)
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "7", "d", "7m", "-7d", "2026-13-01"])
+@pytest.mark.parametrize(
+    "text", ["", "tomorrow", "7", "d", "7m", "0001-01-01T00:00+14:00", "-7d", "2026-13-01"]
+)
 def test_what_is_no_time_is_refused(text: str) -> None:
     """The error shows the forms that are understood."""
-    with pytest.raises(ConfigurationError, match="write 7d, 12h, 2w, 2026-11-01"):
+    with pytest.raises(ConfigurationError, match="write 7d, 12h, 2w, yesterday, 2026-11-01"):
         parse_time(text, NOW)
 
 
@@ -122,6 +227,7 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         ("commit::abc-1::https://github.com/a/b/pull/1", "abc-1", None, "commit"),
         ("link::abc-1::0123456789ab", "abc-1", None, "link"),
         ("abc-1", "abc-1", None, "session"),
+        ("session::abc-1", "abc-1", None, "session"),
         ("rollout-2026.01_x", "rollout-2026.01_x", None, "session"),
     ],
 )
@@ -134,7 +240,7 @@ def test_every_id_leads_to_its_turn_or_session(
 
 @pytest.mark.parametrize(
     "text",
-    ["", "session::abc", "session::abc::turn::x", "prompt::abc", "turn::1", "a::b", "commit::a"],
+    ["", "session::abc::turn::x", "prompt::abc", "turn::1", "a::b", "commit::a"],
 )
 def test_what_is_no_id_is_refused(text: str) -> None:
     """The error shows what ids look like."""

@@ -278,6 +278,7 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
     assert list(answer) == [
         "query",
         "mode",
+        "filters",
         "coverage",
         "degraded",
         "reason",

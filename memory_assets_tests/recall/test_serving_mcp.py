@@ -147,7 +147,7 @@ def test_recalled_text_cannot_close_its_frame_or_hide_anything() -> None:
         ("recall", {"query": "x", "since": "whenever"}, "write 7d"),
         ("timeline", {}, "anchor: "),
         ("timeline", {"anchor": "no such thing"}, "nothing in memory is called"),
-        ("get", {"ids": ["gibberish"]}, "nothing in memory is called"),
+        ("get", {"ids": ["gibberish"]}, "no session gibberish in memory"),
         ("get", {"ids": []}, "ids: "),
         ("summarize_session", {"session": "nobody"}, "no session"),
         ("cross_query", {}, "give a query"),

@@ -104,7 +104,7 @@ def test_an_id_of_nothing_is_not_found(asked: Asked, any_id: str) -> None:
 def test_what_is_no_id_is_refused(asked: Asked) -> None:
     """As a mistake of the asker, not as something missing."""
     with pytest.raises(ConfigurationError):
-        asked.memory.show("session::nobody")
+        asked.memory.show("session::nobody::turn::x")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,8 @@ class Coverage:
 class Answer:
     """The hits of one search, best first. `degraded` is "keyword-only" if vectors were not used,
     `reason` says why. `older` counts hits outside the requested window of
-    recent days."""
+    recent days. `filters` are those of the request as they were understood: names written out,
+    times in UTC."""
 
     query: str
     mode: str
@@ -57,12 +58,14 @@ class Answer:
     degraded: str | None = None
     reason: str | None = None
     older: int = 0
+    filters: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON of an answer (docs/contracts.md)."""
         return {
             "query": self.query,
             "mode": self.mode,
+            "filters": dict(self.filters),
             "coverage": {**asdict(self.coverage), "complete": self.coverage.complete},
             "degraded": self.degraded,
             "reason": self.reason,

@@ -51,16 +51,21 @@ def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -
     if request.tool:
         masks.append(_marked(corpus, index, [mark_term(tool_mark(request.tool))]))
     if request.file:
-        from memory_assets.chunking import file_matches
-
-        start = mark_term(file_name_mark(request.file))
-        found = [
-            term
-            for term in index.terms_with(start)
-            if file_matches(term.removeprefix(start), request.file)
-        ]
-        masks.append(_marked(corpus, index, found))
+        masks.append(_marked(corpus, index, _file_terms(index, request.file)))
     return np.logical_and.reduce(masks) if masks else None
+
+
+def _file_terms(index: KeywordIndex, asked: str) -> list[str]:
+    """Return the terms of the files of that name, or else of those in the directory of that
+    name."""
+    from memory_assets.chunking import touched_by
+
+    named, any_file = mark_term(file_name_mark(asked)), mark_term(file_name_mark(""))[:-1]
+    for start in (named, any_file):
+        terms = {term.rpartition("\x01")[2]: term for term in index.terms_with(start)}
+        if found := touched_by(terms, asked):
+            return [terms[path] for path in found]
+    return []
 
 
 def within_window(answer: Answer, days: int) -> Answer:
@@ -109,11 +114,11 @@ def _find_kind(
     allowed = allowed_turns(corpus, corpora.index, request)
     vectors = corpora.vectors(kind, embedder.embedder_id) if embedder is not None else None
     scope = corpus.scope(request.project)
-    words = keyword_scores(corpus, corpora.index, query_terms(request.words), scope)
+    words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
     if embedder is None or vectors is None:
         ranking = _by_words(words)
     else:
-        asked = request.words
+        asked = request.query
         if request.mode == "hybrid":
             asked = worded_for_meaning(asked, corpus, corpora.index, scope)
         cosines = _cosines(corpus, vectors, embedder.embed([asked])[0], allowed)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memory_assets.chunking import file_matches
+from memory_assets.chunking import touched_by
 from memory_assets.errors import NotFound
 from memory_assets.models import Observation
 from memory_assets.recall.search.answer import Answer, Hit, coverages
@@ -39,9 +39,11 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
         if all(getattr(each, name) == value for name, value in request.of_session.items())
         and (request.type is None or each.type == request.type)
         and (not concept or concept in (one.lower() for one in each.concepts))
-        and (request.file is None or _touches(each, request.file))
         and request.covers(each.timestamp)
     ]
+    if request.file:
+        touched = touched_by((path for each in found for path in _paths(each)), request.file)
+        found = [each for each in found if not touched.isdisjoint(_paths(each))]
     scores = _scores(memory, query, found) if query.strip() else {}
     found.sort(
         key=lambda each: (
@@ -56,8 +58,8 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     return Answer(query, "semantic" if scores else "filter", covered, hits)
 
 
-def _touches(each: Observation, file: str) -> bool:
-    return any(file_matches(path, file) for path in (*each.files_modified, *each.files_read))
+def _paths(each: Observation) -> tuple[str, ...]:
+    return (*each.files_modified, *each.files_read)
 
 
 def _scores(memory: Memory, query: str, found: Sequence[Observation]) -> dict[str, float]:

@@ -20,6 +20,7 @@ from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.search.answer import Answer, Coverage, coverages
 from memory_assets.recall.search.corpus import Corpora
 from memory_assets.recall.search.hybrid import find
+from memory_assets.recall.search.newest import find_newest
 from memory_assets.requests.questions import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.ingest_progress import under_way
@@ -61,6 +62,9 @@ class Searcher:
         return replace(answer, coverage=replace(answer.coverage, ingest=str(progress)))
 
     def _answer(self, request: SearchRequest) -> Answer:
+        if not request.query.strip():
+            found = find_newest(request, self._open_index(request))
+            return Answer("", "filter", self._coverage(request.kinds)[0], tuple(found))
         if request.mode != "keyword":
             self._start_model()
         corpora = self._open_index(request)
@@ -81,7 +85,7 @@ class Searcher:
         if request.mode == "hybrid" and not compared:
             away = away or "there are no vectors in memory; run `memory ingest`"
         return Answer(
-            request.words,
+            request.query,
             request.mode,
             self._coverage(request.kinds)[0],
             tuple(found),

@@ -1,0 +1,183 @@
+"""What a person calls a project or a session, resolved to the one in memory.
+
+A project is named by its name, a path in it, its repository, or the end of either; a session by its
+id, a beginning that no other session has, or the id of any of its rows. Every interface resolves
+names here, so that each understands the same and refuses in the same words.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.errors import ConfigurationError, NotFound, UnknownName
+from memory_assets.paths import on_this_machine
+from memory_assets.recall.ids import MemoryId, parse_id
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.stores import Stores
+
+if TYPE_CHECKING:
+    from memory_assets.stores.lake.lake import Lake
+
+_LISTED = 20
+_COMMIT = re.compile(r"[0-9a-f]{7,40}")
+_SHALLOWEST = 4
+"""Parts of a path from which on it may be a project: `/home/ada` has three."""
+
+
+def project_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> str:
+    """Return the project that a person means: its name, a path in it (`.` is the current
+    directory), or the end of its name or path, in any case. `others` are projects on disk that are
+    not in memory yet.
+
+    Raises:
+        UnknownName: there is none.
+        ConfigurationError: several are called so; lists them.
+    """
+    known = catalog.projects() | set(others)
+    if text in known:
+        return text
+    found: set[str] = set()
+    if text.strip():
+        found = next(filter(None, _meanings(catalog, text.strip(), known)), found)
+    if len(found) == 1:
+        return next(iter(found))
+    if found:
+        raise ConfigurationError(f"project {text!r} can mean {_listed(found)}; give one of them")
+    raise UnknownName(f"no project {text!r} in memory; known are: {_listed(known)}")
+
+
+def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]]:
+    """Yield the projects that a text can mean, the likeliest meaning first."""
+    from memory_assets.transcripts.discovery import project_of as slug_of
+
+    roots = _roots(catalog, known)
+    if text.startswith(("~", ".")) or "/" in text or "\\" in text:
+        yield known & {slug_of(text.rstrip("/\\"))}  # of another machine, or system
+        written = os.path.abspath(on_this_machine(text))  # noqa: PTH100 - keeps symbolic links
+        for path in dict.fromkeys((written, os.path.realpath(written))):
+            yield known & {slug_of(path)}
+            yield _holding(Path(path), roots, known)
+    slug = slug_of(text).strip("-").lower()
+    ends = {name for name in known if slug and f"-{name.lower()}".endswith(f"-{slug}")}
+    yield {name for name in ends if name.strip("-").lower() == slug}
+    yield ends
+    yield {name for root, names in roots.items() if _last(root) == text.lower() for name in names}
+
+
+def _holding(path: Path, roots: Mapping[str, set[str]], known: set[str]) -> set[str]:
+    """Return the projects of the nearest directory that a path is in. A home directory holds all
+    of a user's projects, and stands for none of them."""
+    from memory_assets.transcripts.discovery import project_of as slug_of
+
+    for directory in (path, *path.parents):
+        if directory in (Path.home(), Path(directory.anchor)):
+            break
+        own = {slug_of(str(directory))}
+        deep = len(directory.parts) >= _SHALLOWEST
+        if names := roots.get(str(directory)) or (known & own if deep else set()):
+            return names & own or names
+    return set()
+
+
+def _roots(catalog: Catalog, known: set[str]) -> dict[str, set[str]]:
+    """Return the projects of each root, which is a Git repository's where that was known."""
+    roots: dict[str, set[str]] = {}
+    for project, root in catalog.rows(
+        "SELECT DISTINCT project, json_extract(facts, '$.project_root') FROM sources"
+    ):
+        if root and project in known:
+            roots.setdefault(str(on_this_machine(root)), set()).add(str(project))
+    return roots
+
+
+def _last(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
+
+
+def _listed(names: Collection[str]) -> str:
+    """Return names as a list, and how many more there are."""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(sorted(names)[:_LISTED]) + more
+
+
+@dataclass(frozen=True)
+class Named:
+    """Something in memory that has an id: its project, its full id (of a session, its bare id),
+    and the parts of the id."""
+
+    project: str
+    id: str
+    parts: MemoryId
+
+
+def id_named(stores: Stores, text: str) -> Named:
+    """Return what an id names, its session written out: the id may hold, or be, the beginning of a
+    session's id, or be a commit.
+
+    Raises:
+        ConfigurationError: it looks like no id, or several sessions begin so; lists them.
+        NotFound: its session is not in memory.
+    """
+    text = text.strip()
+    parts = parse_id(text)
+    try:
+        project, session_id = session_beginning(stores, parts.session_id)
+    except NotFound:
+        if parts.kind != "session" or not (rows := rows_of_commit(stores.lake, text)):
+            raise
+        return Named(str(rows[0]["project"]), str(rows[0]["id"]), parse_id(str(rows[0]["id"])))
+    full = session_id if parts.kind == "session" else text.replace(parts.session_id, session_id, 1)
+    return Named(project, full, replace(parts, session_id=session_id))
+
+
+def rows_of_commit(lake: Lake, text: str, project: str | None = None) -> list[dict[str, Any]]:
+    """Return the rows of a commit, by seven or more digits of its hash, the surest first."""
+    from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
+
+    sha = text.lower()
+    if not _COMMIT.fullmatch(sha):
+        return []
+    rows: list[dict[str, Any]] = [
+        row
+        for table in (SESSION_COMMITS, COMMIT_LINKS)
+        for name in ([project] if project else lake.projects(table))
+        for row in lake.read_partition(table, name).to_pylist()
+        if row["commit"].startswith(sha)
+    ]
+    # A human's word counts in full.
+    return sorted(rows, key=lambda row: -float(row.get("score") or 1.0))
+
+
+def session_named(stores: Stores, text: str) -> tuple[str, str]:
+    """Return the project and id of a session, by whatever `id_named` takes.
+
+    Raises:
+        ConfigurationError, NotFound: see `id_named`.
+    """
+    found = id_named(stores, text)
+    return found.project, found.parts.session_id
+
+
+def session_beginning(stores: Stores, text: str) -> tuple[str, str]:
+    """Return the project and id of the session of this id, or of the only one that begins so.
+
+    Raises:
+        ConfigurationError: several sessions begin so; lists them.
+        NotFound: none does.
+    """
+    products = stores.catalog.products
+    if (project := products.project_of(text)) is not None:
+        return project, text
+    found = products.sessions_beginning(text)
+    if len(found) > 1:
+        raise ConfigurationError(
+            f"{len(found)} sessions begin with {text!r}: {_listed(found)}; give more of the id"
+        )
+    for session_id in found:
+        return products.project_of(session_id) or found[session_id], session_id
+    raise NotFound(f"no session {text} in memory; see `memory status`")

@@ -1,0 +1,153 @@
+"""Projects and ids as people call them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_assets.errors import ConfigurationError, NotFound, UnknownName
+from memory_assets.recall.names import id_named, project_named, session_named
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import SourceRow
+from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
+
+REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
+ROOTS = {
+    "-home-ada-code-app": "~/code/app",
+    "-home-ada-code-app-web": "~/code/app",
+    "-work-app": "/work/app",
+    "-work-Shop-api": "/work/Shop-api",
+    "-work-shop-ui": "/work/shop.ui",
+    "-srv-jobs-night": "/srv/jobs",
+    "C--Users-Ada-desk": "C:\\Users\\Ada\\desk",
+    "-home-ada": "~",
+}
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    """A catalogue of projects with their roots, for a user whose home is /home/ada."""
+    monkeypatch.setenv("HOME", "/home/ada")
+    made = Catalog(tmp_path / "catalog.db")
+    for number, (project, root) in enumerate(ROOTS.items()):
+        path = f"/x/{number}.jsonl"
+        row = SourceRow("pi", project, f"s{number}", "", path, 1, 1, "", "", None)
+        row.facts["project_root"] = root
+        made.sources.put(row)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("text", "project"),
+    [
+        *((name, name) for name in ROOTS),
+        ("/work/shop.ui", "-work-shop-ui"),
+        ("/work/shop.ui/", "-work-shop-ui"),
+        ("/work/shop.ui/src/pages/", "-work-shop-ui"),
+        ("/work/shop.ui/../Shop-api", "-work-Shop-api"),
+        ("~/code/app", "-home-ada-code-app"),
+        ("/home/ada/code/app/src", "-home-ada-code-app"),
+        ("~", "-home-ada"),
+        ("/srv/jobs/other", "-srv-jobs-night"),
+        ("shop-api", "-work-Shop-api"),
+        ("SHOP.API", "-work-Shop-api"),
+        ("work/shop-ui", "-work-shop-ui"),
+        ("app-web", "-home-ada-code-app-web"),
+        ("code/app", "-home-ada-code-app"),
+        ("jobs", "-srv-jobs-night"),
+        ("C:\\Users\\Ada\\desk", "C--Users-Ada-desk"),
+        ("desk", "C--Users-Ada-desk"),
+        ("later", "-work-later"),
+    ],
+)
+def test_a_project_is_named_by_its_path_its_repository_or_the_end_of_either(
+    catalog: Catalog, text: str, project: str
+) -> None:
+    """Or by its own name; in any case; also one that is on disk alone."""
+    assert project_named(catalog, text, ["-work-later"]) == project
+
+
+def test_a_dot_is_the_project_of_the_current_directory(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also from below it, and through a symbolic link."""
+    inside = tmp_path / "here" / "src"
+    inside.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "here")
+    name = str(tmp_path / "here").replace("/", "-").replace("_", "-").replace(".", "-")
+    for directory in (tmp_path / "here", inside, tmp_path / "link"):
+        monkeypatch.chdir(directory)
+        assert project_named(catalog, ".", [name]) == name
+    monkeypatch.chdir("/")
+    with pytest.raises(UnknownName):
+        project_named(catalog, ".", [name])
+
+
+@pytest.mark.parametrize("text", ["", " ", "/", "/home/ada/elsewhere", "op", "ork-app", "nowhere"])
+def test_a_project_that_is_not_known_is_refused_with_those_that_are(
+    catalog: Catalog, text: str
+) -> None:
+    """The home directory, which holds them all, stands for no other."""
+    with pytest.raises(UnknownName, match="known are: -home-ada, -home-ada-code-app, "):
+        project_named(catalog, text)
+
+
+def test_a_name_that_several_projects_have_is_refused_with_all_of_them(catalog: Catalog) -> None:
+    """Long lists are cut, and say how many are left."""
+    with pytest.raises(ConfigurationError, match="can mean -home-ada-code-app, -work-app; give"):
+        project_named(catalog, "app")
+    with pytest.raises(ConfigurationError, match=r"-many-19-x and 5 more; give"):
+        project_named(catalog, "x", [f"-many-{number:02}-x" for number in range(25)])
+
+
+@pytest.mark.parametrize(
+    ("text", "full"),
+    [
+        (REPORTS, REPORTS),
+        ("3", REPORTS),
+        ("3d0f6a52", REPORTS),
+        (f"session::{REPORTS}", REPORTS),
+        ("session::3d0", REPORTS),
+        ("session::3d0::turn::1", f"session::{REPORTS}::turn::1"),
+        ("session::3d0::turn::0::part::2", f"session::{REPORTS}::turn::0::part::2"),
+        ("prompt::3d0f::1", f"prompt::{REPORTS}::1"),
+        (" summary::3d0f ", f"summary::{REPORTS}"),
+        ("observation::3d0f::20", f"observation::{REPORTS}::20"),
+        ("c3a9d18", f"commit::{LOGIN}::c3a9d18"),
+        ("C3A9D18", f"commit::{LOGIN}::c3a9d18"),
+    ],
+)
+def test_an_id_may_begin_as_only_one_session_does(asked: Asked, text: str, full: str) -> None:
+    """And a session's with or without `session::`; a commit stands for its row."""
+    found = id_named(asked.memory, text)
+    assert found.id == full
+    assert session_named(asked.memory, text)[1] == found.parts.session_id
+    shown = asked.memory.show(text)
+    assert shown == asked.memory.show(full) and shown
+
+
+def test_a_beginning_that_several_sessions_have_is_refused_with_all_of_them(asked: Asked) -> None:
+    """Nothing is chosen for the user."""
+    begun = [each for each in asked.memory.catalog.products.spans() if each[1].startswith("0")]
+    assert len(begun) > 1
+    with pytest.raises(ConfigurationError) as error:
+        id_named(asked.memory, "session::0::turn::0")
+    assert all(session_id in str(error.value) for _, session_id, _, _ in begun)
+
+
+@pytest.mark.parametrize("text", ["ffff", "session::ffff::turn::0", "fffffff"])
+def test_an_id_of_no_session_is_not_found(asked: Asked, text: str) -> None:
+    """Neither a session nor a commit begins so."""
+    with pytest.raises(NotFound, match="no session ffff"):
+        id_named(asked.memory, text)
+
+
+@pytest.mark.parametrize("project", [HARBOR, "harbor-api", "/home/mara/code/harbor-api/src"])
+def test_a_search_takes_a_project_and_a_session_as_people_call_them(
+    asked: Asked, project: str
+) -> None:
+    """The same hits as with the whole names."""
+    whole = asked.memory.search("lighthouse", project=HARBOR, session=LONG)
+    assert asked.memory.search("lighthouse", project=project, session="session::aaaa") == whole
