@@ -44,7 +44,7 @@ STAGES = {
 REMOVAL_STAGES = {
     "retain": ("memory_assets.pipeline.removal.retention", ("retain",)),
     "tombstones": ("memory_assets.stores.tombstones", ("Tombstones.begin",)),
-    "lake": ("memory_assets.stores.lake.lake", ("Lake.delete", "Lake.remove_session")),
+    "lake": ("memory_assets.stores.lake.lake", ("Lake.delete", "Lake.remove_sessions")),
     "forks": ("memory_assets.pipeline.removal.forget", ("forget_references",)),
     "vectors": ("memory_assets.pipeline.removal.forget", ("forget_vectors",)),
     "copy": ("memory_assets.stores.chroma.rewrite", ("_copy_collection",)),

@@ -45,6 +45,7 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake import lake
 from memory_assets.stores.lake.rows import arrow_batches
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets_tests.own_files import own_file
 
 SECRET = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"
 SENTENCE = "quixotic marmalade under seven lighthouses"
@@ -269,7 +270,7 @@ def test_a_failing_check_tells_counts_alone(
     workshop.go_on()
     workshop.materialize(DERIVED)
     capfd.readouterr()
-    path = Components(workshop.settings).lake.path(TURN_CHUNKS, PROJECT, SESSION)
+    path = own_file(Components(workshop.settings).lake, TURN_CHUNKS, PROJECT, SESSION)
     rows = pq.ParquetFile(path).read()
     kept = path.read_bytes()
     for column in ("role", "id", "text", "turn_id"):

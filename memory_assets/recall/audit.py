@@ -228,6 +228,7 @@ def _with_documents(
     """Return rows as `Audit.rows` has them."""
     table, searched, version = _KINDS[kind]
     collection, reason = "", "commits are kept in the lake alone"
+    (file, *_) = [*stores.lake.files(table, project, session_id), ""]
     vectors: dict[str, tuple[str, Any]] = {}
     documents: dict[str, str] | None = None
     if searched is not None:
@@ -242,7 +243,7 @@ def _with_documents(
             "document": _document_state(row, documents) if searched else "none",
             "reason": reason,
             "table": table.name,
-            "file": str(stores.lake.path(table, project, session_id)),
+            "file": str(file),
             "content_hash": row["content_hash"] if searched else "",
             "hash_matches": not searched or content_hash(row["text"]) == row["content_hash"],
             "embedder_id": vectors[row["id"]][0] if row["id"] in vectors else "",

@@ -28,6 +28,7 @@ from memory_assets.stores.lake.schemas import (
     Table,
 )
 from memory_assets_tests.conftest import copy_sample, sample_settings_of
+from memory_assets_tests.own_files import own_file
 
 PROJECT = "-home-mara-code-harbor-api"
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -63,7 +64,7 @@ class Ingested:
         path = next(
             path
             for session_id in lake.sessions(table, PROJECT)
-            if pq.read_metadata(path := lake.path(table, PROJECT, session_id)).num_rows
+            if pq.read_metadata(path := own_file(lake, table, PROJECT, session_id)).num_rows
         )
         before = path.read_bytes()
         rows = pq.ParquetFile(path).read()
@@ -254,9 +255,8 @@ def test_the_checks_look_at_what_changed_alone(ingested: Ingested) -> None:
         if name in looked_at
     }
     assert len(counts) >= 5 and set(counts.values()) == {0}
-    path = Components(ingested.settings).lake.path(
-        TURN_CHUNKS, PROJECT, Components(ingested.settings).lake.sessions(TURN_CHUNKS, PROJECT)[0]
-    )
+    lake = Components(ingested.settings).lake
+    path = own_file(lake, TURN_CHUNKS, PROJECT, lake.sessions(TURN_CHUNKS, PROJECT)[0])
     os.utime(path)
     again = {
         (check.asset_key.to_user_string(), name): value.value

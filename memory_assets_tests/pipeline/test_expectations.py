@@ -17,6 +17,7 @@ from memory_assets.pipeline.checks.expectations import facts
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.stores.lake.expectations import Expectations
 from memory_assets.stores.lake.schemas import TABLES, TURN_CHUNKS, Table
+from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 ROWS = 20
@@ -117,7 +118,7 @@ def _spoil(memory: SampleMemory, session: str) -> int:
     rows = lake.read(TURN_CHUNKS, memory.harbor, session)
     wrong = pa.array([-1] * len(rows), type=pa.int32())
     place = rows.schema.get_field_index("turn_index")
-    path = lake.path(TURN_CHUNKS, memory.harbor, session)
+    path = own_file(lake, TURN_CHUNKS, memory.harbor, session)
     pq.write_table(rows.set_column(place, rows.schema.field(place), wrong), path)
     return len(rows)
 

@@ -11,6 +11,7 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 
@@ -44,7 +45,7 @@ def test_sessions_are_selected_by_when_they_ended(memory: SampleMemory) -> None:
 
 def test_sessions_are_selected_by_a_tag_in_any_of_their_tables(memory: SampleMemory) -> None:
     """Whole, or by its digest alone; what is not a tag is refused."""
-    path = memory.components.lake.path(REDACTED_RECORDS, memory.harbor, memory.fork)
+    path = own_file(memory.components.lake, REDACTED_RECORDS, memory.harbor, memory.fork)
     table = pq.read_table(path, partitioning=None)
     position = table.schema.get_field_index("command")
     tag = "<redacted:github-token:0123456789ab>"

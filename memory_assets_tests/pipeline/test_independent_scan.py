@@ -25,6 +25,7 @@ from memory_assets.redaction import load_redactor
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
 from memory_assets.transcripts import read_session
+from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.sweep import sweep
 
@@ -81,7 +82,7 @@ def scanner(components: Components) -> IndependentScanner:
 
 
 def _store(components: Components, table: Table, rows: pa.Table) -> Path:
-    path = components.lake.path(table, PROJECT, SESSION)
+    path = own_file(components.lake, table, PROJECT, SESSION)
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(rows, path)
     return path
@@ -113,7 +114,7 @@ def test_the_verdict_holds_no_text(components: Components) -> None:
 def test_a_reported_session_id_is_not_repeated(components: Components) -> None:
     """Where the session's own name was reported, the places do not say it."""
     rows = _rows(REDACTED_RECORDS, "session_id", f"export GITHUB_TOKEN={TOKEN}")
-    path = components.lake.path(REDACTED_RECORDS, PROJECT, TOKEN)
+    path = own_file(components.lake, REDACTED_RECORDS, PROJECT, TOKEN)
     path.parent.mkdir(parents=True)
     pq.write_table(rows, path)
     verdict = independent_scanner_finds_nothing(components, PROJECT, REDACTED_RECORDS)

@@ -13,6 +13,7 @@ from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, re
 from memory_assets.record_identity import RecordIdentity, mark
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import read_session
+from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.retaining import (
     NOW,
@@ -68,7 +69,7 @@ def test_what_was_let_go_of_is_known_by_keyed_ids(wordy: SampleMemory) -> None:
     }
     retained(memory)
     lake, key = memory.components.lake, memory.components.install_key
-    path = lake.path(REDACTED_RECORDS, memory.harbor, memory.flaky)
+    path = own_file(lake, REDACTED_RECORDS, memory.harbor, memory.flaky)
     _, footer = lake.read_footer(REDACTED_RECORDS, memory.harbor, memory.flaky)
     family, records = read_removed_records(key, footer[REMOVED_RECORDS])
     keyed = {RecordIdentity(key).id_of_mark(int.from_bytes(each, "little")) for each in marks}

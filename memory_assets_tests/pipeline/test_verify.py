@@ -28,6 +28,7 @@ from memory_assets.stores.lake.schemas import (
     USER_PROMPTS,
     Table,
 )
+from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 Edit = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
@@ -35,7 +36,7 @@ TEXT_TABLES = (REDACTED_RECORDS, TURN_CHUNKS, USER_PROMPTS, SESSION_SUMMARIES)
 
 
 def _path(memory: SampleMemory, table: Table, session_id: str) -> Path:
-    path: Path = memory.components.lake.path(table, memory.harbor, session_id)
+    path: Path = own_file(memory.components.lake, table, memory.harbor, session_id)
     return path
 
 

@@ -27,6 +27,7 @@ from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES
+from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 CANARY = "the kingfisher dives at dusk"
@@ -174,7 +175,7 @@ def test_deep_trusts_no_note_of_an_earlier_scan(
     """A file changed behind our back with size and time kept is scanned all the same."""
     components = wordy.components
     session = components.lake.sessions(REDACTED_RECORDS, wordy.harbor)[0]
-    path = components.lake.path(REDACTED_RECORDS, wordy.harbor, session)
+    path = own_file(components.lake, REDACTED_RECORDS, wordy.harbor, session)
     assert _verify(wordy, capfd)[0] == exit_codes.FINE
     rows = pq.ParquetFile(path).read()
     at = rows.schema.get_field_index("text")
@@ -192,7 +193,7 @@ def test_a_damaged_file_fails_the_checks_that_read_it(
     """What cannot be read has not passed; the other checks are still made."""
     components = memory.components
     session = components.lake.sessions(REDACTED_RECORDS, memory.harbor)[0]
-    components.lake.path(REDACTED_RECORDS, memory.harbor, session).write_bytes(b"PAR1 torn")
+    own_file(components.lake, REDACTED_RECORDS, memory.harbor, session).write_bytes(b"PAR1 torn")
     code, answer, _ = _verify(memory, capfd, projects=[memory.harbor])
     assert code == exit_codes.CHECK_FAILED
     assert len(answer["checks"]) == len(CHECKS)

@@ -162,7 +162,7 @@ def test_two_names_never_share_a_file(first: str, second: str) -> None:
     """Encoding loses nothing."""
     lake = Lake(Path("lake"))
     try:
-        paths = {lake.path(USER_PROMPTS, "p", name) for name in (first, second)}
+        paths = {lake.partition(USER_PROMPTS, "p").own_path(name) for name in (first, second)}
     except UnicodeEncodeError:
         return  # a lone surrogate is the name of no file
     assert len(paths) == len({first, second})
@@ -174,7 +174,7 @@ def test_a_write_that_fails_leaves_the_old_file_whole(
 ) -> None:
     """Before the first row, within a batch or after one: same bytes, nothing left over."""
     lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS, "old")])
-    path = lake.path(USER_PROMPTS, "p", "s")
+    path = lake.partition(USER_PROMPTS, "p").own_path("s")
     before = path.read_bytes()
 
     def failing() -> Iterator[Any]:
@@ -252,7 +252,7 @@ def test_a_file_says_what_it_was_made_from(lake: Lake, rows: Rows) -> None:
 def test_the_footer_of_a_damaged_file_names_the_remedy(lake: Lake, rows: Rows) -> None:
     """As its rows do."""
     lake.write(USER_PROMPTS, "p", "s", [rows.row(USER_PROMPTS)])
-    lake.path(USER_PROMPTS, "p", "s").write_bytes(b"x" * 100)
+    lake.partition(USER_PROMPTS, "p").own_path("s").write_bytes(b"x" * 100)
     with pytest.raises(StoreError, match="memory ingest --full --project=p"):
         lake.read_footer(USER_PROMPTS, "p", "s")
 
@@ -274,7 +274,7 @@ def test_long_sessions_are_written_in_batches(lake: Lake, rows: Rows) -> None:
     facts = lake.write(TURN_CHUNKS, "p", "s", many(), extra={"ingested_at": moments})
     assert facts.rows == 5_000
     assert alive[4_500] > alive[0]
-    assert pq.read_metadata(lake.path(TURN_CHUNKS, "p", "s")).num_row_groups == 3
+    assert pq.read_metadata(lake.partition(TURN_CHUNKS, "p").own_path("s")).num_row_groups == 3
     read = lake.read(TURN_CHUNKS, "p", "s", ["id", "ingested_at"]).to_pydict()
     assert read["id"] == [str(number) for number in range(5_000)]
     assert read["ingested_at"] == moments
@@ -286,7 +286,7 @@ def test_a_damaged_file_is_an_error_that_names_the_remedy(
 ) -> None:
     """The error says which file, and which command makes it again."""
     lake.write(USER_PROMPTS, "-home-p", "s", [rows.row(USER_PROMPTS, str(n)) for n in range(50)])
-    path = lake.path(USER_PROMPTS, "-home-p", "s")
+    path = lake.partition(USER_PROMPTS, "-home-p").own_path("s")
     whole = path.read_bytes()
     broken = {"truncated": whole[: len(whole) // 2], "garbage": b"x" * 500, "empty": b""}
     path.write_bytes(broken[damage])

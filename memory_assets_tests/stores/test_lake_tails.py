@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_assets.errors import DamagedFile
 from memory_assets.stores.lake import files as lake_files
+from memory_assets.stores.lake import parquet_files
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import TURN_CHUNKS, TURN_EMBEDDINGS, USER_PROMPTS
 from memory_assets_tests.stores.conftest import Rows
@@ -35,6 +37,10 @@ def _prompts(rows: Rows, *names: object) -> list[Any]:
     return [dataclasses.replace(template, id=str(name)) for name in names]
 
 
+def _base(lake: Lake) -> Path:
+    return lake.partition(USER_PROMPTS, "p").own_path("s")
+
+
 def _ids(lake: Lake, skip: int = 0) -> list[str]:
     ids = lake.read(USER_PROMPTS, *KEY, ["id"], skip=skip)["id"].to_pylist()
     return [str(row_id) for row_id in ids]
@@ -50,7 +56,7 @@ def test_any_sequence_of_writes_reads_as_the_rows_that_were_meant(
     lake: Lake, rows: Rows, data: st.DataObject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Base, tail, merged or small: the same rows, from any row on, and the same count."""
-    monkeypatch.setattr(lake_files, "BATCH_ROWS", 4)
+    monkeypatch.setattr(parquet_files, "BATCH_ROWS", 4)
     lake.delete(USER_PROMPTS, *KEY)
     meant: list[str] = []
     for step in range(data.draw(st.integers(1, 6))):
@@ -69,11 +75,14 @@ def test_any_sequence_of_writes_reads_as_the_rows_that_were_meant(
 
 
 def test_what_is_added_to_a_big_file_is_all_that_is_written(lake: Lake, rows: Rows) -> None:
-    """The base stays untouched; what the file says of itself is the newest."""
+    """Once the rows that the first tail replaces are cut off, the base stays untouched; what the
+    file says of itself is the newest."""
     lake.write(
         USER_PROMPTS, *KEY, _prompts(rows, *range(5_000)), footer=lambda: {"input_hash": "a"}
     )
-    base, tail = lake.path(USER_PROMPTS, *KEY), lake_files.tail_path(lake.path(USER_PROMPTS, *KEY))
+    base, tail = _base(lake), lake_files.tail_path(_base(lake))
+    lake.write(USER_PROMPTS, *KEY, _prompts(rows, "first"), keep=4_999)
+    assert [len(pq.read_table(path)) for path in (base, tail)] == [4_999, 1]
     before = base.stat().st_mtime_ns
     lake.write(
         USER_PROMPTS, *KEY, _prompts(rows, "new"), footer=lambda: {"input_hash": "b"}, keep=4_999
@@ -91,7 +100,7 @@ def test_a_small_file_has_no_tail(lake: Lake, rows: Rows, monkeypatch: pytest.Mo
     monkeypatch.setattr(lake_files, "TAIL_FROM_BYTES", 1 << 20)
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, *range(9)))
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, "new"), keep=8)
-    assert lake.files(USER_PROMPTS, *KEY) == [lake.path(USER_PROMPTS, *KEY)]
+    assert lake.files(USER_PROMPTS, *KEY) == [_base(lake)]
     assert _ids(lake, 7) == ["7", "new"]
 
 
@@ -113,7 +122,7 @@ def test_a_tail_left_over_from_before_its_base_was_written_anew_does_not_count(
     rows as the old one did, the tail is not its own."""
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, *"abc"))
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, "old"), keep=2)
-    tail = lake_files.tail_path(lake.path(USER_PROMPTS, *KEY))
+    tail = lake_files.tail_path(_base(lake))
     kept = shutil.copy(tail, tail.with_name("kept"))
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, *"abc"))
     assert not tail.exists()
@@ -148,7 +157,7 @@ def test_deleting_and_amending_leave_no_tail(lake: Lake, rows: Rows) -> None:
     """Neither a removed session nor a forgotten name lives on in one."""
     for remove in (
         lambda: lake.delete(USER_PROMPTS, *KEY),
-        lambda: lake.remove_session(*KEY),
+        lambda: lake.remove_sessions("p", ["s"]),
         lambda: lake.write(USER_PROMPTS, *KEY, []),
     ):
         lake.write(USER_PROMPTS, *KEY, _prompts(rows, *"abc"))
@@ -157,7 +166,7 @@ def test_deleting_and_amending_leave_no_tail(lake: Lake, rows: Rows) -> None:
         )
         facts, footer = lake.read_footer(USER_PROMPTS, *KEY)
         lake.amend_footer(USER_PROMPTS, *KEY, {**footer, "facts": "amended"})
-        assert lake.files(USER_PROMPTS, *KEY) == [lake.path(USER_PROMPTS, *KEY)]
+        assert lake.files(USER_PROMPTS, *KEY) == [_base(lake)]
         amended, footer = lake.read_footer(USER_PROMPTS, *KEY)
         assert (amended.output_hash, footer["facts"]) == (facts.output_hash, "amended")
         assert _ids(lake) == ["a", "b", "new"]
@@ -172,7 +181,7 @@ def test_a_session_that_is_named_like_a_tail_is_a_session(lake: Lake, rows: Rows
         lake.write(USER_PROMPTS, "p", session_id, _prompts(rows, session_id))
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, "new"), keep=1)
     assert lake.sessions(USER_PROMPTS, "p") == ["s", "s.tail"]
-    lake.remove_session(*KEY)
+    lake.remove_sessions("p", ["s"])
     assert lake.sessions(USER_PROMPTS, "p") == ["s.tail"]
     assert lake.read(USER_PROMPTS, "p", "s.tail", ["id"])["id"].to_pylist() == ["s.tail"]
 
@@ -181,7 +190,7 @@ def test_a_damaged_tail_is_an_error_that_names_the_remedy(lake: Lake, rows: Rows
     """It is never read as if there were none."""
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, *"abc"))
     lake.write(USER_PROMPTS, *KEY, _prompts(rows, "new"), keep=2)
-    lake_files.tail_path(lake.path(USER_PROMPTS, *KEY)).write_bytes(b"x" * 100)
+    lake_files.tail_path(_base(lake)).write_bytes(b"x" * 100)
     with pytest.raises(DamagedFile, match="memory ingest --full --project=p"):
         _ids(lake)
 

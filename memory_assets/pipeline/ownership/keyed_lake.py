@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 
-from memory_assets.errors import DamagedFile, StoreBusy
+from memory_assets.errors import DamagedFile, NotFound, StoreBusy
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, TABLES
 from memory_assets.stores.sqlite_files import compact
@@ -52,14 +52,12 @@ def key_lake(components: Components) -> None:
 def _key_project(components: Components, project: str) -> None:
     lake, stored = components.lake, components.identity.stored
     noted = {table: components.catalog.products.hashes(table.name, project) for table in _TABLES}
+    lake.remove_leftovers(project)
     for session_id in sorted({name for table in _TABLES for name in lake.sessions(table, project)}):
-        lake.remove_leftovers(project, session_id)
         before = now = ""
         for table, columns in _TABLES.items():  # records first: the audit has their hash
-            if not lake.path(table, project, session_id).exists():
-                continue
             key = (table, project, session_id)
-            with contextlib.suppress(DamagedFile):  # `memory verify` reports it
+            with contextlib.suppress(NotFound, DamagedFile):  # `memory verify` reports damage
                 written, footer = lake.read_footer(*key)
                 of_these = table == REDACTION_AUDIT and footer.get(_RECORDS_HASH) == before
                 amended = {_RECORDS_HASH: now} if of_these and now != before else {}

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from memory_assets.errors import DamagedFile
+from memory_assets.errors import DamagedFile, NotFound
 from memory_assets.pipeline.ownership.removed_records import REMOVED_RECORDS, read_removed_records
 from memory_assets.pipeline.redact.redacted_records import STAGE
 from memory_assets.pipeline.redact.session_redaction import product_of
@@ -90,12 +90,12 @@ def _audit_of(components: Components, records: Product) -> tuple[Product, dict[b
     input hash, so that the session is redacted again."""
     lake, project, session_id = components.lake, records.project, records.session_id
     unusable = Product(REDACTION_AUDIT.name, project, session_id, "", "")
-    if not lake.path(REDACTION_AUDIT, project, session_id).exists():
+    try:
+        written, footer = lake.read_footer(REDACTION_AUDIT, project, session_id)
+    except NotFound:
         if records.facts.get("redactions") == 0:  # without redactions there is no file
             return replace(unusable, input_hash=records.input_hash), {}
         return unusable, {}
-    try:
-        written, footer = lake.read_footer(REDACTION_AUDIT, project, session_id)
     except DamagedFile:
         return unusable, {}
     found = {

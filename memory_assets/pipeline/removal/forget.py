@@ -170,7 +170,10 @@ def _complete(
 def _remove_files(components: Components, selected: Set[SessionKey], gone: Set[str]) -> int:
     """Remove these sessions' files from the lake, and the directories of projects that have no
     session left; return the number of files."""
-    removed = sum(components.lake.remove_session(*key) for key in sorted(selected))
+    removed = 0
+    for project in sorted({project for project, _ in selected}):
+        sessions = [session_id for where, session_id in sorted(selected) if where == project]
+        removed += components.lake.remove_sessions(project, sessions)
     for project in sorted(gone):
         components.lake.remove_project(project)
     return removed
@@ -204,12 +207,14 @@ def forget_references(components: Components, selected: Set[SessionKey]) -> int:
     }
     lake = components.lake
     for key in sorted(forks):
-        if lake.path(REDACTED_RECORDS, *key).exists():  # a session of copies only has no file
+        try:
             _, footer = lake.read_footer(REDACTED_RECORDS, *key)
-            facts = json.loads(footer["facts"])
-            kept = [each for each in facts[_COPIED_FROM] if tuple(each) not in selected]
-            amended = json.dumps({**facts, _COPIED_FROM: kept})
-            lake.amend_footer(REDACTED_RECORDS, *key, {**footer, "facts": amended})
+        except NotFound:  # a session of copies only has no rows
+            continue
+        facts = json.loads(footer["facts"])
+        kept = [each for each in facts[_COPIED_FROM] if tuple(each) not in selected]
+        amended = json.dumps({**facts, _COPIED_FROM: kept})
+        lake.amend_footer(REDACTED_RECORDS, *key, {**footer, "facts": amended})
     return len(forks)
 
 

@@ -150,11 +150,12 @@ def _cut(
     report.collection_rows = forget_vectors(components, cut, _INDEXES, progress=progress)
     report.keyword_rows = forget_keywords(components, cut, _KINDS)
     for key in sorted(cut):
-        lake.remove_leftovers(*key)
-        for stage in stages:  # before the file: no product may lack its file
+        for stage in stages:  # before the rows: no product may lack its rows
             catalog.products.drop(stage, *key)
+    for project in sorted({project for project, _ in cut}):
+        lake.remove_leftovers(project)
         for table in _TABLES:
-            lake.delete(table, *key)
+            lake.delete(table, project, *(name for where, name in cut if where == project))
     report.cut = len(cut)
     report.blocks = sum(int(retained[key][RETAINED]) for key in cut)
     report.projects = sorted({project for project, _ in cut})

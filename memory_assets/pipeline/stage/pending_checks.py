@@ -1,8 +1,9 @@
 """Incremental checks: remember which files passed, and return only the sessions that changed
 since.
 
-Passed files are noted in the catalogue by size, time and the version of the check. If only
-the tail of a session's file is new, only the tail is checked. `memory verify --full` ignores
+What passed is noted in the catalogue by the stamps of its rows, which change when they are written
+and not when they are packed into a segment, and the version of the check. If only the tail of a
+session's file is new, only the tail is checked. `memory verify --full` ignores
 the notes.
 """
 
@@ -38,7 +39,7 @@ _SHARED_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class PendingSession:
-    """A session whose rows from `skip` on are pending. `stamp` identifies its files in their
+    """A session whose rows from `skip` on are pending. `stamp` identifies its rows in their
     present state; `note` is the product to store when they pass."""
 
     session_id: str
@@ -83,15 +84,13 @@ def pending_sessions(
     notes = catalog.products.of_project(stage, project)
     tables = (table,) if compared_to is None else (table, compared_to)
     pending: list[PendingSession] = []
-    for session_id in sorted({name for each in tables for name in lake.sessions(each, project)}):
+    stamps_of = {each.name: lake.partition(each, project).stamps() for each in tables}
+    for session_id in sorted({name for stamps in stamps_of.values() for name in stamps}):
         stamps = [
-            f"{each.name}/{path.name}:{stat.st_mtime_ns}:{stat.st_size}"
-            for each in tables
-            for path in lake.files(each, project, session_id)
-            for stat in (path.stat(),)
+            f"{name}/{stamp}"
+            for name, found in stamps_of.items()
+            for stamp in found.get(session_id, ())
         ]
-        if not stamps:
-            continue
         state = input_hash(version, *stamps)
         note = notes.get(session_id)
         if note is not None and note.input_hash == state:

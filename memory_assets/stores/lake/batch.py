@@ -1,0 +1,107 @@
+"""Writing many sessions of a project: small ones are collected and written together.
+
+Until `publish`, what is collected is nowhere on disk: no product may be noted before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.parquet_files import OUTPUT_HASH, FileFacts, Footer
+from memory_assets.stores.lake.partition import SEGMENT_BYTES, Small
+from memory_assets.stores.lake.rows import arrow_batches
+from memory_assets.stores.lake.schemas import Table
+
+SMALL_SESSION_BYTES = 1 << 20
+"""Bytes in memory up to which a session shares a segment; about a quarter of it on disk."""
+
+
+class Batch:
+    """Writes sessions of one project to some tables. `full` when it should be published."""
+
+    def __init__(self, lake: Lake, project: str, *tables: Table) -> None:
+        self._lake = lake
+        self._project = project
+        self._collected: dict[Table, dict[str, Small]] = {table: {} for table in tables}
+        self._alone: dict[Table, set[str]] = {table: set() for table in tables}
+        self._bytes = 0
+        for table in tables:
+            lake.partition(table, project).tidy()
+
+    @property
+    def full(self) -> bool:
+        """Whether what is collected makes a segment."""
+        return self._bytes >= SEGMENT_BYTES
+
+    def write(
+        self,
+        table: Table,
+        session_id: str,
+        rows: Iterable[Any],
+        *,
+        footer: Footer = dict,
+        extra: Mapping[str, Sequence[object]] | None = None,
+        keep: int = 0,
+    ) -> FileFacts:
+        """Replace a session's rows after the first `keep` by `rows`, as `Lake.write` does: now,
+        if there are many or some are kept, else when the batch is published. The bytes of a
+        session that is collected are those in memory.
+
+        Raises:
+            TypeError, StoreError, NotFound, DamagedFile: as `Lake.write` does.
+        """
+        collected = self._collected[table]
+        collected.pop(session_id, None)
+        if keep:
+            self._alone[table].add(session_id)
+            return self._lake.write(
+                table, self._project, session_id, rows, footer=footer, extra=extra, keep=keep
+            )
+        content = blake2b(digest_size=16)
+        parts = arrow_batches(table, rows, extra or {}, content)
+        small: list[pa.Table] = []
+        size = 0
+        for part in parts:
+            small.append(part)
+            size += part.nbytes
+            if size > SMALL_SESSION_BYTES:
+                self._alone[table].add(session_id)
+                partition = self._lake.partition(table, self._project)
+                return partition.write(session_id, chain(small, parts), footer, content)
+        facts = FileFacts(sum(map(len, small)), size, content.hexdigest())
+        collected[session_id] = (small, {**footer(), OUTPUT_HASH: facts.output_hash})
+        self._bytes += size
+        return facts
+
+    def publish(self) -> dict[tuple[str, str], int]:
+        """Write what is collected, a segment a table; return the bytes on disk of each session's
+        rows, by table and session.
+
+        Raises:
+            StoreError, DamagedFile: not all is written; it is to be made again.
+        """
+        sizes: dict[tuple[str, str], int] = {}
+        for table, sessions in self._collected.items():
+            if sessions:
+                size = self._lake.partition(table, self._project).publish(sessions)
+                held = {name: _bytes(small) for name, small in sessions.items()}
+                total = max(sum(held.values()), 1)
+                sizes |= {(table.name, name): size * own // total for name, own in held.items()}
+                sessions.clear()
+        self._bytes = 0
+        return sizes
+
+    def compact(self) -> None:
+        """Pack small files that this batch did not write into segments, if there are many."""
+        for table, alone in self._alone.items():
+            self._lake.partition(table, self._project).compact(alone)
+
+
+def _bytes(small: Small) -> int:
+    return sum(part.nbytes for part in small[0])

@@ -1,0 +1,360 @@
+"""The files of one table of one project, and where a session's rows are among them.
+
+A session's rows are in its own file if it has one, else in the newest segment that lists it. So
+whatever is written takes effect by one rename. Then the writer removes what it replaced: a
+session that is elsewhere now is taken out of segments. What a killed writer left undone is
+noticed by the next one, which finds the partition marked as untidy, and readers never notice it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, contextmanager, suppress
+from hashlib import blake2b
+from itertools import chain
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+
+from memory_assets.errors import DamagedFile, StoreError, environment
+from memory_assets.stores.lake import files as own_files
+from memory_assets.stores.lake import segments
+from memory_assets.stores.lake.files import SUFFIX, TAIL_SUFFIX
+from memory_assets.stores.lake.parquet_files import (
+    STAGING,
+    FileFacts,
+    Footer,
+    SessionRows,
+)
+from memory_assets.stores.lake.schemas import Table
+from memory_assets.stores.lake.segments import SEGMENT, Identity, Packed, Segment, SegmentCache
+
+SEGMENT_BYTES = 4 << 20
+"""Bytes of rows in memory that make a segment; a quarter or less on disk."""
+SMALL_BYTES = 1 << 18
+"""Files up to this size are packed into segments, when there are many."""
+_MOST_SMALL_FILES = 16
+_TAIL = ".tail"
+_UNTIDY = ".untidy"
+_TRIES = 10
+
+Small = tuple[Sequence[pa.Table], Mapping[str, str]]
+"""The rows of a small session, and its footer."""
+
+
+class Partition:
+    """Reads and writes the files of one table of one project. Writers hold the project's lock."""
+
+    def __init__(self, directory: Path, table: Table, project: str, cache: SegmentCache) -> None:
+        self.directory = directory
+        self._table = table
+        self._project = project
+        self._cache = cache
+
+    def own_path(self, session_id: str) -> Path:
+        """Return where a session's own file is, or would be."""
+        return self.directory / f"{_encoded_session(session_id)}{SUFFIX}"
+
+    def sessions(self) -> list[str]:
+        """Return the sessions that have rows, sorted."""
+        return sorted(self.stamps())
+
+    def stamps(self) -> dict[str, list[str]]:
+        """Return for each session what identifies its rows in their present state: of the base
+        or the place in a segment, and of the tail where there is one."""
+        for _ in range(_TRIES):
+            state = self._state()
+            stamps = {name: list(own) for name, own in self._own().items()}
+            try:
+                for segment in map(self._segment, state[1]):
+                    for session_id, entry in segment.entries.items():
+                        stamps.setdefault(session_id, [entry.stamp])
+            except FileNotFoundError:
+                continue
+            if state == self._state():  # no session moved meanwhile
+                break
+        return stamps
+
+    def files(self, session_id: str) -> list[Path]:
+        """Return the files that have a session's rows: none, its own one and its tail, or a
+        segment."""
+        if own := self._own_files(session_id):
+            return own
+        with ExitStack() as files, suppress(FileNotFoundError):
+            return [self.open_rows(session_id, files).path]
+        return []
+
+    def open_rows(self, session_id: str, files: ExitStack) -> SessionRows:
+        """Return a session's rows; `files` closes what they are read from.
+
+        Raises:
+            FileNotFoundError: it has none.
+            DamagedFile: a segment that may have them is not readable.
+            pa.ArrowInvalid, OSError: its own file is not.
+        """
+        path = self.own_path(session_id)
+        before = None
+        for _ in range(_TRIES):
+            try:
+                return own_files.open_rows(path, files)
+            except FileNotFoundError:
+                state = self._state()
+            try:
+                for place in state[1]:
+                    segment = self._segment(place)
+                    if session_id in segment.entries:
+                        return self._cache.rows(segment, session_id, files)
+            except FileNotFoundError:
+                continue  # a writer replaced it
+            if state == before:  # it was not on its way from one file to another
+                break
+            before = state
+        raise FileNotFoundError(path)
+
+    def write(
+        self,
+        session_id: str,
+        parts: Iterable[pa.Table],
+        footer: Footer,
+        content: blake2b | str,
+        keep: int = 0,
+    ) -> FileFacts:
+        """Replace the rows after the first `keep` of a session by these, in a file of its own."""
+        path, schema = self.own_path(session_id), self._table.schema
+        with self._changing(path), ExitStack() as files:
+            if keep and path.exists():
+                facts = own_files.write_after(path, schema, keep, parts, footer, content)
+            else:
+                if keep:
+                    before = self.open_rows(session_id, files)
+                    own_files.require_rows(before, keep)
+                    parts = chain(before.parts(0, keep), parts)
+                facts = own_files.write_whole(path, schema, parts, footer, content)
+            self._drop_from_segments({session_id})
+        return facts
+
+    def publish(self, sessions: Mapping[str, Small]) -> int:
+        """Replace the rows of several small sessions by those in one new segment; a session
+        without rows is removed. Return the segment's bytes."""
+        packed = [
+            Packed(name, f"{self.own_path(name).name}:{secrets.token_hex(8)}", footer, parts)
+            for name, (parts, footer) in sorted(sessions.items())
+            if parts
+        ]
+        return self._replace(sessions.keys(), packed)
+
+    def remove(self, session_ids: Collection[str]) -> int:
+        """Remove sessions, and what killed writers left; return how many files had them."""
+        if not self.directory.is_dir():
+            return 0
+        with self._changing(self.directory):
+            self._remove_staging()
+            own = [path for name in session_ids for path in self._own_files(name)]
+            for session_id in session_ids:
+                own_files.remove(self.own_path(session_id))
+            return len(own) + self._drop_from_segments(set(session_ids))
+
+    def compact(self, but: Set[str] = frozenset()) -> None:
+        """Pack small own files and small segments into segments, if there are many of them; own
+        files of the sessions in `but` stay. Neither rows nor stamps change."""
+        own = {
+            name: stamps[0]
+            for name, stamps in self._own().items()
+            if len(stamps) == 1 and name not in but and _size_in(stamps[0]) <= SMALL_BYTES
+        }
+        small = [place for place in segments.listed(self.directory) if place[1][2] <= SMALL_BYTES]
+        if len(own) + len(small) <= _MOST_SMALL_FILES:
+            return
+        moved: list[Packed] = []
+        for sessions in chain(map(self._packed_own, own.items()), map(self._all_packed, small)):
+            moved += sessions
+            if sum(part.nbytes for packed in moved for part in packed.parts) >= SEGMENT_BYTES:
+                self._replace({packed.session_id for packed in moved}, moved)
+                moved = []
+        if moved:
+            self._replace({packed.session_id for packed in moved}, moved)
+
+    def tidy(self) -> None:
+        """Finish what a killed writer left undone, if there was one: then every row is in one
+        file."""
+        if (self.directory / _UNTIDY).exists():
+            with self._changing(self.directory):
+                pass
+
+    def _tidy(self) -> None:
+        self._remove_staging()
+        for entry in self._entries():
+            if entry.name.endswith(TAIL_SUFFIX):
+                with suppress(pa.ArrowInvalid):  # damaged: whoever reads it says so
+                    own_files.tidy_tail(self.directory / entry.name)
+        elsewhere = set(self._own())
+        for place in segments.listed(self.directory):
+            segment = self._segment(place)
+            self._rewrite(segment, elsewhere)
+            elsewhere |= segment.entries.keys()
+
+    def _replace(self, session_ids: Collection[str], packed: Sequence[Packed]) -> int:
+        """Replace the rows of sessions by those in a new segment, and return its bytes."""
+        path, size = segments.next_path(self.directory), 0
+        with self._changing(path):
+            if packed:
+                size = segments.write(path, self._table.schema, packed)
+            for session_id in session_ids:
+                own_files.remove(self.own_path(session_id))
+            self._drop_from_segments(set(session_ids), but=path)
+        return size
+
+    def _drop_from_segments(self, session_ids: Set[str], but: Path | None = None) -> int:
+        """Rewrite the segments that list any of these sessions without them; return how many."""
+        places = [place for place in segments.listed(self.directory) if place[0] != but]
+        return sum(self._rewrite(self._segment(place), session_ids) for place in places)
+
+    def _rewrite(self, segment: Segment, without: Set[str]) -> bool:
+        """Remove sessions from a segment; return whether it had any of them."""
+        if without.isdisjoint(segment.entries):
+            return False
+        if segment.entries.keys() <= without:
+            segment.path.unlink()
+            return True
+        kept = (self._packed(segment, name) for name in segment.entries if name not in without)
+        segments.write(segment.path, segment.metadata.schema.to_arrow_schema(), kept)
+        return True
+
+    def _packed(self, segment: Segment, session_id: str) -> Packed:
+        entry = segment.entries[session_id]
+        with ExitStack() as files:
+            parts = list(self._cache.rows(segment, session_id, files).parts(0, None))
+        return Packed(session_id, entry.stamp, entry.footer, parts)
+
+    def _all_packed(self, place: tuple[Path, Identity]) -> list[Packed]:
+        """Return the sessions of a segment; none if it has other columns."""
+        segment = self._segment(place)
+        if not segment.metadata.schema.to_arrow_schema().equals(self._table.schema):
+            return []
+        return [self._packed(segment, name) for name in segment.entries]
+
+    def _packed_own(self, own: tuple[str, str]) -> list[Packed]:
+        """Return a session in its own file; none if that is damaged, or has other columns."""
+        session_id, stamp = own
+        with suppress(pa.ArrowInvalid), own_files.opened(self.own_path(session_id)) as rows:
+            parts = list(rows.parts(0, None))
+            if parts and parts[0].schema.equals(self._table.schema):
+                return [Packed(session_id, stamp, rows.footer, parts)]
+        return []
+
+    @contextmanager
+    def _changing(self, path: Path) -> Iterator[None]:
+        """Mark the partition as untidy for the block, after tidying what another writer left;
+        translate errors of writing `path`."""
+        with writing(path, self._project):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            mark = self.directory / _UNTIDY
+            if mark.exists():
+                self._tidy()
+            mark.touch()
+            try:
+                yield
+            except Exception:
+                with suppress(Exception):  # what failed is told; the next writer tidies
+                    self._tidy()
+                    mark.unlink()
+                raise
+            mark.unlink()
+
+    def _state(self) -> tuple[int, list[tuple[Path, Identity]]]:
+        """Return when a file was added or removed last, and the segments, newest first."""
+        try:
+            changed = self.directory.stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0, []
+        return changed, segments.listed(self.directory)
+
+    def _segment(self, place: tuple[Path, Identity]) -> Segment:
+        with reading(place[0], self._project):
+            return self._cache.segment(*place)
+
+    def _own(self) -> dict[str, list[str]]:
+        """Return the stamps of the sessions in files of their own: of base, and tail if any."""
+        bases: dict[str, list[str]] = {}
+        tails: dict[str, str] = {}
+        for entry in self._entries():
+            if entry.name.endswith(SUFFIX) and not SEGMENT.fullmatch(entry.name):
+                status = entry.stat()
+                stamp = f"{entry.name}:{status.st_mtime_ns}:{status.st_size}"
+                if entry.name.endswith(TAIL_SUFFIX):
+                    tails[unquote(entry.name.removesuffix(TAIL_SUFFIX))] = stamp
+                else:
+                    bases[unquote(entry.name.removesuffix(SUFFIX))] = [stamp]
+        for session_id in tails.keys() & bases.keys():
+            bases[session_id].append(tails[session_id])
+        return bases
+
+    def _own_files(self, session_id: str) -> list[Path]:
+        path = self.own_path(session_id)
+        return [each for each in (path, own_files.tail_path(path)) if each.exists()]
+
+    def _remove_staging(self) -> None:
+        for entry in self._entries():
+            if STAGING.fullmatch(entry.name):
+                (self.directory / entry.name).unlink()
+
+    def _entries(self) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(self.directory) as entries:
+                return list(entries)
+        except FileNotFoundError:
+            return []
+
+
+@contextmanager
+def reading(path: Path, project: str) -> Iterator[None]:
+    """Translate the errors of reading a file in a block, but not that it is missing."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowInvalid, OSError) as error:
+        cause = environment(error) if isinstance(error, OSError) and error.errno else None
+        if cause is not None:
+            raise StoreError(f"cannot read {path}: {cause.reason}; {cause.remedy}") from error
+        raise _damaged(path, project, error) from None
+
+
+@contextmanager
+def writing(path: Path, project: str) -> Iterator[None]:
+    """Translate the errors of writing a file in a block."""
+    try:
+        yield
+    except pa.ArrowInvalid as error:
+        raise _damaged(path, project, error) from None
+    except OSError as error:
+        raise StoreError(
+            f"cannot write {path}: {error.strerror or type(error).__name__}. "
+            "Free space or correct the permissions, then run the ingest again."
+        ) from error
+
+
+def _damaged(path: Path, project: str, error: Exception) -> DamagedFile:
+    return DamagedFile(
+        f"{path} is damaged ({type(error).__name__}). Move it away and run "
+        f"`memory ingest --full --project={project}`."
+    )
+
+
+def _size_in(stamp: str) -> int:
+    return int(stamp.rpartition(":")[2])
+
+
+def encoded(name: str) -> str:
+    """Return a project's name as that of a directory: percent-encoded where needed."""
+    quoted = quote(name, safe="")
+    return f"%2E{quoted[1:]}" if quoted.startswith(".") else quoted
+
+
+def _encoded_session(session_id: str) -> str:
+    """Return a session's file name; none looks like that of another one's tail."""
+    name = encoded(session_id)
+    return f"{name.removesuffix(_TAIL)}%2Etail" if name.endswith(_TAIL) else name

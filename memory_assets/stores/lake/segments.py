@@ -1,0 +1,213 @@
+"""Segments: Parquet files that many small sessions of a project share.
+
+    segment+<number>.parquet   sessions as contiguous row ranges, in row groups of a batch each
+
+Most sessions are small, and opening, writing and renaming a file costs more than their rows. The
+footer has a directory: which rows are whose, with the footer metadata that each session's own
+file would have. A segment is never changed, only replaced by atomic rename or removed. No
+session's own file has such a name, because `+` is percent-encoded in those.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Lock
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from memory_assets.stores.lake.parquet_files import (
+    OUTPUT_HASH,
+    Extent,
+    FileFacts,
+    SessionRows,
+    bare,
+    footer_of,
+    staged,
+    write_file,
+)
+
+SEGMENT = re.compile(r"segment\+(?P<number>\d+)\.parquet")
+_SESSIONS = "sessions"
+_MOST_DIRECTORIES = 64
+_MOST_DECODED_BYTES = 24 << 20
+"""Bytes of decoded row groups that are kept: several sessions of one are read in a row."""
+
+Identity = tuple[int, int, int]
+"""Inode, modification time and size of a file."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a session's rows are in a segment. `stamp` changes when they are written, and not
+    when they are moved from file to file; `footer` has what describes the session."""
+
+    first: int
+    rows: int
+    stamp: str
+    footer: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A session to write to a segment."""
+
+    session_id: str
+    stamp: str
+    footer: Mapping[str, str]
+    parts: Sequence[pa.Table]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A segment on disk and its directory, by session."""
+
+    path: Path
+    identity: Identity
+    metadata: pq.FileMetaData
+    entries: Mapping[str, Entry]
+
+
+class SegmentCache:
+    """The directories and decoded row groups of the segments that were read last; for several
+    threads."""
+
+    def __init__(self) -> None:
+        self._segments: OrderedDict[Path, Segment] = OrderedDict()
+        self._groups: OrderedDict[tuple[object, ...], pa.Table] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def segment(self, path: Path, identity: Identity) -> Segment:
+        """Return a segment with its directory.
+
+        Raises:
+            FileNotFoundError: it was removed, or replaced since it had this identity.
+            pa.ArrowInvalid, OSError: it is not readable as a segment.
+        """
+        with self._lock:
+            known = self._segments.get(path)
+            if known is not None and known.identity == identity:
+                self._segments.move_to_end(path)
+                return known
+        with ExitStack() as files:
+            metadata = _open(path, identity, files).metadata
+            segment = Segment(path, identity, metadata, _entries(metadata))
+        with self._lock:
+            self._segments[path] = segment
+            self._segments.move_to_end(path)
+            while len(self._segments) > _MOST_DIRECTORIES:
+                self._segments.popitem(last=False)
+        return segment
+
+    def rows(self, segment: Segment, session_id: str, files: ExitStack) -> SessionRows:
+        """Return a session's rows in a segment; `files` closes it."""
+        entry = segment.entries[session_id]
+        file = _open(segment.path, segment.identity, files, segment.metadata)
+        read_group = partial(self._group, segment, file)
+        extent = Extent(segment.metadata, read_group, entry.first, entry.rows)
+        share = segment.identity[2] * entry.rows // max(segment.metadata.num_rows, 1)
+        facts = FileFacts(entry.rows, share, entry.footer.get(OUTPUT_HASH, ""))
+        return SessionRows(segment.path, [extent], entry.rows, facts, entry.footer)
+
+    def _group(
+        self, segment: Segment, file: pq.ParquetFile, number: int, columns: list[str] | None
+    ) -> pa.Table:
+        """Return a row group, decoded once for the sessions that are read one after another."""
+        wanted = None if columns is None else tuple(columns)
+        for names in (None, wanted):
+            key = (segment.path, segment.identity, number, names)
+            with self._lock:
+                if key in self._groups:
+                    self._groups.move_to_end(key)
+                    known = self._groups[key]
+                    return known if columns is None else known.select(columns)
+        group = bare(file.read_row_group(number, columns=columns, use_threads=False))
+        with self._lock:
+            if key not in self._groups:
+                self._groups[key] = group
+                self._bytes += group.nbytes
+            while self._bytes > _MOST_DECODED_BYTES:
+                self._bytes -= self._groups.popitem(last=False)[1].nbytes
+        return group
+
+
+def listed(directory: Path) -> list[tuple[Path, Identity]]:
+    """Return the segments of a directory, newest first; none if it is not there."""
+    found = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if name := SEGMENT.fullmatch(entry.name):
+                    found.append((int(name["number"]), entry))
+            found.sort(key=lambda each: -each[0])
+            return [(directory / entry.name, _identity(entry.stat())) for _, entry in found]
+    except FileNotFoundError:
+        return []
+
+
+def next_path(directory: Path) -> Path:
+    """Return the path of a segment newer than all there are."""
+    newest = next(iter(listed(directory)), None)
+    matched = SEGMENT.fullmatch(newest[0].name) if newest is not None else None
+    number = int(matched["number"]) + 1 if matched is not None else 1
+    return directory / f"segment+{number}.parquet"
+
+
+def write(path: Path, schema: pa.Schema, sessions: Iterable[Packed]) -> int:
+    """Replace the segment at `path` by one of these sessions; return its bytes."""
+    directory: list[dict[str, object]] = []
+
+    def rows() -> Iterator[pa.Table]:
+        for session in sessions:
+            yield from session.parts
+            directory.append(
+                {
+                    "session_id": session.session_id,
+                    "rows": sum(map(len, session.parts)),
+                    "stamp": session.stamp,
+                    "footer": session.footer,
+                }
+            )
+
+    with staged(path) as staging:
+        write_file(staging, schema, rows(), lambda: {_SESSIONS: json.dumps(directory)})
+        size = staging.stat().st_size
+        staging.replace(path)
+    return size
+
+
+def _open(
+    path: Path, identity: Identity, files: ExitStack, metadata: pq.FileMetaData | None = None
+) -> pq.ParquetFile:
+    file = files.enter_context(pa.OSFile(str(path), "rb"))
+    if _identity(os.fstat(file.fileno())) != identity:
+        raise FileNotFoundError(f"{path} was replaced")
+    return pq.ParquetFile(file, metadata=metadata)
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _entries(metadata: pq.FileMetaData) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    first = 0
+    try:
+        for each in json.loads(footer_of(metadata)[_SESSIONS]):
+            entry = Entry(first, each["rows"], each["stamp"], each["footer"])
+            entries[each["session_id"]] = entry
+            first += entry.rows
+    except (KeyError, TypeError, ValueError) as error:
+        raise pa.ArrowInvalid("its directory cannot be read") from error
+    if first != metadata.num_rows:
+        raise pa.ArrowInvalid("its directory is of other rows")
+    return entries

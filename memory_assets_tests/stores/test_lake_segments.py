@@ -1,0 +1,335 @@
+"""Small sessions share files, and nobody who reads the lake can tell."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_assets.errors import DamagedFile, NotFound, StoreError
+from memory_assets.stores.lake import batch as batches
+from memory_assets.stores.lake import files as own_files
+from memory_assets.stores.lake import parquet_files, partition
+from memory_assets.stores.lake.batch import Batch
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import USER_PROMPTS
+from memory_assets.stores.lake.segments import SegmentCache
+from memory_assets_tests.stores.conftest import Rows
+
+P = (USER_PROMPTS, "p")
+NAMES = ("a", "b.tail", "segment+1", "d")
+
+
+class Killed(BaseException):
+    """What ends a process; no handler of ours catches it."""
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """An empty lake."""
+    return Lake(tmp_path / "lake")
+
+
+@contextmanager
+def killed_after(changes: int | None) -> Iterator[None]:
+    """End the block after so many renames, removals and marks; nothing is cleaned up."""
+    left = [changes]
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def change(*args: Any, **kwargs: Any) -> Any:
+            if left[0] is not None:
+                if left[0] <= 0:
+                    raise Killed
+                left[0] -= 1
+            return real(*args, **kwargs)
+
+        return change
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("replace", "unlink", "touch"):
+            patch.setattr(Path, name, counted(getattr(Path, name)))
+        yield
+
+
+def _prompts(rows: Rows, *names: object) -> list[Any]:
+    template = rows.row(USER_PROMPTS)
+    return [dataclasses.replace(template, id=str(name)) for name in names]
+
+
+def _footer(name: str) -> Callable[[], dict[str, str]]:
+    return lambda: {"input_hash": name}
+
+
+def _publish(lake: Lake, sessions: dict[str, list[Any]]) -> Batch:
+    batch = Batch(lake, "p", USER_PROMPTS)
+    for name, rows in sessions.items():
+        batch.write(USER_PROMPTS, name, rows, footer=_footer(name))
+    batch.publish()
+    return batch
+
+
+def _ids(lake: Lake, session_id: str, skip: int = 0) -> list[str]:
+    try:
+        return list(map(str, lake.read(*P, session_id, ["id"], skip=skip)["id"].to_pylist()))
+    except NotFound:
+        return []
+
+
+def _assert_everybody_sees(lake: Lake, meant: dict[str, list[str]]) -> None:
+    """Ours by session; those of other programs all rows, each once."""
+    present = {name: ids for name, ids in meant.items() if ids}
+    assert lake.sessions(*P) == sorted(present)
+    assert {name: _ids(lake, name) for name in NAMES} == {name: meant[name] for name in NAMES}
+    every = [row for _, ids in sorted(present.items()) for row in ids]
+    assert lake.read_partition(*P, ["id"])["id"].to_pylist() == every
+    directory = lake.root / "user_prompts"
+    seen: list[list[Any]] = []
+    if every:
+        seen.append(ds.dataset(directory).to_table()["id"].to_pylist())
+        seen.append(list(pd.read_parquet(directory, partitioning=None)["id"]))
+    assert all(Counter(each) == Counter(every) for each in seen)
+
+
+def _files(lake: Lake) -> list[str]:
+    return sorted(path.name for path in lake.root.rglob("*") if path.is_file())
+
+
+@settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(data=st.data())
+def test_whatever_is_written_killed_and_repeated_everybody_reads_what_was_meant(
+    tmp_path_factory: pytest.TempPathFactory, rows: Rows, data: st.DataObject
+) -> None:
+    """A dict is the oracle. A killed change has happened or not, for each session; repeated,
+    it has happened, and no row is in two files."""
+    root = tmp_path_factory.mktemp("lake")
+    lake = Lake(root)
+    meant: dict[str, list[str]] = {name: [] for name in NAMES}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition, "_MOST_SMALL_FILES", 1)
+        patch.setattr(parquet_files, "BATCH_ROWS", 4)
+        for step in range(data.draw(st.integers(1, 8))):
+            patch.setattr(own_files, "TAIL_FROM_BYTES", data.draw(st.sampled_from([0, 1 << 20])))
+            patch.setattr(batches, "SMALL_SESSION_BYTES", data.draw(st.sampled_from([0, 1 << 20])))
+            patch.setattr(partition, "SEGMENT_BYTES", data.draw(st.sampled_from([0, 1 << 20])))
+            new = dict(meant)
+            kind = data.draw(st.sampled_from(["batch", "batch", "append", "remove", "compact"]))
+            some = data.draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True))
+
+            if kind == "batch":
+                for name in some:
+                    count = data.draw(st.integers(0, 6))
+                    new[name] = [f"{name}-{step}-{n}" for n in range(count)]
+            elif kind == "append" and meant[some[0]]:
+                keep = data.draw(st.integers(1, len(meant[some[0]])))
+                new[some[0]] = [*meant[some[0]][:keep], f"{some[0]}-{step}"]
+            elif kind == "remove":
+                new |= {name: [] for name in some}
+
+            def change(lake: Lake) -> None:
+                if kind == "batch":  # noqa: B023
+                    _publish(lake, {name: _prompts(rows, *new[name]) for name in some})  # noqa: B023
+                elif kind == "append" and new != meant:  # noqa: B023
+                    batch = Batch(lake, "p", USER_PROMPTS)
+                    row = _prompts(rows, new[some[0]][-1])  # noqa: B023
+                    batch.write(USER_PROMPTS, some[0], row, keep=keep)  # noqa: B023
+                elif kind == "remove":  # noqa: B023
+                    lake.remove_sessions("p", some)  # noqa: B023
+                else:
+                    Batch(lake, "p", USER_PROMPTS).compact()
+
+            try:
+                with killed_after(data.draw(st.none() | st.integers(0, 9))):
+                    change(lake)
+            except Killed:
+                lake = Lake(root)
+                now = {name: _ids(lake, name) for name in NAMES}
+                assert all(now[name] in (meant[name], new[name]) for name in NAMES)
+                assert lake.sessions(*P) == sorted(name for name in NAMES if now[name])
+                if kind == "append" and now == new:
+                    Batch(lake, "p", USER_PROMPTS)  # tidies
+                else:
+                    change(lake)
+            meant = new
+            _assert_everybody_sees(lake, meant)
+            assert not [name for name in _files(lake) if not name.endswith(".parquet")]
+
+
+def test_small_sessions_are_in_one_file_and_long_ones_in_their_own(
+    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is there before the batch is published."""
+    monkeypatch.setattr(batches, "SMALL_SESSION_BYTES", 20_000)
+    batch = Batch(lake, "p", USER_PROMPTS)
+    for name in ("a", "b", "c"):
+        assert batch.write(USER_PROMPTS, name, _prompts(rows, name)).rows == 1
+    batch.write(USER_PROMPTS, "long", _prompts(rows, *range(2_000)))
+    assert lake.sessions(*P) == ["long"]
+    sizes = batch.publish()
+    assert _files(lake) == ["long.parquet", "segment+1.parquet"]
+    (segment,) = lake.files(*P, "b")
+    assert sum(sizes.values()) == pytest.approx(segment.stat().st_size, abs=3)
+    assert [_ids(lake, name) for name in ("a", "b", "c")] == [["a"], ["b"], ["c"]]
+    facts, footer = lake.read_footer(*P, "b")
+    assert (facts.rows, footer) == (1, {"output_hash": facts.output_hash})
+
+
+def test_a_session_has_the_same_hash_and_footer_in_a_segment_as_alone(
+    lake: Lake, rows: Rows
+) -> None:
+    """So nothing is made again because of where it is."""
+    alone = lake.write(*P, "a", _prompts(rows, *range(3)), footer=lambda: {"input_hash": "a"})
+    footer = lake.read_footer(*P, "a")[1]
+    _publish(lake, {"a": _prompts(rows, *range(3)), "b": _prompts(rows, "b")})
+    shared, again = lake.read_footer(*P, "a")
+    assert (shared.output_hash, again) == (alone.output_hash, footer)
+
+
+def test_what_is_appended_to_a_session_takes_it_out_of_its_segment(lake: Lake, rows: Rows) -> None:
+    """The segment is written without it, and keeps the others."""
+    _publish(lake, {name: _prompts(rows, name, name * 2) for name in ("a", "b")})
+    lake.write(*P, "a", _prompts(rows, "new"), keep=1)
+    assert _files(lake) == ["a.parquet", "segment+1.parquet"]
+    assert pq.read_table(lake.files(*P, "b")[0])["id"].to_pylist() == ["b", "bb"]
+    assert (_ids(lake, "a"), _ids(lake, "b")) == (["a", "new"], ["b", "bb"])
+
+
+def test_small_files_are_packed_when_there_are_many_and_no_stamp_changes(
+    lake: Lake, rows: Rows
+) -> None:
+    """A check that passed a session need not look at it again; what was just written stays."""
+    names = [f"s{n:02}" for n in range(20)]
+    for name in names:
+        lake.write(*P, name, _prompts(rows, name), footer=_footer(name))
+    before = {name: (lake.read_footer(*P, name)[1], _ids(lake, name)) for name in names}
+    batch = Batch(lake, "p", USER_PROMPTS)
+    batch.write(USER_PROMPTS, "s00", _prompts(rows, "more"), keep=1)
+    stamps = lake.partition(*P).stamps()
+    batch.compact()
+    assert _files(lake) == ["s00.parquet", "segment+1.parquet"]
+    assert lake.partition(*P).stamps() == stamps
+    del before["s00"]
+    assert {name: (lake.read_footer(*P, name)[1], _ids(lake, name)) for name in before} == before
+    for n in range(20):
+        _publish(lake, {f"t{n:02}": _prompts(rows, n)}).compact()
+    assert len(_files(lake)) < 10
+    assert len(lake.sessions(*P)) == 40
+
+
+def test_a_batch_that_cannot_be_written_leaves_all_as_it_was(
+    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full: no session of the batch is there, and none is lost."""
+    _publish(lake, {"a": _prompts(rows, "old")})
+    batch = Batch(lake, "p", USER_PROMPTS)
+    for name in ("a", "b"):
+        batch.write(USER_PROMPTS, name, _prompts(rows, "new"))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
+        with pytest.raises(StoreError, match=r"segment\+2\.parquet: No space left"):
+            batch.publish()
+    assert (_ids(lake, "a"), _ids(lake, "b")) == (["old"], [])
+    assert _files(lake) == ["segment+1.parquet"]
+
+
+def test_a_damaged_segment_is_an_error_that_names_it_and_the_remedy(lake: Lake, rows: Rows) -> None:
+    """No session that may have been in it reads as if it had no rows."""
+    _publish(lake, {name: _prompts(rows, name) for name in ("a", "b")})
+    (segment,) = lake.files(*P, "a")
+    segment.write_bytes(segment.read_bytes()[:200])
+    asked: list[Callable[[], object]] = [
+        lambda: lake.read(*P, "a"),
+        lambda: lake.read(*P, "not there"),
+        lambda: lake.sessions(*P),
+        lambda: lake.remove_sessions("p", ["a"]),
+    ]
+    for ask in asked:
+        with pytest.raises(DamagedFile, match="memory ingest --full --project=p") as raised:
+            ask()
+        assert str(segment) in str(raised.value)
+
+
+def test_a_session_without_rows_leaves_its_segment(lake: Lake, rows: Rows) -> None:
+    """And a segment without sessions is removed."""
+    _publish(lake, {"a": _prompts(rows, "a"), "b": _prompts(rows, "b")})
+    _publish(lake, {"a": []})
+    assert (_ids(lake, "a"), _ids(lake, "b")) == ([], ["b"])
+    lake.delete(USER_PROMPTS, "p", "b")
+    assert _files(lake) == []
+
+
+def test_a_row_group_is_decoded_once_for_all_its_sessions(
+    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading a project costs its segments, not its sessions times their segment."""
+    _publish(lake, {f"s{n}": _prompts(rows, n) for n in range(50)})
+    decoded = []
+    real = pq.ParquetFile.read_row_group
+
+    def read(file: pq.ParquetFile, number: int, **options: Any) -> Any:
+        decoded.append(number)
+        return real(file, number, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", read)
+    assert len(lake.read_partition(*P)) == 50
+    assert decoded == [0]
+    assert len(lake.read(*P, "s7", ["id"])) == 1
+    assert decoded == [0]
+
+
+def test_readers_beside_a_writer_see_one_state_or_another(lake: Lake, rows: Rows) -> None:
+    """A session that moves between segments and a file of its own is never missing."""
+    done = threading.Event()
+    _publish(lake, {name: _prompts(rows, "0", "0") for name in ("a", "b")})
+
+    def write() -> None:
+        try:
+            for mark in range(1, 40):
+                _publish(lake, {name: _prompts(rows, mark, mark) for name in ("a", "b")})
+                lake.write(*P, "a", _prompts(rows, mark), keep=1)
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(partition, "_MOST_SMALL_FILES", 0)
+                    lake.partition(*P).compact()
+        finally:
+            done.set()
+
+    with ThreadPoolExecutor() as pool:
+        writing = pool.submit(write)
+        reader = Lake(lake.root)
+        while not done.is_set():
+            assert [len(set(_ids(reader, name))) for name in ("a", "b")] == [1, 1]
+            assert reader.sessions(*P) == ["a", "b"]
+        writing.result()
+
+
+def test_the_cache_forgets_what_was_read_first(
+    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is bounded however many segments are read."""
+    monkeypatch.setattr("memory_assets.stores.lake.segments._MOST_DECODED_BYTES", 5_000)
+    monkeypatch.setattr("memory_assets.stores.lake.segments._MOST_DIRECTORIES", 2)
+    for n in range(5):
+        _publish(lake, {f"s{n}": _prompts(rows, *range(9))})
+    assert len(lake.read_partition(*P)) == 45
+    cache: SegmentCache = lake._cache
+    assert len(cache._segments) <= 2
+    assert 0 < sum(group.nbytes for group in cache._groups.values()) <= 5_000
