@@ -202,6 +202,16 @@ class SampleMemory:
             if "locks" not in path.parts
         }
 
+    def stamps(self) -> dict[tuple[str, str, str], list[str]]:
+        """What identifies the rows of each session in each table, wherever they are."""
+        lake = self.components.lake
+        return {
+            (table.name, project, session_id): stamps
+            for table in TABLES.values()
+            for project in lake.projects(table)
+            for session_id, stamps in lake.partition(table, project).stamps().items()
+        }
+
     def assert_collections_equal_the_lake(self) -> None:
         """Same ids, texts, vectors and metadata in Chroma as in the tables."""
         for of in INDEXES:

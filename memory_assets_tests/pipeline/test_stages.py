@@ -121,7 +121,7 @@ def test_a_repeated_run_has_the_same_data_versions(
 def test_one_appended_turn_changes_one_session_at_every_stage(memory: SampleMemory) -> None:
     """Its new passages only are embedded; upserted are these and those of the turn before
     them, which might have gone on; what was there keeps its time."""
-    before, files = _ingested_at(memory), memory.lake_files()
+    before, stamps = _ingested_at(memory), memory.stamps()
     memory.append(memory.flaky, *NEW_TURN)
     for (stage, project), report in memory.run().items():
         assert report.changed == (1 if project == memory.harbor else 0), stage
@@ -137,9 +137,9 @@ def test_one_appended_turn_changes_one_session_at_every_stage(memory: SampleMemo
     last = [row_id for row_id in after if row_id.partition("::part")[0] == turn_before]
     rows_written = memory.reports["session_collection", memory.harbor].rows_written
     assert rows_written == len(last) + len(new)
-    written = {path for path, at in memory.lake_files().items() if files.get(path) != at}
+    written = {key for key, each in memory.stamps().items() if stamps.get(key) != each}
     assert len(written) == 11
-    assert all(memory.flaky in path for path in written)
+    assert {session_id for _, _, session_id in written} == {memory.flaky}
     memory.assert_collections_equal_the_lake()
     assert memory.behind() == []
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets_tests.stores.conftest import HELD, PRODUCT
 
 AUDIT = replace(PRODUCT, stage="redaction_audit", output_hash="audit")
@@ -25,7 +26,7 @@ def test_a_value_is_known_once_by_hash_and_rule(catalog: Catalog) -> None:
 
 def test_a_session_is_free_of_its_own_values(catalog: Catalog) -> None:
     """What it gave away was taken out of it; what others give away later was not."""
-    catalog.redactions.put(PRODUCT, AUDIT, 0, {HASH: "github-token"})
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {HASH: "github-token"}))
     assert not catalog.known_secrets.has_unchecked_sessions()
     catalog.known_secrets.add("elsewhere", {OTHER: "npm-token"})
     (session,) = catalog.known_secrets.unchecked_sessions()
@@ -36,27 +37,41 @@ def test_a_session_is_free_of_its_own_values(catalog: Catalog) -> None:
 def test_a_value_that_came_in_between_is_still_to_be_looked_for(catalog: Catalog) -> None:
     """Another process found it while the session was being redacted without it."""
     catalog.known_secrets.add("elsewhere", {OTHER: "npm-token"})
-    catalog.redactions.put(PRODUCT, AUDIT, 0, {HASH: "github-token"})
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {HASH: "github-token"}))
     (session,) = catalog.known_secrets.unchecked_sessions()
     assert session.through == 0
 
 
+@pytest.mark.parametrize("only_added", [False, True])
+def test_sessions_noted_together_are_free_of_the_values_of_those_before(
+    catalog: Catalog, only_added: bool
+) -> None:
+    """Each was redacted with them; earlier records of one that was added to were not."""
+    later, audit = (replace(each, session_id="t") for each in (PRODUCT, AUDIT))
+    catalog.redactions.put(
+        Redaction(PRODUCT, AUDIT, 0, {HASH: "github-token"}),
+        Redaction(later, audit, 0, {OTHER: "npm-token"}, only_added=only_added),
+    )
+    unchecked = {each.session_id for each in catalog.known_secrets.unchecked_sessions()}
+    assert unchecked == ({"s", "t"} if only_added else {"s"})
+
+
 def test_a_mark_stays_until_the_session_is_redacted_again(catalog: Catalog) -> None:
     """A later search that finds nothing new does not take it away."""
-    catalog.redactions.put(PRODUCT, AUDIT, 0, {})
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {}))
     catalog.known_secrets.add("elsewhere", {HASH: "github-token"})
     (session,) = catalog.known_secrets.unchecked_sessions()
     catalog.known_secrets.note_checked(session, 1, holds=True)
     catalog.known_secrets.note_checked(session, 2, holds=False)
     assert catalog.known_secrets.affected_sessions("p") == {("p", "s"): 2}
     assert catalog.known_secrets.affected_sessions("q") == {}
-    catalog.redactions.put(PRODUCT, AUDIT, 1, {})
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 1, {}))
     assert catalog.known_secrets.affected_sessions() == {}
 
 
 def test_a_session_that_is_no_more_holds_nothing(catalog: Catalog) -> None:
     """Neither marked nor to be searched once its product is dropped."""
-    catalog.redactions.put(PRODUCT, AUDIT, 0, {})
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {}))
     catalog.known_secrets.add("elsewhere", {HASH: "github-token"})
     (session,) = catalog.known_secrets.unchecked_sessions()
     catalog.known_secrets.note_checked(session, 1, holds=True)
@@ -70,9 +85,9 @@ def test_both_products_of_a_redaction_are_noted_or_neither(catalog: Catalog) -> 
     catalog.quarantine.hold(HELD)
     with pytest.raises(TypeError):
         unfit = replace(AUDIT, facts={"rules": object()})  # type: ignore[typeddict-item]
-        catalog.redactions.put(PRODUCT, unfit, 0, {})
+        catalog.redactions.put(Redaction(PRODUCT, unfit, 0, {}))
     assert catalog.products.of_session("p", "s") == {}
     assert catalog.quarantine.entries("p")
-    catalog.redactions.put(PRODUCT, AUDIT, 0, {})
+    catalog.redactions.put(Redaction(PRODUCT, AUDIT, 0, {}))
     assert catalog.products.of_session("p", "s").keys() == {"redacted_records", "redaction_audit"}
     assert catalog.quarantine.entries("p") == []

@@ -24,18 +24,20 @@ from memory_assets.pipeline.redact.state import SessionState
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.redact_composed import as_read, traces_of_tags
 from memory_assets.stores.catalog.schema import SourceRow
+from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import Resume
 
 
 def redact_whole(
     components: Components,
+    batch: Batch,
     session: SessionFiles,
     expected_hash: str,
     known: frozenset[bytes] = frozenset(),
     before: SessionState | None = None,
 ) -> WrittenSession:
-    """Redact a session, replace its two files (records and audit), and return it.
+    """Redact a session, replace its rows in both tables (records and audit), and return it.
 
     Secrets that a rule found in this session when it was redacted `before` are first left
     out of the `known` ones, so that the audit names that rule instead of `known-secret`.
@@ -49,7 +51,7 @@ def redact_whole(
     redaction, final = _first_pass(components, session, known - own, before)
     if (known & own) - redaction.redactor.known_values.keys():
         redaction, final = _first_pass(components, session, known, before)
-    return redaction.write(final, expected_hash)
+    return redaction.write(batch, final, expected_hash)
 
 
 def _first_pass(

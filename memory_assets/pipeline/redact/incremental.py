@@ -23,6 +23,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.redaction import SessionRedactor
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import source_key
+from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.lake import redacted_columns, redacted_values
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 from memory_assets.transcripts import Resume, mark, reader_by_agent
@@ -128,6 +129,7 @@ def _resume(components: Components, row: SourceRow, entry: FileEntry | None) -> 
 
 def redact_added(
     components: Components,
+    batch: Batch,
     session: SessionFiles,
     expected_hash: str,
     known: frozenset[bytes],
@@ -151,7 +153,7 @@ def redact_added(
         return None
     if _occurs_in_earlier_records(redaction, before, secrets_before):
         return None
-    return redaction.write(final, expected_hash, addition.lineage)
+    return redaction.write(batch, final, expected_hash, addition.lineage)
 
 
 def _primed_redactor(

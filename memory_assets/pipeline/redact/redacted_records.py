@@ -4,8 +4,8 @@ only) and redaction_audit (what was replaced in it)."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.ownership.session_files import SessionFiles
@@ -18,7 +18,9 @@ from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED, count
+from memory_assets.stores.catalog.known_secrets import Redaction
 from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 STAGE = REDACTED_RECORDS.name
@@ -98,12 +100,17 @@ class _KnownHashes:
         self._through = 0
 
     def snapshot(self) -> tuple[frozenset[bytes], int]:
-        """Return the hashes of all secrets known now, and the number of the newest one."""
+        """Return the hashes of all secrets known now, and the number of the newest one in the
+        catalogue."""
         new = self._catalog.known_secrets.since(self._through)
         if new:
             self._hashes |= {value.hash for value in new}
             self._through = new[-1].number
         return self._hashes, self._through
+
+    def add(self, found: Iterable[bytes]) -> None:
+        """Add those of a session that is not in the catalogue yet."""
+        self._hashes |= frozenset(found)
 
 
 def redact_project(
@@ -121,6 +128,8 @@ def redact_project(
     known, appended = _KnownHashes(catalog), 0
     with components.project_lock(project), timed(report):
         state = RedactionState.of(components, project)
+        batch = Batch(components.lake, project, REDACTED_RECORDS, REDACTION_AUDIT)
+        redacted: list[Redaction] = []
         for session in session_files(components, project, retain):
             name, expected_hash = session.session_id, session.input_hash(version)
             if retain and name not in retain:
@@ -131,23 +140,33 @@ def redact_project(
                 continue
             hashes, through = known.snapshot()
             try:
-                written, was_added = _redacted(components, session, expected_hash, hashes, state)
+                written, was_added = _redacted(
+                    components, batch, session, expected_hash, hashes, state
+                )
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
+                batch.discard(name)
                 hold_back(catalog, project, name, STAGE, expected_hash, error)
                 continue
             if was_added:  # earlier records were not searched for newer secrets
                 through = min(through, catalog.known_secrets.checked_through(project, name))
                 report.details["sessions_appended_to"] = appended = appended + 1
-            catalog.redactions.put(
-                written.records,
-                written.audit,
-                through,
-                written.found,
-                written.state.to_json(),
+                known.add(written.found)
+            redacted.append(
+                Redaction(
+                    written.records,
+                    written.audit,
+                    through,
+                    written.found,
+                    written.state.to_json(),
+                    was_added,
+                )
             )
-            state.records[name] = written.records
+            if batch.full:
+                redacted = _published(components, batch, redacted, state)
             report.changed += 1
             report.rows_written += written.records.rows
+        _published(components, batch, redacted, state)
+        batch.compact()
         report.add_products(list(state.records.values()))
         report.quarantined = len(catalog.quarantine.entries(project))
         _add_details(report, state.records)
@@ -155,8 +174,27 @@ def redact_project(
     return report
 
 
+def _published(
+    components: Components, batch: Batch, redacted: list[Redaction], state: RedactionState
+) -> list[Redaction]:
+    """Publish the rows of redacted sessions, note their products, and return an empty list."""
+    sizes = batch.publish()
+
+    def sized(product: Product) -> Product:
+        return replace(product, bytes=sizes.get((product.stage, product.session_id), product.bytes))
+
+    noted = [
+        replace(each, records=sized(each.records), audit=sized(each.audit)) for each in redacted
+    ]
+    if noted:
+        components.catalog.redactions.put(*noted)
+    state.records.update((each.records.session_id, each.records) for each in noted)
+    return []
+
+
 def _redacted(
     components: Components,
+    batch: Batch,
     session: SessionFiles,
     expected_hash: str,
     known: frozenset[bytes],
@@ -171,10 +209,10 @@ def _redacted(
     if whole and records and audit and before and name not in state.affected:
         addition = addition_to(components, session, before, records, audit)
         if addition is not None:
-            written = redact_added(components, session, expected_hash, known, addition)
+            written = redact_added(components, batch, session, expected_hash, known, addition)
             if written is not None:
                 return written, True
-    return redact_whole(components, session, expected_hash, known, before), False
+    return redact_whole(components, batch, session, expected_hash, known, before), False
 
 
 def audit_project(components: Components, project: str) -> StageReport:

@@ -20,7 +20,8 @@ from memory_assets.redaction import RecordRedaction, SessionRedactor
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import source_key
-from memory_assets.stores.lake.lake import FileFacts
+from memory_assets.stores.lake.batch import Batch
+from memory_assets.stores.lake.parquet_files import FileFacts
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
 from memory_assets.transcripts import ReadReport, Resume, Source, mark, read_session
 
@@ -144,9 +145,9 @@ class SessionRedaction:
         return facts
 
     def write(
-        self, final: Iterable[FirstPass], expected_hash: str, lineage: str = ""
+        self, batch: Batch, final: Iterable[FirstPass], expected_hash: str, lineage: str = ""
     ) -> WrittenSession:
-        """Run the second pass, write records and audit, and return the written session.
+        """Run the second pass, write records and audit to the batch, and return the session.
 
         Rows are written after those that are kept from `before`, whose `lineage` they
         continue; without one the whole session is written and a lineage begins.
@@ -158,15 +159,15 @@ class SessionRedaction:
             RedactionFailed, TranscriptError, StoreError, DamagedFile: nothing of the session's
                 records was written.
         """
-        lake, before = self.components.lake, self._before
+        before = self._before
         key = self.session.key
         about = {"input_hash": expected_hash, "run_id": self.components.catalog.products.run_id}
         footer = dict(about)
         if self.session.retained is not None:
             footer[REMOVED_RECORDS] = removed_records_of(self.components, self.session)
-        written = lake.write(
+        written = batch.write(
             REDACTED_RECORDS,
-            *key,
+            self.session.session_id,
             self._finished_records(final),
             footer=lambda: {**footer, "facts": json.dumps(self._facts())},
             keep=before.kept if before else 0,
@@ -181,9 +182,9 @@ class SessionRedaction:
             "facts": json.dumps(audit_facts),
             "known_values": json.dumps(dict(sorted(state.values.items()))),
         }
-        traced = lake.write(
+        traced = batch.write(
             REDACTION_AUDIT,
-            *key,
+            self.session.session_id,
             self._audit,
             footer=lambda: audit_footer,
             keep=before.audit_kept if before else 0,

@@ -4,7 +4,7 @@ product of the upstream stage."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memory_assets.errors import NotFound
@@ -15,6 +15,7 @@ from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
 from memory_assets.pipeline.tables.deferral import Deferral, with_made_of
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
 
 Made = tuple[Iterable[Any], ProductFacts]
@@ -75,8 +76,7 @@ def derive_table(
     written_columns: WrittenColumns | None = None,
     outdated: Callable[[Product], bool] = lambda product: False,
 ) -> StageReport:
-    """Bring the sessions of a table up to date whose upstream product or version changed, and
-    return the report.
+    """Bring sessions whose upstream product or version changed up to date; return the report.
 
     `make` gets the upstream product of a session and returns its rows and facts. If upstream
     has only grown, `extend` is called first, for the added rows. Sessions that upstream no
@@ -90,6 +90,7 @@ def derive_table(
     with components.project_lock(project), timed(report):
         sources = catalog.products.of_project(derived.upstream.name, project)
         products = catalog.products.of_project(table.name, project)
+        batch, made = Batch(components.lake, project, table), list[Product]()
         held = _held_back(components, project, table)
         for session_id, source in sorted(sources.items()):
             expected = expected_input(source.output_hash, version)
@@ -105,25 +106,41 @@ def derive_table(
                 report.details["waiting"] = waiting = waiting + 1
                 continue
             try:
-                product = _Remaking(components, table, source, expected, written_columns).of(
-                    old, version, make, extend
-                )
+                remaking = _Remaking(components, batch, table, source, expected, written_columns)
+                product = remaking.of(old, version, make, extend)
             except Exception as error:  # noqa: BLE001 - one session does not stop the others
                 hold_back(catalog, project, session_id, table.name, expected, error)
                 continue
             if derived.deferrable:
                 product = with_made_of(product, source, version)
-            catalog.products.put(product)
-            products[session_id] = product
-            report.changed += 1
-            report.rows_written += product.rows
+            made.append(product)
+            if batch.full:
+                products |= _published(components, batch, made, report)
+                made = []
+        products |= _published(components, batch, made, report)
         for session_id in sorted(held.keys() - sources.keys()):
             catalog.quarantine.release(project, session_id, table.name)
-        for session_id in sorted(products.keys() - sources.keys()):
-            _remove(components, products.pop(session_id), table)
-            report.removed += 1
+        gone = sorted(products.keys() - sources.keys())
+        _remove(components, table, [products.pop(session_id) for session_id in gone])
+        report.removed = len(gone)
+        batch.compact()
         report.add_products(list(products.values()))
     return report
+
+
+def _published(
+    components: Components, batch: Batch, made: list[Product], report: StageReport
+) -> dict[str, Product]:
+    """Publish the rows of products, note and report these, and return them by session."""
+    sizes = batch.publish()
+    products = [
+        replace(each, bytes=sizes.get((each.stage, each.session_id), each.bytes)) for each in made
+    ]
+    if products:
+        components.catalog.products.put(*products)
+    report.changed += len(products)
+    report.rows_written += sum(each.rows for each in products)
+    return {each.session_id: each for each in products}
 
 
 def _held_back(components: Components, project: str, table: Table) -> dict[str, str]:
@@ -135,9 +152,12 @@ def _held_back(components: Components, project: str, table: Table) -> dict[str, 
     }
 
 
-def _remove(components: Components, product: Product, table: Table) -> None:
-    components.lake.delete(table, product.project, product.session_id)
-    components.catalog.products.drop(table.name, product.project, product.session_id)
+def _remove(components: Components, table: Table, products: list[Product]) -> None:
+    if products:
+        sessions = [each.session_id for each in products]
+        components.lake.delete(table, products[0].project, *sessions)
+    for each in products:
+        components.catalog.products.drop(table.name, each.project, each.session_id)
 
 
 @dataclass(frozen=True)
@@ -145,6 +165,7 @@ class _Remaking:
     """Makes one session of a table from its upstream product `source`."""
 
     components: Components
+    batch: Batch
     table: Table
     source: Product
     expected_hash: str
@@ -187,13 +208,12 @@ class _Remaking:
         return self._written(list(extension.rows), facts, keep=extension.keep)
 
     def _written(self, rows: list[Any], facts: ProductFacts, *, keep: int) -> Product:
-        project, session_id = self.source.project, self.source.session_id
+        session_id = self.source.session_id
         extra: Mapping[str, list[object]] = {}
         if self.written_columns is not None:
             extra = self.written_columns(session_id, rows, keep)
-        written = self.components.lake.write(
+        written = self.batch.write(
             self.table,
-            project,
             session_id,
             rows,
             footer=lambda: {"input_hash": self.expected_hash},
@@ -202,7 +222,7 @@ class _Remaking:
         )
         return Product(
             self.table.name,
-            project,
+            self.source.project,
             session_id,
             input_hash=self.expected_hash,
             output_hash=written.output_hash,

@@ -42,6 +42,20 @@ class UncheckedSession:
     output_hash: str
 
 
+@dataclass(frozen=True)
+class Redaction:
+    """What redaction made of a session: both products, the secrets it found (rule by keyed hash),
+    that it is free of the known ones up to `through`, the state to go on from, and whether only
+    added records were redacted."""
+
+    records: Product
+    audit: Product
+    through: int
+    found: Mapping[bytes, str]
+    state: str = ""
+    only_added: bool = False
+
+
 class KnownSecrets(CatalogPart):
     """The known secrets, and the number up to which each session was searched."""
 
@@ -120,19 +134,19 @@ class KnownSecrets(CatalogPart):
         return int(through or 0)
 
     def note_redacted(
-        self, project: str, session_id: str, through: int, found: Mapping[bytes, str]
+        self, project: str, session_id: str, through: int, found: Mapping[bytes, str], before: int
     ) -> None:
         """Add the secrets found in a session that was just redacted (rule by keyed hash), and
-        note that it has none of these, nor of those up to `through`."""
-        with self._connection.transaction():
-            before = self._last_number()
-            self.add(session_id, found)
-            reached = self._last_number() if before == through else through
-            self._connection.put(
-                "known_checked", project=project, session_id=session_id, through=reached, holds=0
-            )
+        note that it has none of these, nor of those up to `through`; nor, if that is `before`,
+        of any added since."""
+        self.add(session_id, found)
+        reached = self.last_number() if before == through else through
+        self._connection.put(
+            "known_checked", project=project, session_id=session_id, through=reached, holds=0
+        )
 
-    def _last_number(self) -> int:
+    def last_number(self) -> int:
+        """Return the number of the newest known secret, or 0."""
         return int(self._connection.find("known_values", "MAX(number)") or 0)
 
 
@@ -154,21 +168,17 @@ class Redactions(CatalogPart):
         )
         return str(state or "")
 
-    def put(
-        self,
-        records: Product,
-        audit: Product,
-        through: int,
-        found: Mapping[bytes, str],
-        state: str = "",
-    ) -> None:
-        """Insert or replace what redaction made of a session: both products, the values it
-        found (rule by hash), that it is free of the known values up to `through`, and where
-        it can go on (`state`), all in one transaction."""
-        project, session_id = records.project, records.session_id
+    def put(self, *redactions: Redaction) -> None:
+        """Insert or replace what redaction made of these sessions, all in one transaction. Each
+        was redacted with the secrets found in those before it, which the earlier records of a
+        session that was added to were not searched for."""
         with self._connection.transaction():
-            self._products.put(records, audit)
-            self._known_secrets.note_redacted(project, session_id, through, found)
-            self._connection.put(
-                "redaction_states", project=project, session_id=session_id, state=state
-            )
+            first = self._known_secrets.last_number()
+            for each in redactions:
+                before = self._known_secrets.last_number() if each.only_added else first
+                key = (each.records.project, each.records.session_id)
+                self._products.put(each.records, each.audit)
+                self._known_secrets.note_redacted(*key, each.through, each.found, before)
+                self._connection.put(
+                    "redaction_states", project=key[0], session_id=key[1], state=each.state
+                )

@@ -5,6 +5,7 @@ Until `publish`, what is collected is nowhere on disk: no product may be noted b
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import chain
@@ -20,6 +21,8 @@ from memory_assets.stores.lake.schemas import Table
 
 SMALL_SESSION_BYTES = 1 << 20
 """Bytes in memory up to which a session shares a segment; about a quarter of it on disk."""
+_MOST_SECONDS = 5.0
+"""What is collected for longer is published, so that an interruption loses little work."""
 
 
 class Batch:
@@ -31,13 +34,15 @@ class Batch:
         self._collected: dict[Table, dict[str, Small]] = {table: {} for table in tables}
         self._alone: dict[Table, set[str]] = {table: set() for table in tables}
         self._bytes = 0
+        self._since = 0.0
         for table in tables:
             lake.partition(table, project).tidy()
 
     @property
     def full(self) -> bool:
-        """Whether what is collected makes a segment."""
-        return self._bytes >= SEGMENT_BYTES
+        """Whether what is collected makes a segment, or waits for long."""
+        waited = time.monotonic() - self._since
+        return self._bytes >= SEGMENT_BYTES or (self._bytes > 0 and waited > _MOST_SECONDS)
 
     def write(
         self,
@@ -57,7 +62,6 @@ class Batch:
             TypeError, StoreError, NotFound, DamagedFile: as `Lake.write` does.
         """
         collected = self._collected[table]
-        collected.pop(session_id, None)
         if keep:
             self._alone[table].add(session_id)
             return self._lake.write(
@@ -76,8 +80,14 @@ class Batch:
                 return partition.write(session_id, chain(small, parts), footer, content)
         facts = FileFacts(sum(map(len, small)), size, content.hexdigest())
         collected[session_id] = (small, {**footer(), OUTPUT_HASH: facts.output_hash})
+        self._since = self._since if self._bytes else time.monotonic()
         self._bytes += size
         return facts
+
+    def discard(self, session_id: str) -> None:
+        """Drop what is collected of a session, which failed."""
+        for sessions in self._collected.values():
+            sessions.pop(session_id, None)
 
     def publish(self) -> dict[tuple[str, str], int]:
         """Write what is collected, a segment a table; return the bytes on disk of each session's
