@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,41 +25,17 @@ from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import USER_PROMPTS
 from memory_assets.stores.lake.segments import SegmentCache
+from memory_assets_tests.kills import Killed, killed_after
 from memory_assets_tests.stores.conftest import Rows
 
 P = (USER_PROMPTS, "p")
 NAMES = ("a", "b.tail", "segment+1", "d")
 
 
-class Killed(BaseException):
-    """What ends a process; no handler of ours catches it."""
-
-
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     """An empty lake."""
     return Lake(tmp_path / "lake")
-
-
-@contextmanager
-def killed_after(changes: int | None) -> Iterator[None]:
-    """End the block after so many renames, removals and marks; nothing is cleaned up."""
-    left = [changes]
-
-    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
-        def change(*args: Any, **kwargs: Any) -> Any:
-            if left[0] is not None:
-                if left[0] <= 0:
-                    raise Killed
-                left[0] -= 1
-            return real(*args, **kwargs)
-
-        return change
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("replace", "unlink", "touch"):
-            patch.setattr(Path, name, counted(getattr(Path, name)))
-        yield
 
 
 def _prompts(rows: Rows, *names: object) -> list[Any]:

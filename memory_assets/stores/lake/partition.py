@@ -98,10 +98,10 @@ class Partition:
         path = self.own_path(session_id)
         before = None
         for _ in range(_TRIES):
-            try:
-                return own_files.open_rows(path, files)
-            except FileNotFoundError:
-                state = self._state()
+            with suppress(FileNotFoundError):
+                if path.exists():
+                    return own_files.open_rows(path, files)
+            state = self._state()
             try:
                 for place in state[1]:
                     segment = self._segment(place)
@@ -109,7 +109,7 @@ class Partition:
                         return self._cache.rows(segment, session_id, files)
             except FileNotFoundError:
                 continue  # a writer replaced it
-            if state == before:  # it was not on its way from one file to another
+            if state == before or not state[0]:  # it was not on its way from one file to another
                 break
             before = state
         raise FileNotFoundError(path)

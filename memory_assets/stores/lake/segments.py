@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from io import FileIO
 from pathlib import Path
 from threading import Lock
 
@@ -99,7 +100,7 @@ class SegmentCache:
                 self._segments.move_to_end(path)
                 return known
         with ExitStack() as files:
-            metadata = _open(path, identity, files).metadata
+            metadata = _parquet(_open(path, identity, files)).metadata
             segment = Segment(path, identity, metadata, _entries(metadata))
         with self._lock:
             self._segments[path] = segment
@@ -111,7 +112,7 @@ class SegmentCache:
     def rows(self, segment: Segment, session_id: str, files: ExitStack) -> SessionRows:
         """Return a session's rows in a segment; `files` closes it."""
         entry = segment.entries[session_id]
-        file = _open(segment.path, segment.identity, files, segment.metadata)
+        file = _open(segment.path, segment.identity, files)
         read_group = partial(self._group, segment, file)
         extent = Extent(segment.metadata, read_group, entry.first, entry.rows)
         share = segment.identity[2] * entry.rows // max(segment.metadata.num_rows, 1)
@@ -119,7 +120,7 @@ class SegmentCache:
         return SessionRows(segment.path, [extent], entry.rows, facts, entry.footer)
 
     def _group(
-        self, segment: Segment, file: pq.ParquetFile, number: int, columns: list[str] | None
+        self, segment: Segment, file: FileIO, number: int, columns: list[str] | None
     ) -> pa.Table:
         """Return a row group, decoded once for the sessions that are read one after another."""
         wanted = None if columns is None else tuple(columns)
@@ -130,7 +131,8 @@ class SegmentCache:
                     self._groups.move_to_end(key)
                     known = self._groups[key]
                     return known if columns is None else known.select(columns)
-        group = bare(file.read_row_group(number, columns=columns, use_threads=False))
+        opened = _parquet(file, segment.metadata)
+        group = bare(opened.read_row_group(number, columns=columns, use_threads=False))
         with self._lock:
             if key not in self._groups:
                 self._groups[key] = group
@@ -185,13 +187,16 @@ def write(path: Path, schema: pa.Schema, sessions: Iterable[Packed]) -> int:
     return size
 
 
-def _open(
-    path: Path, identity: Identity, files: ExitStack, metadata: pq.FileMetaData | None = None
-) -> pq.ParquetFile:
-    file = files.enter_context(pa.OSFile(str(path), "rb"))
+def _open(path: Path, identity: Identity, files: ExitStack) -> FileIO:
+    """Open a segment, which Arrow reads only if its rows are not cached."""
+    file = files.enter_context(path.open("rb", buffering=0))
     if _identity(os.fstat(file.fileno())) != identity:
         raise FileNotFoundError(f"{path} was replaced")
-    return pq.ParquetFile(file, metadata=metadata)
+    return file
+
+
+def _parquet(file: FileIO, metadata: pq.FileMetaData | None = None) -> pq.ParquetFile:
+    return pq.ParquetFile(pa.PythonFile(file, mode="r"), metadata=metadata)
 
 
 def _identity(status: os.stat_result) -> Identity:
