@@ -23,7 +23,6 @@ from memory_assets.cli import cli, exit_codes
 from memory_assets.cli.dagster_home import open_instance
 from memory_assets.dagster.checks import asset_checks
 from memory_assets.dagster.definitions import build_defs
-from memory_assets.dagster.jobs import INGEST_JOB
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.embedding.minilm import MiniLM
 from memory_assets.errors import StoreError, UnexpectedFailure, no_text_in_errors
@@ -45,6 +44,7 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake import lake
 from memory_assets.stores.lake.rows import arrow_batches
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
+from memory_assets.stores.run_history.names import INGEST_JOB
 from memory_assets_tests.own_files import own_file
 
 SECRET = "ghp_" + "wWPw5k4aXcaT4fNP" + "0UcnZwJUVFk6LO0pINUx"

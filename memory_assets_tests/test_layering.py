@@ -51,8 +51,7 @@ MAY_IMPORT = {
     "dagster": FOUNDATION | DOMAIN | {"stores", "pipeline"},
 }
 DAGSTER_ENTRYPOINTS = {
-    f"cli/{name}.py"
-    for name in ("ingest", "dagster_home", "dev_command", "dagster_traces", "watch_command")
+    f"cli/{name}.py" for name in ("dagster_runs", "dagster_home", "dev_command", "dagster_traces")
 }
 DAGSTER_PACKAGES = {"dagster", "dagster_webserver"}
 PRIVATE_DAGSTER = {"dagster/event_log.py", "cli/dev_command.py"}

@@ -1,4 +1,4 @@
-"""The Dagster instance of a data directory: its configuration, opening it, runs that died.
+"""The Dagster instance of a data directory: its configuration, and opening it.
 
 Dagster creates its SQLite databases when an instance is first opened, without a lock. Two
 processes that do so at once can stamp them with two schema revisions (two Alembic heads), after
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -26,9 +25,9 @@ from memory_assets.errors import ConfigurationError, StoreBusy, StoreError
 from memory_assets.paths import SHIPPED
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.run_history.history import RunHistory
 
 _DATA_DIR_IN_TEMPLATE = "data/dagster"
-PROCESS_TAG = "memory/process"
 _LOCK = "instance.lock"
 DATABASES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
 """Paths below DAGSTER_HOME, as dagster.yaml lays them out."""
@@ -96,49 +95,10 @@ def open_instance(settings: Settings) -> dg.DagsterInstance:
     return instance
 
 
-def fail_dead_runs(instance: dg.DagsterInstance) -> int:
-    """Mark as failed the command line's runs whose process is gone, and return how many.
-
-    Dagster does not notice a killed `memory ingest`; its run would count as started, and
-    the daemon would hold back the next run of its project for an hour.
-    """
-    dead = [
-        run
-        for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED]))
-        if PROCESS_TAG in run.tags and not _is_alive(run.tags[PROCESS_TAG])
-    ]
-    for run in dead:
-        instance.report_run_failed(run, "the process of this run is gone; run `memory ingest`")
-    return len(dead)
-
-
-def this_process() -> str:
-    """Return the tag value that identifies this process: host, process id and start time,
-    because process ids are reused."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started_at(os.getpid())}"
-
-
-def _is_alive(process: str) -> bool:
-    host, pid, *when = process.split(":")
-    if host != socket.gethostname():
-        return True
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return when in ([], [""]) or when == [_started_at(int(pid))]
-
-
-def _started_at(pid: int) -> str:
-    """Return the start time of a process in ticks since boot, or "" if the system has no /proc.
-    Field 22 of proc_pid_stat(5), the 20th after the name in parentheses."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-    return stat.rpartition(")")[2].split()[19]
+def fail_dead_runs(settings: Settings) -> int:
+    """Mark as failed the command line's runs whose process is gone, and return how many."""
+    with closing(RunHistory(settings.dagster_dir)) as history:
+        return history.fail_dead_runs()
 
 
 def _rebased(value: object, home: Path) -> object:

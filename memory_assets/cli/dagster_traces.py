@@ -20,11 +20,11 @@ from urllib.parse import quote
 import dagster as dg
 
 from memory_assets.cli.dagster_home import DATABASES, fail_dead_runs, open_instance
-from memory_assets.dagster.partitions import FORGOTTEN, projects_of
 from memory_assets.dagster.partitions import projects as project_partitions
 from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.removal.forget import Names
 from memory_assets.settings import Settings
+from memory_assets.stores.run_history.names import FORGOTTEN, projects_of
 from memory_assets.stores.sqlite_files import compact, opened, tables, transaction
 
 _UNDER_WAY = (
@@ -44,7 +44,7 @@ def require_idle(settings: Settings, projects: Iterable[str]) -> None:
     """Raise `StoreBusy` if a run of one of these projects is waiting or under way."""
     wanted = set(projects)
     with open_instance(settings) as instance:
-        fail_dead_runs(instance)
+        fail_dead_runs(settings)
         for run in instance.get_runs(dg.RunsFilter(statuses=list(_UNDER_WAY))):
             projects = projects_of(run)
             if not projects or wanted.intersection(projects):

@@ -105,7 +105,7 @@ def run_dev(
     with ExitStack() as stack:
         bound = stack.enter_context(bind(host, port))
         instance = stack.enter_context(open_instance(settings))
-        fail_dead_runs(instance)
+        fail_dead_runs(settings)
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="memory-dev-")))
         children = stack.enter_context(ChildProcesses(_GRACE_SECONDS))
         code_server = _start(children, directory)

@@ -218,7 +218,8 @@ def retain(
 
 def _retained(settings: Settings) -> dict[str, Any]:
     """Apply the policy, run the projects it changed, and return the counts of both."""
-    from memory_assets.cli.ingest import apply_retention, run_plans
+    from memory_assets.cli.dagster_runs import apply_retention
+    from memory_assets.cli.ingest import run_plans
     from memory_assets.pipeline.plan import plan
     from memory_assets.pipeline.scan import on_disk
     from memory_assets.pipeline.stage.components import Components

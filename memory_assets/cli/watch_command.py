@@ -1,5 +1,5 @@
-"""`memory ingest --watch`: build the watcher, run projects by Dagster's batch job in this
-process, handle signals, print messages."""
+"""`memory ingest --watch`: build the watcher, run projects in this process, handle signals, print
+messages."""
 
 from __future__ import annotations
 
@@ -11,46 +11,42 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-import dagster as dg
 from rich.console import Console
 
 from memory_assets.cli import exit_codes, rendering
-from memory_assets.cli.dagster_home import fail_dead_runs, open_instance
-from memory_assets.cli.ingest import BatchRuns, search_for_known_secrets
-from memory_assets.dagster.partitions import add_keys, projects_of
-from memory_assets.dagster.resources import MemoryResource
+from memory_assets.cli.ingest import open_history, run_plans
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.plan.plan import ProjectPlan
-from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.settings import Settings
 from memory_assets.stores import watcher_presence
+from memory_assets.stores.run_history.history import UNDER_WAY, RunHistory
+from memory_assets.stores.run_history.names import projects_of
 from memory_assets.watching import Changes, Directories, Outcome, Pace, Watcher
 
 WATCH_TAG = "memory/watch"
 """Tells the watcher's runs from others on Dagster's page."""
 _MOST_QUEUED_SECONDS = 60.0
 """A run that nothing has started after this long (no daemon is running) is ignored."""
-_BEGUN = (dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)
-_WAITING = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED)
+_BEGUN = ("STARTING", "STARTED")
 
 
 class WatchRuns:
-    """Runs projects in this process; the job, the model and the instance stay open."""
+    """Runs projects in this process; the stores and the model stay open."""
 
-    def __init__(self, settings: Settings, instance: dg.DagsterInstance) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._instance = instance
-        self.components: Components = MemoryResource(settings).components()
-        self._runs = BatchRuns(settings, instance, tags={WATCH_TAG: "true"})
+        self.components: Components = components_of(settings)
 
     def run(self, project: str, reason: str) -> Outcome:
         """Bring a project up to date in a run of its own, unless another process is doing so."""
-        if self._is_run_elsewhere(project):
-            return Outcome(busy=True)
         started = time.perf_counter()
-        add_keys(self._instance, [project])
-        result = self._runs.run([ProjectPlan(project, reason, "")])
+        with open_history(self._settings) as history:
+            if _is_run_elsewhere(history, project):
+                return Outcome(busy=True)
+        works = [ProjectPlan(project, reason, "")]
+        result = run_plans(self._settings, works, tags={WATCH_TAG: "true"})
         failed = next(iter(result.failed.values()), "")
         if not failed and result.checks_failed:
             failed = f"check failed: {', '.join(result.checks_failed)}"
@@ -58,26 +54,17 @@ class WatchRuns:
 
     def search(self) -> str | None:
         """Search the sessions on record for secrets found since; return the reason if it failed."""
+        from memory_assets.cli.dagster_runs import search_for_known_secrets
+
         return search_for_known_secrets(self._settings)
 
-    def _is_run_elsewhere(self, project: str) -> bool:
-        wanted = dg.RunsFilter(statuses=[*_BEGUN, *_WAITING])
-        return any(
-            project in projects_of(record.dagster_run)
-            and (
-                record.dagster_run.status in _BEGUN
-                or time.time() - record.create_timestamp.timestamp() < _MOST_QUEUED_SECONDS
-            )
-            for record in self._instance.get_run_records(wanted)
-        )
 
-
-@contextmanager
-def open_runs(settings: Settings) -> Iterator[WatchRuns]:
-    """Yield an object that runs projects; its Dagster instance is open until the block ends."""
-    with open_instance(settings) as instance:
-        fail_dead_runs(instance)
-        yield WatchRuns(settings, instance)
+def _is_run_elsewhere(history: RunHistory, project: str) -> bool:
+    return any(
+        project in projects_of(run)
+        and (run.status in _BEGUN or time.time() - run.created < _MOST_QUEUED_SECONDS)
+        for run in history.records(UNDER_WAY)
+    )
 
 
 def watch_directories(settings: Settings) -> int:
@@ -93,34 +80,34 @@ def watch_directories(settings: Settings) -> int:
     console = rendering.open_console()
     roots = settings.transcript_roots()
     with watcher_presence.watching(settings.data_dir) as state:
-        from memory_assets.cli.watch_command import open_runs
-
-        with open_runs(settings) as runs:
-            note_versions(runs.components)
-            changes = Changes()
-            directories = Directories(roots, changes)
-            watcher = Watcher(
-                runs.components,
-                directories,
-                changes,
-                run=runs.run,
-                search=runs.search,
-                state=state,
-                report=lambda line: console.print(rendering.escaped(line)),
-                pace=Pace(),
-                look_everywhere_seconds=settings.watch_sweep_seconds,
-            )
-            reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
-            console.print(f"Watching {rendering.escaped(reading)}; stop with Ctrl-C.")
-            try:
-                return _until_stopped(watcher, console)
-            finally:
-                directories.stop()
+        runs = WatchRuns(settings)
+        with open_history(settings):
+            pass  # that it can be opened is found out now
+        note_versions(runs.components)
+        changes = Changes()
+        directories = Directories(roots, changes)
+        watcher = Watcher(
+            runs.components,
+            directories,
+            changes,
+            run=runs.run,
+            search=runs.search,
+            state=state,
+            report=lambda line: console.print(rendering.escaped(line)),
+            pace=Pace(),
+            look_everywhere_seconds=settings.watch_sweep_seconds,
+        )
+        reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
+        console.print(f"Watching {rendering.escaped(reading)}; stop with Ctrl-C.")
+        try:
+            return _until_stopped(watcher, console)
+        finally:
+            directories.stop()
 
 
 def _until_stopped(watcher: Watcher, console: Console) -> int:
-    """Run the watcher in a thread, because in the main thread Dagster would end its run on a
-    signal; return the exit code."""
+    """Run the watcher in a thread, so that a signal does not interrupt its run; return the exit
+    code."""
     failure: list[Exception] = []
 
     def watch() -> None:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import dagster as dg
 
-from memory_assets.dagster.batch import run_pass, run_words
-from memory_assets.dagster.partitions import BACKFILL_TAG, PARTITION_TAG
+from memory_assets.dagster.batch import OpEvents
 from memory_assets.dagster.resources import MemoryResource
+from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.ingest.workers import Workers
+from memory_assets.stores.run_history.names import BACKFILL_TAG, PARTITION_TAG
 
 _MOST_RUNS = 200
 """Runs that are taken at once."""
@@ -29,12 +30,13 @@ def run_waiting(
     """Make the partitions of the runs that wait in the backfill of this run, if it is in one,
     and report these runs as ended. Backfills of single assets are left alone."""
     while runs := _waiting_runs(context.instance, context.run):
-        within = context.op_execution_context
-        progress = run_words(within, memory, workers, list(runs), runs=runs)
+        log = OpEvents(context.op_execution_context, runs)
+        batch = BatchRun(memory.components(), workers)
+        batch.index_words(log, list(runs))
         for part in (SUMMARIES, VECTORS):
-            run_pass(within, memory, workers, progress, part)
+            batch.run_pass(log, part)
         for project, run in runs.items():
-            failed = ", ".join(sorted(progress.batch.failed.get(project, ())))
+            failed = ", ".join(sorted(batch.batch.failed.get(project, ())))
             _report_ended(context.instance, run, context.run.run_id, failed)
 
 

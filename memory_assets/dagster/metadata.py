@@ -1,9 +1,5 @@
 """[Metadata](https://docs.dagster.io/guides/build/assets/metadata-and-tags) of assets: column
-schemas and lineage from their tables, counts from the reports of stages.
-
-Only counts, names and hashes: Dagster's event log is not redacted, so no text of a transcript
-may be in metadata.
-"""
+schemas and lineage from their tables, counts from the reports of stages."""
 
 from __future__ import annotations
 
@@ -12,6 +8,8 @@ from collections.abc import Mapping, Sequence
 import dagster as dg
 
 from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.ingest.batch_run import metadata_of
+from memory_assets.pipeline.ingest.steps import Step
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.stores.lake.schemas import Table
@@ -86,27 +84,12 @@ def definition_metadata(
 
 
 def materialized(
-    components: Components, report: StageReport, table: Table | None = None
+    components: Components, report: StageReport, step: Step
 ) -> dg.MaterializeResult[None]:
     """Return the materialization of an asset with the counts of its stage's report."""
-    metadata: dict[str, dg.MetadataValue | str | int | float] = {
-        "work": "nothing to do" if report.unchanged else "brought up to date",
-        "sessions": report.sessions,
-        "sessions_changed": report.changed,
-        "sessions_removed": report.removed,
-        "sessions_quarantined": report.quarantined,
-        "dagster/partition_row_count": report.rows,
-        "rows_written": report.rows_written,
-        "bytes": report.bytes,
-        "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
-        **report.details,
-    }
-    if table is not None:
-        directory = components.lake.partition_dir(table, report.project)
-        metadata["dagster/uri"] = dg.MetadataValue.path(str(directory))
     return dg.MaterializeResult(
         asset_key=report.stage,
-        metadata=metadata,
+        metadata=metadata_of(components, report, step),
         data_version=dg.DataVersion(report.data_version) if report.data_version else None,
     )
 

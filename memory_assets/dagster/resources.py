@@ -8,32 +8,21 @@ in the launchpad or by GraphQL, can change them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import dagster as dg
 
-from memory_assets.pipeline.ingest.passes import Outcome, Pass
 from memory_assets.pipeline.stage.components import Components, components_of, redaction_settings
 from memory_assets.redaction import ruleset_version
 from memory_assets.settings import Settings, load_settings
 
-Listener = Callable[[Outcome | Pass], None]
-"""Called with what comes of each step of a batch, and with each pass when it has ended."""
-
-
-def ignore(event: Outcome | Pass) -> None:
-    """Do nothing."""
-
 
 @dataclass(frozen=True)
 class MemoryResource:
-    """The settings of one memory, the id of the run that uses it ("" outside of runs), and who
-    listens to what comes of a batch."""
+    """The settings of one memory, and the id of the run that uses it ("" outside of runs)."""
 
     settings: Settings
     run_id: str = ""
-    listen: Listener = ignore
 
     def components(self) -> Components:
         """Return the stores and engines; they are opened once for each process."""
@@ -47,15 +36,13 @@ MemoryParam = dg.ResourceParam[MemoryResource]
 resource of that name."""
 
 
-def memory_resource(
-    settings: Settings | None = None, listen: Listener = ignore
-) -> dg.ResourceDefinition:
+def memory_resource(settings: Settings | None = None) -> dg.ResourceDefinition:
     """Return the resource for `settings` or, if None, for the settings of the environment at
     the beginning of a run or tick. Run configuration for it is refused."""
 
     def opened(context: dg.InitResourceContext) -> MemoryResource:
         run_id = context.run.run_id if context.run else ""
-        return MemoryResource(settings or load_settings(), run_id, listen)
+        return MemoryResource(settings or load_settings(), run_id)
 
     return dg.ResourceDefinition(
         opened,

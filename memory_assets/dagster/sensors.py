@@ -8,15 +8,8 @@ from dataclasses import asdict, dataclass
 import dagster as dg
 
 from memory_assets.dagster.batch import ingest_batch
-from memory_assets.dagster.jobs import INGEST_BATCH, RECHECK_JOB, recheck_known_secrets
-from memory_assets.dagster.partitions import (
-    BATCH_OP,
-    batch_tags,
-    is_valid_key,
-    new_keys,
-    projects,
-    projects_of,
-)
+from memory_assets.dagster.jobs import RECHECK_JOB, recheck_known_secrets
+from memory_assets.dagster.partitions import new_keys, projects
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan_each
@@ -24,6 +17,13 @@ from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.stores.run_history.names import (
+    INGEST_BATCH,
+    batch_config,
+    batch_tags,
+    is_valid_key,
+    projects_of,
+)
 
 _RETRY_SECONDS = 120.0
 """Wait before a request is repeated whose work is still not done; doubled each time. The run
@@ -187,7 +187,7 @@ class _State:
         return dg.RunRequest(
             run_key=one,
             job_name=INGEST_BATCH,
-            run_config={"ops": {BATCH_OP: {"config": {"projects": names}}}},
+            run_config=batch_config(names),
             tags={
                 "memory/reason": reasons.pop() if len(reasons) == 1 else f"{len(names)} projects",
                 **batch_tags(names),

@@ -16,9 +16,9 @@ import dagster as dg
 import pytest
 
 from memory_assets.cli import exit_codes
-from memory_assets.dagster.jobs import INGEST_BATCH
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.run_history.names import INGEST_BATCH
 from memory_assets_tests import command_line
 
 MEMORY = Path(sys.executable).with_name("memory")

@@ -23,8 +23,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from memory_assets.dagster.jobs import INGEST_JOB
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard
+from memory_assets.stores.run_history.names import INGEST_JOB
 from memory_assets_tests.dagster.live_dagster import BIN, SELECTOR, Dagster, memory_dev
 
 EVIL = "http://evil.example"

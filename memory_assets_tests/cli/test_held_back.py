@@ -14,10 +14,10 @@ import pytest
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.dagster_home import open_instance
-from memory_assets.dagster.partitions import PARTITION_TAG
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.run_history.names import PARTITION_TAG
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.unprivileged import without_privileges
 

@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 import yaml
 
-from memory_assets.dagster.partitions import BATCH_OP
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.run_history.names import BATCH_OP
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 BIN = Path(sys.executable).parent

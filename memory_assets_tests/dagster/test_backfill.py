@@ -14,14 +14,14 @@ from dagster._core.remote_origin import (
 
 from memory_assets.cli.dagster_home import open_instance
 from memory_assets.dagster.definitions import ASSETS, build_defs
-from memory_assets.dagster.jobs import INGEST_JOB
-from memory_assets.dagster.partitions import BACKFILL_TAG, PARTITION_TAG, add_keys
+from memory_assets.dagster.partitions import add_keys
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
+from memory_assets.stores.run_history.names import BACKFILL_TAG, INGEST_JOB, PARTITION_TAG
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 Status = dg.DagsterRunStatus

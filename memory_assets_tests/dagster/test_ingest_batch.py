@@ -11,9 +11,6 @@ import pytest
 from memory_assets.cli.dagster_home import open_instance
 from memory_assets.cli.ingest import run_plans
 from memory_assets.dagster.definitions import ASSETS, build_defs
-from memory_assets.dagster.jobs import INGEST_BATCH, INGEST_JOB
-from memory_assets.dagster.partitions import batch_tags, projects_of
-from memory_assets.dagster.superseded_runs import delete_superseded
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.indexes.keywords import forget_keywords, missing_and_extra, stage_of
 from memory_assets.pipeline.ingest.steps import STEPS
@@ -23,7 +20,8 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import SESSION_SUMMARIES, TURN_CHUNKS
-from memory_assets_tests.dagster.test_superseded_runs import end_earlier
+from memory_assets.stores.run_history.names import INGEST_BATCH, INGEST_JOB, batch_tags, projects_of
+from memory_assets_tests.dagster.test_superseded_runs import delete_in, end_earlier
 
 PROJECTS = {
     "-Users-jonas-work-tidepool-web",
@@ -163,7 +161,7 @@ def test_a_batch_is_superseded_when_it_is_for_each_of_its_projects(settings: Set
     with open_instance(settings) as instance:
         batch = ended(instance, [first, second], 9)
         ended(instance, [first], 5)
-        assert delete_superseded(instance, [first, second], 1) == 0
+        assert delete_in(instance, [first, second], 1) == 0
         ended(instance, [second], 4)
-        assert delete_superseded(instance, [first, second], 1) == 1
+        assert delete_in(instance, [first, second], 1) == 1
         assert instance.get_run_by_id(batch) is None

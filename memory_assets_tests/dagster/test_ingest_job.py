@@ -13,7 +13,6 @@ import pytest
 
 from memory_assets.cli.dagster_home import open_instance
 from memory_assets.dagster.definitions import ASSETS, build_defs
-from memory_assets.dagster.jobs import INGEST_JOB
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.checks.expectations import facts
 from memory_assets.pipeline.stage.components import Components
@@ -27,6 +26,7 @@ from memory_assets.stores.lake.schemas import (
     USER_PROMPTS,
     Table,
 )
+from memory_assets.stores.run_history.names import INGEST_JOB
 from memory_assets_tests.conftest import copy_sample, sample_settings_of
 from memory_assets_tests.own_files import own_file
 

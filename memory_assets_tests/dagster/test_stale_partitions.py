@@ -15,10 +15,10 @@ import pytest
 
 from memory_assets.cli.dagster_home import open_instance
 from memory_assets.dagster.definitions import build_defs
-from memory_assets.dagster.jobs import INGEST_JOB
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
+from memory_assets.stores.run_history.names import INGEST_JOB
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 GRAPHQL = Path(sys.executable).parent / "dagster-graphql"

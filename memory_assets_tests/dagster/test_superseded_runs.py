@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -16,12 +17,13 @@ from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from memory_assets.cli.dagster_home import open_instance
 from memory_assets.cli.ingest import run_plans
 from memory_assets.dagster.definitions import build_defs, defs
-from memory_assets.dagster.jobs import INGEST_JOB
-from memory_assets.dagster.partitions import PARTITION_TAG, add_keys
+from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryResource
-from memory_assets.dagster.superseded_runs import PRUNE_JOB, delete_superseded
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.run_history.history import RunHistory
+from memory_assets.stores.run_history.names import INGEST_JOB, PARTITION_TAG, PRUNE_JOB
+from memory_assets.stores.run_history.superseded import delete_superseded
 
 PROJECT, OTHER = "-home-mara-code-harbor-api", "-Users-jonas-work-tidepool-web"
 SUCCESS, FAILURE = dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE
@@ -71,8 +73,14 @@ def end_earlier(
 
 def _prune(instance: dg.DagsterInstance, keep: int | None = 2) -> set[str]:
     """Delete what the newest runs supersede, and return what is left."""
-    delete_superseded(instance, [PROJECT], keep)
+    delete_in(instance, [PROJECT], keep)
     return {run.run_id for run in instance.get_runs()}
+
+
+def delete_in(instance: dg.DagsterInstance, names: list[str], keep: int | None) -> int:
+    """Delete what newer runs of projects supersede, and return how many runs."""
+    with closing(RunHistory(Path(instance.root_directory))) as history:
+        return delete_superseded(history, names, keep)
 
 
 def _minutes(number: float) -> timedelta:

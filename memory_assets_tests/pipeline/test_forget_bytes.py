@@ -22,7 +22,6 @@ from memory_assets.cli.cli import main
 from memory_assets.cli.dagster_home import open_instance
 from memory_assets.cli.dagster_traces import require_idle
 from memory_assets.cli.ingest import run_plans
-from memory_assets.dagster.partitions import projects_of
 from memory_assets.errors import StoreBusy
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.plan import plan
@@ -34,6 +33,7 @@ from memory_assets.redacted_text import seal
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION
+from memory_assets.stores.run_history.names import projects_of
 from memory_assets.transcripts import Source
 from memory_assets_tests.conftest import forget_own_settings
 from memory_assets_tests.pipeline.bytes_at_rest import (

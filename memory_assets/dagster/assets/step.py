@@ -37,7 +37,7 @@ def run_steps(
                     if selected:
                         report = STEPS[asset].run(components, project)
                     if asset in selected:
-                        yield materialized(components, report, STEPS[asset].table)
+                        yield materialized(components, report, STEPS[asset])
                     checks = context.selected_asset_check_keys
                     if not (yield from check_results(components, project, asset, checks)):
                         break

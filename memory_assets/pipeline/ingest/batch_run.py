@@ -1,0 +1,204 @@
+"""One ingest of many projects, pass by pass, with the events that Dagster shows of it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.checks.checks import Verified
+from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
+from memory_assets.pipeline.ingest.passes import SUMMARIES, WORDS, Batch, Outcome, Pass
+from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, Step
+from memory_assets.pipeline.ingest.workers import Workers, worker_count
+from memory_assets.pipeline.scan.on_disk import one_walk
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.stores.ingest_progress import IngestProgress, ingesting
+from memory_assets.stores.run_history.events import (
+    AssetEvent,
+    Evaluation,
+    Materialization,
+    Metadata,
+)
+
+_STORE_SECONDS = 1.0
+"""How long an event may wait to be stored together with others."""
+
+Listener = Callable[[Outcome | Pass], None]
+"""Called with what comes of each step and each check of each project, and with each pass over
+all projects when it has ended."""
+
+
+class EventLog(Protocol):
+    """The events of one op of a run."""
+
+    def store(self, events: Sequence[AssetEvent]) -> Sequence[int]:
+        """Store events, and return their ids."""
+
+    def error(self, message: str) -> None:
+        """Store an error message."""
+
+
+def ignore(event: Outcome | Pass) -> None:
+    """Do nothing."""
+
+
+class BatchRun:
+    """Takes projects through the passes; each pass is an op of a run, and has a log of its own."""
+
+    batch: Batch
+
+    def __init__(self, components: Components, workers: Workers, listen: Listener = ignore) -> None:
+        self._components = components
+        self._workers = workers
+        self._listen = listen
+        self._stored: dict[tuple[str, str], tuple[str, int]] = {}
+        """The data version and the event of each (project, asset) that the run has made."""
+
+    def index_words(self, log: EventLog, projects: Sequence[str], limit: int | None = None) -> None:
+        """Run the first pass over projects, at most `limit` files of them."""
+        components = self._components
+        with one_walk(components):
+            sources = components.walked or {}
+            self.batch = Batch.of(components, projects, sources, limit)
+            names = self.batch.projects
+            size = sum(source.size for name in names for source in sources.get(name, ()))
+            self._workers.count = worker_count(components.settings, len(names), size)
+            self._shown = IngestProgress(len(names))
+            self.run_pass(log, WORDS)
+
+    def run_pass(self, log: EventLog, part: Pass) -> None:
+        """Run a pass over all projects; store what comes of it, and tell searches and the
+        listener."""
+        tasks = self.batch.tasks(part)
+        left = Counter(task.project for task in tasks)
+        events = _Waiting(self._components, log, self._stored)
+        with ExitStack() as after:
+            publish = after.enter_context(ingesting(self._components.data_dir, self._shown))
+            after.callback(events.store)
+            after.enter_context(no_text_in_errors())
+            for outcome in self._workers.run(tasks):
+                self.batch.note(outcome)
+                self._listen(outcome)
+                if isinstance(outcome, Made) and outcome.asset == KEYWORD_INDEX:
+                    left[outcome.project] -= 1
+                    if part is not SUMMARIES:
+                        done = sum(not number for number in left.values())
+                        setattr(self._shown, part.name, done)
+                if events.add(outcome):
+                    publish()
+            publish()
+            self._listen(part)
+
+    def failure(self) -> str:
+        """Return how many projects failed, "" if none did."""
+        if not self.batch.failed:
+            return ""
+        return (
+            f"{len(self.batch.failed)} of {len(self.batch.projects)} projects failed; the others "
+            "are done. The log says which and why."
+        )
+
+
+class _Waiting:
+    """Collects what came of steps, and stores the events of about a second at once."""
+
+    def __init__(
+        self,
+        components: Components,
+        log: EventLog,
+        stored: dict[tuple[str, str], tuple[str, int]],
+    ) -> None:
+        self._components, self._log, self._stored = components, log, stored
+        self._waiting: list[Made | Verified] = []
+        self._stored_at = time.monotonic()
+
+    def add(self, outcome: Outcome) -> bool:
+        """Note an outcome, and return whether it was time to store what waited; failures are
+        logged."""
+        if isinstance(outcome, Failed):
+            self._log.error(f"{outcome.project}: {outcome.asset}: {outcome.reason}")
+            return False
+        self._waiting.append(outcome)
+        due = time.monotonic() - self._stored_at > _STORE_SECONDS
+        if due:
+            self.store()
+        return due
+
+    def store(self) -> None:
+        """Store what waits: the assets in order, because each names the events of those that it
+        is made of, then the checks."""
+        waiting, self._waiting = self._waiting, []
+        self._stored_at = time.monotonic()
+        made = [each for each in waiting if isinstance(each, Made)]
+        for asset in STEPS:
+            of_asset = [each for each in made if each.asset == asset]
+            if not of_asset:
+                continue
+            ids = self._log.store([self._materialization(each) for each in of_asset])
+            for outcome, event_id in zip(of_asset, ids, strict=True):
+                key = outcome.project, outcome.asset
+                self._stored[key] = outcome.report.data_version, event_id
+        checked = [_evaluation(each) for each in waiting if isinstance(each, Verified)]
+        if checked:
+            self._log.store(checked)
+
+    def _materialization(self, outcome: Made) -> Materialization:
+        """Return a materialization with the tags by which Dagster knows what it was made of."""
+        step, report = STEPS[outcome.asset], outcome.report
+        tags = {
+            "dagster/code_version": step.code_version or self._components.ruleset_version,
+            "dagster/data_version": report.data_version,
+            "dagster/data_version_is_user_provided": "true",
+        }
+        for upstream in step.deps:
+            if (outcome.project, upstream) in self._stored:
+                version, event_id = self._stored[outcome.project, upstream]
+                # As Dagster does for the partitions of an input, here one.
+                digest = sha256(version.encode()).hexdigest()
+                tags[f"dagster/input_data_version/{upstream}"] = digest
+                tags[f"dagster/input_event_pointer/{upstream}"] = str(event_id)
+        metadata = metadata_of(self._components, report, step)
+        return Materialization(outcome.project, step.asset, metadata, tags)
+
+
+def metadata_of(components: Components, report: StageReport, step: Step) -> Metadata:
+    """Return the metadata of an asset's materialization: the counts of its stage's report.
+
+    Only counts, names and hashes: Dagster's event log is not redacted, so no text of a
+    transcript may be in metadata.
+    """
+    metadata: dict[str, str | int | float | Path] = {
+        "work": "nothing to do" if report.unchanged else "brought up to date",
+        "sessions": report.sessions,
+        "sessions_changed": report.changed,
+        "sessions_removed": report.removed,
+        "sessions_quarantined": report.quarantined,
+        "dagster/partition_row_count": report.rows,
+        "rows_written": report.rows_written,
+        "bytes": report.bytes,
+        "seconds": round(report.seconds, 3),
+        **report.details,
+    }
+    if step.table is not None:
+        metadata["dagster/uri"] = components.lake.partition_dir(step.table, report.project)
+    return metadata
+
+
+def _evaluation(outcome: Verified) -> Evaluation:
+    verdict = outcome.verdict
+    return Evaluation(
+        outcome.project,
+        outcome.subject,
+        outcome.name,
+        verdict.passed,
+        verdict.warning,
+        verdict.counts,
+        None if verdict.passed else verdict.remedy,
+    )

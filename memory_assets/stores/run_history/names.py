@@ -1,0 +1,68 @@
+"""What runs are called, and how their tags and configuration name the projects they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+INGEST_BATCH = "ingest_batch"
+INGEST_JOB = "ingest_project"
+PRUNE_JOB = "prune_superseded_runs"
+PARTITIONS = "projects"
+"""The name of the dynamic partitions, one for each project."""
+PARTITION_TAG = "dagster/partition"
+"""Dagster's tag of a run with its partition key, the project."""
+BACKFILL_TAG = "dagster/backfill"
+"""Dagster's tag of a run with the id of the backfill that requested it."""
+BATCH_TAG = "memory/batch"
+"""The tag of a run of ingest_batch that is for several projects; its value is "true"."""
+FORGOTTEN = "(forgotten)"
+"""Stands for a forgotten project in the configuration of a run that was for others, too."""
+BATCH_OPS = ("index_words", "make_summaries", "make_vectors")
+"""The ops of ingest_batch, one for each pass; the configuration of the first names projects."""
+BATCH_OP = BATCH_OPS[0]
+BATCH_JOB_TAGS = {"dagster/max_runtime": "7200"}
+"""Tags of every run of ingest_batch: the daemon ends it after so many seconds."""
+
+_FORBIDDEN = (",", "/", "\\", "...", "\n", "\t")
+
+
+class _Run(Protocol):
+    """A run of Dagster, read by Dagster or by us."""
+
+    @property
+    def tags(self) -> Mapping[str, str]: ...
+
+    @property
+    def run_config(self) -> Mapping[str, Any]: ...
+
+
+def is_valid_key(project: str) -> bool:
+    """Whether a project's name can be a partition key: commas break selection in the UI,
+    and slashes, `...` and control characters are refused by Dagster or unsafe in paths."""
+    return (
+        bool(project)
+        and project not in (".", "..")
+        and not any(part in project for part in _FORBIDDEN)
+        and project.isprintable()
+    )
+
+
+def batch_config(names: Sequence[str], limit: int | None = None) -> dict[str, Any]:
+    """Return the configuration of a run of ingest_batch for these projects."""
+    return {"ops": {BATCH_OP: {"config": {"limit": limit, "projects": list(names)}}}}
+
+
+def batch_tags(names: Sequence[str]) -> dict[str, str]:
+    """Return the tags of a run of ingest_batch for these projects."""
+    return {PARTITION_TAG: names[0]} if len(names) == 1 else {BATCH_TAG: "true"}
+
+
+def projects_of(run: _Run) -> Sequence[str]:
+    """Return the projects that a run of ingest_project or ingest_batch is for."""
+    if PARTITION_TAG in run.tags:
+        return [run.tags[PARTITION_TAG]]
+    if BATCH_TAG not in run.tags:
+        return []
+    names: list[str] = run.run_config["ops"][BATCH_OP]["config"]["projects"]
+    return [name for name in names if name != FORGOTTEN]

@@ -1,0 +1,116 @@
+"""Runs that newer runs have superseded, and deleting them.
+
+Each run keeps some 0.3 MB of events a project, and Dagster's
+[retention setting](https://docs.dagster.io/deployment/oss/dagster-yaml) is for ticks only. A
+run of `ingest_batch` or `ingest_project` makes every asset of its projects and evaluates every
+check, so once newer ones have succeeded, the state of the partitions does not depend on it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+
+from memory_assets.errors import StoreBusy, StoreError
+from memory_assets.stores.run_history.history import RunHistory, RunRecord
+from memory_assets.stores.run_history.names import (
+    BACKFILL_TAG,
+    BATCH_TAG,
+    INGEST_BATCH,
+    INGEST_JOB,
+    PARTITION_TAG,
+    PRUNE_JOB,
+    projects_of,
+)
+
+_STILL_IN_USE_SECONDS = 60.0
+"""Dagster's daemon and page may still write to, or read, a run that has just ended."""
+_FAILED_KEPT_SECONDS = 30 * 86_400.0
+"""How long a run that did not succeed is kept, to find out why."""
+_MOST_AT_ONCE = 50
+"""Runs deleted in one call, so that an old history is deleted in parts."""
+ENDED = ("SUCCESS", "FAILURE", "CANCELED")
+_log = logging.getLogger(__name__)
+
+
+def delete_superseded(history: RunHistory, names: Sequence[str], keep: int | None) -> int:
+    """Delete the runs of projects that the newest `keep` whole runs of each supersede, and
+    return their number. With None all are kept. A run for several projects is superseded when
+    it is for each of them.
+
+    Not touched are runs that are waiting or under way, that ended after the oldest of those
+    kept had begun, or within the last minute; that belong to a backfill under way; and, for
+    30 days, those that failed or were cancelled. At most 50 go at once. A file that cannot be
+    used is logged: the next run, or the schedule, tries again.
+    """
+    if keep is None:
+        return 0
+    return _delete(history, superseded_of(history, names, keep))
+
+
+def delete_prunings(history: RunHistory, keep: int) -> int:
+    """Delete the runs of the job that deletes runs, but the newest, and return their number."""
+    ended = [run for run in history.records(ENDED) if run.job == PRUNE_JOB]
+    return _delete(history, _superseded(ended, keep))
+
+
+def superseded_of(history: RunHistory, names: Sequence[str], keep: int) -> Iterator[RunRecord]:
+    """Yield the superseded runs of projects, of whatever job; those for several projects only if
+    `names` are several."""
+    batches = history.records(ENDED, **{BATCH_TAG: "true"})
+
+    def superseded(project: str) -> Iterator[RunRecord]:
+        alone = history.records(ENDED, **{PARTITION_TAG: project})
+        shared = [run for run in batches if project in projects_of(run)]
+        return _superseded([*alone, *shared], keep)
+
+    found = (run for project in names for run in superseded(project))
+    among = batches if len(names) > 1 else ()
+    shared = (
+        run for run in among if all(run in superseded(project) for project in projects_of(run))
+    )
+    for run in chain((run for run in found if run not in batches), shared):
+        backfill = run.tags.get(BACKFILL_TAG)
+        if not (backfill and history.is_backfill_under_way(backfill)):
+            yield run
+
+
+def _delete(history: RunHistory, runs: Iterable[RunRecord]) -> int:
+    """Delete runs, at most 50, and return how many."""
+    deleted = 0
+    try:
+        for run in islice(runs, _MOST_AT_ONCE):
+            history.delete(run.run_id)
+            deleted += 1
+    except (StoreBusy, StoreError, OSError) as error:  # what the run made is good all the same
+        _log.warning("could not delete old runs from Dagster's history: %s", type(error).__name__)
+    return deleted
+
+
+def _superseded(runs: Sequence[RunRecord], keep: int) -> Iterator[RunRecord]:
+    """Yield those of some ended runs that the newest `keep` whole ones among them supersede,
+    newest first."""
+    ended = sorted(runs, key=lambda run: run.ended, reverse=True)
+    kept = [run for run in ended if _is_whole(run)][:keep]
+    if len(kept) < keep:
+        return
+    begun = min(run.started for run in kept)
+    now = time.time()
+    for run in ended:
+        rests = _STILL_IN_USE_SECONDS if run.status == "SUCCESS" else _FAILED_KEPT_SECONDS
+        if run not in kept and run.ended <= min(begun, now - rests):
+            yield run
+
+
+def _is_whole(run: RunRecord) -> bool:
+    """Whether a run did all that its job is there for: made all assets of its project and
+    evaluated all checks, or pruned the history. One that went on where another had failed
+    counts as not."""
+    return (
+        run.status == "SUCCESS"
+        and run.job in (INGEST_BATCH, INGEST_JOB, PRUNE_JOB)
+        and not run.is_part
+        and run.body["parent_run_id"] is None
+    )
