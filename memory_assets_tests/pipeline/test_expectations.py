@@ -91,7 +91,7 @@ def test_a_column_of_another_type_is_refused(memory: SampleMemory) -> None:
     rows = components.lake.read(TURN_CHUNKS, memory.harbor, session)
     place = rows.schema.get_field_index("turn_index")
     column: Any = rows["turn_index"]
-    path = components.lake.path(TURN_CHUNKS, memory.harbor, session)
+    path = own_file(components.lake, TURN_CHUNKS, memory.harbor, session)
     pq.write_table(rows.set_column(place, "turn_index", column.cast(pa.int64())), path)
     for _ in range(2):
         verdict = by_arrow.matches_schema(components, memory.harbor, TURN_CHUNKS, expected)
@@ -103,7 +103,7 @@ def test_verify_compares_ids_across_sessions(memory: SampleMemory) -> None:
     components = memory.components
     one, other = components.lake.sessions(TURN_CHUNKS, memory.harbor)[:2]
     rows = components.lake.read(TURN_CHUNKS, memory.harbor, one)
-    pq.write_table(rows, components.lake.path(TURN_CHUNKS, memory.harbor, other))
+    pq.write_table(rows, own_file(components.lake, TURN_CHUNKS, memory.harbor, other))
     (found,) = (
         made.verdict
         for made in verify_project(components, memory.harbor)

@@ -339,7 +339,7 @@ def test_a_link_is_removed_by_its_commit(shop: Shop) -> None:
 def test_links_of_earlier_versions_are_read(shop: Shop) -> None:
     """They have neither subject nor evidence."""
     link = link_commit(shop.components, SECOND, "HEAD", shop.repository)
-    path = shop.components.lake.path(COMMIT_LINKS, PROJECT, SECOND)
+    path = own_file(shop.components.lake, COMMIT_LINKS, PROJECT, SECOND)
     arrow = pq.read_table(path)
     pq.write_table(arrow.drop_columns(["subject", "evidence"]), path)
     assert shop.sessions("HEAD") == {SECOND: ("by-hand", None)}

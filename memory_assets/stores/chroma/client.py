@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import orjson
 
 from memory_assets.errors import StoreError
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.chroma.http import HttpServer, NoAnswer
 
 _API = "/api/v2"
 _DATABASE = "/tenants/default_tenant/databases/default_database"
-_LOOPBACK = ("127.0.0.1", "localhost")
+_NO_ANSWER_FROM = 300
+"""The status from which on there is no answer: a redirection is none."""
 
 
 class ChromaRefused(StoreError):
@@ -53,7 +54,7 @@ class ChromaClient:
         self._is_local = url is None
         self.url = url or ""
         self._token = token
-        self._http: httpx.Client | None = None
+        self._server: HttpServer | None = None
         self.find_server()
 
     def find_server(self) -> None:
@@ -66,8 +67,8 @@ class ChromaClient:
         if self._is_local:
             self.url = chroma_server.ensure_running(self._data_dir, self._idle_seconds).url
             self._token = chroma_server.token(self._data_dir)
-        if self._http is None or (self.url, self._token) != before:
-            self._http = _http_client(self.url, self._token)
+        if self._server is None or (self.url, self._token) != before:
+            self._server = HttpServer(_address(self.url) + _API, self._token)
             with chroma_errors(self.url):
                 self._answer("GET", _DATABASE, None)
 
@@ -87,20 +88,19 @@ class ChromaClient:
         with chroma_errors(self.url):
             try:
                 return self._answer(method, path, content)
-            except httpx.TransportError:
+            except NoAnswer:
                 self.find_server()
                 return self._answer(method, path, content)
 
     def _answer(self, method: str, path: str, content: bytes | None) -> Any:
-        assert self._http is not None
-        headers = {"Content-Type": "application/json"}
-        response = self._http.request(method, _API + path, content=content, headers=headers)
-        if response.is_success:
-            return orjson.loads(response.content)
+        assert self._server is not None
+        status, answer = self._server.send(method, path, content)
+        if status < _NO_ANSWER_FROM:
+            return orjson.loads(answer)
         try:  # the message may quote the request, so only the name is read
-            name = str(orjson.loads(response.content)["error"])
+            name = str(orjson.loads(answer)["error"])
         except (ValueError, TypeError, KeyError):
-            name = f"HTTP {response.status_code}"
+            name = f"HTTP {status}"
         kind = NotFoundError if name == NotFoundError.__name__ else ChromaRefused
         raise kind(self.url, name) from None
 
@@ -111,8 +111,9 @@ def chroma_errors(url: str) -> Iterator[None]:
     their type is reported, and a traceback does not show them."""
     try:
         yield
-    except (httpx.HTTPError, ValueError) as error:
-        raise StoreError(_what_failed(url, type(error).__name__)) from None
+    except (NoAnswer, ValueError) as error:
+        name = type(error).__name__ if isinstance(error, ValueError) else str(error)
+        raise StoreError(_what_failed(url, name)) from None
 
 
 def _what_failed(url: str, name: str) -> str:
@@ -122,8 +123,8 @@ def _what_failed(url: str, name: str) -> str:
     )
 
 
-def _http_client(url: str, token: str | None) -> httpx.Client:
-    """Return a client of the server at a URL, whose port is 8000 where none is given."""
+def _address(url: str) -> str:
+    """Return the base URL of a server, whose port is 8000 where none is given."""
     wrong = StoreError(f"MEMORY_CHROMA_URL is {url!r}; it should look like http://host:8000")
     try:
         parts = urlsplit(url)
@@ -133,11 +134,4 @@ def _http_client(url: str, token: str | None) -> httpx.Client:
     if parts.hostname is None or parts.scheme not in ("http", "https"):
         raise wrong
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    loopback = parts.hostname in _LOOPBACK
-    return httpx.Client(
-        base_url=f"{parts.scheme}://{host}:{port or (443 if parts.scheme == 'https' else 8000)}",
-        timeout=None,
-        headers={"Authorization": f"Bearer {token}"} if token else None,
-        trust_env=not loopback,  # the environment's proxy is for other machines
-        verify=not loopback or parts.scheme == "https",
-    )
+    return f"{parts.scheme}://{host}:{port or (443 if parts.scheme == 'https' else 8000)}"
