@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from functools import cached_property
 from importlib.abc import MetaPathFinder
 from pathlib import Path
@@ -13,6 +14,8 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import files as chroma_files
 
 CATALOG_FILE = "catalog.db"
+_FOUND_SECONDS = 1.0
+"""How long Chroma's server, once it answered, is not asked whether it is there."""
 
 if TYPE_CHECKING:  # a search needs neither, and pyarrow takes 70 ms
     from memory_assets.stores.chroma.collections import VectorStore
@@ -56,6 +59,7 @@ class Stores:
         self.chroma_url = chroma_url
         self._chroma_idle_seconds = chroma_idle_seconds
         self._vectors: VectorStore | None = None
+        self._found_at = 0.0
 
     @property
     def exists(self) -> bool:
@@ -82,14 +86,16 @@ class Stores:
 
     @property
     def vectors(self) -> VectorStore:
-        """The connection to Chroma. A local server that stopped meanwhile (idle, killed)
-        is started again."""
+        """The connection to Chroma. A local server that stopped meanwhile (idle, killed) is
+        started again: by this, if it was found more than a second ago, or by the next call."""
         from memory_assets.stores.chroma.collections import VectorStore
 
         if self._vectors is None:
             self._vectors = VectorStore(
                 self.data_dir, url=self.chroma_url, idle_seconds=self._chroma_idle_seconds
             )
-        else:
+            self._found_at = time.monotonic()
+        elif time.monotonic() - self._found_at > _FOUND_SECONDS:
             self._vectors.find_server()
+            self._found_at = time.monotonic()
         return self._vectors

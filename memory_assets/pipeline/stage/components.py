@@ -150,28 +150,31 @@ class Components(Stores):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = FileLock(path, timeout=self.settings.lock_timeout_seconds)
             lock = self._project_locks.setdefault(project, lock)
+        if lock.is_locked:
+            yield
+            return
+        self._acquire(lock, project)
         try:
-            if not lock.is_locked:
-                self._wait_for(lock, project)
-            with lock:
-                yield
-        except Timeout:
-            raise StoreBusy(
-                f"another process has been writing project {project} for "
-                f"{self.settings.lock_timeout_seconds:.0f} s; see `memory status`, then try again"
-            ) from None
+            yield
+        finally:
+            lock.release()
 
-    def _wait_for(self, lock: FileLock, project: str) -> None:
-        """Log a warning if another process holds the lock, because the caller is about to wait."""
+    def _acquire(self, lock: FileLock, project: str) -> None:
+        """Acquire a lock, with a warning if another process holds it."""
+        seconds = self.settings.lock_timeout_seconds
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            seconds = self.settings.lock_timeout_seconds
             _LOG.warning(
                 "another process is at work on %s; waiting for up to %.0f s", project, seconds
             )
-        else:
-            lock.release()
+            try:
+                lock.acquire()
+            except Timeout:
+                raise StoreBusy(
+                    f"another process has been writing project {project} for {seconds:.0f} s; see "
+                    "`memory status`, then try again"
+                ) from None
 
 
 @lru_cache(maxsize=4)

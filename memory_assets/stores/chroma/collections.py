@@ -129,11 +129,13 @@ class VectorStore(ChromaClient):
         collection_id = self.request("GET", _path(stored))["id"]
         self.request("PUT", f"/collections/{collection_id}", {"new_name": name})
 
-    def _put_back(self, name: str) -> None:
-        """Undo an interrupted swap."""
-        there = self._stored()
-        if name not in there and f"{name}{_REPLACED}" in there:
-            self._rename(f"{name}{_REPLACED}", name)
+    def _put_back(self, name: str) -> set[str]:
+        """Undo an interrupted swap, and return what is stored then."""
+        there, old = self._stored(), f"{name}{_REPLACED}"
+        if name not in there and old in there:
+            self._rename(old, name)
+            return there - {old} | {name}
+        return there
 
     def begin_replacement(
         self, name: str, versions: CollectionVersions | None = None
@@ -152,8 +154,8 @@ class VectorStore(ChromaClient):
 
     def drop_leftovers(self, name: str) -> None:
         """Delete the replacement of `name` that an interrupted rebuild left."""
-        self._put_back(name)
-        for leftover in {f"{name}{_REPLACEMENT}", f"{name}{_REPLACED}"} & self._stored():
+        there = self._put_back(name)
+        for leftover in {f"{name}{_REPLACEMENT}", f"{name}{_REPLACED}"} & there:
             self._delete(leftover)
 
     def replace(self, name: str) -> None:
