@@ -1,5 +1,5 @@
-"""The entry point of the console script. Plain `memory status`, `search` and `mcp` skip
-`cli.py`, whose imports take longer than these commands."""
+"""The entry point of the console script. Plain `memory ingest`, `status`, `search` and `mcp` skip
+`cli.py`, whose imports take .17 s of CPU."""
 
 from __future__ import annotations
 
@@ -106,11 +106,20 @@ def _plain_command(name: str, given: Sequence[str]) -> _Command | None:
     if name == "search":
         asked = plain_arguments(given)
         return None if asked is None else lambda settings: sys.exit(search_plainly(asked))
+    if name == "ingest" and set(given) <= {"--once", "--json"}:
+        return lambda settings: sys.exit(ingest_plainly(settings, as_json="--json" in given))
     if name == "status" and set(given) <= {"--json"}:
         from memory_assets.cli.status_command import show_status
 
         return lambda settings: show_status(settings, as_json=bool(given))
     return serve_stdio if name == "mcp" and not given else None
+
+
+def ingest_plainly(settings: Settings, *, as_json: bool) -> int:
+    """Ingest all that is new or changed, report, and return the exit code."""
+    from memory_assets.cli.ingest_command import ingest_once
+
+    return ingest_once(settings, limit=None, projects=[], full=False, as_json=as_json)
 
 
 @contextmanager
