@@ -31,6 +31,7 @@ from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import whole
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
+from memory_assets_tests.own_files import own_file
 
 NOW = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
 FIRST, SECOND = "1f6b1f04-27d5-4c38-b0e9-f14d2a7c5e60", "2a6b1f04-27d5-4c38-b0e9-f14d2a7c5e61"
