@@ -24,6 +24,7 @@ FOUNDATION = {
     "settings",
     "paths",
     "private_files",
+    "http_access",
     "search_kinds",
     "install_key",
 }

@@ -9,21 +9,19 @@ site are refused. There is no CORS, so no such page can read an answer.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hmac
 import signal
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_assets.errors import ConfigurationError
+from memory_assets.http_access import host_of, token_of
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MAX_TARGET = 8_192
@@ -124,7 +122,7 @@ class Guard:
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET:
             return Refusal(414, "too_long", f"the address is longer than {MAX_TARGET} bytes")
         asked = headers.get("host", "")
-        if len(headers.getlist("host")) != 1 or _host_of(f"//{asked}") not in self._hosts:
+        if len(headers.getlist("host")) != 1 or host_of(asked) not in self._hosts:
             return Refusal(421, "wrong_host", "this server does not answer under that name")
         origin = headers.get("origin")
         if origin is not None and not self._same_origin(origin, asked):
@@ -132,24 +130,12 @@ class Guard:
         if _is_from_another_site(scope, headers):
             return Refusal(403, "wrong_site", "pages of other sites may not ask")
         if self._token is not None and scope["path"] not in OPEN_PATHS:
-            given = self._given_token(headers.get("authorization", ""))
+            given = token_of(headers.get("authorization", ""), basic=self._asks_browsers)
             if not hmac.compare_digest(given.encode(), self._token.encode()):
                 challenge = 'Basic realm="memory"' if self._asks_browsers else "Bearer"
                 how = "send the token: Authorization: Bearer TOKEN"
                 return Refusal(401, "no_token", how, challenge)
         return None
-
-    def _given_token(self, authorization: str) -> str:
-        """Return the token of an Authorization header, or ""."""
-        scheme, _, value = authorization.partition(" ")
-        if scheme.lower() == "bearer":
-            return value.strip()
-        if scheme.lower() == "basic" and self._asks_browsers:
-            try:
-                return base64.b64decode(value, validate=True).decode().partition(":")[2]
-            except (binascii.Error, UnicodeDecodeError):
-                return ""
-        return ""
 
     def _same_origin(self, origin: str, asked: str) -> bool:
         scheme, _, rest = origin.partition("://")
@@ -194,13 +180,6 @@ def _is_from_another_site(scope: Scope, headers: Headers) -> bool:
         return False
     shown = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
     return scope.get("method") != "GET" or shown != ("navigate", "document")
-
-
-def _host_of(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:
-        return None
 
 
 def listen(

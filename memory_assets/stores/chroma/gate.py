@@ -11,8 +11,6 @@ the interpreter's lock: an upsert of 1,000 rows stops every other request for 2 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import contextlib
 import hmac
 import http.client
@@ -24,9 +22,10 @@ import socket
 import time
 from collections.abc import Iterator, Set
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import urlsplit
 
 import orjson
+
+from memory_assets.http_access import host_of, token_of
 
 LOOPBACK = "127.0.0.1"
 _HOSTS = (LOOPBACK, "localhost")
@@ -227,7 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _refusal(self, length: int | None) -> tuple[int, str, str] | None:
         """Return status, Chroma's name of the error and a sentence; None if it is permitted."""
         hosts = self.headers.get_all("host") or []
-        if len(hosts) != 1 or _host_of(hosts[0]) not in _HOSTS:
+        if len(hosts) != 1 or host_of(hosts[0]) not in _HOSTS:
             return 421, "InvalidArgumentError", "this server does not answer under that name"
         if "origin" in self.headers:
             return 403, "AuthorizationError", "web pages are refused"
@@ -246,11 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
         token, `X-Chroma-Token`, or the password of Basic authentication."""
         given = self.headers.get("x-chroma-token")
         if given is None:
-            scheme, _, given = self.headers.get("authorization", "").partition(" ")
-            if scheme.lower() == "basic":
-                given = _password(given)
-            elif scheme.lower() != "bearer":
-                return False
+            given = token_of(self.headers.get("authorization", ""))
         return hmac.compare_digest(given.strip().encode(), self.server.token.encode())
 
     def _forward(self, connection: http.client.HTTPConnection, body: bytes) -> None:
@@ -296,18 +291,3 @@ def _head(response: http.client.HTTPResponse, length: str, *, closes: bool) -> b
         if value := response.getheader(name):
             lines.append(f"{name}: {value}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
-
-
-def _host_of(host: str) -> str | None:
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None
-
-
-def _password(credentials: str) -> str:
-    """Return the password of Basic credentials, "" where there is none."""
-    try:
-        return base64.b64decode(credentials, validate=True).decode().partition(":")[2]
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
