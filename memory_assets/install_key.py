@@ -7,10 +7,7 @@ nothing.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import secrets
-import tempfile
 from pathlib import Path
 
 from memory_assets.errors import StoreError
@@ -30,7 +27,7 @@ def load_install_key(config_dir: Path | None = None) -> bytes:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            _create(path)
+            create_once(path, secrets.token_bytes(_KEY_BYTES))
         key = path.read_bytes()
     except OSError as error:
         raise StoreError(
@@ -42,16 +39,3 @@ def load_install_key(config_dir: Path | None = None) -> bytes:
             f"{path} is not a key of {_KEY_BYTES} bytes. Remove it; all is read again."
         )
     return key
-
-
-def _create(path: Path) -> None:
-    """Write a new key whole before it gets its name: a concurrent starter sees all or
-    nothing, and the first one wins."""
-    descriptor, staging = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(_KEY_BYTES))
-        with contextlib.suppress(FileExistsError):
-            os.link(staging, path)
-    finally:
-        Path(staging).unlink()

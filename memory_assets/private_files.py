@@ -43,6 +43,25 @@ def create_private_files() -> None:
     os.umask(_UMASK)
 
 
+def create_once(path: Path, content: bytes) -> None:
+    """Create a file that only its owner can read, unless there is one. It is whole before it gets
+    its name: of several processes that create it at once, the first one wins."""
+    import tempfile  # 10 ms, which most commands need not spend
+
+    descriptor, staging = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        try:
+            os.link(staging, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links
+            Path(staging).replace(path)
+    finally:
+        Path(staging).unlink(missing_ok=True)
+
+
 def take_from_others(data_dir: Path) -> None:
     """Make a memory, its cache and its configuration unreadable for others.
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory_assets.errors import StoreDamaged, StoreError
+from memory_assets.private_files import create_once
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.shared_files import is_locked, locked, state_of_holder
 
@@ -99,18 +100,7 @@ def token(data_dir: Path) -> str:
             if len(value) == 2 * _TOKEN_BYTES:
                 return value
             path.unlink()  # cut off, or not ours
-        staging = data_dir / f"{TOKEN_FILE}.{os.getpid()}.staging"
-        staging.unlink(missing_ok=True)
-        descriptor = os.open(staging, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_hex(_TOKEN_BYTES))
-        try:
-            os.link(staging, path)  # the first one wins
-        except FileExistsError:
-            pass
-        except OSError:  # a file system without hard links
-            staging.replace(path)
-        staging.unlink(missing_ok=True)
+        create_once(path, secrets.token_hex(_TOKEN_BYTES).encode())
         return path.read_text("ascii")
     except OSError as error:
         raise StoreError(
