@@ -89,11 +89,7 @@ def missing_and_extra(components: Components, project: str, kind: str) -> tuple[
     """
     table = KINDS[kind].table
     lake = components.lake
-    in_lake = {
-        row_id
-        for session_id in lake.sessions(table, project)
-        for row_id in lake.read(table, project, session_id, ["id"])["id"].to_pylist()
-    }
+    in_lake = set(lake.read_partition(table, project, ["id"])["id"].to_pylist())
     try:
         opened = keyword_files.open_for_reading(keywords_path(components))
     except NotFound:
@@ -150,22 +146,13 @@ def _expected(
 
 @dataclass(frozen=True)
 class _Session:
-    """A session of a kind to be written: the blocks of the index that stay (`kept`) and the
-    new rows after them; `rows` is the number of all rows."""
+    """The rows of a session: the blocks of the index that stay (`kept`) and the new rows after
+    them; `rows` is the number of all rows."""
 
-    kind: str
-    project: str
-    session_id: str
-    agent: str
-    rows: int
-    kept: list[int]
-    new: list[KeywordRow]
-    embedder_id: str
-
-    def write(self, index: KeywordIndex) -> None:
-        """Write the new rows."""
-        where = (self.kind, self.project, self.session_id, self.agent)
-        index.write(*where, self.kept, self.new, self.embedder_id)
+    rows: int = 0
+    kept: Sequence[int] = ()
+    new: Sequence[KeywordRow] = ()
+    embedder_id: str = ""
 
 
 class _Batch:
@@ -179,7 +166,7 @@ class _Batch:
         self.changed: set[str] = set()
         self.rows_written = 0
         self._components, self._project, self._index = components, project, index
-        self._queued: list[tuple[_Session, Product]] = []
+        self._queued: list[tuple[str, str, _Session, Product]] = []
 
     def add_changed(self, kind: str) -> None:
         """Queue the sessions of a kind that changed; write when there are enough rows."""
@@ -192,15 +179,11 @@ class _Batch:
             if product is not None and product.input_hash == expected_hash:
                 self.products.append(product)
                 continue
-            agent = archive[session_id].facts["agent"]
-            session = _session(
-                self._components, self._project, session_id, kind, agent, self._index
-            )
-            product = Product(
-                stage, self._project, session_id, expected_hash, expected_hash, session.rows
-            )
-            self._queued.append((session, product))
-            if sum(len(each.new) for each, _ in self._queued) >= _ROWS_A_TRANSACTION:
+            key = (self._project, session_id)
+            session = _session(self._components, *key, kind, self._index)
+            product = Product(stage, *key, expected_hash, expected_hash, session.rows)
+            self._queued.append((kind, archive[session_id].facts["agent"], session, product))
+            if sum(len(each.new) for *_, each, _ in self._queued) >= _ROWS_A_TRANSACTION:
                 self.write()
 
     def write(self) -> None:
@@ -208,29 +191,25 @@ class _Batch:
         if not self._queued:
             return
         with self._index.together():
-            for session, _ in self._queued:
-                session.write(self._index)
-                self.changed.add(session.session_id)
+            for kind, agent, session, product in self._queued:
+                where = (kind, self._project, product.session_id, agent)
+                self._index.write(*where, session.kept, session.new, session.embedder_id)
+                self.changed.add(product.session_id)
                 self.rows_written += len(session.new)
-        products = [product for _, product in self._queued]
+        products = [product for *_, product in self._queued]
         self._components.catalog.products.put(*products)
         self.products += products
         self._queued.clear()
 
 
 def _session(
-    components: Components,
-    project: str,
-    session_id: str,
-    kind: str,
-    agent: str,
-    index: KeywordIndex,
+    components: Components, project: str, session_id: str, kind: str, index: KeywordIndex
 ) -> _Session:
     table = KINDS[kind]
     try:
         arrow = components.lake.read(table.table, project, session_id)
     except NotFound:  # a session without rows has no file
-        return _Session(kind, project, session_id, agent, 0, [], [], "")
+        return _Session()
     values: list[dict[str, Any]] = arrow.to_pylist()
     texts = [text for *_, text in texts_from_arrow(arrow)]
     vectors, embedder_id = _vectors(components, table, project, session_id, values)
@@ -241,7 +220,7 @@ def _session(
         keyword_row(row, unit, table.kind.time)
         for row, unit in zip(rows[first:], units[first:], strict=True)
     ]
-    return _Session(kind, project, session_id, agent, len(rows), kept, new, embedder_id)
+    return _Session(len(rows), kept, new, embedder_id)
 
 
 def _vectors(
