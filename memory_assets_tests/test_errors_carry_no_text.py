@@ -21,7 +21,7 @@ import pytest
 
 from memory_assets.cli import cli, exit_codes
 from memory_assets.cli.dagster_home import open_instance
-from memory_assets.dagster.checks import asset_checks
+from memory_assets.dagster import asset_checks
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.embedding.minilm import MiniLM

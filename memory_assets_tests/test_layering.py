@@ -60,7 +60,7 @@ PRIVATE_DAGSTER = {"dagster/event_log.py", "cli/dev_command.py"}
 HOMES = {
     "chromadb": set(),
     "chromadb_rust_bindings": {"stores/chroma/process.py"},
-    "great_expectations": {"dagster/checks/expectations.py"},
+    "great_expectations": {"dagster/expectations.py"},
     "onnxruntime": {"embedding/minilm.py"},
 }
 """The only modules that may import a heavy package, and only inside functions."""

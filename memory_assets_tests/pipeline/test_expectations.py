@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from memory_assets.dagster.checks import expectations as by_great_expectations
+from memory_assets.dagster import expectations as by_great_expectations
 from memory_assets.pipeline.checks import expectations as by_arrow
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.checks.expectations import facts

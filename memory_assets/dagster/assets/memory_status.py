@@ -5,7 +5,7 @@ import dagster as dg
 
 from memory_assets.dagster.assets.collections import COLLECTIONS, keyword_index
 from memory_assets.dagster.assets.step import StepResults
-from memory_assets.dagster.checks.expectations import great_expectations_agree
+from memory_assets.dagster.expectations import great_expectations_agree
 from memory_assets.dagster.metadata import OWNERS, checked
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors

@@ -3,9 +3,9 @@
 
 import dagster as dg
 
+from memory_assets.dagster.asset_checks import specs_of
 from memory_assets.dagster.assets.raw_sessions import raw_sessions
 from memory_assets.dagster.assets.step import StepResults, run_steps
-from memory_assets.dagster.checks.asset_checks import specs_of
 from memory_assets.dagster.metadata import OWNERS, definition_metadata, lineage_of, table_schema
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam, present_ruleset_version

@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from memory_assets.dagster.checks.asset_checks import check_results, specs_of
+from memory_assets.dagster.asset_checks import check_results, specs_of
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, materialized
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam, MemoryResource

@@ -2,7 +2,7 @@
 
 Evaluated here with Arrow over the rows that did not pass yet, which `memory verify` makes all.
 Great Expectations evaluates it too, over what changed, once a night
-(`dagster/checks/expectations.py`). Both read a frame of facts, which has the
+(`dagster/expectations.py`). Both read a frame of facts, which has the
 length of each text in its place.
 """
 
