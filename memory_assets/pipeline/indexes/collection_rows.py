@@ -16,6 +16,7 @@ from memory_assets.search_kinds import SearchKind
 from memory_assets.stores.chroma.collections import Metadata
 
 LIST_SEPARATOR = ","
+_WHERE = ("session_id", "project", "project_root", "agent")
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,23 @@ class CollectionRow:
     metadata: Metadata
 
 
-def metadata(kind: SearchKind, row: Mapping[str, Any]) -> Metadata:
-    """Return the metadata of a row of a kind's table (docs/contracts.md)."""
-    made = _where_and_when(row, kind.time)
+def metadata(kind: SearchKind, row: Mapping[str, Any], embedder_id: str) -> Metadata:
+    """Return the metadata of a row of a kind's table (docs/contracts.md). `row_hash` changes when
+    the text, its embedder or any metadata does, so that a row that Chroma has already is not
+    written again (an unchanged upsert costs 2-3 inserts)."""
+    timestamp: datetime | None = row[kind.time]
+    made: Metadata = {
+        **{name: row[name] for name in _WHERE},
+        "timestamp": _iso(timestamp),
+        "ts_epoch": timestamp.timestamp() if timestamp else 0.0,
+    }
     for name, columns in kind.metadata.items():
         values = [row[column] for column in columns]
         made[name] = len(values[0]) if name in kind.counted else _scalar(values)
-    return made
+    digest = blake2b(f"{row['content_hash']}\0{embedder_id}".encode(), digest_size=12)
+    for name in sorted(made):
+        digest.update(f"\0{name}={made[name]}".encode())
+    return {**made, "content_hash": row["content_hash"], "row_hash": digest.hexdigest()}
 
 
 def columns_of(kind: SearchKind) -> dict[str, str]:
@@ -44,33 +55,11 @@ def columns_of(kind: SearchKind) -> dict[str, str]:
         "id": "id",
         "embedding": "vector",
         "document": "text",
-        **{name: name for name in ("session_id", "project", "project_root", "agent")},
+        **{name: name for name in _WHERE},
         "timestamp": kind.time,
         "ts_epoch": kind.time,
         **{name: columns[0] for name, columns in kind.metadata.items()},
         "content_hash": "content_hash",
-    }
-
-
-def with_row_hash(metadata: Metadata, row: Mapping[str, Any], embedder_id: str) -> Metadata:
-    """Add `row_hash`, which changes when the text, its embedder or any metadata does, so that
-    a row that Chroma has already is not written again (an unchanged upsert costs 2-3 inserts).
-    """
-    digest = blake2b(f"{row['content_hash']}\0{embedder_id}".encode(), digest_size=12)
-    for name in sorted(metadata):
-        digest.update(f"\0{name}={metadata[name]}".encode())
-    return {**metadata, "content_hash": row["content_hash"], "row_hash": digest.hexdigest()}
-
-
-def _where_and_when(row: Mapping[str, Any], time: str) -> Metadata:
-    timestamp: datetime | None = row[time]
-    return {
-        "session_id": row["session_id"],
-        "project": row["project"],
-        "project_root": row["project_root"],
-        "agent": row["agent"],
-        "timestamp": _iso(timestamp),
-        "ts_epoch": timestamp.timestamp() if timestamp else 0.0,
     }
 
 

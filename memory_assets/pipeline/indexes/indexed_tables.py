@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.chroma.collections import Collection, Metadata, Where
+from memory_assets.stores.chroma.collections import Collection, Where
 from memory_assets.stores.lake.rows import texts_from_arrow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
 
@@ -35,10 +35,6 @@ class IndexedTable:
     def collection(self, agent: str) -> str:
         """Return the name of the collection that holds an agent's rows."""
         return self.kind.collection_of(agent)
-
-    def metadata(self, row: Mapping[str, Any]) -> Metadata:
-        """Return the metadata of a row of the table."""
-        return collection_rows.metadata(self.kind, row)
 
 
 INDEX_OF = {
@@ -173,7 +169,7 @@ def session_rows(
             row["id"],
             by_id[row["id"]][0],
             text,
-            collection_rows.with_row_hash(index.metadata(row), row, by_id[row["id"]][1]),
+            collection_rows.metadata(index.kind, row, by_id[row["id"]][1]),
         )
         for row, text in zip(values, texts, strict=True)
     ]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory_assets.keywords import TERMS_VERSION, date_terms, symbol_share, text_terms
-from memory_assets.pipeline.indexes.collection_rows import with_row_hash
+from memory_assets.pipeline.indexes import collection_rows
 from memory_assets.pipeline.indexes.indexed_tables import IndexedTable
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.chroma.collections import Metadata
@@ -56,7 +56,7 @@ def lake_rows(
     for row, text in zip(values, texts, strict=True):
         vector = vectors.get(row["id"])
         made_by = embedder_id if vector is not None else ""
-        metadata = with_row_hash(index.metadata(dict(row)), row, made_by)
+        metadata = collection_rows.metadata(index.kind, row, made_by)
         made_from = (
             TERMS_VERSION,
             row["id"],
