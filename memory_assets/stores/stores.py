@@ -54,17 +54,11 @@ class Stores:
         self, data_dir: Path, *, chroma_url: str | None, chroma_idle_seconds: float
     ) -> None:
         self.data_dir = data_dir
-        self._catalog_path = data_dir / CATALOG_FILE
         self.chroma_dir = data_dir / "chroma"
         self.chroma_url = chroma_url
         self._chroma_idle_seconds = chroma_idle_seconds
         self._vectors: VectorStore | None = None
         self._found_at = 0.0
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was ever stored here."""
-        return self._catalog_path.exists()
 
     @property
     def has_chroma_files(self) -> bool:
@@ -82,7 +76,7 @@ class Stores:
     @cached_property
     def catalog(self) -> Catalog:
         """The catalogue, created if there is none."""
-        return Catalog(self._catalog_path)
+        return Catalog(self.data_dir / CATALOG_FILE)
 
     @property
     def vectors(self) -> VectorStore:

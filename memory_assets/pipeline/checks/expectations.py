@@ -8,7 +8,7 @@ length of each text in its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,12 @@ from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import (
     MATCHED,
-    PendingSession,
     note_passed,
     pending_sessions,
 )
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.lake.expectations import Expectations
-from memory_assets.stores.lake.lake import Lake, redacted_columns
+from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import Table
 
 Unmet = Callable[[pa.Table, Table, Expectations], dict[str, int]]
@@ -38,7 +37,11 @@ def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, in
     refuses it in a column whose schema has none."""
     if frame.column_names != table.schema.names:
         return {"table: table_columns_to_match_ordered_list": 0}
-    found = {_key_name(expected): _repeated(frame, expected.unique)}
+    counts: Any = frame.group_by(list(expected.unique)).aggregate([([], "count_all")])["count_all"]
+    repeated = _sum(counts.filter(pc.greater(counts, pa.scalar(1))))
+    one = len(expected.unique) == 1
+    key = f"{expected.unique[0]}: column_values_to" if one else "table: compound_columns_to"
+    found = {f"{key}_be_unique": repeated}
     for name, (low, high) in expected.bounds.items():
         column: Any = frame[name]
         outside = _sum(pc.less(column, pa.scalar(low))) if low is not None else 0
@@ -83,10 +86,11 @@ def matches_schema(
     if rows:
         frame = pa.concat_tables(parts, promote_options="permissive")
         failures.update(unmet(frame, table, expected))
-    incremental = [session for session in sessions if session.skip]
-    repeated = sum(
-        _repeated_in(lake, project, table, expected.unique, each) for each in incremental
-    )
+    repeated = 0
+    for session in sessions:
+        if session.skip:
+            keys = lake.read(table, project, session.session_id, list(expected.unique))
+            repeated += len(keys) - len(keys.group_by(keys.column_names).aggregate([]))
     if repeated:
         failures["key: repeated in the session"] = repeated
     if unlike:
@@ -98,14 +102,6 @@ def matches_schema(
         {"rows_validated": rows, "sessions_validated": len(sessions), **failures},
         f"Run `memory ingest --full --project={project}`; if it stays, report the expectation.",
     )
-
-
-def _repeated_in(
-    lake: Lake, project: str, table: Table, key: Sequence[str], session: PendingSession
-) -> int:
-    """Return how many rows of a session have the key of another one."""
-    keys = lake.read(table, project, session.session_id, list(key))
-    return len(keys) - len(keys.group_by(list(key)).aggregate([]))
 
 
 def facts(table: Table, rows: pa.Table) -> pa.Table:
@@ -125,18 +121,6 @@ def facts(table: Table, rows: pa.Table) -> pa.Table:
             column = pc.utf8_length(column)
         columns[name] = column
     return pa.table(columns)
-
-
-def _key_name(expected: Expectations) -> str:
-    if len(expected.unique) == 1:
-        return f"{expected.unique[0]}: column_values_to_be_unique"
-    return "table: compound_columns_to_be_unique"
-
-
-def _repeated(frame: pa.Table, key: tuple[str, ...]) -> int:
-    """Return how many rows share their key with another row."""
-    counts: Any = frame.group_by(list(key)).aggregate([([], "count_all")])["count_all"]
-    return int(pc.sum(counts.filter(pc.greater(counts, pa.scalar(1)))).as_py() or 0)
 
 
 def _sum(marked: Any) -> int:

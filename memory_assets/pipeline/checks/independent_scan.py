@@ -112,18 +112,6 @@ def neutral(value: str | bytes) -> bytes:
     return TAG.sub("<redacted>", text).replace("\0", " ").encode("utf-8", "replace")
 
 
-@dataclass(frozen=True)
-class _Place:
-    session_id: str
-    row: int
-    column: str
-
-    def __str__(self) -> str:
-        """The place, without the session's name where the name itself was reported."""
-        named = "id" in self.column.split("_")
-        return f"{'a session' if named else self.session_id} row {self.row} {self.column}"
-
-
 def independent_scanner_finds_nothing(
     components: Components, project: str, table: Table
 ) -> Verdict:
@@ -145,10 +133,10 @@ def independent_scanner_finds_nothing(
             values = [value for _, value in batch]
             totals["values"] += len(values)
             for each in scanner.scan(values):
-                place = batch[each.index][0]
-                reports.append(Report(f"{place.column}: {each.rule}", place.session_id, str(place)))
+                session_id, column, place = batch[each.index][0]
+                reports.append(Report(f"{column}: {each.rule}", session_id, place))
                 known = _known(values[each.index], each, components.install_key)
-                totals["learned"] += components.catalog.known_secrets.add(place.session_id, known)
+                totals["learned"] += components.catalog.known_secrets.add(session_id, known)
         return reports
 
     files, reports = scan_pending(components, project, table, "independent", scanner.id, scan)
@@ -164,12 +152,16 @@ def independent_scanner_finds_nothing(
     return Verdict(not reports, counts, _remedy(project, totals["learned"]))
 
 
-def _strings(batch: Batch) -> Iterator[tuple[_Place, bytes]]:
+def _strings(batch: Batch) -> Iterator[tuple[tuple[str, str, str], bytes]]:
+    """Yield session, column and place of each string, and the string. A place does not have the
+    session's name in a column of ids, where the name itself may be reported."""
     for column in text_columns(batch.rows):
+        is_id = "id" in column.name.split("_")
         for value, row in zip(column.values, column.rows, strict=True):
             if len(value) >= 8:
-                place = _Place(*batch.place_of(row), column.name)
-                yield place, neutral(value)
+                session_id, number = batch.place_of(row)
+                place = f"{'a session' if is_id else session_id} row {number} {column.name}"
+                yield (session_id, column.name, place), neutral(value)
 
 
 def _known(value: bytes, report: Reported, key: bytes) -> Mapping[bytes, str]:

@@ -81,16 +81,8 @@ def _texts(name: str, array: Any, rows: Rows) -> Iterator[TextColumn]:
 
 
 def _is_text(type_: pa.DataType) -> bool:
-    return any(
-        is_kind(type_)
-        for is_kind in (
-            pa.types.is_string,
-            pa.types.is_large_string,
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_fixed_size_binary,
-        )
-    )
+    plain = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    return type_ in plain or pa.types.is_fixed_size_binary(type_)
 
 
 def _distinct(name: str, array: Any, rows: Rows) -> TextColumn:

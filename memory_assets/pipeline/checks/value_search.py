@@ -134,7 +134,9 @@ class ValueSearch:
                 yield Match(start + at, what, "plain")
             if start and data[start - 1] in _BEFORE_ESCAPED:
                 before = min(start, _ESCAPE_BYTES)
-                bare = _ESCAPE.sub(_blank, data[start - before : end])
+                bare = _ESCAPE.sub(
+                    lambda found: b" " * len(found.group()), data[start - before : end]
+                )
                 for at in self._known.hits(bare):
                     yield Match(start - before + at, what, "escaped")
         for start, run in _wide_runs(octets):
@@ -161,10 +163,6 @@ def forms_of(value: str) -> Iterator[tuple[str, bytes]]:
         whole = raw[skipped : skipped + (len(raw) - skipped) // 3 * 3]
         yield "base64", base64.b64encode(whole)
         yield "base64", base64.urlsafe_b64encode(whole)
-
-
-def _blank(escape: re.Match[bytes]) -> bytes:
-    return b" " * len(escape.group())
 
 
 def _runs(members: npt.NDArray[np.bool_], at_least: int) -> list[tuple[int, int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from memory_assets.errors import StoreError, StoreMismatch
 from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
@@ -56,10 +55,3 @@ class CatalogPart:
 def now() -> str:
     """Return the time as the catalogue writes it: ISO 8601, UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def row_without(row: sqlite3.Row, name: str) -> dict[str, Any]:
-    """Return a row by column name, without one of its columns."""
-    values = dict(row)
-    del values[name]
-    return values

@@ -7,12 +7,7 @@ import sqlite3
 from dataclasses import replace
 from typing import Any
 
-from memory_assets.stores.catalog.connection import (
-    CatalogConnection,
-    CatalogPart,
-    now,
-    row_without,
-)
+from memory_assets.stores.catalog.connection import CatalogConnection, CatalogPart, now
 from memory_assets.stores.catalog.facts import ProductFacts, product_facts, to_json
 from memory_assets.stores.catalog.schema import Product, Quarantined
 
@@ -131,7 +126,7 @@ class Products(CatalogPart):
             " MAX(made_at) AS made_at"
             " FROM products WHERE stage NOT LIKE '%/%' GROUP BY stage ORDER BY stage"
         )
-        return {str(row["stage"]): row_without(row, "stage") for row in rows}
+        return {each.pop("stage"): each for each in map(dict, rows)}
 
     def project_of(self, session_id: str) -> str | None:
         """Return the project of a session, or None. If several projects have a copy of its file,

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from memory_assets.stores.catalog.connection import CatalogPart, now, row_without
+from memory_assets.stores.catalog.connection import CatalogPart, now
 from memory_assets.stores.catalog.facts import source_facts, to_json
 from memory_assets.stores.catalog.schema import SOURCE_FACTS, SourceRow
 
@@ -149,7 +149,7 @@ class Sources(CatalogPart):
             " COALESCE(SUM(json_extract(facts, '$.bad_lines')), 0) AS bad_lines,"
             " SUM(size) AS bytes, COUNT(gone_at) AS gone FROM sources GROUP BY 1 ORDER BY 1"
         )
-        return {str(row["name"]): row_without(row, "name") for row in rows}
+        return {each.pop("name"): each for each in map(dict, rows)}
 
 
 def _columns(key: SourceKey) -> dict[str, str]:
