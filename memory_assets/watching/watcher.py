@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.redact import known_secrets as recheck
-from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk, look_for_sources
+from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores import watcher_presence
 from memory_assets.stores.catalog.connection import now
@@ -30,28 +30,21 @@ _KEEP_WARM_SECONDS = 3_600.0
 
 
 class ChangedSources:
-    """Maps changed paths to projects, and checks whether a project still has to be run."""
+    """Maps changed paths to projects, and checks whether a project still has to be run. `ignored`
+    are paths that were no transcripts, `changed` those that were, by project."""
 
     def __init__(self, components: Components) -> None:
         self._components = components
         self._known = components.catalog.sources
-        self._ignored: set[str] = set()
-        self._changed: dict[str, set[str]] = {}
-
-    def find(self) -> TranscriptsOnDisk:
-        """Return all transcripts on disk by project, and the paths that could not be read."""
-        return look_for_sources(self._components)
-
-    def forget_ignored(self) -> None:
-        """Forget which paths were no transcripts, so that they are examined again."""
-        self._ignored.clear()
+        self.ignored: set[str] = set()
+        self.changed: dict[str, set[str]] = {}
 
     def projects_of(self, paths: Iterable[str]) -> list[str]:
         """Return the projects of the paths that differ from the catalogue."""
         unknown: list[str] = []
         projects: dict[str, None] = {}
         for path in paths:
-            if path in self._ignored:
+            if path in self.ignored:
                 continue
             project = self._known.project_of(path)
             if project is None:
@@ -61,27 +54,23 @@ class ChangedSources:
         if unknown:
             new = {
                 str(source.path): project
-                for project, sources in self.find().sources.items()
+                for project, sources in look_for_sources(self._components).sources.items()
                 for source in sources
             }
             for path in unknown:
                 if path in new:
                     self._note(new[path], path, projects)
-                elif len(self._ignored) < _MOST_IGNORED:
-                    self._ignored.add(path)
+                elif len(self.ignored) < _MOST_IGNORED:
+                    self.ignored.add(path)
         return list(projects)
 
     def still_differ(self, project: str) -> bool:
         """Return True if a changed path of a project differs from the catalogue."""
-        return any(self._differs(path) for path in self._changed.get(project, ()))
-
-    def forget_changes(self, project: str) -> None:
-        """Forget the changed paths of a project after its run."""
-        self._changed.pop(project, None)
+        return any(self._differs(path) for path in self.changed.get(project, ()))
 
     def _note(self, project: str, path: str, projects: dict[str, None]) -> None:
         projects[project] = None
-        self._changed.setdefault(project, set()).add(path)
+        self.changed.setdefault(project, set()).add(path)
 
     def _differs(self, path: str) -> bool:
         try:
@@ -186,8 +175,8 @@ class Watcher:
     def _look_everywhere(self) -> Iterator[None]:
         """Compare every project with its files, one at a step."""
         self._next_full_look = self.clock() + self.look_everywhere_seconds
-        self._sources.forget_ignored()
-        found = self._sources.find()
+        self._sources.ignored.clear()
+        found = look_for_sources(self.components)
         self._tell_unlisted(found.unlisted)
         for project, work in plan.plan_each(self.components, found.sources):
             if work is None:
@@ -230,7 +219,7 @@ class Watcher:
         if outcome.busy:  # its changed files are looked at again then
             self._pending.busy(project, reason)
             return
-        self._sources.forget_changes(project)
+        self._sources.changed.pop(project, None)
         state = self.state
         state.runs += 1
         state.last_run_at = now()

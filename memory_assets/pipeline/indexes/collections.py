@@ -64,7 +64,9 @@ def _make_equal(
     changed = [
         session
         for session in sessions
-        if session.collection in incomplete or not _is_current(components, products, session)
+        if session.collection in incomplete
+        or (made := products.get(session.session_id)) is None
+        or made.input_hash != expected_input_hash(components, session)
     ]
     written.will_compare(changed)
     for session in changed:
@@ -101,13 +103,6 @@ def _incomplete_collections(
         if len(collection.ids({"project": written.project})) != mine[name]:
             incomplete.add(name)
     return incomplete
-
-
-def _is_current(
-    components: Components, products: Mapping[str, Product], session: IndexedSession
-) -> bool:
-    product = products.get(session.session_id)
-    return product is not None and product.input_hash == expected_input_hash(components, session)
 
 
 def forget_lost_store(components: Components) -> str:

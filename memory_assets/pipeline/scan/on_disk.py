@@ -142,7 +142,8 @@ class _UnnamedPrompts:
     def is_duplicate(self, source: Source) -> bool:
         """Whether transcripts have all prompts of an unnamed session, or may have them because
         some are not yet read."""
-        if str(source.path) in self._known and self._taken_in(source):
+        key = (source.agent, source.project, source.session_id, "")
+        if str(source.path) in self._known and self._components.catalog.sources.records(key):
             return False
         try:
             times = np.array(sorted(unnamed_prompts_ms(source)), dtype=np.int64)
@@ -161,10 +162,6 @@ class _UnnamedPrompts:
         for row in self._rows.get(where, ()):
             near |= self._has(row, times)
         return bool(near.all())
-
-    def _taken_in(self, source: Source) -> bool:
-        key = (source.agent, source.project, source.session_id, "")
-        return bool(self._components.catalog.sources.records(key))
 
     def _has(self, row: SourceRow, times: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return for each time whether a record of the file was written near it."""

@@ -216,26 +216,16 @@ def read_file(
     Raises:
         TranscriptError: it cannot be read.
     """
-    if before is not None:
-        try:
-            return _read(source, before, ids_before, identity)
-        except ResumeFailed:
-            pass
-    return _read(source, None, ids_before, identity, keep=keep)
-
-
-def _read(
-    source: Source,
-    before: FileState | None,
-    ids_before: Callable[[], bytes],
-    identity: RecordIdentity,
-    *,
-    keep: bool = False,
-) -> FileReading:
-    reading = FileReading(identity, before=before, records=[] if keep else None)
-    resume = resume_at(source, before, ids_before, identity)
-    for record in read_session(source.path, source=source, report=reading.report, resume=resume):
-        reading.add(record)
+    reading = FileReading(identity, before=before)
+    reading.records = [] if keep and before is None else None
+    resume, report = resume_at(source, before, ids_before, identity), reading.report
+    try:
+        for record in read_session(source.path, source=source, report=report, resume=resume):
+            reading.add(record)
+    except ResumeFailed:
+        if before is None:
+            raise
+        return read_file(source, None, ids_before, identity, keep=keep)
     reading.end()
     return reading
 
