@@ -24,14 +24,11 @@ from memory_assets.errors import NotFound
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
 from memory_assets.pipeline.indexes.rebuild import collections_of
+from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
-from memory_assets.pipeline.removal.selection import (
-    SessionKey,
-    SessionOnRecord,
-    sessions_on_record,
-)
+from memory_assets.pipeline.removal.selection import SessionOnRecord, sessions_on_record
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.removal import remove_sessions

@@ -15,6 +15,7 @@ from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
 from memory_assets.paths import is_gone
 from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
+from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
@@ -22,7 +23,6 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
 from memory_assets.stores.tombstones import is_unique
 
-SessionKey = tuple[str, str]
 _LISTED = 8
 _TAG = re.compile(
     r"(?:<?redacted:)?(?:(?P<rule>[a-z0-9-]{1,60}):)?(?P<digest>[0-9a-f]{12})>?", re.ASCII
