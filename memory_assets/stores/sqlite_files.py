@@ -35,11 +35,6 @@ def connect(
     )
 
 
-def read_only(path: Path) -> sqlite3.Connection:
-    """Return a connection to a database that is there, through which nothing can be changed."""
-    return connect(path, mode="ro")
-
-
 class SqliteStore:
     """A store in one SQLite file. Threads of a process may share it. Errors of SQLite are raised
     as errors of this project, with what to do (`remedy`).

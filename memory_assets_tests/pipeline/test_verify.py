@@ -13,10 +13,9 @@ import pytest
 
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.indexes.indexed_tables import (
+    INDEX_OF,
     INDEXES,
-    PROMPTS_INDEX,
     SESSIONS_INDEX,
-    SUMMARIES_INDEX,
 )
 from memory_assets.redacted_text import seal
 from memory_assets.stores.catalog.schema import Quarantined
@@ -199,7 +198,7 @@ def test_a_chunk_file_that_is_gone_fails_all_that_rest_on_it(memory: SampleMemor
     assert (vectors.passed, vectors.counts["extra"]) == (False, lost)
     rows = verify.collection_matches(components, project, SESSIONS_INDEX)
     assert (rows.passed, rows.counts["extra"]) == (False, lost)
-    assert verify.collection_matches(components, project, PROMPTS_INDEX).passed
+    assert verify.collection_matches(components, project, INDEX_OF["prompts"]).passed
 
 
 @pytest.mark.parametrize(
@@ -243,13 +242,15 @@ def test_rows_missing_or_planted_in_chroma_are_found(memory: SampleMemory, of: A
 def test_a_collection_that_is_gone_is_a_failure_not_a_crash(memory: SampleMemory) -> None:
     """All its rows are missing, and the remedy makes it again."""
     memory.components.vectors.drop("session-summaries")
-    verdict = verify.collection_matches(memory.components, memory.harbor, SUMMARIES_INDEX)
+    verdict = verify.collection_matches(memory.components, memory.harbor, INDEX_OF["summaries"])
     assert (verdict.passed, verdict.counts["missing"]) == (False, 4)
     assert "--full" in verdict.remedy
-    assert verify.embedder_consistent(memory.components, memory.harbor, SUMMARIES_INDEX).passed
+    assert verify.embedder_consistent(
+        memory.components, memory.harbor, INDEX_OF["summaries"]
+    ).passed
     memory.components.catalog.products.forget_project(memory.harbor)
     memory.run(projects=[memory.harbor])
-    assert verify.collection_matches(memory.components, memory.harbor, SUMMARIES_INDEX).passed
+    assert verify.collection_matches(memory.components, memory.harbor, INDEX_OF["summaries"]).passed
 
 
 def test_rows_of_a_project_that_has_none_left_are_found(memory: SampleMemory) -> None:

@@ -143,8 +143,8 @@ def _make(root: Path) -> None:
             summarise.summarise_project(components, project)
             for of in (
                 indexed_tables.SESSIONS_INDEX,
-                indexed_tables.PROMPTS_INDEX,
-                indexed_tables.SUMMARIES_INDEX,
+                indexed_tables.INDEX_OF["prompts"],
+                indexed_tables.INDEX_OF["summaries"],
             ):
                 embed.embed_project(components, project, source_table=of.table, table=of.embeddings)
                 index.index_project(components, project, of)

@@ -15,6 +15,7 @@ from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.stores.keyword_index.blocks import BLOCK_ROWS, KeywordRow, unpack_postings
 from memory_assets.stores.keyword_index.files import open_for_reading, open_for_writing
 from memory_assets.stores.keyword_index.index import KeywordIndex
+from memory_assets.stores.sqlite_files import compact
 
 WHERE = ("sessions", "-p", "s1", "claude-code")
 
@@ -154,7 +155,8 @@ def test_what_is_erased_leaves_no_byte(path: Path) -> None:
     with closing(open_for_writing(path)) as index:
         _write(index, [_row(1, "zanzibarian", "a zanzibarian secret")] * 1, session="s-doomed")
         _write(index, [_row(2)], session="s-kept")
-        assert index.erase([("-p", "s-doomed")], ["sessions"]) == 1
+        assert index.remove([("-p", "s-doomed")], "sessions") == 1
+    compact(path)
     with closing(open_for_reading(path)) as index:
         for file in path.parent.iterdir():
             content = file.read_bytes()

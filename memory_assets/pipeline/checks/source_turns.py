@@ -18,12 +18,7 @@ import numpy as np
 
 from memory_assets.errors import MemoryAssetsError, NotFound, safe_reason
 from memory_assets.paths import is_gone
-from memory_assets.pipeline.indexes.indexed_tables import (
-    PROMPTS_INDEX,
-    SESSIONS_INDEX,
-    SUMMARIES_INDEX,
-    IndexedTable,
-)
+from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF
 from memory_assets.pipeline.indexes.keywords import keywords_path
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.scan.on_disk import look_for_sources
@@ -35,11 +30,7 @@ from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets.transcripts import Source, Unlisted, content_bytes, read_session
 
-SETS: Mapping[str, IndexedTable] = {
-    "sessions": SESSIONS_INDEX,
-    "prompts": PROMPTS_INDEX,
-    "summaries": SUMMARIES_INDEX,
-}
+SETS = {name: INDEX_OF[name] for name in ("sessions", "prompts", "summaries")}
 """The sets that are compared: of the first two turns are counted, of the third sessions."""
 PLACES = ("table", "collection", "keywords")
 

@@ -44,8 +44,6 @@ INDEX_OF = {
 """The tables that are searched, by the kind that a search asks for."""
 INDEXES = tuple(INDEX_OF.values())
 SESSIONS_INDEX = INDEX_OF["sessions"]
-PROMPTS_INDEX = INDEX_OF["prompts"]
-SUMMARIES_INDEX = INDEX_OF["summaries"]
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from memory_assets.stores.keyword_index.blocks import KeywordRow
 from memory_assets.stores.keyword_index.index import KeywordIndex
 from memory_assets.stores.lake.rows import texts_from_arrow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.stores.sqlite_files import compact
 
 STAGE = "keyword_index"
 KINDS: Mapping[str, IndexedTable] = INDEX_OF
@@ -62,10 +63,8 @@ def index_keywords(components: Components, project: str) -> StageReport:
         report.add_products(products)
         report.sessions = len({product.session_id for product in products})
         report.changed, report.removed = len(batch.changed), len(removed)
-    report.details.update(dict.fromkeys(KINDS, 0))
-    for product in products:
-        kind = product.stage.removesuffix("_keywords")
-        report.details[kind] = int(report.details[kind]) + product.rows
+    for kind in KINDS:
+        report.details[kind] = sum(made.rows for made in products if made.stage == stage_of(kind))
     return report
 
 
@@ -108,7 +107,9 @@ def forget_keywords(
     if not path.exists():
         return 0
     with closing(keyword_files.open_for_writing(path)) as index:
-        return index.erase(sorted(selected), kinds)
+        removed = sum(index.remove(sorted(selected), kind) for kind in kinds)
+    compact(path)
+    return removed
 
 
 def _remove_vanished(

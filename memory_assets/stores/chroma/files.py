@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_assets.errors import StoreError
-from memory_assets.stores.sqlite_files import read_only
+from memory_assets.stores.sqlite_files import connect
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HEADER_FILE, _ELEMENTS_FILE, _LENGTHS_FILE = "header.bin", "data_level0.bin", "length.bin"
@@ -46,7 +46,7 @@ def damage(directory: Path, *, thoroughly: bool = False) -> str | None:
     if wrong is not None:
         return wrong
     try:
-        with closing(read_only(database)) as connection:
+        with closing(connect(database, mode="ro")) as connection:
             persisted = connection.execute(
                 "SELECT id FROM segments JOIN max_seq_id ON segment_id = id WHERE scope = 'VECTOR'"
             ).fetchall()
@@ -159,7 +159,7 @@ def remove_deleted_collections(directory: Path) -> int:
     if not database.exists():
         return 0
     try:
-        with closing(read_only(database)) as connection:
+        with closing(connect(database, mode="ro")) as connection:
             kept = {row[0] for row in connection.execute("SELECT id FROM segments")}
     except sqlite3.Error as error:
         raise StoreError(f"cannot read {database} ({type(error).__name__})") from None

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from memory_assets.errors import StoreBusy, StoreError
 from memory_assets.stores.chroma import files, server
 from memory_assets.stores.chroma.client import ChromaClient, ChromaRefused
-from memory_assets.stores.sqlite_files import read_only
+from memory_assets.stores.sqlite_files import connect
 
 BESIDE = "chroma.anew"
 """Directory below the data directory for the second server, with its own lock, token and log."""
@@ -42,7 +42,7 @@ def rewrite_files(data_dir: Path, progress: Callable[[str], None]) -> None:
     for _ in range(_TRIES):
         _discard(data_dir)
         server.ensure_running(data_dir, _IDLE_SECONDS)  # which writes to the database
-        with closing(read_only(data_dir / server.DATABASE)) as database:
+        with closing(connect(data_dir / server.DATABASE, mode="ro")) as database:
             before = _committed(database)
             _copy(data_dir, database, progress)
             server.stop(data_dir / BESIDE)

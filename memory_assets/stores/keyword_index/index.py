@@ -24,7 +24,7 @@ from memory_assets.stores.keyword_index.blocks import (
     pack_postings,
     pack_vectors,
 )
-from memory_assets.stores.sqlite_files import SqliteStore, compact, sqlite_errors, transaction
+from memory_assets.stores.sqlite_files import SqliteStore, sqlite_errors, transaction
 
 REMEDY = "Delete it and run `memory ingest`, which makes it from the lake."
 
@@ -150,13 +150,6 @@ class KeywordIndex:
                 )
                 self._drop(list(blocks))
                 removed += sum(blocks.values())
-        return removed
-
-    def erase(self, sessions: Sequence[tuple[str, str]], kinds: Iterable[str]) -> int:
-        """Remove the rows of sessions, of these kinds, so that no byte of them stays in the
-        file; return how many there were."""
-        removed = sum(self.remove(sessions, kind) for kind in kinds)
-        compact(self.path)
         return removed
 
     def ids(self, kind: str, project: str, session_id: str | None = None) -> set[str]:
