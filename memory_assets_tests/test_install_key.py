@@ -39,6 +39,20 @@ def test_the_key_is_kept_outside_the_data_directory(
     assert (tmp_path / "xdg/memory_assets/install.key").read_bytes() == elsewhere
 
 
+def test_a_file_system_without_hard_links_has_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made once there too, and nothing else is left."""
+
+    def refuse(source: str, target: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", refuse)
+    key = load_install_key(tmp_path / "config")
+    assert load_install_key(tmp_path / "config") == key
+    assert [path.name for path in (tmp_path / "config").iterdir()] == ["install.key"]
+
+
 def test_processes_that_ask_first_at_once_get_one_key(tmp_path: Path) -> None:
     """Eight of them, released together."""
     code = (
