@@ -16,7 +16,7 @@ from pathlib import Path
 
 from memory_assets.errors import MemoryAssetsError, TranscriptError
 from memory_assets.models import Record
-from memory_assets.redaction import RecordFinding, RecordRedaction, Redactor
+from memory_assets.redaction import Finding, RecordRedaction, Redactor
 from memory_assets.transcripts import read_session
 
 FILE_CONTENTS = "file-contents"
@@ -156,7 +156,7 @@ def _print_modules(redactor: Redactor, records: Sequence[Record]) -> None:
         print(f"| {module} | {spent / whole:.1%} |")
 
 
-Sighting = tuple[Record, RecordFinding]
+Sighting = tuple[Record, Finding]
 
 
 def review(
@@ -189,7 +189,7 @@ def review(
         print(f"{index:4} {_in_context(record, finding, context)}")
 
 
-def _in_context(record: Record, finding: RecordFinding, context: int) -> str:
+def _in_context(record: Record, finding: Finding, context: int) -> str:
     text = record.text
     value = text[finding.start : finding.end]
     if len(value) > SHORT_TAG:

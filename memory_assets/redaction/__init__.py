@@ -11,7 +11,7 @@ and must not be written.
 from __future__ import annotations
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.redaction.findings import Finding, RecordFinding, RecordRedaction, Redaction
+from memory_assets.redaction.findings import Finding, RecordRedaction, Redaction
 from memory_assets.redaction.known_secrets import KnownValues, value_hash
 from memory_assets.redaction.redactor import Redactor, load_redactor
 from memory_assets.redaction.session_redactor import SessionRedactor
@@ -25,7 +25,6 @@ __all__ = [
     "TAG",
     "Finding",
     "KnownValues",
-    "RecordFinding",
     "RecordRedaction",
     "RedactedText",
     "Redaction",

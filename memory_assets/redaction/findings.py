@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from memory_assets.models import RedactedRecord
 from memory_assets.redacted_text import RedactedText
@@ -15,13 +15,16 @@ from memory_assets.redaction.settings import PERSONAL_KINDS
 class Finding(NamedTuple):
     """One secret: `start`/`end` are character offsets in the *input* text.
 
-    `rule` is the name of the rule, `tag` the text that replaced it.
+    `rule` is the name of the rule, `tag` the text that replaced it. `field` is the attribute of
+    `Record` that it was found in ("text", "cwd", ..., "paths[0]"), or "project_root"; "" where a
+    text alone was redacted.
     """
 
     rule: str
     start: int
     end: int
     tag: str
+    field: str = ""
 
 
 class Redaction(NamedTuple):
@@ -38,37 +41,20 @@ class Redaction(NamedTuple):
         return f"Redaction(findings={self.findings!r}, personal={self.personal!r})"
 
 
-class RecordFinding(NamedTuple):
-    """A finding in one field of a record; the offsets are in that field's *input* text.
-
-    `field` is the attribute of `Record` ("text", "cwd", ..., "paths[0]"), or
-    "project_root".
-    """
-
-    field: str
-    rule: str
-    start: int
-    end: int
-    tag: str
-
-
 @dataclass(frozen=True, slots=True)
 class RecordRedaction:
     """A redacted record and the findings in its fields, field by field in order."""
 
     record: RedactedRecord = field(repr=False)
-    findings: tuple[RecordFinding, ...]
-    personal: tuple[RecordFinding, ...] = ()
-
-
-_Found = TypeVar("_Found", Finding, RecordFinding)
+    findings: tuple[Finding, ...]
+    personal: tuple[Finding, ...] = ()
 
 
 def secret_and_personal(
-    found: Iterable[_Found],
-) -> tuple[tuple[_Found, ...], tuple[_Found, ...]]:
+    found: Iterable[Finding],
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """Return the secrets among findings, and the personal data."""
-    parts: tuple[list[_Found], list[_Found]] = ([], [])
+    parts: tuple[list[Finding], list[Finding]] = ([], [])
     for finding in found:
         parts[finding.rule in PERSONAL_KINDS].append(finding)
     return tuple(parts[0]), tuple(parts[1])

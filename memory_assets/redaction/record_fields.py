@@ -12,7 +12,6 @@ from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction.edits import WayBack, outside
 from memory_assets.redaction.findings import (
     Finding,
-    RecordFinding,
     RecordRedaction,
     Redaction,
     secret_and_personal,
@@ -23,11 +22,9 @@ SHORT_FIELDS = ("tool_name", "cwd", "git_branch", "subtype", "model", "agent_ver
 _PATHS = "paths["
 
 
-def in_fields(parts: Iterable[tuple[str, tuple[Finding, ...]]]) -> tuple[RecordFinding, ...]:
+def in_fields(parts: Iterable[tuple[str, Iterable[Finding]]]) -> tuple[Finding, ...]:
     """Return findings together with the names of their fields."""
-    return tuple(
-        [RecordFinding(name, *finding) for name, findings in parts for finding in findings]
-    )
+    return tuple([finding._replace(field=name) for name, findings in parts for finding in findings])
 
 
 def texts_of(record: RedactedRecord) -> dict[str, str]:
@@ -48,13 +45,13 @@ def redacted_again(first: RecordRedaction, again: Mapping[str, Redaction]) -> Re
         else:
             sealed = isinstance(getattr(first.record, name), RedactedText)
             changes[name] = part.text if sealed else str(part.text)
-    found: list[RecordFinding] = []
+    found: list[Finding] = []
     for name in texts_of(first.record):
-        of_field = [f for f in (*first.findings, *first.personal) if f.field == name]
-        findings = [Finding(*finding[1:]) for finding in sorted(of_field, key=_place)]
+        of_field = (f for f in (*first.findings, *first.personal) if f.field == name)
+        findings = sorted(of_field, key=_place)
         if name in again:
             findings = _combined(findings, again[name])
-        found += in_fields([(name, tuple(findings))])
+        found += in_fields([(name, findings)])
     secret, personal = secret_and_personal(found)
     record = replace(first.record, **changes, paths=tuple(paths), redactions=len(secret))
     return RecordRedaction(record, secret, personal)
