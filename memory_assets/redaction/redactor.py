@@ -142,13 +142,18 @@ class Redactor:
         personal = self._personal
         always = personal.always
         seen: list[Edit] = []
-        edits = merge_edits(text, [*given, *personal.directories(text)])
+        edits = [*given, *personal.directories(text)]
+        clues = None if edits else self._scanner.look(text)
+        if clues is NO_CLUES and not (always or also):
+            return Redaction(seal(text), ()), ()
+        edits = merge_edits(text, edits)
         for _ in range(_MOST_PASSES):
             rendered = Rendered(text, edits, tagger)
             more = personal.directories(rendered.text) if edits else []
-            clues = self._scanner.look(rendered.text)
-            if clues is NO_CLUES and not (more or always or also):
-                return _redaction(rendered), seen
+            if clues is None or edits:
+                clues = self._scanner.look(rendered.text)
+                if clues is NO_CLUES and not (more or always or also):
+                    return _redaction(rendered), seen
             secrets = find_secrets(self._scanner, rendered.text, clues)
             if also is not None:
                 secrets.extend(also(rendered.text))
