@@ -15,6 +15,8 @@ from memory_assets.redaction.rules.anchored_files import FILES
 from memory_assets.redaction.rules.anchored_keys import PRIVATE_KEYS
 from memory_assets.redaction.rules.anchored_prose import PROSE
 from memory_assets.redaction.rules.anchored_rule import (
+    FILL,
+    HEX,
     AnchoredRule,
     any_value,
     quoted_password,
@@ -23,13 +25,10 @@ from memory_assets.redaction.rules.anchored_rule import (
     strong_value,
     token_value,
 )
-from memory_assets.redaction.rules.formats import sample_characters
 
-_FILL = sample_characters("A-Za-z0-9", 60)
 _JDBC_PASSWORD = re.compile(
     r"(?i)password=[^&;\s]{3}|://[^/@\s]{1,80}:[^/@\s]{3,80}@|:[^/@\s]{1,40}/[^/@\s]{3,40}@"
 )
-_HEX = sample_characters("0-9a-f", 60)
 _PATH_IN_URL = re.compile(r"\d{1,5}/")
 _QUOTED = r"(?:\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')"
 _SECRET = r"\\?[\"'](?P<secret>[^\"'\n\\]{4,100})\\?[\"']"
@@ -55,57 +54,57 @@ def _user_and_password(value: str) -> bool:
 
 CALLS: tuple[AnchoredRule, ...] = (
     *(rule("set-password", anchor, quoted_password, rf"(?i){anchor}\({_SECRET}",
-           f"x.{anchor}(" + '"' + _FILL[:12] + '")')
+           f"x.{anchor}(" + '"' + FILL[:12] + '")')
       for anchor in ("setpassword", "set_password", "setpasswd", "withpassword", "setsecret")),
     *(rule("set-password", anchor, quoted_password,
            rf"(?i)pass(?:word|wd)?{quote}\)\.(?:send_?keys|fill|type|clear\(\)\.type)\({_SECRET}",
-           f"find({quote}{anchor}.send_keys({quote}{_FILL[:12]}{quote})")
+           f"find({quote}{anchor}.send_keys({quote}{FILL[:12]}{quote})")
       for quote in "\"'" for anchor in (f"password{quote})", f"passwd{quote})")),
     *(rule("default-password", f"password{quote},", quoted_password,
            rf"(?i)password{quote},[^\n]{{0,100}}?\bdefault\s?=\s?{_SECRET}",
-           f"add_argument({quote}--password{quote}, default={quote}{_FILL[:12]}{quote})")
+           f"add_argument({quote}--password{quote}, default={quote}{FILL[:12]}{quote})")
       for quote in "\"'"),
     *(rule("login-call", anchor, accept,
            rf"(?i){re.escape(anchor)}\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}\)",
-           f'{sample}"app", "{_FILL[:12]}")')
+           f'{sample}"app", "{FILL[:12]}")')
       for anchor, accept, sample in (("login(", strong_value, "smtp.login("),
           ("auth=(", quoted_password, "get(url, auth=("),
           ("basicauth(", quoted_password, "HTTPBasicAuth("))),
     rule("login-call", "connect(", strong_value,
          rf"(?i)connect\([^()\n]{{1,120}},\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}[,)]",
-         'mysql_connect("localhost", "root", "' + _FILL[:12] + '");'),
+         'mysql_connect("localhost", "root", "' + FILL[:12] + '");'),
     rule("login-call", "getconnection(", quoted_password,
          rf"(?i)getconnection\([^()\n]{{1,160}},\s{{0,8}}{_QUOTED},\s{{0,8}}{_SECRET}\s{{0,8}}\)",
-         'DriverManager.getConnection(url, "app", "' + _FILL[:12] + '");'),
+         'DriverManager.getConnection(url, "app", "' + FILL[:12] + '");'),
     rule("login-call", "credentials(", strong_value,
          rf"(?i)credentials\(\s{{0,8}}(?:{_QUOTED},\s{{0,8}}){{1,3}}{_SECRET}\s{{0,8}}\)",
-         'credentials += Credentials("Realm", "host", "app", "' + _FILL[:12] + '")'),
+         'credentials += Credentials("Realm", "host", "app", "' + FILL[:12] + '")'),
     rule("token-call", "access_token(", random_value,
          rf"(?i)access_token\(\s{{0,8}}{_QUOTED},\s{{0,8}}[\"'](?P<secret>[\w.-]{{20,200}})[\"']",
-         'auth.set_access_token("app", "' + _FILL[:45] + '")'),
+         'auth.set_access_token("app", "' + FILL[:45] + '")'),
     rule("aws-key-pair", "akia",
          lambda value: values.is_plausible_token(value) and "EXAMPLE" not in value,
          r"AKIA[A-Z0-9]{16}[\"']?[\s,;:|]{1,4}[\"']?(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
-         'client("AKIA' + _FILL[:16].upper() + '", "' + _FILL[:40] + '")'),
+         'client("AKIA' + FILL[:16].upper() + '", "' + FILL[:40] + '")'),
     rule("environment-default", "env.", quoted_password,
          r"(?i)env\.\w{0,60}(?:pass|pwd|secret|token|key|phrase)\w{0,24}\s?(?:\|\||\?\?)\s?"
-         + _SECRET, "process.env.APP_SECRET || '" + _FILL[:20] + "'"),
+         + _SECRET, "process.env.APP_SECRET || '" + FILL[:20] + "'"),
 )  # fmt: skip
 """Secrets passed to calls without a name."""
 
 ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     rule("url-password", "://", any_value,
          r"://[^\s/@:\"'<>`\\]{0,120}:(?P<secret>[^\s/\"'<>`\\]{1,400})@(?=[\w\[$%{-])",
-         "postgres://app:" + _FILL[:14] + "@db.internal:5432/app"),
+         "postgres://app:" + FILL[:14] + "@db.internal:5432/app"),
     rule("url-password", "://", _odd_password,
          r"://[^\s/@:\"'<>`\\]{1,60}:(?P<secret>[^\s\"'<>`\\?#]{4,100})@[\w.-]{1,80}:\d{2,5}\b",
-         "postgres://app:p/" + _FILL[:14] + "@db.internal:5432/app"),
+         "postgres://app:p/" + FILL[:14] + "@db.internal:5432/app"),
     rule("url-token", "://", random_value,
          r"://(?P<secret>[\w.~%+=-]{16,400})(?::x-oauth-basic)?@(?=\w)",
-         "https://" + _FILL[:32] + "@git.example.com/app.git"),
+         "https://" + FILL[:32] + "@git.example.com/app.git"),
     rule("url-path-key", "://", values.is_plausible_token,
          r"://[\w.-]{1,80}(?:infura\.io/(?:ws/)?v3|alchemy(?:api)?\.(?:io|com)/v2|quiknode\.pro)/"
-         r"(?P<secret>[\w-]{20,80})", "https://mainnet.infura.io/v3/" + _HEX[:32]),
+         r"(?P<secret>[\w-]{20,80})", "https://mainnet.infura.io/v3/" + HEX[:32]),
     rule("webhook-url", "://", lambda value: values.is_plausible_token(value.replace("/", "")),
          r"://(?i:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/"
          r"|[\w.-]{1,80}/hooks/catch/|(?:[\w-]{1,60}\.)?webhook\.office\.com/webhookb2/"
@@ -114,31 +113,31 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
          r"|open\.(?:feishu|larksuite)\.\w{2,3}/open-apis/bot/v2/hook/|hc-ping\.com/"
          r"|maker\.ifttt\.com/(?:trigger|use)/[\w-]{1,60}(?:/json)?/with/key/"
          r"|events\.(?:eu\.)?pagerduty\.com/integration/)" r"(?P<secret>[\w/@-]{7,400})",
-         f"https://hooks.slack.com/services/T{_FILL[:9].upper()}/B{_FILL[9:18].upper()}/{_FILL[:24]}"),
+         f"https://hooks.slack.com/services/T{FILL[:9].upper()}/B{FILL[9:18].upper()}/{FILL[:24]}"),
     rule("bearer-token", "bearer", token_value,
          r"(?i:bearer)(?:[ \t]{1,4}|%20|\+)(?P<secret>[\w.~+/=:-]{10,4000})",
-         "Bearer " + _FILL[:32]),
+         "Bearer " + FILL[:32]),
     rule("azure-client-secret", "~", values.is_plausible_token,
-         r"(?P<secret>[\w.~-]{3}\dQ~[\w.~-]{31,40})", "k7Q8Q~" + _FILL[:34], 5),
+         r"(?P<secret>[\w.~-]{3}\dQ~[\w.~-]{31,40})", "k7Q8Q~" + FILL[:34], 5),
     rule("curl-user", "curl", _user_and_password,
          r"curl\b(?:[^\n\\]|\\.|\\\n){0,240}?\s(?:-u|--user|--proxy-user)[ =]{0,2}"
          r"(?P<secret>[^\s\"'\\:]{1,80}:(?:'[^'\n]{3,200}'|\"[^\"\n]{3,200}\")|\"[^\"\n]{3,200}\"|'[^'\n]{3,200}'|[^\s\"'\\]{3,200})",
-         "curl -s -u admin:" + _FILL[:12] + " https://example.invalid"),
+         "curl -s -u admin:" + FILL[:12] + " https://example.invalid"),
     rule("command-password", " -p ", lambda value: not values.is_reference(value.strip("'\"")),
          r" -p (?P<secret>[^\s\"'-][^\s\"']{3,200}|\"[^\"\n]{4,200}\"|'[^'\n]{4,200}')",
-         "sshpass -p " + _FILL[:12] + " ssh host"),
+         "sshpass -p " + FILL[:12] + " ssh host"),
     rule("azure-account-key", "accountkey", values.is_mixed,
          r"(?i:accountkey)\s{0,4}[=:]\s{0,4}[\"']?(?P<secret>[A-Za-z0-9+/]{20,120}={0,2})",
-         "AccountKey=" + _FILL[:43] + _FILL[:43] + "=="),
+         "AccountKey=" + FILL[:43] + FILL[:43] + "=="),
     rule("shared-access-key", "sharedaccess", token_value,
          r"(?i:sharedaccess(?:key|secret))(?:value)?\s{0,4}=\s{0,4}(?P<secret>[A-Za-z0-9+/]{20,120}={0,2})",
-         "Endpoint=sb://x;SharedAccessKey=" + _FILL[:43] + "="),
+         "Endpoint=sb://x;SharedAccessKey=" + FILL[:43] + "="),
     rule("shared-access-signature", "sig=", lambda value: "%" in value or values.is_random(value),
          r"sig=(?P<secret>[A-Za-z0-9%+/_-]{40,90}={0,2})",
-         "?sv=2022-11-02&sig=" + _FILL[:40] + "%3D"),
+         "?sv=2022-11-02&sig=" + FILL[:40] + "%3D"),
     *(rule(f"azure-{service}-marked-key", mark.lower(), values.is_plausible_token,
            rf"(?P<secret>[A-Za-z0-9+/]{{{before}}}{re.escape(mark)}[A-Za-z0-9+/]{{{after}}}={{0,2}})(?![\w+/])",
-           _FILL[:before] + _FILL[: max(before - 60, 0)] + mark + _FILL[:after], before)
+           FILL[:before] + FILL[: max(before - 60, 0)] + mark + FILL[:after], before)
       for service, mark, before, after in (("storage", "+ASt", 76, 6), ("cosmos", "ACDb", 76, 6),
           ("batch", "+ABa", 76, 6), ("api-management", "APIM", 76, 6), ("event-hub", "+AEh", 33, 6),
           ("service-bus", "+ASb", 33, 6), ("relay", "+ARm", 33, 6), ("iot-hub", "AIoT", 33, 6),
@@ -146,58 +145,58 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
           ("registry", "+ACR", 42, 6))),
     rule("braintree-token", "access_token$", values.is_plausible_token,
          r"(?P<secret>access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32})",
-         "access_token$production$" + _HEX[:16] + "$" + _HEX[:32]),
+         "access_token$production$" + HEX[:16] + "$" + HEX[:32]),
     rule("facebook-app-token", "|", lambda value: values.is_random(value.partition("|")[2], 8),
-         r"(?P<secret>\d{15,16}\|[\w-]{27})(?![\w-])", "1308742762612587|" + _FILL[:27], 16),
+         r"(?P<secret>\d{15,16}\|[\w-]{27})(?![\w-])", "1308742762612587|" + FILL[:27], 16),
     rule("sentry-dsn", "://", lambda value: len(set(value[:32])) >= 6,
          r"://(?P<secret>[0-9a-f]{32}(?::[0-9a-f]{32})?@[\w.-]{1,60}/\d{1,20})",
-         "https://" + _HEX[:32] + "@o1.ingest.sentry.example/42"),
+         "https://" + HEX[:32] + "@o1.ingest.sentry.example/42"),
     rule("jdbc-url", "jdbc:", lambda value: _JDBC_PASSWORD.search(value) is not None,
          r"(?P<secret>jdbc:[a-z0-9]{2,20}:[^\s\"'<>`]{10,600})",
-         "jdbc:postgresql://db.internal:5432/app?user=app&password=" + _FILL[:12]),
+         "jdbc:postgresql://db.internal:5432/app?user=app&password=" + FILL[:12]),
     rule("netrc-password", "machine", any_value,
          r"machine\s{1,8}[\w.:-]{1,100}\s{1,8}login\s{1,8}\S{1,100}\s{1,8}password\s{1,8}(?P<secret>\S{3,200})",
-         "machine api.example.com login app password " + _FILL[:12]),
+         "machine api.example.com login app password " + FILL[:12]),
     rule("vault-unseal-key", "unseal", token_value,
          r"(?i)unseal(?: key(?: \d)?:)?\s{1,4}(?P<secret>[A-Za-z0-9+/]{43,64}={0,2})",
-         "vault operator unseal " + _FILL[:44]),
+         "vault operator unseal " + FILL[:44]),
     rule("initial-password", "following password", token_value,
          r"(?i)following password[\w ]{0,40}:?\s{1,24}(?P<secret>[0-9a-f]{32})\b",
-         "use the following password to proceed to installation:\n\n" + _HEX[:32]),
+         "use the following password to proceed to installation:\n\n" + HEX[:32]),
     rule("spoken-password", "password is", any_value,
          r"(?i)password is(?: now| set to)?:?\s{1,3}\\?([\"'`])(?P<secret>[^\s\"'`\\]{4,80})\\?\1",
-         "The default password is '" + _FILL[:12] + "'"),
+         "The default password is '" + FILL[:12] + "'"),
     rule("spoken-password-of-user", "password for", any_value,
          r"(?i)password for (?:the )?(?:user |account )?\\?[\"'`]?[\w@.-]{1,60}\\?[\"'`]? is:?"
          r"\s{1,3}\\?([\"'`])(?P<secret>[^\s\"'`\\]{4,80})\\?\1",
-         "the password for user 'app' is '" + _FILL[:12] + "'"),
+         "the password for user 'app' is '" + FILL[:12] + "'"),
     rule("network-credential", "networkcredential", any_value,
          r"(?i)networkcredential\(\s{0,8}\"[^\"\n]{1,120}\"\s{0,8},\s{0,40}\"(?P<secret>[^\"\n]{3,120})\"",
-         'new NetworkCredential("app@example.com", "' + _FILL[:12] + '")'),
+         'new NetworkCredential("app@example.com", "' + FILL[:12] + '")'),
     rule("directory-entry-password", "directoryentry", any_value,
          r"(?i)directoryentry\((?:\s{0,40}\"[^\"\n]{0,160}\"\s{0,8},){2}\s{0,40}\"(?P<secret>[^\"\n]{3,120})\"",
-         'new DirectoryEntry("LDAP://x", "app", "' + _FILL[:12] + '")'),
+         'new DirectoryEntry("LDAP://x", "app", "' + FILL[:12] + '")'),
     rule("secure-string", "convertto-securestring", any_value,
          r"(?i)convertto-securestring\s{1,4}(?:-string\s{1,4})?[\"'](?P<secret>[^\"'\n]{3,200})[\"']",
-         'ConvertTo-SecureString "' + _FILL[:12] + '" -AsPlainText -Force'),
+         'ConvertTo-SecureString "' + FILL[:12] + '" -AsPlainText -Force'),
     rule("windows-user-password", "net user", any_value,
          r"(?i)net user (?:/add )?[\w.-]{1,60} (?P<secret>[^\s/\"'*][^\s\"']{3,80}) /add",
-         "net user app " + _FILL[:12] + " /add"),
+         "net user app " + FILL[:12] + " /add"),
     rule("sidekiq-credential", "contribsys", bool,
          r"(?i)contribsys(?:__|\.)com\w{0,12}[\"']?[\]\s]{0,8}(?:[:=?|>,]{1,3})\s{0,4}[\"'`]?"
          r"(?P<secret>[0-9a-f]{8}:[0-9a-f]{8})",
-         "BUNDLE_ENTERPRISE__CONTRIBSYS__COM: " + _HEX[:8] + ":" + _HEX[8:16]),
+         "BUNDLE_ENTERPRISE__CONTRIBSYS__COM: " + HEX[:8] + ":" + HEX[8:16]),
     rule("travis-encrypted-value", "secure:", values.is_random,
          r"secure:\s{1,4}[\"']?(?P<secret>[A-Za-z0-9+/=\\]{80,1200})",
-         'secure: "' + _FILL + _FILL + '="'),
+         'secure: "' + FILL + FILL + '="'),
     rule("putty-private-key", "private-lines", lambda value: len(value) >= 32,
          r"(?i)private-lines: \d{1,3}\r?\n(?P<secret>(?:[A-Za-z0-9+/=]{1,80}\r?\n?){1,200})",
-         "Private-Lines: 1\n" + _FILL),
+         "Private-Lines: 1\n" + FILL),
     rule("password-hash", "$", lambda value: len(set(value)) >= 10,
          r"(?P<secret>\$(?:2[abxy]?\$\d\d\$[./A-Za-z0-9]{50,60}|[15689]\$(?:rounds=\d{1,9}\$)?[^$\s:]{0,40}\$[./A-Za-z0-9]{22,100}"
          r"|9\$[./A-Za-z0-9-]{16,100}|y\$[./\w]{1,10}\$[./\w]{1,90}\$[./\w]{20,90}|argon2i?d?\$[^\s\"']{20,300}|krb5(?:asrep|tgs|pa)\$[^\s\"']{20,4000}"
          r"|pbkdf2[\w-]{0,20}\$[^\s\"']{20,300}|scrypt\$[^\s\"']{20,300}|S\$[./A-Za-z0-9]{52}|P\$[./A-Za-z0-9]{31}|apr1\$[^$\s]{1,10}\$[./A-Za-z0-9]{22}))",
-         "$2b$12$" + _FILL[:53]),
+         "$2b$12$" + FILL[:53]),
     *COMMANDS,
     *CALLS,
     *FILES,

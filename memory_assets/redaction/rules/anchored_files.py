@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.anchored_rule import (
+    FILL,
+    HEX,
     AnchoredRule,
     any_value,
     key_material,
@@ -16,10 +18,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     token_value,
     typed_password,
 )
-from memory_assets.redaction.rules.formats import sample_characters
 
-_FILL = sample_characters("A-Za-z0-9", 60)
-_HEX = sample_characters("0-9a-f", 64)
 _NAMES = ("password", "passwd", "secret", "token", "apikey", "api_key", "passphrase", "psk")
 _ROW = r"\|[^\n]{0,160}\n"
 _FILE_ROW = r"[^\n]{0,160}\n"
@@ -33,130 +32,130 @@ def _rows(row: str, count: int) -> str:
 FILES: tuple[AnchoredRule, ...] = (
     *(rule("paired-secret", f"{name}</key>", typed_password,
            rf"(?i){name}</key>\s{{0,40}}<string>(?P<secret>[^<\n]{{4,400}})</string>",
-           f"<key>app_{name}</key>\n<string>{_FILL[:20]}</string>")
+           f"<key>app_{name}</key>\n<string>{FILL[:20]}</string>")
       for name in _NAMES),
     *(rule("paired-secret", f"{name}</name>", typed_password,
            rf"(?i){name}</name>\s{{0,40}}<value>(?P<secret>[^<\n]{{4,400}})</value>",
-           f"<name>app.{name}</name>\n<value>{_FILL[:20]}</value>")
+           f"<name>app.{name}</name>\n<value>{FILL[:20]}</value>")
       for name in _NAMES),
     rule("paired-secret", "password><value>", typed_password,
          r"(?i)password><value>(?P<secret>[^<\n]{4,400})</value>",
-         "<AdministratorPassword><Value>" + _FILL[:12] + "</Value>"),
+         "<AdministratorPassword><Value>" + FILL[:12] + "</Value>"),
     rule("paired-secret", '"key"', quoted_password,
          r"(?i)\"key\"\s{0,4}:\s{0,4}\"[\w.-]{0,40}(?:password|passwd|secret|token|api_?key)\"\s{0,4},"
          r"\s{0,24}\"value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"",
-         '[{"key": "password", "value": "' + _FILL[:12] + '"}]'),
+         '[{"key": "password", "value": "' + FILL[:12] + '"}]'),
     rule("terraform-output", '"sensitive": true', typed_password,
          r"(?i)\"sensitive\": true,\s{1,24}\"type\": \"string\",\s{1,24}"
          r"\"value\": \"(?P<secret>[^\"\n]{4,400})\"",
-         '"sensitive": true,\n "type": "string",\n "value": "' + _FILL[:16] + '"'),
+         '"sensitive": true,\n "type": "string",\n "value": "' + FILL[:16] + '"'),
     rule("terraform-output", '"result": "', mixed_password,
          r"\"result\": \"(?P<secret>[^\"\n]{8,200})\",\s{1,24}\"special\": ",
-         '"attributes": {"result": "' + _FILL[:20] + '", "special": false'),
+         '"attributes": {"result": "' + FILL[:20] + '", "special": false'),
     rule("html-password", 'type="password"', quoted_password,
          r"(?i)type=\"password\"[^<>\n]{0,160}?\svalue=\"(?P<secret>[^\"<>\n]{4,80})\"",
-         '<input type="password" name="pass" value="' + _FILL[:12] + '">'),
+         '<input type="password" name="pass" value="' + FILL[:12] + '">'),
     *(rule("table-password", "password |", typed_password,
            rf"(?i)password \|\r?\n\|[-:| ]{{2,120}}\n{_rows(_ROW, row)}"
            r"(?:\|[^|\n]{0,80}){1,6}?\|\s`?(?P<secret>[^\s|`]{4,80})`?\s{1,20}\|\s{0,4}(?:\r?\n|$)",
            "| user | password |\n|---|---|\n" + "| x | yyyyy12 |\n" * row
-           + f"| app | {_FILL[:12]} |\n")
+           + f"| app | {FILL[:12]} |\n")
       for row in _MORE_ROWS),
     *(rule("table-password", ",password\n", typed_password,
            rf"(?i),password\n{_rows(_FILE_ROW, row)}[^,\n]{{1,80}}(?:,[^,\n]{{0,80}}){{0,4}}?,"
            r"(?P<secret>[^\s,\"']{4,80})(?=\r?\n|$)",
-           "user,password\n" + "x,yyyyy12\n" * row + f"app,{_FILL[:12]}\n")
+           "user,password\n" + "x,yyyyy12\n" * row + f"app,{FILL[:12]}\n")
       for row in _MORE_ROWS),
     *(rule("table-secret", f"{name} |", accept,
            rf"(?i){name} \|\s`?(?P<secret>[^\s|`]{{6,200}})`?\s{{1,20}}\|",
-           f"| APP_{name.upper()} | {_FILL[:20]} |")
+           f"| APP_{name.upper()} | {FILL[:20]} |")
       for name, accept in (("password", spoken_password), ("secret", random_value),
           ("token", random_value), ("key", random_value))),
     rule("wifi-key", "psk=", mixed_password,
          r"(?i)(?<!-)psk=(?!wpa)\"?(?P<secret>[^\s\"]{8,64})(?![^\s\"])",
-         'psk="' + _FILL[:12] + '"'),
+         'psk="' + FILL[:12] + '"'),
     rule("shared-key", ': psk "', any_value, r"(?i): psk \"(?P<secret>[^\"\n]{4,200})\"",
-         '%any : PSK "' + _FILL[:20] + '"'),
+         '%any : PSK "' + FILL[:20] + '"'),
     rule("shared-key", 'secret "', token_value, r"(?i)secret \"(?P<secret>[^\"\s]{8,200})\"",
-         'key "app" { algorithm hmac-sha256; secret "' + _FILL[:43] + '="; };'),
+         'key "app" { algorithm hmac-sha256; secret "' + FILL[:43] + '="; };'),
     *(rule("gradle-password", f"{name}password ", quoted_password,
            rf"(?i){name}password [\"'](?P<secret>[^\"'\n]{{4,100}})[\"']",
-           f'{name}Password "{_FILL[:12]}"')
+           f'{name}Password "{FILL[:12]}"')
       for name in ("store", "key")),
     rule("sql-password", "identified ", typed_password,
          r"(?i)identified (?:with [\w\"']{1,40} )?(?:by|as) (?:password )?"
-         r"'(?P<secret>[^'\n]{4,200})'", "ALTER USER app IDENTIFIED BY '" + _FILL[:12] + "';"),
+         r"'(?P<secret>[^'\n]{4,200})'", "ALTER USER app IDENTIFIED BY '" + FILL[:12] + "';"),
     rule("mysql-dsn", ":", typed_password,
          r"(?<=\w):(?P<secret>[^\s:@\"'`/<{]{4,80})@(?:tcp|unix)\(",
-         "app:" + _FILL[:12] + "@tcp(127.0.0.1:3306)/app"),
+         "app:" + FILL[:12] + "@tcp(127.0.0.1:3306)/app"),
     rule("assigned-password", '<pass encoding="base64">', any_value,
          r"(?i)<pass encoding=\"base64\">(?P<secret>[A-Za-z0-9+/]{4,200}={0,2})<",
-         '<Pass encoding="base64">' + _FILL[:12] + "</Pass>"),
+         '<Pass encoding="base64">' + FILL[:12] + "</Pass>"),
     rule("signed-request", ", signature=", key_material,
          r"(?i), signature=(?P<secret>[0-9a-f]{64})(?!\w)",
-         "AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host, Signature=" + _HEX),
+         "AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host, Signature=" + HEX),
     rule("pgpass", ":5432:", any_value,
          r":5432:[\w.*-]{1,60}:[\w.*-]{1,60}:(?P<secret>[^\s:\"']{4,100})(?=\s|$)",
-         "db.example.com:5432:app:app:" + _FILL[:12] + "\n"),
+         "db.example.com:5432:app:app:" + FILL[:12] + "\n"),
     rule("pgpass", ":*:", mixed_password, r":\*:[\w.*-]{1,60}:(?P<secret>[^\s:\"']{6,100})(?=\s|$)",
-         "db.example.com:*:*:app:" + _FILL[:12] + "\n"),
+         "db.example.com:*:*:app:" + FILL[:12] + "\n"),
     rule("bundler-credential", "bundle_", mixed_password,
          r"BUNDLE_[A-Z0-9_]{2,80}:\s[\"']?[^\s:\"']{1,60}:(?P<secret>[^\s\"':/]{6,200})",
-         'BUNDLE_GEMS__EXAMPLE__COM: "app:' + _FILL[:20] + '"'),
+         'BUNDLE_GEMS__EXAMPLE__COM: "app:' + FILL[:20] + '"'),
     rule("mail-relay-password", "]:", mixed_password,
          r"\]:\d{2,5}\s{1,8}[^\s:]{1,80}:(?=\S{10})(?P<secret>[^\s:/]{6,100})(?=\s|$)",
-         "[smtp.example.com]:587 app@example.com:" + _FILL[:16]),
+         "[smtp.example.com]:587 app@example.com:" + FILL[:16]),
     rule("openvpn-login", "<auth-user-pass>", any_value,
          r"<auth-user-pass>\s{1,4}\S{1,80}\n(?P<secret>\S{4,100})\s{1,4}</auth",
-         "<auth-user-pass>\napp\n" + _FILL[:12] + "\n</auth-user-pass>"),
+         "<auth-user-pass>\napp\n" + FILL[:12] + "\n</auth-user-pass>"),
     rule("cloud-init-password", "chpasswd:", typed_password,
          r"chpasswd:\s{1,12}(?:expire: ?\w{4,5}\s{1,12})?list: ?\|?\s{1,12}"
          r"(?:- )?[\w.-]{1,40}:(?P<secret>\S{4,100})",
-         "chpasswd:\n  list: |\n    root:" + _FILL[:12]),
+         "chpasswd:\n  list: |\n    root:" + FILL[:12]),
     rule("kickstart-password", "rootpw ", mixed_password,
          r"rootpw (?:--plaintext |--iscrypted )?(?P<secret>[^\s-]\S{3,200})",
-         "rootpw --plaintext " + _FILL[:12]),
+         "rootpw --plaintext " + FILL[:12]),
     rule("ansible-vault", "$ansible_vault;", key_material,
          r"\$ANSIBLE_VAULT;[\w.;-]{1,60}"
          r"(?P<secret>(?:(?:\r?\n|\\n)[ \t]{0,24}[0-9a-f]{20,80}){1,400})",
-         "$ANSIBLE_VAULT;1.1;AES256\n  " + _HEX),
+         "$ANSIBLE_VAULT;1.1;AES256\n  " + HEX),
     rule("password-hash", "pbkdf2_sha", key_material,
          r"(?P<secret>pbkdf2_sha\d{1,3}\$\d{2,9}\$[^\s$\"']{1,64}\$[\w./+-]{20,100}={0,2})",
-         "pbkdf2_sha256$260000$" + _FILL[:22] + "$" + _FILL[:43] + "="),
+         "pbkdf2_sha256$260000$" + FILL[:22] + "$" + FILL[:43] + "="),
     *(rule("password-hash", f"{{{mark.lower()}", key_material,
            rf"(?i)\{{{mark}\d{{0,3}}\}}(?P<secret>[A-Za-z0-9+/]{{24,140}}={{0,2}})",
-           f"userPassword: {{{mark}}}{_FILL[:32]}")
+           f"userPassword: {{{mark}}}{FILL[:32]}")
       for mark in ("SSHA", "SMD5")),
     rule("windows-hash", ":::", key_material, r"(?P<secret>[0-9a-fA-F]{32}:[0-9a-fA-F]{32}):::",
-         f"app:500:{_HEX[:32]}:{_HEX[8:40]}:::", 65),
+         f"app:500:{HEX[:32]}:{HEX[8:40]}:::", 65),
     *(rule("device-password", f"{word} 7 ", lambda value: any(map(str.isdigit, value)),
            rf"(?i){word} 7 (?P<secret>[0-9a-f]{{8,80}})(?!\w)",
-           f"username app {word} 7 0822455D0A16{_HEX[:6].upper()}")
+           f"username app {word} 7 0822455D0A16{HEX[:6].upper()}")
       for word in ("password", "key", "secret")),
     *(rule("device-password", f"{kind}-server key ", mixed_password,
            rf"{kind}-server key (?:[0-9] )?(?P<secret>\S{{6,100}})",
-           f"{kind}-server key {_FILL[:14]}")
+           f"{kind}-server key {FILL[:14]}")
       for kind in ("tacacs", "radius")),
     rule("device-password", "snmp-server community ", mixed_password,
          r"snmp-server community (?P<secret>\S{4,64})",
-         "snmp-server community " + _FILL[:12] + " RO"),
+         "snmp-server community " + FILL[:12] + " RO"),
     rule("signed-url", "x-amz-signature=", key_material,
-         r"(?i)x-amz-signature=(?P<secret>[0-9a-f]{64})", "https://x/k?X-Amz-Signature=" + _HEX),
+         r"(?i)x-amz-signature=(?P<secret>[0-9a-f]{64})", "https://x/k?X-Amz-Signature=" + HEX),
     rule("signed-url", "&signature=", lambda value: "%" in value or random_value(value),
          r"(?i)&signature=(?P<secret>[\w%+/-]{20,400}={0,2})",
-         "https://x/k?AWSAccessKeyId=x&Signature=" + _FILL[:26] + "%3D&Expires=1"),
+         "https://x/k?AWSAccessKeyId=x&Signature=" + FILL[:26] + "%3D&Expires=1"),
     rule("telegram-url", "telegram.org/", values.is_plausible_token,
          r"telegram\.org/(?:file/)?bot(?P<secret>\d{6,12}:[\w-]{30,40})",
-         "https://api.telegram.org/bot8812345678:AA" + _FILL[:33] + "/sendMessage"),
+         "https://api.telegram.org/bot8812345678:AA" + FILL[:33] + "/sendMessage"),
     rule("slack-token", "xoxd-", values.is_plausible_token,
-         r"(?P<secret>xoxd-[\w%+/-]{30,400}={0,2})", "xoxd-" + _FILL + "%2B" + _FILL[:20]),
+         r"(?P<secret>xoxd-[\w%+/-]{30,400}={0,2})", "xoxd-" + FILL + "%2B" + FILL[:20]),
     *(rule(name, mark.lower(), random_value,
            rf"(?<![A-Za-z0-9+/])(?P<secret>{mark}[A-Za-z0-9+/_-]{{100,1000}}={{0,2}})",
-           mark + _FILL * 3)
+           mark + FILL * 3)
       for name, mark in (("aws-bedrock-key", "ABSK"), ("1password-token", "ops_eyJ"))),
     rule("sanctum-token", "|", random_value,
          r"(?<=\d)\|(?=[0-9a-z]{0,40}[A-Z])(?P<secret>[A-Za-z0-9]{40,48})(?!\w)",
-         "18|" + _FILL[:40]),
+         "18|" + FILL[:40]),
     rule("webex-token", "_pf84_", bool, r"(?P<secret>[A-Za-z0-9]{64}_PF84_[0-9a-f-]{36})",
-         _FILL + _FILL[:4] + "_PF84_3f2b8c1e-7d4a-4f6b-9c0d-1e2f3a4b5c6d", 64),
+         FILL + FILL[:4] + "_PF84_3f2b8c1e-7d4a-4f6b-9c0d-1e2f3a4b5c6d", 64),
 )  # fmt: skip

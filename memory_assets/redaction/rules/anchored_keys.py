@@ -7,16 +7,15 @@ JSON Web Keys: RFC 7517/7518. DER prefixes: RFC 8017 (PKCS#1), RFC 5208 (PKCS#8)
 from __future__ import annotations
 
 from memory_assets.redaction.rules.anchored_rule import (
+    FILL,
+    HEX,
     AnchoredRule,
     key_material,
     random_value,
     rule,
 )
-from memory_assets.redaction.rules.formats import sample_characters
 from memory_assets.redaction.rules.wordlist import word_set
 
-_FILL = sample_characters("A-Za-z0-9", 60)
-_HEX = sample_characters("0-9a-f", 60)
 _BREAK = r"(?:\r?\n|\\n)[ \t]{0,8}"
 _BASE64 = (
     rf"[A-Za-z0-9+/]{{40,9000}}={{0,2}}(?:{_BREAK}[A-Za-z0-9+/]{{40,80}}={{0,2}}){{0,120}}"
@@ -51,34 +50,34 @@ def _words_of_a_phrase(value: str) -> bool:
 
 PRIVATE_KEYS: tuple[AnchoredRule, ...] = (
     *(rule("private-key-der", mark.lower(), key_material, rf"(?P<secret>{before}{mark}{rest})",
-           sample + mark + _FILL, len(sample))
+           sample + mark + FILL, len(sample))
       for mark, sample, before, rest in _DER),
     rule("private-key-der", "300d06092a864886f70d01010105000482", key_material,
          r"(?P<secret>3082[0-9a-f]{4}020100300d06092a864886f70d01010105000482[0-9a-f]{40,12000})",
-         "30820277020100300d06092a864886f70d01010105000482" + _HEX, 14),
+         "30820277020100300d06092a864886f70d01010105000482" + HEX, 14),
     *(rule("json-web-key", f'"{member}"', random_value,
            rf"\"{member}\"\s{{0,4}}:\s{{0,4}}\"(?P<secret>[A-Za-z0-9_-]{{40,1400}})\"",
-           f'{{"kty": "RSA", "{member}": "{_FILL[:43]}"}}')
+           f'{{"kty": "RSA", "{member}": "{FILL[:43]}"}}')
       for member in ("d", "p", "q", "dp", "dq", "qi")),
     rule("json-web-key", '"oct"', random_value,
          r"\"oct\"[^{}]{0,200}?\"k\"\s{0,4}:\s{0,4}\"(?P<secret>[\w-]{16,400})\"",
-         '{"kty": "oct", "k": "' + _FILL[:43] + '"}'),
+         '{"kty": "oct", "k": "' + FILL[:43] + '"}'),
     rule("xml-private-key", "</exponent>", key_material,
          r"</Exponent>\s{0,40}(?P<secret><P>[A-Za-z0-9+/=<>\s]{40,9000}</D>)",
-         "<Exponent>AQAB</Exponent><P>" + _FILL[:44] + "</P><D>" + _FILL + "</D>"),
+         "<Exponent>AQAB</Exponent><P>" + FILL[:44] + "</P><D>" + FILL + "</D>"),
     rule("ssh2-private-key", "begin ssh2 encrypted private key", key_material,
          r"(?i)begin ssh2 encrypted private key ----"
          r"(?P<secret>(?:(?:\r?\n|\\n)(?!----)[^\n\\]{1,100}){1,120})",
-         '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "x"\n' + _FILL),
+         '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "x"\n' + FILL),
     rule("openvpn-static-key", "begin openvpn static key", key_material,
          r"(?i)begin openvpn static key V1-----(?P<secret>(?:(?:\r?\n|\\n)[0-9a-f]{16,64}){1,32})",
-         "-----BEGIN OpenVPN Static key V1-----\n" + _HEX[:32] + "\n" + _HEX[8:40]),
+         "-----BEGIN OpenVPN Static key V1-----\n" + HEX[:32] + "\n" + HEX[8:40]),
     rule("signify-secret-key", "secret key", key_material,
          r"secret key(?:\r?\n|\\n)(?P<secret>RW[A-Za-z0-9+/]{60,400}={0,2})",
-         "untrusted comment: signify secret key\nRWRCSw" + _FILL),
+         "untrusted comment: signify secret key\nRWRCSw" + FILL),
     *(rule("private-key-numbers", anchor.lower(), key_material,
            rf"{anchor}(?P<secret>(?:\s{{1,12}}(?:[0-9a-f]{{2}}:?){{4,20}}){{1,80}})",
-           f"{anchor}\n    " + ":".join(_HEX[at : at + 2] for at in range(0, 30, 2)))
+           f"{anchor}\n    " + ":".join(HEX[at : at + 2] for at in range(0, 30, 2)))
       for anchor in ("privateExponent:", "prime1:", "prime2:", "exponent1:", "exponent2:",
       "coefficient:", "priv:")),
     *(rule("recovery-phrase", word, _words_of_a_phrase, rf"(?i:{word})" + _MNEMONIC,

@@ -4,6 +4,8 @@ sentence must look generated, or at least mix letters and digits."""
 from __future__ import annotations
 
 from memory_assets.redaction.rules.anchored_rule import (
+    FILL,
+    HEX,
     AnchoredRule,
     mixed_password,
     quoted_password,
@@ -12,10 +14,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     spoken_password,
     typed_password,
 )
-from memory_assets.redaction.rules.formats import sample_characters
 
-_FILL = sample_characters("A-Za-z0-9", 60)
-_HEX = sample_characters("0-9a-f", 60)
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
 _ASCII = r"(?P<secret>[!#-&*+\-/-9<-Z^-z|~]{4,80})"
 _GIVEN = r"[\"']?\s{0,4}(?:=>|[:=：])\s{0,4}[\"'`“]?"
@@ -46,37 +45,37 @@ _SEPARATORS = (":", "=", " =", '":')
 
 PROSE: tuple[AnchoredRule, ...] = (
     *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
-           f"{word}: {_FILL[:12]}", word.encode("ascii", "replace").index(anchor))
+           f"{word}: {FILL[:12]}", word.encode("ascii", "replace").index(anchor))
       for word, anchor in _WORDS),
     *(rule("foreign-password", "??" + separator, spoken_password,
            rf"(?i){_BEYOND_ASCII}{{2}}{_WORD_ENDS}{separator}[ \t]{{0,4}}[\"'`]?{_ASCII}",
-           f"пароль{separator}{_FILL[3:15]}")
+           f"пароль{separator}{FILL[3:15]}")
       for separator in _SEPARATORS),
     rule("spoken-password", "password is", spoken_password,
-         rf"(?i)password is(?: now| set to)?:?\s{{1,3}}{_BARE}", "The password is " + _FILL[:12]),
+         rf"(?i)password is(?: now| set to)?:?\s{{1,3}}{_BARE}", "The password is " + FILL[:12]),
     *(rule("spoken-secret", f"{word} is", random_value,
            rf"(?i)(?:{before}){word} is(?: now| set to)?:?\s{{1,3}}"
            r"[`\"']?(?P<secret>[\w.~+/=-]{16,200})",
-           f"the {sample} {word} is {_HEX[:32]}, and", lead)
+           f"the {sample} {word} is {HEX[:32]}, and", lead)
       for word, before, sample, lead in (("key", "api[ _-]|ess[ _-]|ret[ _-]|ate[ _-]", "api", 4),
           ("token", "", "access", 0), ("secret", "", "client", 0))),
     rule("spoken-password-of-user", "password for", typed_password,
          r"(?i)password for [^\n:`\"']{1,40}: ?[`\"'](?P<secret>[^\s`\"']{4,80})[`\"']",
-         "Root password for the box: `" + _FILL[:12] + "`"),
+         "Root password for the box: `" + FILL[:12] + "`"),
     *(rule("spoken-secret", f"{word}` to `", mixed_password,
            rf"(?i){word}` to `(?P<secret>[^\s`]{{4,200}})`",
-           f"set `APP_{word.upper()}` to `{_FILL[:20]}` in")
+           f"set `APP_{word.upper()}` to `{FILL[:20]}` in")
       for word in ("password", "secret", "token", "key")),
     *(rule("spoken-password", f"{word}:", spoken_password,
-           rf"(?i){word}: ?[\w.@-]{{1,40}}(?: / |:){_BARE}", f"{word}: admin / {_FILL[:12]}")
+           rf"(?i){word}: ?[\w.@-]{{1,40}}(?: / |:){_BARE}", f"{word}: admin / {FILL[:12]}")
       for word in ("creds", "credentials", "login")),
     rule("login-password", "user", quoted_password,
          r"(?i)user(?:name)?: ?[\w.@-]{1,60}\r?\n[ \t]{0,20}pass(?:word|wd)?: ?"
          r"(?P<secret>[^\s\"'`,;<>(){}\[\]]{5,80})(?=\s|$)",
-         "Username: admin\nPassword: " + _FILL[:12]),
+         "Username: admin\nPassword: " + FILL[:12]),
     rule("form-password", "username=", typed_password,
          r"(?i)username=[^&\s\"'<>]{1,80}&password=(?P<secret>[^&\s\"'<>\\]{4,100})",
-         "username=app&password=" + _FILL[:12] + "&submit=1"),
+         "username=app&password=" + FILL[:12] + "&submit=1"),
     rule("redis-login", "auth ", random_value,
-         r"(?<![^\n>])AUTH (?P<secret>[A-Za-z0-9]{12,64})(?=\s|$)", "AUTH " + _FILL[:18]),
+         r"(?<![^\n>])AUTH (?P<secret>[A-Za-z0-9]{12,64})(?=\s|$)", "AUTH " + FILL[:18]),
 )  # fmt: skip

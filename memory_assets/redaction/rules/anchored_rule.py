@@ -10,6 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.formats import sample_characters
+
+FILL = sample_characters("A-Za-z0-9", 60)
+HEX = sample_characters("0-9a-f", 64)
+"""What samples are made of."""
 
 _STAND_IN = re.compile(r"[<{%*\[.$]|x{3}|your|my_|\\|(?i:password$|pass$|\[?redacted)")
 _NO_PASSWORD = re.compile(
