@@ -13,7 +13,6 @@ from memory_assets.redaction.engine.trigger_patterns import (
 )
 from memory_assets.redaction.engine.triggers import (
     BLOB,
-    BLOB_START,
     ENCODED,
     NAMED,
     TOKENS,
@@ -21,7 +20,12 @@ from memory_assets.redaction.engine.triggers import (
     VENDORED,
 )
 from memory_assets.redaction.rules.formats import Template
-from memory_assets.redaction.views.decodings import LONGEST_WHOLE, SHORTEST_BLOB, ascii_in_base64
+from memory_assets.redaction.views.decodings import (
+    ASCII_IN_BASE64,
+    BLOB_START,
+    LONGEST_WHOLE,
+    SHORTEST_BLOB,
+)
 
 Reports = list[tuple[int, int]]
 """(end, number) of each pattern that Hyperscan matched."""
@@ -38,7 +42,7 @@ _SLUG_RUN = re.compile(SLUG.encode())
 _BLOB_START = re.compile(BLOB_START.pattern.encode())
 _BASE64_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/"
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]*")
-_BLOB = re.compile(ascii_in_base64().pattern.encode())
+_BLOB = re.compile(ASCII_IN_BASE64.pattern.encode())
 _PREFIXED_BODY = re.compile(rb"[_\-.][A-Za-z0-9]{20}")
 """Occurs in every token of `prefixed.py`."""
 _LONG_PIECE = re.compile(rb"[A-Za-z0-9]{%d}" % SHORTEST_BLOB)

@@ -22,7 +22,6 @@ from memory_assets.paths import user_cache_dir
 from memory_assets.redaction.engine.token_runs import TokenFormat, TokenIndex, find_named
 from memory_assets.redaction.engine.triggers import (
     BLOB,
-    BLOB_START,
     NAMED,
     NO_CLUES,
     TOKENS,
@@ -37,6 +36,7 @@ from memory_assets.redaction.rules.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.rules.assignments import find_assignment
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import ENGINES
+from memory_assets.redaction.views.decodings import BLOB_START
 
 _TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
 _DIGIT = re.compile(r"[0-9]")

@@ -6,7 +6,6 @@ triggers leave out positions at which no rule can match. The findings are equal.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -107,23 +106,3 @@ def _positions(lower: bytes, literal: bytes) -> list[int]:
         found.append(position)
         position = lower.find(literal, position + 1)
     return found
-
-
-def base64_text_class() -> tuple[str, str, str, str]:
-    """Return the inside of a character class for each place in a group of four base64
-    digits (RFC 4648) that encode printable ASCII, tabs and line feeds."""
-    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-    text = [9, 10, *range(32, 127)]
-    first = {byte >> 2 for byte in text}
-    second = {low << 4 | byte >> 4 for low in range(4) for byte in text}
-    third = {low << 2 | byte >> 6 for low in range(16) for byte in text}
-    return (
-        "".join(digits[i] for i in sorted(first)),
-        "".join(digits[i] for i in sorted(second)),
-        "".join(digits[i] for i in sorted(third)),
-        digits,
-    )
-
-
-BLOB_START = re.compile("(?:" + "".join(f"[{inside}]" for inside in base64_text_class()) + "){6}")
-"""The beginning of base64 that encodes readable text: 24 digits."""

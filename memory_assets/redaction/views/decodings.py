@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from memory_assets.redaction.views.views import Piece, View
 
@@ -21,6 +20,21 @@ _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ALNUM_MASK = bytes(1 if chr(byte) in _BASE64[:62] else 0 for byte in range(256))
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/]*")
 SHORTEST_BLOB = 24
+_ASCII = "".join(
+    f"[{''.join(re.escape(digit) for value, digit in enumerate(_BASE64) if encodes(value))}]"
+    for encodes in (
+        lambda value: value in (2, 3) or 8 <= value < 32,
+        lambda value: not value & 8,
+        lambda value: not value & 2,
+        lambda value: True,
+    )
+)
+"""Four digits that encode ASCII: the top bit of each of the three bytes is zero, and the first one
+is no control character but a tab or a line end. One group in nine of random base64 is so, six in a
+row by chance never."""
+BLOB_START = re.compile(f"(?:{_ASCII}){{6}}")
+"""The beginning of base64 that may encode readable text."""
+ASCII_IN_BASE64 = re.compile(f"(?:{_ASCII}){{6,}}(?:[A-Za-z0-9+/]{{2,3}}(?![A-Za-z0-9+/]))?")
 LONGEST_WHOLE = 2_000
 """Base64 up to this length is removed as a whole; of longer base64 only the part with the
 secret."""
@@ -132,23 +146,9 @@ def _blobs(text: str) -> Iterator[tuple[int, int, int, int]]:
             after = _BASE64_RUN.match(text, end)
             start -= before.end() if before else 0
             end = after.end() if after else end
-            for blob in ascii_in_base64().finditer(text, start, end):
+            for blob in ASCII_IN_BASE64.finditer(text, start, end):
                 yield (*blob.span(), start, end)
         start, done = mask.find(least, end), end
-
-
-@cache
-def ascii_in_base64() -> re.Pattern[str]:
-    """Return the shape of base64 that decodes to printable ASCII and line ends.
-
-    The top bit of each of the three bytes is zero, and the first one is no control
-    character: one group in nine of random base64 is so, six in a row by chance never.
-    """
-    first = [c for v, c in enumerate(_BASE64) if v in (2, 3) or 8 <= v < 32]
-    second = [c for v, c in enumerate(_BASE64) if not v & 8]
-    third = [c for v, c in enumerate(_BASE64) if not v & 2]
-    group = "".join(f"[{''.join(map(re.escape, s))}]" for s in (first, second, third, _BASE64))
-    return re.compile(f"(?:{group}){{6,}}(?:[A-Za-z0-9+/]{{2,3}}(?![A-Za-z0-9+/]))?")
 
 
 def _of_blobs(
