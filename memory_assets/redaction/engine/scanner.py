@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from memory_assets.errors import RedactionUnavailable
 from memory_assets.paths import user_cache_dir
@@ -61,6 +61,9 @@ _MOST_TELLING = 2
 """The rank of a rule by how specific it is: a name alone, surroundings, a format."""
 
 
+_Place = TypeVar("_Place")
+
+
 class Span(NamedTuple):
     """A range of a text, and the rule that found it."""
 
@@ -71,32 +74,6 @@ class Span(NamedTuple):
 
 class _OutOfTime(Exception):
     """The time limit was exceeded."""
-
-
-class _Watch:
-    """A time limit for one text that starts with the first tick. Cheap: the clock is read only
-    every few ticks."""
-
-    __slots__ = ("_clock", "_end", "_limit", "_ticks")
-
-    def __init__(self, clock: Callable[[], float], limit: float) -> None:
-        self._clock = clock
-        self._limit = limit
-        self._end: float | None = None
-        self._ticks = 0
-
-    def tick(self) -> None:
-        """Count one confirmation, and check the limit every few of them."""
-        self._ticks += 1
-        if self._ticks == 1:
-            self._end = self._clock() + self._limit
-        elif not self._ticks % 16:
-            self.check()
-
-    def check(self) -> None:
-        """Raise `_OutOfTime` if the limit is exceeded."""
-        if self._end is not None and self._clock() > self._end:
-            raise _OutOfTime
 
 
 class Scanner:
@@ -133,34 +110,44 @@ class Scanner:
         """Return the secret ranges of `text`, given its clues from `look`."""
         if not (clues.keywords or clues.anchored or clues.cookies or clues.runs):
             return []
-        watch = _Watch(self._clock, _SECONDS + len(text) * _SECONDS_PER_CHARACTER)
+        end = self._clock() + _SECONDS + len(text) * _SECONDS_PER_CHARACTER
         try:
             found = [
                 span
-                for span in self._confirmed(text, clues, watch)
+                for span in self._confirmed(text, clues, end)
                 if not _TAG.match(text, span.start)
             ]
-            watch.check()
+            self._check(end)
         except _OutOfTime:
             return [Span(0, len(text), TIMED_OUT)]
         return merge(_repeated(text, found)) if found else found
 
-    def _confirmed(self, text: str, clues: Clues, watch: _Watch) -> Iterator[Span]:
+    def _confirmed(self, text: str, clues: Clues, end: float) -> Iterator[Span]:
         if clues.keywords:
-            yield from self._keywords(text, clues.keywords, watch)
+            yield from self._keywords(text, self._until(end, clues.keywords))
         if clues.anchored:
-            yield from self._anchored(text, clues.anchored, watch)
+            yield from self._anchored(text, self._until(end, clues.anchored))
         if clues.cookies:
             yield from _cookies(text, clues.cookies)
         if clues.runs:
-            yield from self._runs(text, clues.runs, watch)
+            yield from self._runs(text, self._until(end, clues.runs))
 
-    def _keywords(self, text: str, positions: Iterable[int], watch: _Watch) -> Iterator[Span]:
+    def _until(self, end: float, places: Iterable[_Place]) -> Iterator[_Place]:
+        """Yield the places, and read the clock at every sixteenth of them."""
+        for number, place in enumerate(places, 1):
+            if not number % 16:
+                self._check(end)
+            yield place
+
+    def _check(self, end: float) -> None:
+        if self._clock() > end:
+            raise _OutOfTime
+
+    def _keywords(self, text: str, positions: Iterable[int]) -> Iterator[Span]:
         done = manifest_end = 0
         for position in positions:
             if position < done:
                 continue
-            watch.tick()
             if text.startswith("KEY", position):
                 block = blocks.find_private_key(text, position)
                 if block is not None:
@@ -177,11 +164,8 @@ class Scanner:
                 if rule:
                     yield Span(start, end, rule)
 
-    def _anchored(
-        self, text: str, places: Iterable[tuple[int, int]], watch: _Watch
-    ) -> Iterator[Span]:
+    def _anchored(self, text: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
         for number, position in places:
-            watch.tick()
             rule = self._rules[number]
             match = rule.pattern.match(text, max(position - rule.lead, 0))
             if match is None or not rule.accept(match["secret"]):
@@ -190,12 +174,9 @@ class Scanner:
                 continue
             yield Span(*match.span("secret"), rule.name)
 
-    def _runs(
-        self, text: str, runs: Iterable[tuple[int, int, int]], watch: _Watch
-    ) -> Iterator[Span]:
+    def _runs(self, text: str, runs: Iterable[tuple[int, int, int]]) -> Iterator[Span]:
         blob_end = 0
         for start, end, what in runs:
-            watch.tick()
             has_digit = _DIGIT.search(text, start, end) is not None
             tokens = self._tokens.find(text, start, end, has_digit) if what & TOKENS else ()
             if tokens:
