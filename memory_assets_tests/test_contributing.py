@@ -101,7 +101,7 @@ def test_the_recipe_for_a_redaction_rule_is_one_row(tmp_path: Path) -> None:
     """The row of the recipe, added to a scratch copy, makes its tokens disappear."""
     shutil.copytree(PACKAGE, tmp_path / "memory_assets")
     (row,) = re.findall(r"`(\(\"acme-token\".*?\))`", _recipe("Add a redaction rule"))
-    theme = tmp_path / "memory_assets/redaction/rules/token_formats/payments.py"
+    theme = tmp_path / "memory_assets/redaction/rules/token_formats/products.py"
     source = theme.read_text()
     first_row = source.index("= (\n") + len("= (\n")
     theme.write_text(f"{source[:first_row]}    {row},\n{source[first_row:]}")

@@ -8,7 +8,8 @@ import pytest
 
 from memory_assets.redaction import Redactor
 from memory_assets.redaction.rules import checksums
-from memory_assets.redaction.rules.tokens import CONTEXT_FORMATS, TOKEN_FORMATS
+from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
+from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
 from memory_assets_tests.sweep import sweep
 
 Fake = Callable[..., str]

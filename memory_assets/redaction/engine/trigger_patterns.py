@@ -34,7 +34,7 @@ from memory_assets.redaction.rules.names import (
     SPEAKING,
     VENDORS,
 )
-from memory_assets.redaction.rules.tokens import CONTEXT_FORMATS
+from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
 
 _FURTHEST_ANCHOR = 2_000

@@ -1,6 +1,6 @@
 """Values of a vendor's shape beside the vendor's name: `DATADOG_API_KEY: 3f2b...`.
 
-The rows are `CONTEXT_FORMATS` (in `tokens.py`); this module says when
+The rows are `CONTEXT_FORMATS` (in `token_formats/contextual.py`); this module says when
 a row applies. For the engine: a row can only apply to a run of token characters that
 `find_named` is called for, with one of the row's words in the `REACH` characters before the
 value. All words are in `names.VENDORS`, but for those that are also words of prose: these
@@ -16,7 +16,7 @@ from functools import cache
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.formats import Template, compile_template
 from memory_assets.redaction.rules.names import ALSO_WORDS, VENDOR_END, lower_ascii
-from memory_assets.redaction.rules.tokens import CONTEXT_FORMATS
+from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
 
 REACH = 80

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
 
-from memory_assets.redaction.rules.tokens import CONTEXT_FORMATS
+from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import word_set, words
 
 
