@@ -21,7 +21,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
 import numpy as np
@@ -44,8 +44,6 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]")
 _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 _PREFIXED = re.compile(r"(?i)(?:api|key|token|secret)[-_]([a-z0-9]{32,})")
 _WORDS = re.compile(r"[A-Za-z]+(?:[-_. ]+[A-Za-z]+)*")
-
-Meaning = TypeVar("Meaning")
 
 _GRAM = 4
 _SLOTS = 1 << 16
@@ -105,7 +103,7 @@ class SessionValues:
     """The secrets found in one session, and the search for them."""
 
     _rules: dict[str, str] = field(default_factory=dict)
-    _search: list[tuple[str, _Literals[_Form]]] | None = None
+    _search: list[tuple[str, _Literals]] | None = None
 
     def __repr__(self) -> str:
         return f"SessionValues({len(self._rules)})"
@@ -143,7 +141,7 @@ class SessionValues:
             if (stretch := form.stretch(text, start, end)) is not None
         ]
 
-    def _forms(self) -> list[tuple[str, _Literals[_Form]]]:
+    def _forms(self) -> list[tuple[str, _Literals]]:
         """Return, for each kind of spelling, a string that a text must contain to be worth
         searching, and the spellings."""
         plain: dict[str, _Form] = {}
@@ -230,35 +228,32 @@ def _base64_spellings(value: str) -> Iterator[str]:
             yield own.replace("+", "-").replace("/", "_")
 
 
-class _Literals(Generic[Meaning]):
+class _Literals:
     """A search for many literal strings at once, at a cost that hardly grows with their number:
-    literals of at least four characters, each with a value to return."""
+    literals of at least four characters, each with the form to return."""
 
-    def __init__(self, meanings: Mapping[str, Meaning]) -> None:
-        self._meanings = dict(meanings)
+    def __init__(self, meanings: Mapping[str, _Form]) -> None:
+        self._meanings = meanings
         self._by_gram: dict[int, list[tuple[int, str]]] = {}
         self._slots: npt.NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
         return f"_Literals({len(self._meanings)})"
 
-    def find(self, text: str) -> Iterator[tuple[int, int, Meaning]]:
-        """Yield (start, end, value) of every occurrence, in no particular order."""
+    def find(self, text: str) -> Iterator[tuple[int, int, _Form]]:
+        """Yield (start, end, form) of every occurrence, in no particular order."""
         count, length = len(self._meanings), len(text)
         one_by_one = count * (_FIND_NS + _FIND_NS_PER_CHARACTER * length)
-        if one_by_one <= _FILTER_NS + _FILTER_NS_PER_CHARACTER * length:
-            yield from self._find_each(text)
-        else:
+        if one_by_one > _FILTER_NS + _FILTER_NS_PER_CHARACTER * length:
             yield from self._find_all(text)
-
-    def _find_each(self, text: str) -> Iterator[tuple[int, int, Meaning]]:
+            return
         for literal, meaning in self._meanings.items():
             position = text.find(literal)
             while position >= 0:
                 yield position, position + len(literal), meaning
                 position = text.find(literal, position + len(literal))
 
-    def _find_all(self, text: str) -> Iterator[tuple[int, int, Meaning]]:
+    def _find_all(self, text: str) -> Iterator[tuple[int, int, _Form]]:
         """Look up every four characters of the text in an index of four characters of each
         literal."""
         slots = self._prepared()

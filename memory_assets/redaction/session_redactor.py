@@ -21,6 +21,7 @@ from memory_assets.redaction.record_fields import (
     redacted_again,
     texts_of,
 )
+from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.tags import Inert, Tagger
 
 if TYPE_CHECKING:
@@ -34,14 +35,8 @@ _PLAIN_ID = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:toolu_|msg_|call_|[xk]-)[A-Za-z0-9]{8,48}"
 )
 """Ids as agents make them: too short on structure to hide a secret, so not scanned."""
-_ID_FIELDS = (
-    "session_id",
-    "agent_id",
-    "record_uuid",
-    "parent_uuid",
-    "tool_use_id",
-    "message_id",
-    "spawned_agent_id",
+_ID_FIELDS = words(
+    "session_id agent_id record_uuid parent_uuid tool_use_id message_id spawned_agent_id"
 )
 _ids_of = attrgetter(*_ID_FIELDS)
 _shared_of = attrgetter(*SHORT_FIELDS)

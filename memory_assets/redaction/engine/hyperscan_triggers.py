@@ -39,6 +39,7 @@ from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.rules.formats import Template
 from memory_assets.redaction.rules.names import KEYWORDS
 
+_GROUPS = ("places", "runs", "joints", "keywords", "contexts", "shapes")
 _LONGEST_KEYWORD = max(map(len, KEYWORDS))
 _RUN = re.compile(rb"[A-Za-z0-9_\-]{%d,}" % SHORTEST_RUN)
 _TOKEN_CHARACTERS = re.compile(rb"[A-Za-z0-9_\-]*")
@@ -70,26 +71,24 @@ class HyperscanTriggers:
         )
         self._keywords = keyword_triggers()
         self._run_clues = RunClues(templates)
-        groups: dict[str, Sequence[Trigger]] = {
-            "places": self._triggers,
-            "runs": (run_trigger(),),
-            "joints": (joint_trigger(),),
-            "keywords": self._keywords,
-            "contexts": self._run_clues.contexts,
-            "shapes": self._run_clues.shapes,
-        }
-        self._databases = Databases(
-            {name: [(t.source, t.once) for t in group] for name, group in groups.items()},
-            cache,
+        groups: tuple[Sequence[Trigger], ...] = (
+            self._triggers,
+            (run_trigger(),),
+            (joint_trigger(),),
+            self._keywords,
+            self._run_clues.contexts,
+            self._run_clues.shapes,
         )
+        patterns = ([(trigger.source, trigger.once) for trigger in group] for group in groups)
+        self._databases = Databases(dict(zip(_GROUPS, patterns, strict=True)), cache)
         self._local = threading.local()
 
     def find(self, text: str) -> Clues:
         """Return the clues of `text`."""
-        try:
-            places, runs, joints, keywords, contexts, shapes = self._local.scans
-        except AttributeError:
-            return self._first_time(text)
+        scans = getattr(self._local, "scans", None)
+        if scans is None:  # the first time in this thread
+            scans = self._local.scans = [_scan(self._databases, name) for name in _GROUPS]
+        places, runs, joints, keywords, contexts, shapes = scans
         data = text.encode() if text.isascii() else text.encode("ascii", "replace")
         asks = 0
         line_ends: list[int] = []
@@ -117,12 +116,6 @@ class HyperscanTriggers:
             return Clues(runs=found_runs, asks=asks, joints=line_ends)
         places = self._structured(data, structure, keywords)
         return Clues(*places, found_runs, asks, line_ends)
-
-    def _first_time(self, text: str) -> Clues:
-        """Create this thread's scan functions, then `find`."""
-        names = ("places", "runs", "joints", "keywords", "contexts", "shapes")
-        self._local.scans = tuple(_scan(self._databases, name) for name in names)
-        return self.find(text)
 
     def _sort(
         self,
@@ -175,21 +168,15 @@ class HyperscanTriggers:
                 found.clear()
                 searched = end - _LONGEST_KEYWORD
             elif trigger.kind is ANCHORED:
-                self._anchors_within(data, max(begin, 0), end, trigger.rule, anchored)
+                begin = max(begin, 0)
+                anchor, window = self._rules[trigger.rule].anchor, data[begin:end].lower()
+                position = window.find(anchor)
+                while position >= 0:
+                    anchored[trigger.rule, begin + position] = None
+                    position = window.find(anchor, position + 1)
             else:
                 cookies.append(begin)
         return keywords, list(anchored), cookies
-
-    def _anchors_within(
-        self, data: bytes, begin: int, end: int, number: int, anchored: dict[tuple[int, int], None]
-    ) -> None:
-        """Add the positions of the rule's anchor between `begin` and `end`."""
-        anchor = self._rules[number].anchor
-        window = data[begin:end].lower()
-        position = window.find(anchor)
-        while position >= 0:
-            anchored[number, begin + position] = None
-            position = window.find(anchor, position + 1)
 
 
 def _scan(databases: Databases, name: str) -> Callable[[bytes], Reports]:

@@ -177,7 +177,7 @@ class _Bucket:
     """Formats with a common beginning, as one alternation, the longest prefix first."""
 
     def __init__(self, entries: list[tuple[str, Template]]) -> None:
-        entries = sorted(entries, key=_specificity, reverse=True)
+        entries.sort(key=lambda entry: (len(entry[1].prefix), len(entry[1].sample)), reverse=True)
         self._entries = entries
         self.leads = tuple(
             {len(split["outside"] or "") for _, t in entries if (split := _OUTSIDE.match(t.prefix))}
@@ -192,19 +192,13 @@ class _Bucket:
     def match(self, text: str, position: int, found: list[Found]) -> None:
         """Add the token that begins at `position`, if there is one."""
         token = self._pattern.match(text, position)
-        if token is not None:
-            self._accept(token, found)
-
-    def _accept(self, token: re.Match[str], found: list[Found]) -> None:
+        if token is None:
+            return
         name, template = self._entries[int((token.lastgroup or "r0")[1:])]
         if values.is_plausible_token(token.group()[len(template.prefix) :]) or is_proven(
             name, token.group()
         ):
             found.append((token.start(), token.end(), name))
-
-
-def _specificity(entry: tuple[str, Template]) -> tuple[int, int]:
-    return len(entry[1].prefix), len(entry[1].sample)
 
 
 def _right_edge(template: Template) -> str:
@@ -247,7 +241,9 @@ def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found 
         _LONG_PIECE.search(value)
         and _is_drawn(value)
         and _is_named(text, begin, value)
-        and _is_no_stand_in(value)
+        and not values.is_identifier_of_something(value)
+        and not values.is_placeholder(value)
+        and not values.is_reference(value)
     ):
         return begin, _wrapped_end(text, begin, begin + len(value)), "named-secret"
     if _PREFIXED_BODY.search(text, max(start - 1, 0), end) is None:
@@ -289,13 +285,4 @@ def _is_drawn(value: str) -> bool:
         values.is_random(value)
         or values.is_uuid(value)
         or (values.is_hex(value) and len(value) >= 20)
-    )
-
-
-def _is_no_stand_in(value: str) -> bool:
-    """Return True if `value` may be a secret, and is no placeholder."""
-    return not (
-        values.is_identifier_of_something(value)
-        or values.is_placeholder(value)
-        or values.is_reference(value)
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import translate
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from memory_assets.redaction.rules.wordlist import any_of, words
 
@@ -94,16 +94,12 @@ HINTS = words(
     " huggingface sudoers ssl/ wireguard openvpn kubernetes environ"
 )
 """Every sensitive path contains one of these, in lower case."""
+_HINT = re.compile(any_of(HINTS))
 
 
 def hints(text: str) -> bool:
     """Return False, quickly, if `text` cannot name a sensitive path."""
-    return _hint().search(text.lower()) is not None
-
-
-@cache
-def _hint() -> re.Pattern[str]:
-    return re.compile(any_of(HINTS))
+    return _HINT.search(text.lower()) is not None
 
 
 @lru_cache(maxsize=256)

@@ -176,7 +176,8 @@ def _without(command: str, stretches: Iterable[tuple[int, int]]) -> str:
 
 def _nested(stage: Stage, skeleton: str, depth: int) -> Iterator[Stage]:
     """Yield the commands inside a stage's words: `bash -c '...'`, `"$(...)"`, backquotes."""
-    takes_commands = _takes_commands(stage)
+    most = _SHELL_AMONG if stage.program in WRAPPERS else 1  # `docker exec x sh -c`
+    takes_commands = any(program_name(word.value) in SHELLS for word in stage.words[:most])
     for word in stage.words:
         raw = skeleton[word.start : word.end]
         quoted = _QUOTED_COMMAND.match(raw) if takes_commands and " " in raw else None
@@ -198,12 +199,6 @@ def _substituted(word: Word, raw: str, caller: str, depth: int) -> Iterator[Stag
     for inner in _SUBSTITUTION.finditer(raw):
         group = inner.lastindex or 1
         yield from _moved(inner[group], word.start + inner.start(group), caller, depth)
-
-
-def _takes_commands(stage: Stage) -> bool:
-    """Return True if an argument of the stage is a command: `bash -c`, `docker exec x sh -c`."""
-    most = _SHELL_AMONG if stage.program in WRAPPERS else 1
-    return any(program_name(word.value) in SHELLS for word in stage.words[:most])
 
 
 def _moved(inner: str, shift: int, caller: str | None, depth: int) -> Iterator[Stage]:

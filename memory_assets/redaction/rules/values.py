@@ -171,7 +171,7 @@ def is_quoted_password(value: str) -> bool:
         return False
     if value.isalpha() and value.isascii():
         return len(value) >= 6 and (value.islower() or value.isupper() or is_scrambled(value))
-    if is_code(value) or is_words(value):
+    if is_code(value) or _WORDS.match(value) is not None:
         return False
     return not is_identifier_of_something(value) or is_random(value)
 
@@ -215,11 +215,6 @@ def is_random(value: str, least: int = 12) -> bool:
 def has_digit(value: str) -> bool:
     """Return whether `value` has a digit."""
     return any(map(str.isdigit, value))
-
-
-def is_words(value: str) -> bool:
-    """Return whether `value` is words joined by hyphens, underscores, dots or spaces."""
-    return _WORDS.match(value) is not None
 
 
 def is_dense(value: str) -> bool:
