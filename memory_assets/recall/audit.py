@@ -32,7 +32,7 @@ from memory_assets.stores.lake.schemas import (
     Table,
 )
 from memory_assets.stores.stores import Stores
-from memory_assets.transcripts import file_fingerprint
+from memory_assets.transcripts import take_fingerprint
 
 _SHOWN = (
     *("agent_id", "seq", "record_uuid", "kind", "byte_start", "byte_end"),
@@ -89,7 +89,7 @@ def _compared(row: SourceRow, key: bytes) -> tuple[str, int | None]:
     if size < complete:
         return "rewritten", size
     try:
-        same = file_fingerprint(path, complete, key) == row.fingerprint
+        same = take_fingerprint(path, complete, key).hex(key) == row.fingerprint
     except TranscriptError:
         return "unreadable", size
     if not same:

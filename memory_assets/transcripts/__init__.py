@@ -22,7 +22,6 @@ from memory_assets.transcripts.fields import content_bytes, mark
 from memory_assets.transcripts.fingerprints import (
     Fingerprint,
     begins_with,
-    file_fingerprint,
     take_fingerprint,
 )
 from memory_assets.transcripts.reader import Reader
@@ -51,7 +50,6 @@ __all__ = [
     "begins_with",
     "content_bytes",
     "discover",
-    "file_fingerprint",
     "ignore",
     "mark",
     "read_session",

@@ -26,20 +26,8 @@ NO_TYPE = "(none)"
 _BLOCKS = ("message", "content", "summary", "output", "item", "review_output")
 """Fields whose value is a text, or blocks that hold one."""
 _VALUES = (
-    "text",
-    "thinking",
-    "name",
-    "input",
-    "arguments",
-    "action",
-    "command",
-    "prompt",
-    "plan",
-    "planContent",
-    "filename",
-    "planFilePath",
-    "thread_name",
-    "overall_explanation",
+    *("text", "thinking", "name", "input", "arguments", "action", "command", "prompt", "plan"),
+    *("planContent", "filename", "planFilePath", "thread_name", "overall_explanation"),
     "errorMessage",
 )
 _DEEPEST = 20
@@ -47,15 +35,8 @@ IMAGE = "[image]"
 DOCUMENT = "[document]"
 
 PATH_KEYS = (
-    "file_path",
-    "notebook_path",
-    "path",
-    "filePath",
-    "absolute_path",
-    "relative_path",
-    "target_file",
-    "paths",
-    "file_paths",
+    *("file_path", "notebook_path", "path", "filePath", "absolute_path", "relative_path"),
+    *("target_file", "paths", "file_paths"),
 )
 """Fields of a tool's input that name files or directories."""
 UNRENDERED = "[value]"

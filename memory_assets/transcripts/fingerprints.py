@@ -42,15 +42,6 @@ class Fingerprint:
         return self.length >= other.length and self.blocks.startswith(other.full_blocks)
 
 
-def file_fingerprint(path: Path, length: int, key: bytes) -> str:
-    """Return a keyed hash of the first `length` bytes of a file, 32 hex digits.
-
-    Raises:
-        TranscriptError: it cannot be read.
-    """
-    return take_fingerprint(path, length, key).hex(key)
-
-
 def take_fingerprint(
     path: Path, length: int, key: bytes, before: Fingerprint | None = None
 ) -> Fingerprint:
