@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from types import ModuleType
@@ -38,17 +38,9 @@ class Embedder(Protocol):
     vectors. `family` names the space: vectors of one family may be searched together.
     """
 
-    @property
-    def embedder_id(self) -> str:
-        """Model, precision, runtime and the head of the weights' sha256."""
-
-    @property
-    def family(self) -> str:
-        """The space, e.g. `all-MiniLM-L6-v2`."""
-
-    @property
-    def dimension(self) -> int:
-        """Length of each vector."""
+    embedder_id: str
+    family: str
+    dimension: int
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array (len(texts), dimension) of rows of length 1."""
@@ -64,15 +56,6 @@ def embed_redacted(embedder: Embedder, texts: Sequence[RedactedText]) -> NDArray
     return embedder.embed(texts)
 
 
-class InferenceSession(Protocol):
-    """The part of `onnxruntime.InferenceSession` (untyped) that is used here."""
-
-    def run(
-        self, outputs: Sequence[str], inputs: Mapping[str, NDArray[Any]]
-    ) -> list[NDArray[np.float32]]:
-        """Return the named outputs."""
-
-
 class MiniLM:
     """all-MiniLM-L6-v2: mean of the last hidden states, scaled to length 1."""
 
@@ -81,7 +64,7 @@ class MiniLM:
 
     def __init__(
         self,
-        start_session: Callable[[], InferenceSession],
+        start_session: Callable[[], Any],
         word_pieces: WordPieces,
         embedder_id: str,
         threads: int,
@@ -128,7 +111,7 @@ class MiniLM:
         return vectors
 
     @cached_property
-    def _session(self) -> InferenceSession:
+    def _session(self) -> Any:
         return self._start_session()
 
     def _embed_one(self, text: str) -> NDArray[np.float32]:
@@ -163,7 +146,7 @@ def load_embedder(name: str | None = None, *, threads: int | None = None) -> Emb
     )
 
 
-def _start_session(weights: bytes) -> InferenceSession:
+def _start_session(weights: bytes) -> Any:
     try:
         onnxruntime = importlib.import_module("onnxruntime")  # 0.1 s, so not at import
     except ImportError as error:
@@ -185,7 +168,7 @@ def _start_session(weights: bytes) -> InferenceSession:
         ) from error
 
 
-def _run_alone(onnxruntime: ModuleType, model: bytes) -> InferenceSession:
+def _run_alone(onnxruntime: ModuleType, model: bytes) -> Any:
     """Start a session of one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -194,10 +177,7 @@ def _run_alone(onnxruntime: ModuleType, model: bytes) -> InferenceSession:
     # What it would fuse beyond that is fused already, but for sums before layer norms: its
     # kernel for both takes ten times as long as its two.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    session: InferenceSession = onnxruntime.InferenceSession(
-        model, options, providers=["CPUExecutionProvider"]
-    )
-    return session
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def _usable_cpus() -> int:
