@@ -12,6 +12,7 @@ from pathlib import Path
 
 from memory_assets.errors import StoreError
 from memory_assets.paths import user_config_dir
+from memory_assets.private_files import create_once
 
 KEY_FILE = "install.key"
 _KEY_BYTES = 32

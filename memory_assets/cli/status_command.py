@@ -8,7 +8,7 @@ from typing import Any
 from memory_assets.cli import rendering
 from memory_assets.serving.answer_lines import LISTED, listed, table
 from memory_assets.settings import Settings
-from memory_assets.status import held_back, in_words, status, totals
+from memory_assets.status import chroma_notes, held_back, in_words, status, totals
 from memory_assets.stores.stores import require_memory
 
 
@@ -39,8 +39,7 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     yield from _watcher(current["watcher"])
     chroma, sizes = current["chroma"], current["sizes"]
     yield f"Chroma: {chroma['state']} {chroma['url'] or ''}".rstrip()
-    for path in chroma["set_aside"]:
-        yield f"Chroma was damaged and rebuilt; the damaged files in {path} can be deleted."
+    yield from chroma_notes(current)
     yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
     yield "Versions: " + ", ".join(
         f"{name} {value}" for name, value in current["versions"].items() if isinstance(value, str)

@@ -35,7 +35,7 @@ from memory_assets.serving.answer_lines import (
     timeline_lines,
 )
 from memory_assets.serving.visible_text import Frame, visible, visible_payload
-from memory_assets.status import held_back, in_words
+from memory_assets.status import chroma_notes, held_back, in_words
 
 SNIPPET = 240
 PAGE_CHARACTERS = 12_000
@@ -254,6 +254,7 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         f"{len(held)} held back; Chroma {payload['chroma']['state']}.",
         *(line for well, line in in_words(payload["coverage"]) if not well),
         *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),
+        *chroma_notes(payload),
         "Projects (sessions): "
         + ", ".join(f"{name} ({n})" for name, n in structured["projects"].items())
         + (f", and {more} more" if (more := len(projects) - _LISTED_PROJECTS) > 0 else ""),

@@ -17,7 +17,7 @@ from memory_assets.settings import Settings
 from memory_assets.status.disk import Disk, last_runs, look
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
-from memory_assets.stores.chroma.files import set_aside_directories
+from memory_assets.stores.chroma.files import has_database, others_in, set_aside_directories
 from memory_assets.stores.sqlite_files import IN_MEMORY
 
 VERSIONS_FILE = "versions.json"
@@ -29,6 +29,8 @@ RETENTION_FILE = "retention.begun"
 
 HISTORY_FILE = "history.jsonl"
 """Name of the sources that hold prompts and nothing else (`transcripts/claude/history.py`)."""
+
+_COLLECTIONS = {kind.asset for kind in SEARCH_KINDS.values()}
 
 
 def status(settings: Settings) -> dict[str, Any]:
@@ -45,13 +47,19 @@ def status(settings: Settings) -> dict[str, Any]:
     vectors = versions.get("embedder") != NO_EMBEDDER
     disk = look(catalog, settings.transcript_roots(), data_dir)
     quarantined = catalog.quarantine.entries()
+    lost = (
+        vectors
+        and settings.chroma_url is None
+        and any(stages.get(stage, {}).get("rows") for stage in _COLLECTIONS)
+        and not has_database(data_dir / "chroma")
+    )
     current: dict[str, Any] = {
         "data_dir": str(data_dir),
         "agents": agents,
         "projects": catalog.sources.counts_by("project"),
         "stages": stages,
         "coverage": coverage(
-            stages,
+            {name: each for name, each in stages.items() if not (lost and name in _COLLECTIONS)},
             at_source=sum(counts["prompts"] for counts in agents.values()),
             quarantined=len(quarantined),
             vectors=vectors,
@@ -64,7 +72,7 @@ def status(settings: Settings) -> dict[str, Any]:
             **_archive(catalog),
             "retention_unfinished": (data_dir / RETENTION_FILE).exists(),
         },
-        "chroma": _chroma(data_dir, settings.chroma_url),
+        "chroma": _chroma(data_dir, settings.chroma_url, lost),
         "sizes": _sizes(data_dir, stages),
         "versions": versions,
         "runs": last_runs(data_dir / "dagster"),
@@ -143,19 +151,28 @@ def _archive(catalog: Catalog) -> dict[str, Any]:
     return dict(counts)
 
 
-def _chroma(data_dir: Path, url: str | None) -> dict[str, Any]:
+def _chroma(data_dir: Path, url: str | None, lost: bool) -> dict[str, Any]:
+    """Return address and state of Chroma, and the directories that were set aside; `only_copies`
+    has those with collections of other programs that are nowhere else, by name, or None where
+    the names are not known."""
     if url:
-        return {"url": url, "state": "remote", "bytes": 0, "set_aside": []}
+        return {"url": url, "state": "remote", "bytes": 0, "set_aside": [], "only_copies": {}}
     endpoint = None
     if (data_dir / "chroma.endpoint.json").exists():
         from memory_assets.stores.chroma import server as chroma_server
 
         endpoint = chroma_server.running(data_dir)
+    aside = {str(path): others_in(path) for path in set_aside_directories(data_dir)}
     return {
         "url": endpoint.url if endpoint else None,
-        "state": "running" if endpoint else "stopped",
+        "state": "gone" if lost else "running" if endpoint else "stopped",
         "bytes": _size(data_dir / "chroma"),
-        "set_aside": [str(path) for path in set_aside_directories(data_dir)],
+        "set_aside": list(aside),
+        "only_copies": {
+            path: others.only_here if others is not None else None
+            for path, others in aside.items()
+            if others is None or others.only_here != []
+        },
     }
 
 

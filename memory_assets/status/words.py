@@ -4,6 +4,7 @@ remedy."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 
@@ -53,6 +54,28 @@ def held_back(current: Mapping[str, Any]) -> Iterator[str]:
         )
     for path in current["unlisted"]:
         yield f"{path['path']} ({path['agent']}), looked at again by every run: {_sentence(path)}"
+
+
+def chroma_notes(current: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is to be known of Chroma's files: that they are gone, and of each directory that
+    was set aside whether it can be deleted."""
+    chroma = current["chroma"]
+    if chroma["state"] == "gone":
+        directory = Path(current["data_dir"]) / "chroma"
+        yield f"keyword-only: the collections are not in {directory}; run `memory ingest`"
+    for path in chroma["set_aside"]:
+        only = chroma["only_copies"].get(path, [])
+        if only:
+            names = ", ".join(only)
+            what = f"hold the only copy of collections of other programs ({names}): keep them"
+        elif only is None:
+            what = (
+                "may hold the only copy of collections of other programs: keep them; `memory "
+                "ingest` copies what can be read"
+            )
+        else:
+            what = "can be deleted"
+        yield f"Chroma was damaged and rebuilt; the damaged files in {path} {what}."
 
 
 def can_be_helped(current: Mapping[str, Any]) -> bool:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,8 @@ from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings, load_settings
-from memory_assets.status import status
-from memory_assets.stores.chroma.files import set_aside
+from memory_assets.status import chroma_notes, status
+from memory_assets.stores.chroma.files import OTHERS_FILE, set_aside
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 LINE = b'{"type":"mode","mode":"plan"}\n'
@@ -114,3 +115,26 @@ def test_a_chroma_that_was_set_aside_is_named(sample_settings: Settings) -> None
     damaged.mkdir(parents=True)
     target = set_aside(damaged, "its index ends too early")
     assert status(sample_settings)["chroma"]["set_aside"] == [str(target)]
+
+
+@pytest.mark.parametrize(
+    ("note", "says"),
+    [
+        (None, "may hold the only copy of collections of other programs: keep them"),
+        ({"copied": ["a"], "only_here": []}, "can be deleted"),
+        ({"only_here": ["corpus"]}, "hold the only copy of collections of other programs (corpus)"),
+        ({"only_here": None}, "may hold the only copy"),
+    ],
+)
+def test_a_directory_that_was_set_aside_is_deletable_only_if_nothing_is_only_there(
+    sample_settings: Settings, note: dict[str, Any] | None, says: str
+) -> None:
+    """Else the collections of others that it holds are named, where they can be."""
+    Components(sample_settings).catalog.close()
+    (sample_settings.data_dir / "chroma").mkdir(parents=True)
+    target = set_aside(sample_settings.data_dir / "chroma", "torn")
+    if note is not None:
+        (target / OTHERS_FILE).write_text(json.dumps(note))
+    (line,) = chroma_notes(status(sample_settings))
+    assert says in line and str(target) in line
+    assert ("can be deleted" in line) == (says == "can be deleted")

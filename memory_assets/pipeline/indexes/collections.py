@@ -35,6 +35,7 @@ from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import UPSERT_BATCH, Collection
+from memory_assets.stores.chroma.recover import recover_others
 
 _MANY_SESSIONS = 8
 
@@ -46,8 +47,8 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
     If rows, vectors or collection of a session changed, its row hashes are compared with
     Chroma's and only differing rows are written; if it only grew, the added rows. All
     sessions are compared when the number of rows in a collection is wrong. Rows of deleted
-    sessions are removed. A damaged local Chroma is set aside and its collections are made
-    again.
+    sessions are removed. A damaged local Chroma is set aside, its collections are made again,
+    and those of other programs are copied from it.
     """
     report = StageReport(index.stage, project)
     with components.project_lock(project), timed(report):
@@ -61,6 +62,8 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
                 raise
             report.details["chroma_set_aside"] = wrong
             _Collections(components, project, index, report).make_equal()
+        if components.chroma_url is None and (copied := recover_others(components.data_dir)):
+            report.details["collections_of_others_copied"] = ", ".join(copied)
         products = components.catalog.products.of_project(index.stage, project)
         report.add_products(list(products.values()))
     return report

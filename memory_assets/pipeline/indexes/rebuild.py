@@ -29,6 +29,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import UPSERT_BATCH
 from memory_assets.stores.chroma.files import remove_deleted_collections
+from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 Progress = Callable[[str], None]
@@ -85,6 +86,8 @@ def rebuild(
         except StoreDamaged as error:  # the files are set aside; the next server begins empty
             components.catalog.collections.forget_all()
             progress(str(error))
+        if components.chroma_url is None and (copied := recover_others(components.data_dir)):
+            progress(f"copied collections of other programs: {', '.join(copied)}")
         rebuilt = []
         for name in names or sorted(known):
             with rebuild_lock(components):

@@ -17,10 +17,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import numpy as np
 
-from memory_assets.errors import NotFound
+from memory_assets.errors import NotFound, StoreError
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
 from memory_assets.pipeline.indexes.rebuild import collections_of
@@ -32,7 +33,8 @@ from memory_assets.pipeline.removal.selection import SessionOnRecord, sessions_o
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.removal import remove_sessions
-from memory_assets.stores.chroma.files import set_aside_directories
+from memory_assets.stores.chroma.files import is_deletable, set_aside_directories
+from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.chroma.rewrite import rewrite_files
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.shared_files import locked
@@ -226,8 +228,7 @@ def forget_vectors(
     number. Of a local Chroma the files are rewritten, and those set aside are deleted, so
     that no byte of the rows is left."""
     if components.chroma_url is None:
-        for path in set_aside_directories(components.data_dir):
-            shutil.rmtree(path, ignore_errors=True)
+        _delete_set_aside(components.data_dir)
         if not components.has_chroma_files:
             return 0
     progress("removing rows from Chroma")
@@ -240,6 +241,23 @@ def forget_vectors(
         progress("rewriting Chroma's files")
         rewrite_files(components.data_dir, progress)
     return removed
+
+
+def _delete_set_aside(data_dir: Path) -> None:
+    """Delete the files of Chroma that were set aside as damaged.
+
+    Raises:
+        StoreError: some hold the only copy of a collection of another program.
+    """
+    recover_others(data_dir)
+    for path in set_aside_directories(data_dir):
+        if not is_deletable(path):
+            raise StoreError(
+                f"{path} may hold forgotten rows, and the only copy of collections of other "
+                "programs; move it elsewhere, or delete it, then run `memory status`, which "
+                "completes the forgetting"
+            )
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _delete_rows(components: Components, name: str, selected: Set[SessionKey]) -> int:

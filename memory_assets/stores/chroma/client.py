@@ -40,20 +40,28 @@ class NotFoundError(ChromaRefused):
 class ChromaClient:
     """A client of `url`, or (None) of the data directory's own server, for any number of threads.
     `token` is what a server at `url` demands; that of the own server is known. `url` is the
-    present address: a local server has another one after a restart.
+    present address: a local server has another one after a restart. With `whole=False` it is
+    started on damaged files as well.
 
     Raises:
         StoreError: `url` is no address, or nothing answers there.
     """
 
     def __init__(
-        self, data_dir: Path, *, url: str | None, idle_seconds: float, token: str | None = None
+        self,
+        data_dir: Path,
+        *,
+        url: str | None,
+        idle_seconds: float,
+        token: str | None = None,
+        whole: bool = True,
     ) -> None:
         self._data_dir = data_dir
         self._idle_seconds = idle_seconds
         self._is_local = url is None
         self.url = url or ""
         self._token = token
+        self._whole = whole
         self._server: HttpServer | None = None
         self.find_server()
 
@@ -65,7 +73,10 @@ class ChromaClient:
         """
         before = (self.url, self._token)
         if self._is_local:
-            self.url = chroma_server.ensure_running(self._data_dir, self._idle_seconds).url
+            endpoint = chroma_server.ensure_running(
+                self._data_dir, self._idle_seconds, whole=self._whole
+            )
+            self.url = endpoint.url
             self._token = chroma_server.token(self._data_dir)
         if self._server is None or (self.url, self._token) != before:
             self._server = HttpServer(_address(self.url) + _API, self._token)

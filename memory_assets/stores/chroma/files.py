@@ -5,11 +5,13 @@ Seen with chromadb 1.5.9: a deleted collection's HNSW directory is never removed
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sqlite3
 import struct
 from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,8 +30,8 @@ _LINKS_FILE, _LABELS_FILE = "link_lists.bin", "index_metadata.pickle"
 _PICKLE_BEGINS, _PICKLE_ENDS = b"\x80", b"."
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _BROKEN = "chroma.broken-"
-_KEPT_BROKEN = 2
 DATABASE = "chroma.sqlite3"
+OTHERS_FILE = "OTHERS.json"
 
 
 def damage(directory: Path, *, thoroughly: bool = False) -> str | None:
@@ -107,20 +109,42 @@ def _wrong_with_segment(segment: Path) -> str | None:
 
 
 def set_aside(directory: Path, reason: str) -> Path:
-    """Move damaged files away, with the reason in the file WHY, and return their new directory;
-    older ones than the last two are deleted."""
+    """Move damaged files away, with the reason in the file WHY, and return their new directory."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     target = directory.with_name(f"{_BROKEN}{stamp}")
     directory.rename(target)
     (target / "WHY").write_text(f"{reason}\n")
-    for old in set_aside_directories(directory.parent)[:-_KEPT_BROKEN]:
-        shutil.rmtree(old)
     return target
 
 
 def set_aside_directories(data_dir: Path) -> list[Path]:
     """Return the directories of damaged files, oldest first."""
     return sorted(path for path in data_dir.glob(f"{_BROKEN}*") if path.is_dir())
+
+
+@dataclass(frozen=True)
+class Others:
+    """The collections of other programs in a directory that was set aside, by name: those that
+    were `copied`, and those that were not (`only_here`); None if the names cannot be read."""
+
+    copied: list[str] = field(default_factory=list)
+    only_here: list[str] | None = field(default_factory=list)
+
+
+def others_in(aside: Path) -> Others | None:
+    """Return what became of the collections of others in a directory that was set aside; None if
+    `recover.py` has not looked yet."""
+    try:
+        return Others(**json.loads((aside / OTHERS_FILE).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def is_deletable(aside: Path) -> bool:
+    """Return True if a directory that was set aside is known to have no collection that is only
+    there."""
+    others = others_in(aside)
+    return others is not None and others.only_here == []
 
 
 def has_database(directory: Path) -> bool:

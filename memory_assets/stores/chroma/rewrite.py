@@ -12,22 +12,19 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
-from memory_assets.errors import StoreBusy, StoreError
+from memory_assets.errors import StoreBusy
 from memory_assets.stores.chroma import files, server
-from memory_assets.stores.chroma.client import ChromaClient, ChromaRefused
+from memory_assets.stores.chroma.client import ChromaClient
+from memory_assets.stores.chroma.copying import copy_collection, create_database
 from memory_assets.stores.sqlite_files import connect
 
 BESIDE = "chroma.anew"
 """Directory below the data directory for the second server, with its own lock, token and log."""
 _TRIES = 3
 _IDLE_SECONDS = 60.0
-_ROWS_A_REQUEST = 1_000
-_EVERYTHING = ["embeddings", "documents", "metadatas", "uris"]
 
 
 def rewrite_files(data_dir: Path, progress: Callable[[str], None]) -> None:
@@ -77,31 +74,7 @@ def _copy(data_dir: Path, database: sqlite3.Connection, progress: Callable[[str]
         for directory in (data_dir, data_dir / BESIDE)
     )
     for tenant, name in databases:
-        below = f"/tenants/{quote(tenant, safe='')}/databases"
-        for path, created in (("/tenants", tenant), (below, name)):
-            with suppress(ChromaRefused):  # the default ones are there
-                new.send("POST", path, {"name": created})
-        where = f"{below}/{quote(name, safe='')}/collections"
+        where = create_database(new, tenant, name)
         for collection in old.send("GET", where):
             progress(f"copying {collection['name']}")
-            _copy_collection(old, new, where, collection)
-
-
-def _copy_collection(
-    old: ChromaClient, new: ChromaClient, where: str, collection: dict[str, Any]
-) -> None:
-    settings = {"schema": collection.get("schema")}
-    if settings["schema"] is None:
-        settings = {"configuration": collection["configuration_json"]}
-    about = {"name": collection["name"], "metadata": collection["metadata"], **settings}
-    source = f"{where}/{collection['id']}"
-    target = f"{where}/{new.send('POST', where, about)['id']}"
-    rows = int(old.send("GET", f"{source}/count"))
-    for offset in range(0, rows, _ROWS_A_REQUEST):
-        query = {"limit": _ROWS_A_REQUEST, "offset": offset, "include": _EVERYTHING}
-        new.send("POST", f"{target}/add", old.send("POST", f"{source}/get", query))
-    if new.send("GET", f"{target}/count") != rows:
-        raise StoreError(
-            f"the copy of {collection['name']} lacks rows, so the old files stay; run "
-            "`memory status`, which tries again"
-        )
+            copy_collection(old, new, where, collection, str(collection["name"]))

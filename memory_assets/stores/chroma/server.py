@@ -67,8 +67,9 @@ def running(data_dir: Path) -> Endpoint | None:
     return endpoint if endpoint is not None and _answers(endpoint) else None
 
 
-def ensure_running(data_dir: Path, idle_seconds: float) -> Endpoint:
-    """Return the endpoint of this directory's server, starting it if there is none.
+def ensure_running(data_dir: Path, idle_seconds: float, *, whole: bool = True) -> Endpoint:
+    """Return the endpoint of this directory's server, starting it if there is none; with
+    `whole=False`, on damaged files as well.
 
     Raises:
         StoreDamaged: its files are damaged; they were set aside.
@@ -81,6 +82,8 @@ def ensure_running(data_dir: Path, idle_seconds: float) -> Endpoint:
             if endpoint is not None and not endpoint.guarded:  # of an older version
                 stop(data_dir)
                 endpoint = None
+            if endpoint is None and whole:
+                _require_whole_files(data_dir)
             endpoint = endpoint or _start(data_dir, idle_seconds)
     touch(data_dir)
     return endpoint
@@ -201,7 +204,6 @@ def set_aside_if_damaged(data_dir: Path, *, thoroughly: bool = False) -> str | N
 
 def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
     data_dir.mkdir(parents=True, exist_ok=True)
-    _require_whole_files(data_dir)
     log = data_dir / _LOG
     # -P: the working directory is the data directory, from which nothing may be imported.
     command = [sys.executable, "-P", "-m", PROCESS, str(data_dir.resolve()), str(idle_seconds)]
