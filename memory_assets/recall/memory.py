@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets import status as overview
 from memory_assets.errors import NotFound, StoreError, UnknownName
 from memory_assets.install_key import load_install_key
-from memory_assets.recall.search.answer import Answer
+from memory_assets.recall.search.answer import Answer, with_held_back
 from memory_assets.recall.search.hybrid import within_window
 from memory_assets.recall.search.newest import newest_first
 from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
@@ -90,6 +90,8 @@ class Memory(Stores):
             answer = find_observations(self, request)
         else:
             answer = self._searcher.search(request)
+        coverage = with_held_back(self.catalog, answer.coverage, request)
+        answer = replace(answer, coverage=coverage)
         if answer.degraded == KEYWORD_ONLY and not request.fallback:
             raise StoreError("Chroma is away, and keyword-only answers were not allowed")
         hits = newest_first(answer.hits) if request.sort == "date" else answer.hits

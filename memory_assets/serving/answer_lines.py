@@ -16,6 +16,7 @@ from memory_assets.serving.visible_text import joined, snippet
 
 LISTED = 20
 _MOST_LINES = 3
+_HELD_BACK = 3
 _SHOWN = 600
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
@@ -92,9 +93,17 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{coverage['ingest']}."
     elif not coverage["complete"]:
         found = f"{coverage['indexed']} of {coverage['rows']}"
-        yield f"Filters: {found} rows can be found yet; run `memory ingest`."
-    if coverage["quarantined"]:
-        yield f"{coverage['quarantined']} sessions are held back; see `memory status`."
+        yield f"Only {found} rows can be found yet; run `memory ingest`."
+    yield from held_back_notes(coverage)
+
+
+def held_back_notes(coverage: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the sessions held back that a search concerns, with reason and remedy."""
+    for line in coverage["held_back"][:_HELD_BACK]:
+        yield f"held back, so not searched: {line}"
+    more = coverage["quarantined"] - _HELD_BACK
+    if more > 0:
+        yield f"{more} more held back; `memory status` lists them."
 
 
 def row_lines(rows: Sequence[Mapping[str, Any]], wanted: str) -> Iterator[str]:

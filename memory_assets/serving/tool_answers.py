@@ -29,6 +29,7 @@ from memory_assets.serving.answer_lines import (
     clock,
     cross_query_lines,
     filter_lines,
+    held_back_notes,
     hit_lines,
     link_line,
     session_lines,
@@ -115,7 +116,7 @@ def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:
         notes.append(
             f"Incomplete: {coverage['indexed']} of {coverage['rows']} passages can be found."
         )
-    return notes
+    return [*notes, *held_back_notes(coverage)]
 
 
 def _timeline(memory: Memory, request: TimelineRequest) -> _Answer:
@@ -253,8 +254,8 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         f"{len(projects)} projects; as of {covered['as_of'] or 'never'}; "
         f"{len(held)} held back; Chroma {payload['chroma']['state']}.",
         *(line for well, line in in_words(payload["coverage"]) if not well),
-        *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),
         *chroma_notes(payload),
+        *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),
         "Projects (sessions): "
         + ", ".join(f"{name} ({n})" for name, n in structured["projects"].items())
         + (f", and {more} more" if (more := len(projects) - _LISTED_PROJECTS) > 0 else ""),

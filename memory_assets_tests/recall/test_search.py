@@ -294,6 +294,7 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
         "quarantined",
         "as_of",
         "ingest",
+        "held_back",
         "complete",
     }
     for hit in answer["hits"]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,11 +18,14 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.recall import Memory
 from memory_assets.recall.search.answer import coverages
+from memory_assets.serving.answer_lines import search_notes
+from memory_assets.status import chroma_notes, in_words
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.recall.conftest import Asked, components_of
 
 FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+HARBOR = "-home-mara-code-harbor-api"
 FORK = "9a6b1f04-27d5-4c38-b0e9-f14d2a7c5e60"
 
 
@@ -151,6 +156,59 @@ def test_coverage_counts_sessions_held_back(copied: Callable[..., Memory]) -> No
     memory.catalog.quarantine.hold(Quarantined("p", "s", "redacted_records", "h", "ValueError"))
     assert coverages(memory.catalog, ("sessions",))[1].quarantined == 1
     assert memory.status()["quarantined"][0]["reason"] == "ValueError"
+
+
+_TIDEPOOL = "-Users-jonas-work-tidepool-web"
+
+
+@pytest.mark.parametrize(
+    ("stage", "arguments", "concerned"),
+    [
+        ("redacted_records", {}, True),
+        ("redacted_records", {"project": HARBOR}, True),
+        ("redacted_records", {"project": _TIDEPOOL}, False),
+        ("redacted_records", {"session": FLAKY}, True),
+        ("redacted_records", {"agent": "codex"}, False),
+        ("redacted_records", {"since": "2026-03-30"}, True),
+        ("redacted_records", {"since": "2026-05-01"}, False),
+        ("redacted_records", {"until": "2026-03-01"}, False),
+        ("raw_sessions", {"since": "2026-05-01"}, True),
+        ("observations", {}, False),
+        ("observations", {"kinds": ("observations",)}, True),
+        ("session_summaries", {"kinds": ("sessions", "prompts")}, False),
+    ],
+)
+def test_what_is_held_back_is_told_where_it_concerns_the_search(
+    copied: Callable[..., Memory], stage: str, arguments: dict[str, Any], concerned: bool
+) -> None:
+    """By the filters, and by the stages that the kinds searched are made of; with reason and
+    remedy."""
+    memory = copied()
+    entry = Quarantined(HARBOR, FLAKY, stage, "h", "ValueError", remedy="wait")
+    memory.catalog.quarantine.hold(entry)
+    for name in ("since", "until"):
+        if name in arguments:
+            arguments |= {name: datetime.fromisoformat(arguments[name]).replace(tzinfo=UTC)}
+    answer = memory.search("zones", mode="keyword", **arguments).to_dict()
+    assert answer["coverage"]["quarantined"] == int(concerned)
+    lines = [line for line in search_notes(answer) if line.startswith("held back")]
+    assert len(lines) == int(concerned)
+    assert all(line.endswith("ValueError; to do: wait") and FLAKY in line for line in lines)
+
+
+def test_a_chroma_that_is_gone_is_told_by_status_as_by_a_search(
+    copied: Callable[..., Memory],
+) -> None:
+    """The same words; and not everything can be found."""
+    memory = copied()
+    chroma_server.stop(memory.data_dir)
+    shutil.rmtree(memory.data_dir / "chroma")
+    answer = memory.search("why did the report fail")
+    told = memory.status()
+    assert told["chroma"]["state"] == "gone"
+    assert f"{answer.degraded}: {answer.reason}" in chroma_notes(told)
+    assert not any(well for well, _ in in_words(told["coverage"]))
+    assert {each["indexed"] for each in told["coverage"].values()} == {0}
 
 
 def test_a_new_turn_makes_coverage_incomplete_until_it_is_indexed(

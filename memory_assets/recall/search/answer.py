@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from memory_assets.redacted_text import RedactedText
+from memory_assets.requests.questions import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.status import held_back
 from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.catalog.schema import Quarantined
+
+RAW_SESSIONS, REDACTED_RECORDS = "raw_sessions", "redacted_records"
+"""Stages of which all that is searched is made."""
+_MOST_HELD_BACK = 20
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,8 @@ class Hit:
 @dataclass(frozen=True)
 class Coverage:
     """How many of the stored rows the search could find, and as of when. `ingest` says how far
-    an ingest has come that is under way."""
+    an ingest has come that is under way. `quarantined` counts the sessions held back that the
+    search could else have found something in; `held_back` has each with reason and remedy."""
 
     sessions: int
     turns: int
@@ -37,6 +46,7 @@ class Coverage:
     quarantined: int
     as_of: str
     ingest: str = ""
+    held_back: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -66,7 +76,11 @@ class Answer:
             "query": self.query,
             "mode": self.mode,
             "filters": dict(self.filters),
-            "coverage": {**asdict(self.coverage), "complete": self.coverage.complete},
+            "coverage": {
+                **asdict(self.coverage),
+                "held_back": list(self.coverage.held_back),
+                "complete": self.coverage.complete,
+            },
             "degraded": self.degraded,
             "reason": self.reason,
             "older": self.older,
@@ -82,6 +96,54 @@ class Answer:
                 for hit in self.hits
             ],
         }
+
+
+def with_held_back(catalog: Catalog, coverage: Coverage, request: SearchRequest) -> Coverage:
+    """Return the coverage of a search with the sessions held back that it concerns: those that
+    pass its filters, held back at a stage on which the kinds searched depend."""
+    entries = catalog.quarantine.entries()
+    if not entries:
+        return replace(coverage, quarantined=0)
+    kinds = [SEARCH_KINDS[kind] for kind in request.kinds]
+    stages = {RAW_SESSIONS, REDACTED_RECORDS}
+    for kind in kinds:
+        stages |= {kind.table, kind.embeddings, kind.asset, kind.keywords}
+    concerned = [
+        each for each in entries if each.stage in stages and _passes(catalog, each, request)
+    ]
+    shown = [{**asdict(each), "passing": each.passing} for each in concerned[:_MOST_HELD_BACK]]
+    return replace(
+        coverage,
+        quarantined=len({(each.project, each.session_id) for each in concerned}),
+        held_back=tuple(held_back({"quarantined": shown, "unlisted": ()})),
+    )
+
+
+def _passes(catalog: Catalog, entry: Quarantined, request: SearchRequest) -> bool:
+    """Return whether a session that is held back may pass the filters of a request: what is not
+    known of it passes."""
+    if request.project not in (None, entry.project):
+        return False
+    if request.session not in (None, entry.session_id):
+        return False
+    rows = catalog.rows(
+        "SELECT agent, json_extract(facts, '$.first_timestamp') AS first,"
+        " json_extract(facts, '$.last_timestamp') AS last FROM sources"
+        " WHERE project = ? AND session_id = ?",
+        entry.project,
+        entry.session_id,
+    )
+    if not rows:
+        return True
+    if request.agent is not None and all(row["agent"] != request.agent for row in rows):
+        return False
+    if entry.stage == RAW_SESSIONS:  # its file has changed since: the times are older
+        return True
+    first = [datetime.fromisoformat(row["first"]) for row in rows if row["first"]]
+    last = [datetime.fromisoformat(row["last"]) for row in rows if row["last"]]
+    too_new = request.until is not None and bool(first) and min(first) >= request.until
+    too_old = request.since is not None and bool(last) and max(last) < request.since
+    return not (too_new or too_old)
 
 
 def coverages(catalog: Catalog, kinds: Sequence[str]) -> tuple[Coverage, Coverage]:
