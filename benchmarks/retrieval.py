@@ -247,7 +247,7 @@ def locomo(work: Path, _: int | None) -> tuple[Memory, Labelled]:
     """Return LoCoMo's conversations as a memory, a project each; units are messages."""
     data = _retrieval_data(work) / "locomo_dev"
     projects = work / "claude" / "projects"
-    messages = _lines(data / "messages.jsonl")
+    messages = lines(data / "messages.jsonl")
     for (collection, session), group in itertools.groupby(
         messages, key=lambda message: (message["collection"], message["session"])
     ):
@@ -272,7 +272,7 @@ def locomo(work: Path, _: int | None) -> tuple[Memory, Labelled]:
             f"-{item['collection']}",
             frozenset(f"{item['collection']}/{message}" for message in item["evidence"]),
         )
-        for item in _lines(data / "queries.jsonl")
+        for item in lines(data / "queries.jsonl")
     ]
     return memory, Labelled(questions, dict(_records_of_turns(memory)))
 
@@ -284,7 +284,7 @@ def documents(name: str) -> Prepare:
         data = _retrieval_data(work) / name
         projects = work / "claude" / "projects"
         moment = datetime(2025, 1, 1, tzinfo=UTC)
-        corpus = _lines(data / "corpus.jsonl")[:most]
+        corpus = lines(data / "corpus.jsonl")[:most]
         known = {item["_id"] for item in corpus}
         for item in corpus:
             path = projects / "-documents" / f"document.{item['_id']}.jsonl"
@@ -293,7 +293,7 @@ def documents(name: str) -> Prepare:
         memory = ingested(work, {"MEMORY_PROJECTS_DIR": str(projects)})
         questions = [
             Question(item["text"], None, frozenset(item["relevant"]))
-            for item in _lines(data / "queries.jsonl")
+            for item in lines(data / "queries.jsonl")
             if known.issuperset(item["relevant"])
         ]
         return memory, Labelled(questions, dict(_records_of_turns(memory)))
@@ -314,7 +314,7 @@ def real(work: Path, _: int | None) -> tuple[Memory, Labelled]:
     memory = ingested(work, {name: str(homes / place) for place, name in variables.items()})
     questions = []
     units: dict[str, frozenset[str]] = {}
-    for number, item in enumerate(_lines(HERE / "questions.jsonl")):
+    for number, item in enumerate(lines(HERE / "questions.jsonl")):
         answers = [(item["session_id"], turn) for turn in item["turn_index"]]
         answers += [(session, turn) for session, turns in item.get("also", []) for turn in turns]
         questions.append(Question(item["question"], None, frozenset({str(number)})))
@@ -346,7 +346,8 @@ def _retrieval_data(work: Path) -> Path:
     return next(path.parent for path in target.rglob("score.py"))
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
+def lines(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of JSON lines."""
     return [json.loads(line) for line in path.open(encoding="utf-8")]
 
 

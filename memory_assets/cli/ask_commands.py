@@ -57,7 +57,8 @@ def _require(*found: object) -> None:
 def search(asked: SearchRequest, as_json: bool) -> None:
     """Search by words and meaning.
 
-    Prints the best hits, each with the id that `memory show` takes.
+    Prints the best hits, each with the id that `memory show` takes. If none is likely to answer,
+    says so first and ends with exit code 3.
     """
     raise typer.Exit(start.run_search(asked, as_json=as_json))
 

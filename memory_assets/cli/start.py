@@ -98,7 +98,8 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
 
     answer = open_memory().ask(asked)
     rendering.print_answer(answer, as_json, search_lines(answer), search_notes(answer))
-    return exit_codes.FINE if answer["hits"] else exit_codes.NOTHING_FOUND
+    answered = answer["hits"] and not answer["weak"]
+    return exit_codes.FINE if answered else exit_codes.NOTHING_FOUND
 
 
 def _plain_command(name: str, given: Sequence[str]) -> _Command | None:

@@ -62,7 +62,7 @@ class SearchRequest(Arguments):
     the hits. `sort` orders the best hits; by `date`, the newest comes first. With `recent`, hits
     older than the setting RECENT_DAYS are counted, not listed."""
 
-    answers = ("query", "mode", "coverage", "hits")
+    answers = ("query", "mode", "coverage", "weak", "hits")
 
     query: str = argument(
         "", "A question or keywords.", names={"http": "q", "cli": "query"}, max_length=2_000

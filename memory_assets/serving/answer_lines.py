@@ -48,10 +48,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str
     yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
 
 
-def hit_lines(hits: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the hits of a search, best first, each with its id and its text."""
+def hit_lines(hits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the hits of a search, best first, each with its id and its text; weak ones are marked,
+    or announced where all are weak."""
+    weak = bool(hits) and all(hit["weak"] for hit in hits)
+    if weak:
+        yield "Nothing close; nearest:"
     for rank, hit in enumerate(hits, start=1):
-        score = f"{hit['score']:.2f}  " if hit["score"] else ""
+        mark = "weak  " if hit["weak"] and not weak else ""
+        score = f"{hit['score']:.2f}  {mark}" if hit["score"] else ""
         agent = f"{hit['agent']}  " if "agent" in hit else ""
         yield f"{rank}. {hit['id']}  {score}{clock(hit['time'])}  {agent}{hit['project']}"
         yield f"   {hit['text']}"
@@ -60,8 +65,15 @@ def hit_lines(hits: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def search_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the hits of a search with the beginning of each text."""
     yield from hit_lines(
-        {**hit["metadata"], **hit, "time": hit["metadata"].get("timestamp"), "text": _begun(hit)}
-        for hit in answer["hits"]
+        [
+            {
+                **hit["metadata"],
+                **hit,
+                "time": hit["metadata"].get("timestamp"),
+                "text": _begun(hit),
+            }
+            for hit in answer["hits"]
+        ]
     )
     if not answer["hits"]:
         yield "Nothing found."

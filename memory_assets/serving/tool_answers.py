@@ -83,6 +83,7 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             "id": hit["id"],
             "turn_id": hit["turn_id"],
             "score": hit["score"],
+            "weak": hit["weak"],
             "time": hit["metadata"].get("timestamp") or None,
             "project": hit["metadata"].get("project"),
             "text": excerpt(visible(hit["text"]), request.query, SNIPPET),

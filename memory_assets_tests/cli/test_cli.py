@@ -154,7 +154,7 @@ def test_search_prints_the_json_contract(ingested: tuple[Cli, str], run_here: Ru
     assert {"query", "mode", "coverage", "degraded", "hits"} <= answer.keys()
     assert len(answer["hits"]) == 3
     for hit in answer["hits"]:
-        assert hit.keys() == {"id", "turn_id", "score", "text", "metadata", "why"}
+        assert hit.keys() == {"id", "turn_id", "score", "weak", "text", "metadata", "why"}
         assert all(isinstance(value, str | int | float) for value in hit["metadata"].values())
     metadata = answer["hits"][0]["metadata"]
     assert {
@@ -203,10 +203,12 @@ def test_filters_narrow_the_answer(ingested: tuple[Cli, str], run_here: Run) -> 
 
 
 def test_nothing_found_is_exit_code_3(ingested: tuple[Cli, str], run_here: Run) -> None:
-    """A filter that nothing passes, and an id that does not exist."""
+    """A filter that nothing passes, an id that does not exist, and hits that are all weak."""
     cli, _ = ingested
     assert run_here(cli, "search", "database", "--until", "2001-01-01").returncode == 3
     assert run_here(cli, "show", "session::nope::turn::0").returncode == 3
+    nothing_close = run_here(cli, "search", "zzzzqqqq")
+    assert nothing_close.returncode == 3 and "1. " in nothing_close.stdout
 
 
 @pytest.mark.parametrize(

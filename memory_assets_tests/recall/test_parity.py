@@ -58,6 +58,7 @@ SEARCHES: list[dict[str, Any]] = [
     {"tool": "BASH", "until": "2026-05-01T09:30"},
     {"recent": True, "kinds": "prompts"},
     {"sort": "date", "n": 3},
+    {"query": "zzzzqqqq"},
     {"query": "naïve Größe — ünïcode «quotes» & <tags> 你好"},
 ]
 NONSENSE: list[dict[str, Any]] = [
@@ -195,8 +196,8 @@ def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
 def test_a_search_finds_the_same_everywhere(
     everywhere: _Everywhere, asked_for: dict[str, Any]
 ) -> None:
-    """Whole answers of library, command line and HTTP; ids, scores, coverage and what was not
-    used of MCP, whose texts are the same, cut."""
+    """Whole answers of library, command line and HTTP; ids, scores, weakness, coverage and what was
+    not used of MCP, whose texts are the same, cut."""
     given = {"n": 10, **asked_for}
     library = json.loads(json.dumps(everywhere.memory.search(**given).to_dict()))
     assert everywhere.cli("search", *_options(given)) == library
@@ -204,8 +205,9 @@ def test_a_search_finds_the_same_everywhere(
     told = everywhere.mcp("recall", **_named(given, "mcp"))
     hits, wanted = told.pop("hits"), library.pop("hits")
     assert told == library
-    assert [(hit["id"], hit["turn_id"], hit["score"]) for hit in hits] == [
-        (hit["id"], hit["turn_id"], hit["score"]) for hit in wanted
+    told_of_each = ("id", "turn_id", "score", "weak")
+    assert [[hit[name] for name in told_of_each] for hit in hits] == [
+        [hit[name] for name in told_of_each] for hit in wanted
     ]
     for hit, whole in zip(hits, wanted, strict=True):
         assert hit["text"].strip("…") in " ".join(whole["text"].split())

@@ -283,6 +283,7 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
         "degraded",
         "reason",
         "older",
+        "weak",
         "hits",
     ]
     assert answer["query"] == "why does login loop in Safari"
@@ -298,7 +299,7 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
         "complete",
     }
     for hit in answer["hits"]:
-        assert list(hit) == ["id", "turn_id", "score", "text", "metadata", "why"]
+        assert list(hit) == ["id", "turn_id", "score", "weak", "text", "metadata", "why"]
         assert type(hit["text"]) is str
         assert {
             "session_id",

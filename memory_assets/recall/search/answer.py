@@ -23,7 +23,7 @@ _MOST_HELD_BACK = 20
 class Hit:
     """One hit. In hybrid mode, `score` is the weighted sum of the two values in `why` (`words`:
     share of the question's words found, weighted by rarity; `meaning`: cosine of its passages); in
-    the other modes it is one of them."""
+    the other modes it is one of them. `weak`: it is not probable that the hit answers."""
 
     id: str
     turn_id: str
@@ -31,6 +31,7 @@ class Hit:
     text: RedactedText
     metadata: Mapping[str, Any]
     why: Mapping[str, float | str] = field(default_factory=dict)
+    weak: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,11 @@ class Answer:
     older: int = 0
     filters: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def weak(self) -> bool:
+        """True if there are hits and all of them are weak: nothing here answers the question."""
+        return bool(self.hits) and all(hit.weak for hit in self.hits)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON of an answer (docs/contracts.md)."""
         return {
@@ -84,11 +90,13 @@ class Answer:
             "degraded": self.degraded,
             "reason": self.reason,
             "older": self.older,
+            "weak": self.weak,
             "hits": [
                 {
                     "id": hit.id,
                     "turn_id": hit.turn_id,
                     "score": round(hit.score, 4),
+                    "weak": hit.weak,
                     "text": str(hit.text),
                     "metadata": dict(hit.metadata),
                     "why": dict(hit.why),

@@ -16,6 +16,7 @@ import numpy as np
 
 from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
+from memory_assets.recall.search.confidence import Confidence, confidences
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.ranking import (
     KeywordScores,
@@ -116,18 +117,25 @@ def _find_kind(
     scope = corpus.scope(request.project)
     words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
     if embedder is None or vectors is None:
-        ranking = _by_words(words)
+        ranking = field = _by_words(words)
+        cosines = None
     else:
         asked = request.query
         if request.mode == "hybrid":
             asked = worded_for_meaning(asked, corpus, corpora.index, scope)
         cosines = _cosines(corpus, vectors, embedder.embed([asked])[0], allowed)
-        ranking = _by_both(corpus, words, cosines, allowed)
+        ranking = field = _by_both(corpus, words, cosines, allowed)
         if request.mode == "semantic":
             ranking = _by_meaning(corpus, words, cosines)
-    scores = ranking.scores if allowed is None else np.where(allowed, ranking.scores, -np.inf)
-    turns = best(scores, request.n)
-    return _hits(turns.tolist(), ranking, corpus, corpora), vectors is not None
+    turns = best(_among(allowed, ranking.scores), request.n).tolist()
+    judged: Sequence[Confidence | None] = [None] * len(turns)
+    if request.query.strip():  # filters alone ask nothing that could be left unanswered
+        judged = confidences(turns, corpus, _among(allowed, field.scores), words.covered, cosines)
+    return _hits(turns, judged, ranking, corpus, corpora), vectors is not None
+
+
+def _among(allowed: Mask | None, scores: Floats) -> Floats:
+    return scores if allowed is None else np.where(allowed, scores, -np.inf)
 
 
 @dataclass(frozen=True)
@@ -189,6 +197,7 @@ def _products(vectors: Floats, vector: Floats) -> Floats:
 
 def _hits(
     turns: Sequence[int],
+    judged: Sequence[Confidence | None],
     ranking: _Ranking,
     corpus: Corpus,
     corpora: Corpora,
@@ -200,15 +209,18 @@ def _hits(
         for turn, start in zip(turns, starts, strict=True)
     ]
     hits = []
-    for turn, shown in zip(turns, corpus.rows_at(corpora.index, places), strict=True):
+    rows = corpus.rows_at(corpora.index, places)
+    for turn, shown, confidence in zip(turns, rows, judged, strict=True):
         if shown is None:
             continue
         why: dict[str, float | str] = {"words": round(float(ranking.words[turn]), 4)}
         if ranking.meaning is not None and ranking.weight is not None:
             why["meaning"] = round(float(ranking.meaning[turn]), 4)
             why["meaning_weight"] = round(ranking.weight, 2)
+        if confidence is not None:
+            why["answers"] = round(confidence.probability, 2)
+        weak = confidence is not None and confidence.weak
         whole = str(shown.metadata.get("turn_id") or shown.id)
-        hits.append(
-            Hit(shown.id, whole, float(ranking.scores[turn]), shown.text, shown.metadata, why)
-        )
+        score = float(ranking.scores[turn])
+        hits.append(Hit(shown.id, whole, score, shown.text, shown.metadata, why, weak))
     return hits

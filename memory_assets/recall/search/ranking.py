@@ -31,10 +31,12 @@ _EDGES = ".,?!:;\"'()[]`"
 @dataclass(frozen=True)
 class KeywordScores:
     """BM25 as a share of the highest score that the question allows, in [0, 1]: by turn with its
-    neighbours, and by row alone."""
+    neighbours, and by row alone. `covered`, by row: the share of the question's terms that the row
+    contains, weighted by rarity, of all terms, those that occur nowhere included."""
 
     turns: Floats
     rows: Floats
+    covered: Floats
 
 
 def keyword_scores(
@@ -44,27 +46,30 @@ def keyword_scores(
     rarity of a term and the relative length of a turn are those among the turns in `scope`."""
     turns = np.zeros(corpus.turns, dtype=np.float32)
     rows = np.zeros(corpus.rows, dtype=np.float32)
+    covered = np.zeros(corpus.rows, dtype=np.float32)
     among = scope.stop - scope.start
     if not among:
-        return KeywordScores(turns, rows)
+        return KeywordScores(turns, rows, covered)
     share = _NEIGHBOUR * _SHORT_TURN / (_SHORT_TURN + corpus.length)
     length = corpus.length + share * _around(corpus, corpus.length)
     norm = _K1 * (1 - _B + _B * length / max(float(length[scope].mean()), 1.0))
-    highest = 0.0
+    highest = asked = 0.0
     for term, weight in terms.items():
         where, counts = corpus.postings(index, term)
-        if not len(where):
-            continue
         held = np.bincount(corpus.turn[where], counts, corpus.turns).astype(np.float32)
         found = int(np.count_nonzero(held[scope]))
+        rarity = weight * math.log(1 + (among - found + 0.5) / (found + 0.5))
+        asked += rarity
         if not found:
             continue
-        worth = weight * math.log(1 + (among - found + 0.5) / (found + 0.5)) * (_K1 + 1)
+        covered[where] += rarity
+        worth = rarity * (_K1 + 1)
         nearby = held + share * _around(corpus, held)
         turns += worth * nearby / (nearby + norm)
         rows[where] += worth * counts / (counts + norm[corpus.turn[where]])
         highest += worth
-    return KeywordScores(turns / max(highest, 1e-6), rows / max(highest, 1e-6))
+    highest, asked = max(highest, 1e-6), max(asked, 1e-6)
+    return KeywordScores(turns / highest, rows / highest, covered / asked)
 
 
 def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> str:

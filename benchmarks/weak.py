@@ -1,0 +1,102 @@
+"""How often a search says that nothing here answers, rightly and wrongly.
+
+    python benchmarks/weak.py [--work DIR]
+
+Asked of the memories of benchmarks/retrieval.py: benchmarks/weak.jsonl (60 questions with an
+answer in the real sessions and 60 plausible ones without, written before any was asked; the
+halves are of different sessions), benchmarks/questions.jsonl, and LoCoMo, whose questions are
+without an answer when another conversation is asked. Printed by mode: of questions with a right
+first hit, and of those without an answer, the share that is called weak. The coefficients in
+`memory_assets/recall/search/confidence.py` were fitted on the sets marked so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from retrieval import HERE, Labelled, Question, lines, locomo, real
+
+from memory_assets.recall import Memory
+from memory_assets.stores.chroma import server as chroma_server
+
+Asked = tuple[Question, bool]
+"""A question, and whether its memory has an answer."""
+UNSEEN = ("-conv-47", "-conv-49")
+
+
+def main() -> None:
+    """Print a row for each set and mode."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--work", type=Path, help="directory to keep the memories in")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        work = options.work or Path(scratch)
+        print(f"{'set':32} {'mode':9} right first: weak    without: weak")
+        memory, labelled = real(work / "real", None)
+        try:
+            for half, title in (
+                ("test", "own questions, unseen"),
+                ("fit", "own questions, fitted"),
+            ):
+                report(title, memory, labelled, own(half))
+            report("84 questions, fitted", memory, labelled, having(labelled.questions))
+        finally:
+            chroma_server.stop(memory.data_dir)
+        memory, labelled = locomo(work / "locomo", None)
+        try:
+            unseen = [each for each in labelled.questions if each.project in UNSEEN]
+            report("LoCoMo, two unseen conversations", memory, labelled, elsewhere(unseen))
+        finally:
+            chroma_server.stop(memory.data_dir)
+
+
+def own(half: str) -> Iterator[Asked]:
+    """Yield the questions of a half of weak.jsonl, their answers as turn ids."""
+    for item in lines(HERE / "weak.jsonl"):
+        if item["half"] == half:
+            turns = item.get("turn_index", ())
+            gold = frozenset(f"session::{item['session_id']}::turn::{turn}" for turn in turns)
+            yield Question(item["question"], None, gold), bool(gold)
+
+
+def having(questions: Iterable[Question]) -> Iterator[Asked]:
+    """Yield questions that all have an answer."""
+    yield from ((each, True) for each in questions)
+
+
+def elsewhere(questions: Iterable[Question]) -> Iterator[Asked]:
+    """Yield each question, and once more asked of the other of two conversations."""
+    for each in questions:
+        yield each, True
+        other = next(project for project in UNSEEN if project != each.project)
+        yield Question(each.text, other, frozenset()), False
+
+
+def report(title: str, memory: Memory, labelled: Labelled, asked: Iterable[Asked]) -> None:
+    """Print a row a mode."""
+    cases = list(asked)
+    for mode in ("hybrid", "semantic", "keyword"):
+        right, without = [], []
+        for question, has_answer in cases:
+            answer = memory.search(question.text, mode=mode, project=question.project)
+            if not has_answer:
+                without.append(answer.weak or not answer.hits)
+            elif answer.hits:
+                first = answer.hits[0].turn_id
+                units = labelled.units_of.get(first, frozenset()) | {first}
+                if units & question.gold:
+                    right.append(answer.weak)
+        cells = (f"{sum(each):4} of {len(each):4} {share(each):>7}" for each in (right, without))
+        print(f"{title:32} {mode:9} {'   '.join(cells)}", flush=True)
+
+
+def share(called: list[bool]) -> str:
+    """Return the share of what is true, in percent."""
+    return f"{100 * sum(called) / len(called):.1f} %" if called else "-"
+
+
+if __name__ == "__main__":
+    main()

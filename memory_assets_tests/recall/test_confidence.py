@@ -1,0 +1,86 @@
+"""A search says which hits are weak, and that all are: that nothing here answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_assets.requests.questions import MODES
+from memory_assets.serving.answer_lines import search_lines
+from memory_assets_tests.recall.conftest import Asked
+
+ANSWERED = (
+    "why did the daily report test fail",
+    "what blocked the migration",
+    "why was the email worker killed",
+    "why does login loop in Safari",
+    "which lock file is stale",
+    "lighthouse",
+)
+UNANSWERED = (
+    "zzzzqqqq",
+    "how do we cook rice for six people",
+    "which Kafka topic receives the telemetry",
+    "why is the mobile app slow on Android",
+    "what does a yearly licence cost",
+)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("question", ANSWERED)
+def test_a_question_with_an_answer_is_not_weak(asked: Asked, question: str, mode: str) -> None:
+    """In every mode, at least one of them."""
+    assert not asked.memory.search(question, mode=mode).weak
+
+
+@pytest.mark.parametrize("kinds", ["sessions", "summaries"])
+@pytest.mark.parametrize("question", UNANSWERED)
+def test_all_hits_of_a_question_without_an_answer_are_weak(
+    asked: Asked, question: str, kinds: str
+) -> None:
+    """They are listed all the same."""
+    answer = asked.memory.search(question, kinds=kinds, n=5)
+    assert len(answer.hits) == 5
+    assert answer.weak and all(hit.weak for hit in answer.hits)
+
+
+def test_words_alone_judge_by_the_words_that_occur_nowhere(asked: Asked) -> None:
+    """Hits for the one common word of a question do not answer it."""
+    assert asked.memory.search("which Kafka topic receives telemetry", mode="keyword").weak
+
+
+def test_the_probability_is_told_with_each_hit(asked: Asked) -> None:
+    """Between 0 and 1, highest where the answer is."""
+    told = [hit.why["answers"] for hit in asked.memory.search(ANSWERED[2]).hits]
+    assert all(isinstance(each, float) and 0 <= each <= 1 for each in told)
+    assert max(told, key=float) == told[0]
+
+
+def test_filters_alone_have_no_weak_hits(asked: Asked) -> None:
+    """They ask nothing that could be left unanswered."""
+    answer = asked.memory.search(tool="Bash")
+    assert answer.hits and not any(hit.weak for hit in answer.hits)
+    assert "answers" not in answer.hits[0].why
+
+
+def test_a_hit_is_judged_among_fewer_than_ten_turns(asked: Asked) -> None:
+    """A session of three turns has no field to stand out from: words and meaning decide."""
+    of = {"session": asked.long_session}
+    assert not asked.memory.search("who paints the lighthouse door?", **of).weak
+    assert asked.memory.search("which Kafka topic receives telemetry", **of).weak
+
+
+def test_lines_announce_that_nothing_is_close(asked: Asked) -> None:
+    """Where only some hits are weak, these are marked instead."""
+    first, *rest = search_lines(asked.memory.search("zzzzqqqq").to_dict())
+    assert first == "Nothing close; nearest:"
+    assert not any("weak" in line for line in rest)
+    marked = asked.memory.search("why was the email worker killed").to_dict()
+    heads = [line for line in search_lines(marked) if line.partition(".")[0].isdecimal()]
+    assert ["  weak  " in line for line in heads] == [hit["weak"] for hit in marked["hits"]]
+    assert not marked["hits"][0]["weak"] and marked["hits"][-1]["weak"]
+
+
+def test_no_turns_have_no_confidence(asked: Asked) -> None:
+    """Nothing is judged where nothing was found."""
+    answer = asked.memory.search("anything", until="2001-01-01")
+    assert answer.hits == () and not answer.weak
