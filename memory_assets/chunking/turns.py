@@ -9,7 +9,9 @@ from memory_assets.chunking.recalled import is_recalled
 from memory_assets.models import RedactedRecord, Turn
 
 
-def build_turns(records: Iterable[RedactedRecord], first_index: int = 0) -> Iterator[Turn]:
+def build_turns(
+    records: Iterable[RedactedRecord], first_index: int = 0, *, recalled: bool = False
+) -> Iterator[Turn]:
     """Yield the turns of one session, `turn_index` counting human prompts from `first_index`
     (a fork whose copied prompts were left out starts behind them).
 
@@ -17,9 +19,12 @@ def build_turns(records: Iterable[RedactedRecord], first_index: int = 0) -> Iter
     own file order, before, after or between. A subagent's records are placed after the
     call that spawned it. Records before the first prompt belong to turn 0 if they have text
     of the assistant, else to no turn. A session without a prompt is one turn with `prompt`
-    None if it has text of the assistant, else no turn. Answers of this memory are left out.
+    None if it has text of the assistant, else no turn. Answers of this memory are left out,
+    unless `recalled` keeps them.
     """
-    ordered = _with_subagents_in_place(r for r in records if not is_recalled(r))
+    ordered = _with_subagents_in_place(
+        record for record in records if recalled or not is_recalled(record)
+    )
     starts = [place for place, record in enumerate(ordered) if record.kind == "prompt"]
     if not starts:
         if _says_something(ordered):

@@ -32,6 +32,7 @@ from memory_assets.serving.answer_lines import (
     timeline_lines,
     timeline_notes,
 )
+from memory_assets.serving.record_lines import page_note, record_lines
 
 _Lines = Callable[[dict[str, Any]], Iterable[str]]
 
@@ -68,9 +69,12 @@ def show(asked: ShowRequest, as_json: bool) -> None:
     """Print one search hit in full.
 
     Accepts the id of a turn, prompt, summary, observation or commit; for a session, prints its
-    summary.
+    summary. With --records, prints the turns behind it as they were kept.
     """
-    _answer(asked, as_json, lambda found: row_lines(found["rows"], asked.id))
+    if asked.records:
+        _answer(asked, as_json, lambda found: record_lines(found["records"]), page_note)
+    else:
+        _answer(asked, as_json, lambda found: row_lines(found["rows"], asked.id))
 
 
 @takes(TimelineRequest)

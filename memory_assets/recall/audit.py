@@ -13,11 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from memory_assets.chunking import build_turns, content_hash
+from memory_assets.chunking import content_hash
 from memory_assets.errors import NotFound, StoreError, TranscriptError
 from memory_assets.models import RedactedRecord
 from memory_assets.recall.ids import MemoryId
 from memory_assets.recall.names import id_named
+from memory_assets.recall.records import session_turns
 from memory_assets.recall.session import rows_of, stored_vectors
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.stores.catalog.catalog import Catalog
@@ -159,7 +160,7 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
     kind = "summary" if parsed.kind == "session" else parsed.kind
     products = stores.catalog.products.of_session(project, parsed.session_id)
     rows = _rows(stores.lake, project, any_id, parsed, kind)
-    records = _records(stores.lake, products, project, parsed, rows, kind)
+    records = _records(stores, project, parsed, rows, kind)
     return Audit(
         id=any_id,
         kind=kind,
@@ -196,23 +197,15 @@ def _rows(
 
 
 def _records(
-    lake: Lake,
-    products: Mapping[str, Product],
-    project: str,
-    parsed: MemoryId,
-    rows: list[dict[str, Any]],
-    kind: str,
+    stores: Stores, project: str, parsed: MemoryId, rows: list[dict[str, Any]], kind: str
 ) -> list[RedactedRecord]:
     """Return the records behind rows: those of their turns, of their prompt, or (for a summary) of
     the whole session."""
-    everything: list[RedactedRecord] = lake.read_rows(REDACTED_RECORDS, project, parsed.session_id)
-    if kind == "summary":
-        return everything
-    if kind == "prompt":
-        uuids = {row["record_uuid"] for row in rows}
-        return [record for record in everything if record.record_uuid in uuids]
-    facts = products["redacted_records"].facts if "redacted_records" in products else {}
-    turns = build_turns(everything, first_index=facts.get("copied_prompts", 0))
+    if kind in ("summary", "prompt"):
+        every = stores.lake.read_rows(REDACTED_RECORDS, project, parsed.session_id)
+        uuids = {row["record_uuid"] for row in rows} if kind == "prompt" else set()
+        return [record for record in every if not uuids or record.record_uuid in uuids]
+    turns = session_turns(stores, project, parsed.session_id)
     turn_ids = {of for row in rows for of in row.get("turn_ids") or [row.get("turn_id")]}
     return [record for turn in turns if turn.id in turn_ids for record in turn.records]
 

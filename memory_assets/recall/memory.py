@@ -109,7 +109,13 @@ class Memory(Stores):
             case SearchRequest():
                 return self.search(asked).to_dict()
             case ShowRequest():
-                return {"id": asked.id, "rows": self.show(asked)}
+                rows = self.show(asked)
+                if not asked.records:
+                    return {"id": asked.id, "rows": rows}
+                from memory_assets.recall.records import record_page
+
+                heads = [{**row, "passages": []} if "passages" in row else row for row in rows]
+                return {"id": asked.id, "rows": heads, **record_page(self, asked)}
             case TimelineRequest():
                 from memory_assets.recall.timeline import timeline
 

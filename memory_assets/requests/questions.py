@@ -278,7 +278,8 @@ class CrossQueryRequest(Arguments):
 @dataclass(frozen=True)
 class ShowRequest(Arguments):
     """A request for a turn, observation, commit or summary in full, with `around` turns before and
-    after."""
+    after. `records` asks for every record of the turns behind it, in pages; those of subagents are
+    folded unless `subagents`."""
 
     answers = ("id", "rows")
 
@@ -289,6 +290,9 @@ class ShowRequest(Arguments):
         max_length=500,
     )
     around: int = argument(0, "Also print this many turns before and after.", ge=0, le=50)
+    records: bool = argument(False, "Print every record: tool output, edits as diffs.")
+    subagents: bool = argument(False, "With --records: also those of subagents.")
+    page: int = argument(1, "With --records: the page to print.", ge=1, le=10_000)
 
 
 @dataclass(frozen=True)
@@ -325,14 +329,20 @@ class BlameRequest(Arguments):
 
 @dataclass(frozen=True)
 class GetRequest(Arguments):
-    """A request for full texts by ids, in pages."""
+    """A request for full texts by ids, in pages; with `records`, of every record of their turns."""
 
     answers = ("items", "page", "pages")
 
     ids: tuple[str, ...] = argument(
         MISSING, "Ids from other tools.", min_length=1, max_length=MAX_IDS
     )
-    page: int = argument(1, "", ge=1, le=1_000)
+    page: int = argument(1, "", ge=1, le=10_000)
+    records: bool = argument(
+        False,
+        "Every record of the turns: tool output, edits as diffs.",
+        hint="all tool output and diffs",
+    )
+    subagents: bool = argument(False, "With records: also those of subagents.")
 
 
 @dataclass(frozen=True)

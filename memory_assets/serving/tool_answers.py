@@ -11,6 +11,7 @@ from typing import Any
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import Memory
 from memory_assets.recall.names import session_named
+from memory_assets.recall.records import records_behind
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.show import whole
 from memory_assets.requests.arguments import Arguments
@@ -35,11 +36,13 @@ from memory_assets.serving.answer_lines import (
     session_lines,
     timeline_lines,
 )
+from memory_assets.serving.record_lines import record_lines
 from memory_assets.serving.visible_text import Frame, visible, visible_payload
 from memory_assets.status import chroma_notes, held_back, in_words
 
 SNIPPET = 240
 PAGE_CHARACTERS = 12_000
+_FORMS = ("records", "subagents")
 _FULL_ITEM = 1_500
 _LISTED_ITEMS = 50
 _LISTED_PROJECTS = 30
@@ -151,6 +154,9 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     for any_id in dict.fromkeys(request.ids):
         try:
             item = whole(memory, any_id)
+            if request.records:
+                records = records_behind(memory, any_id, subagents=request.subagents)
+                item["text"] = "\n".join(record_lines(records))
             found.append({**item, "text": visible(item["text"])})
         except (NotFound, ConfigurationError) as error:
             missing[any_id] = str(error)
@@ -170,7 +176,8 @@ def _get(memory: Memory, request: GetRequest) -> _Answer:
     next_call = ""
     if request.page < pages:
         listed = ", ".join(f'"{any_id}"' for any_id in request.ids)
-        next_call = f"Next: get(ids=[{listed}], page={request.page + 1}) of {pages}."
+        form = "".join(f", {name}=true" for name in _FORMS if getattr(request, name))
+        next_call = f"Next: get(ids=[{listed}], page={request.page + 1}{form}) of {pages}."
     lines = [
         f"## {item['id']}  {clock(item['time'])}  {item['project']}\n{item['text']}"
         for item in items

@@ -89,3 +89,10 @@ def test_subagent_of_a_missing_parent_is_kept(script: Script) -> None:
     script.add("tool_result", "asked", agent_id="a", spawned="b").says("outer", agent_id="a")
     (turn,) = build_turns(script.records)
     assert sorted(_texts(turn)) == ["asked", "inner", "outer"]
+
+
+def test_answers_of_this_memory_are_in_a_turn_only_if_asked_for(script: Script) -> None:
+    """What is shown of a turn is whole, what is indexed is not said twice."""
+    script.prompt("one").add("tool_result", "an old answer", tool="mcp__memory__recall").says("two")
+    assert _texts(*build_turns(script.records)) == ["one", "two"]
+    assert _texts(*build_turns(script.records, recalled=True)) == ["one", "an old answer", "two"]

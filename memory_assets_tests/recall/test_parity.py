@@ -18,10 +18,11 @@ from memory_assets.errors import ConfigurationError
 from memory_assets.recall.session import session_overview
 from memory_assets.recall.timeline import timeline
 from memory_assets.requests.arguments import Door, declared
-from memory_assets.requests.questions import SearchRequest
+from memory_assets.requests.questions import SearchRequest, ShowRequest
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
+from memory_assets.serving.record_lines import record_lines
 from memory_assets_tests.recall.conftest import Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -269,6 +270,22 @@ def test_a_turn_and_its_session_are_the_same_everywhere(everywhere: _Everywhere)
     assert everywhere.cli("summarize", REPORTS) == overview
     assert everywhere.http(f"/sessions/{REPORTS}") == overview
     assert everywhere.mcp("summarize_session", session=REPORTS) == overview
+
+
+def test_the_records_of_a_turn_are_the_same_everywhere(everywhere: _Everywhere) -> None:
+    """Page by page; over MCP in lines."""
+    first = f"session::{REPORTS}::turn::0"
+    asked = ShowRequest(first, around=1, records=True, subagents=True)
+    library = json.loads(json.dumps(everywhere.memory.ask(asked)))
+    options = ("--around", "1", "--records", "--subagents")
+    assert everywhere.cli("show", first, *options) == library
+    path = f"/turns/{quote(first)}"
+    assert everywhere.http(path, around=1, records="1", subagents="true", page=1) == library
+    assert library["pages"] == 1 and "passages" in library["rows"][0]
+    told = everywhere.mcp("get", ids=[first], records=True, subagents=True)["items"][0]["text"]
+    own = [each for each in library["records"] if each["turn_id"] == first]
+    assert told == "\n".join(record_lines(own))
+    assert any(each["agent_id"] for each in own) and "1 failed, 311 passed" in told
 
 
 def test_the_state_of_the_memory_is_the_same_everywhere(everywhere: _Everywhere) -> None:

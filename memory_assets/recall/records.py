@@ -1,0 +1,177 @@
+"""Every record of a turn as it was kept, in pages: what was said and thought, each call with its
+output, edits as diffs, and the records of a subagent folded into one entry."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import unified_diff
+from itertools import groupby
+from typing import Any
+
+from memory_assets.chunking import build_turns
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.models import RedactedRecord, Turn
+from memory_assets.recall.names import id_named
+from memory_assets.recall.session import rows_of
+from memory_assets.requests.questions import ShowRequest
+from memory_assets.stores.lake.schemas import (
+    OBSERVATIONS,
+    REDACTED_RECORDS,
+    SESSION_COMMITS,
+)
+from memory_assets.stores.stores import Stores
+
+PAGE_CHARACTERS = 40_000
+"""Characters of a page, unless one record alone has more: pages hold whole records."""
+_TABLES = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
+_OLD = "old_string|old_str|oldString|oldText|old_text"
+_NEW = "new_string|new_str|newString|newText|new_text"
+_OTHER = "file_path|path|replace_all|expected_replacements|instruction"
+_EDIT = re.compile(
+    rf"^(?:{_OLD}):(?: |\n)(?P<old>.*?)(?:\n)?^(?:{_NEW}):(?: |\n)?(?P<new>.*?)"
+    rf"(?=^(?:{_OTHER}): |\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_EDITS = re.compile(r"^edits: (?P<edits>\[.*\])$", re.MULTILINE)
+
+
+def session_turns(
+    stores: Stores, project: str, session_id: str, *, recalled: bool = False
+) -> list[Turn]:
+    """Return the turns of a session with their records; answers of this memory among them if
+    `recalled`."""
+    records = stores.lake.read_rows(REDACTED_RECORDS, project, session_id)
+    product = stores.catalog.products.of_session(project, session_id).get(REDACTED_RECORDS.name)
+    copied = product.facts.get("copied_prompts", 0) if product is not None else 0
+    return list(build_turns(records, first_index=copied, recalled=recalled))
+
+
+def records_behind(
+    stores: Stores, any_id: str, around: int = 0, *, subagents: bool = False
+) -> list[dict[str, Any]]:
+    """Return the records of the turns behind an id, in order: of a turn or prompt its turn and
+    `around` turns beside it, of an observation or commit the turns that it comes from, of a session
+    or summary all turns. Without `subagents`, a subagent's records are one entry of the kind
+    `subagent`, which counts them and its calls.
+
+    Raises:
+        ConfigurationError: it does not look like an id, or no turn is behind it.
+        NotFound: nothing of that id is in memory.
+    """
+    named = id_named(stores, any_id)
+    turns = session_turns(stores, named.project, named.parts.session_id, recalled=True)
+    if named.parts.turn_index is not None:
+        middle = named.parts.turn_index
+        turns = [turn for turn in turns if abs(turn.turn_index - middle) <= around]
+    elif named.parts.kind not in ("session", "summary"):
+        table = _TABLES.get(named.parts.kind)
+        rows = rows_of(stores.lake, table, named.project, named.parts.session_id) if table else []
+        of = {turn for row in rows if row["id"] == named.id for turn in _turn_ids(row)}
+        turns = [turn for turn in turns if turn.id in of]
+    if not turns:
+        raise NotFound(f"no turn is behind {named.id}; `memory show` prints what is kept of it")
+    return [
+        entry
+        for turn in turns
+        for agent_id, own in groupby(turn.records, key=lambda record: record.agent_id)
+        for entry in _entries(turn.id, agent_id, list(own), subagents)
+    ]
+
+
+def record_page(stores: Stores, asked: ShowRequest) -> dict[str, Any]:
+    """Return one page of `records_behind`: `records`, `page` and `pages`.
+
+    Raises:
+        ConfigurationError: there is no such page.
+    """
+    found = records_behind(stores, asked.id, asked.around, subagents=asked.subagents)
+    pages = list(_pages(found))
+    if asked.page > len(pages):
+        raise ConfigurationError(f"there is no page {asked.page}; the last is {len(pages)}")
+    return {"records": pages[asked.page - 1], "page": asked.page, "pages": len(pages)}
+
+
+def _turn_ids(row: dict[str, Any]) -> Sequence[str]:
+    return row.get("turn_ids") or [row["turn_id"]]
+
+
+def _entries(
+    turn_id: str, agent_id: str | None, records: list[RedactedRecord], subagents: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield records as JSON, or one entry for all of a subagent's."""
+    if agent_id is None or subagents:
+        yield from (_entry(turn_id, record) for record in records)
+        return
+    calls = Counter(str(each.tool_name) for each in records if each.kind == "tool_use")
+    made = ", ".join(f"{name} {count}" for name, count in calls.most_common())
+    yield {
+        **_entry(turn_id, records[0]),
+        **{"kind": "subagent", "subtype": "", "tool": "", "is_error": False, "diff": None},
+        **{"paths": [], "redactions": sum(each.redactions for each in records)},
+        "text": f"{len(records)} records{f', calls: {made}' if made else ''}",
+    }
+
+
+def _entry(turn_id: str, record: RedactedRecord) -> dict[str, Any]:
+    return {
+        "turn_id": turn_id,
+        "seq": record.seq,
+        "agent_id": record.agent_id,
+        "kind": record.kind,
+        "subtype": record.subtype,
+        "time": record.timestamp.isoformat() if record.timestamp else None,
+        "tool": str(record.tool_name),
+        "is_error": record.is_error,
+        "paths": [str(path) for path in record.paths],
+        "redactions": record.redactions,
+        "text": str(record.text),
+        "diff": as_diff(str(record.text)) if record.kind == "tool_use" else None,
+    }
+
+
+def as_diff(call: str) -> str | None:
+    """Return the edits of a call as a diff without line numbers, or None if it is no edit that
+    replaces one text by another."""
+    pairs = [(found["old"], found["new"]) for found in _EDIT.finditer(call)] or _listed_edits(call)
+    diffs = [diff for old, new in pairs if (diff := _diff(old, new))]
+    return "\n".join(diffs) or None
+
+
+def _listed_edits(call: str) -> list[tuple[str, str]]:
+    """Return the old and new texts of a call that lists its edits as JSON."""
+    found = _EDITS.search(call)
+    if found is None:
+        return []
+    try:
+        edits = json.loads(found["edits"])
+    except ValueError:  # cut, or changed by redaction
+        return []
+    old, new = set(_OLD.split("|")), set(_NEW.split("|"))
+    return [
+        (str(edit[before]), str(edit[after]))
+        for edit in edits
+        if isinstance(edit, dict)
+        for before in old & edit.keys()
+        for after in new & edit.keys()
+    ]
+
+
+def _diff(old: str, new: str) -> str:
+    lines = list(unified_diff(old.splitlines(), new.splitlines(), lineterm=""))[2:]
+    return "\n".join("@@" if line.startswith("@@ ") else line for line in lines)
+
+
+def _pages(entries: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    page: list[dict[str, Any]] = []
+    size = 0
+    for entry in entries:
+        length = len(entry["text"]) + len(entry["diff"] or "")
+        if page and size + length > PAGE_CHARACTERS:
+            yield page
+            page, size = [], 0
+        page.append(entry)
+        size += length
+    yield page

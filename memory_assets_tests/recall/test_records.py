@@ -1,0 +1,138 @@
+"""Every record of a turn, as it was kept."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.recall import records
+from memory_assets.recall.records import as_diff, record_page, records_behind
+from memory_assets.requests.questions import ShowRequest
+from memory_assets.serving.record_lines import page_note, record_lines
+from memory_assets_tests.recall.conftest import Asked
+
+REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
+TURN = f"session::{REPORTS}::turn::0"
+SUBAGENT = "b41c07e"
+Place = tuple[str | None, int]
+
+
+def _places(entries: list[dict[str, Any]]) -> list[Place]:
+    return [(each["agent_id"], each["seq"]) for each in entries]
+
+
+def _kept(asked: Asked, session_id: str) -> dict[Place, dict[str, Any]]:
+    rows = asked.rows("redacted_records")
+    return {(row["agent_id"], row["seq"]): row for row in rows if row["session_id"] == session_id}
+
+
+def test_every_record_of_a_turn_is_there_as_it_was_kept(asked: Asked) -> None:
+    """From its prompt to the next one, a subagent's records behind the call that started it."""
+    kept = _kept(asked, REPORTS)
+    found = records_behind(asked.memory, TURN, subagents=True)
+    second = next(
+        seq for (agent, seq), row in kept.items() if row["kind"] == "prompt" and seq and not agent
+    )
+    assert sorted(_places(found), key=str) == sorted(
+        (place for place in kept if place[0] or place[1] < second), key=str
+    )
+    for each in found:
+        row = kept[each["agent_id"], each["seq"]]
+        assert each["text"] == row["text"] and each["kind"] == row["kind"]
+        assert each["turn_id"] == TURN and each["is_error"] == row["is_error"]
+    call = next(at for at, each in enumerate(found) if each["agent_id"])
+    assert found[call - 1]["tool"] == "Task"
+
+
+def test_a_subagents_records_are_one_entry_unless_asked_for(asked: Asked) -> None:
+    """Which says how many they are, and what was called."""
+    whole = records_behind(asked.memory, TURN, subagents=True)
+    folded = records_behind(asked.memory, TURN)
+    entry = next(each for each in folded if each["agent_id"])
+    own = [each for each in whole if each["agent_id"] == SUBAGENT]
+    assert (entry["kind"], entry["agent_id"]) == ("subagent", SUBAGENT)
+    assert entry["text"] == f"{len(own)} records, calls: Grep 1"
+    assert [each for each in folded if each is not entry] == [
+        each for each in whole if each not in own
+    ]
+
+
+def test_the_ids_of_other_things_lead_to_the_records_of_their_turns(asked: Asked) -> None:
+    """A session's to all, an observation's and a commit's to where they come from."""
+    everything = records_behind(asked.memory, REPORTS, subagents=True)
+    assert len(everything) == len(_kept(asked, REPORTS))
+    assert records_behind(asked.memory, f"summary::{REPORTS}", subagents=True) == everything
+    assert records_behind(asked.memory, f"prompt::{REPORTS}::0") == records_behind(
+        asked.memory, TURN
+    )
+    beside = records_behind(asked.memory, f"session::{REPORTS}::turn::1", 1, subagents=True)
+    assert {each["turn_id"][-1] for each in beside} == {"0", "1", "2"}
+    observed = next(row for row in asked.rows("observations") if row["session_id"] == REPORTS)
+    turns = {each["turn_id"] for each in records_behind(asked.memory, observed["id"])}
+    assert turns == set(observed["turn_ids"])
+    commit = next(row for row in asked.rows("session_commits") if row["session_id"] == LOGIN)
+    assert {each["turn_id"] for each in records_behind(asked.memory, commit["commit"])} == {
+        commit["turn_id"]
+    }
+
+
+def test_a_turn_that_is_not_there_has_no_records(asked: Asked) -> None:
+    """As it has no text."""
+    with pytest.raises(NotFound, match="no turn is behind session::"):
+        records_behind(asked.memory, f"session::{REPORTS}::turn::99")
+
+
+def test_pages_hold_every_record_once(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole records, the longest alone; one page too many is refused."""
+    everything = records_behind(asked.memory, REPORTS)
+    monkeypatch.setattr(records, "PAGE_CHARACTERS", 300)
+    first = record_page(asked.memory, ShowRequest(REPORTS, records=True))
+    pages = [
+        record_page(asked.memory, ShowRequest(REPORTS, records=True, page=number))
+        for number in range(1, first["pages"] + 1)
+    ]
+    assert [each for page in pages for each in page["records"]] == everything
+    assert len(pages) > 3 and all(page["records"] for page in pages)
+    assert next(page_note(pages[0])) == f"Page 1 of {len(pages)}; --page 2 goes on."
+    assert next(page_note(pages[-1])) == f"Page {len(pages)} of {len(pages)}."
+    with pytest.raises(ConfigurationError, match=f"the last is {len(pages)}"):
+        record_page(asked.memory, ShowRequest(REPORTS, records=True, page=len(pages) + 1))
+
+
+def test_an_edit_is_printed_as_a_diff_of_its_file(asked: Asked) -> None:
+    """Instead of the old text and the new one; the JSON has both forms."""
+    found = records_behind(asked.memory, LOGIN)
+    edit = next(each for each in found if each["tool"] == "Edit" and each["kind"] == "tool_use")
+    assert "old_string" in edit["text"]
+    lines = "\n".join(record_lines([edit]))
+    assert "--- ~/work/tidepool-web/src/auth/state.ts\n@@\n-sameSite: 'strict'\n+sameSite:" in lines
+    assert "old_string" not in lines
+
+
+_EDITS = json.dumps([{"oldText": "a\nb", "newText": "a\nc"}, {"oldText": "x", "newText": "y"}])
+
+
+@pytest.mark.parametrize(
+    ("call", "diff"),
+    [
+        ("file_path: a.py\nold_string: x\nnew_string: y", "@@\n-x\n+y"),
+        ("file_path: a.py\nold_string:\na\nb\nnew_string:\na\nc", "@@\n a\n-b\n+c"),
+        ("old_string: x\nnew_string: y\nreplace_all: true", "@@\n-x\n+y"),
+        ("old_string: x\nnew_string:\nkey: y\nz", "@@\n-x\n+key: y\n+z"),
+        ("path: a\nold_str:\nx\n\nnew_str: y", "@@\n-x\n+y"),
+        ("path: a\noldText: gone\nnewText:", "@@\n-gone"),
+        (f"path: a\nedits: {_EDITS}", "@@\n a\n-b\n+c\n@@\n-x\n+y"),
+        ('path: a\nedits: [{"oldText": "<redacted', None),
+        ("path: a\nedits: [7]", None),
+        ("file_path: a.py\nold_string: <redacted-file-contents-of-9-bytes>", None),
+        ("file_path: a.py\ncontent:\nx", None),
+        ("command: echo old_string: x", None),
+    ],
+)
+def test_calls_that_replace_text_have_a_diff(call: str, diff: str | None) -> None:
+    """In the forms in which the agents' tools write them; what was cut has none."""
+    assert as_diff(call) == diff
