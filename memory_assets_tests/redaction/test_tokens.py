@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_assets.redaction import Redactor
-from memory_assets.redaction.rules import checksums
+from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
 from memory_assets_tests.sweep import sweep
@@ -110,7 +110,7 @@ def test_tokens_of_unknown_vendors_are_found_by_their_build(
 def test_a_valid_checksum_is_proof(prefix: str, redactor: Redactor, fake: Fake) -> None:
     """A token that contains what stand-ins contain goes all the same if its checksum holds."""
     body = fake("{a:20}") + "xxxxx" + fake("{a:5}", 1)
-    token = prefix + body + checksums.checksum(body)
+    token = prefix + body + values.checksum(body)
     assert token not in redactor.redact(f"see {token} there").text
     wrong = prefix + body + "000000"
     assert wrong in redactor.redact(f"see {wrong} there").text

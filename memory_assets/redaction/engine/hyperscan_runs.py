@@ -38,6 +38,8 @@ most 64 before the run."""
 _SHAPE_BEFORE = 96
 _NEAR = 64
 _JOINTS = frozenset(b":!.")
+_PART_ENDS = (b".", b":")
+"""Next to a run they join the parts of a token."""
 _SLUG_RUN = re.compile(SLUG.encode())
 _BLOB_START = re.compile(BLOB_START.pattern.encode())
 _BASE64_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/"
@@ -97,7 +99,10 @@ class RunClues:
                             asks = ENCODED
             if may_be_shape(data[start - 1 : start], data[end : end + 1], length):
                 first = max(start - _SHAPE_BEFORE, 0)
-                last = end + self._shape_after if _in_parts(data, start, end) else end
+                in_parts = (start and data[start - 1] in _JOINTS) or data[
+                    end : end + 1
+                ] in _PART_ENDS
+                last = end + self._shape_after if in_parts else end
                 reports = shapes(data[first:last])
                 if reports:
                     reports.clear()
@@ -122,11 +127,6 @@ class RunClues:
                 also = VENDORED
         reports.clear()
         return what | also if what else 0
-
-
-def _in_parts(data: bytes, start: int, end: int) -> bool:
-    """Return True if the run is next to a character that joins the parts of a token."""
-    return (start > 0 and data[start - 1] in _JOINTS) or data[end : end + 1] in (b".", b":")
 
 
 def _base64_around(data: bytes, start: int, end: int) -> tuple[int, int]:

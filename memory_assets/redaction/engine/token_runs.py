@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.checksums import is_proven
 from memory_assets.redaction.rules.contexts import CONTEXTS
 from memory_assets.redaction.rules.formats import Template, compile_template
 from memory_assets.redaction.rules.names import NameKind, name_kind
@@ -195,7 +194,7 @@ class _Bucket:
         if token is None:
             return
         name, template = self._entries[int((token.lastgroup or "r0")[1:])]
-        if values.is_plausible_token(token.group()[len(template.prefix) :]) or is_proven(
+        if values.is_plausible_token(token.group()[len(template.prefix) :]) or values.is_proven(
             name, token.group()
         ):
             found.append((token.start(), token.end(), name))

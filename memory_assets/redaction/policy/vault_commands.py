@@ -102,16 +102,9 @@ class _End(NamedTuple):
     runs_input: bool
 
 
-class _Argument(NamedTuple):
-    """A word after the program: an option unchanged, an argument also in lower case."""
-
-    word: str
-    forms: tuple[str, ...]
-
-    @property
-    def is_option(self) -> bool:
-        """True if the word begins with a dash; a single dash is standard input."""
-        return not self.forms
+_Argument = tuple[str, tuple[str, ...]]
+"""A word after the program, and the forms that it is compared in (also lower case, also the first
+of several); none for an option. A single dash is standard input, no option."""
 
 
 def opens_vault(command: str) -> bool:
@@ -253,16 +246,16 @@ def _arguments(program: str, said: Sequence[str]) -> list[_Argument]:
     skipped = RELEASE_TRACKS.get(program, frozenset())
     for word in said:
         if word[:1] == "-" and len(word) > 1:
-            found.append(_Argument(word, ()))
+            found.append((word, ()))
         elif word not in skipped:
             lower = word.casefold()
             parts = (_SEVERAL.split(part)[0] for part in lower.split(","))
-            found.append(_Argument(word, (lower, *parts)))
+            found.append((word, (lower, *parts)))
     return found
 
 
 def _fits(rows: Iterable[_Row], with_value: frozenset[str], arguments: Sequence[_Argument]) -> bool:
-    options = [argument.word for argument in arguments if argument.is_option]
+    options = [word for word, forms in arguments if not forms]
     if "--help" in options:
         return False
     return any(
@@ -297,21 +290,21 @@ def _follows(
         return True
     states = {(0, False)}
     certain = False
-    for argument in arguments:
+    for word, forms in arguments:
         if certain:  # the value of an option that takes one
             certain = False
             continue
-        if argument.is_option:
-            named = "=" not in argument.word
-            certain = named and argument.word in with_value
-            if named and not certain and argument.word != "--":
+        if not forms:
+            named = "=" not in word
+            certain = named and word in with_value
+            if named and not certain and word != "--":
                 states |= {(met, True) for met, _ in states}
             continue
         after: set[tuple[int, bool]] = set()
         for met, may_be_value in states:
             if may_be_value:
                 after.add((met, False))
-            after.update((reached, False) for reached in _next(terms, met, argument.forms))
+            after.update((reached, False) for reached in _next(terms, met, forms))
         if (len(terms), False) in after:
             return True
         if not after:

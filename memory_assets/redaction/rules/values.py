@@ -6,6 +6,7 @@ Each function judges one string, without its quotes.
 from __future__ import annotations
 
 import re
+import zlib
 
 from memory_assets.redaction.rules.wordlist import word_set, words
 
@@ -240,3 +241,26 @@ def is_plausible_token(body: str) -> bool:
     if body.isalpha() and not is_hex(body):
         return len(body) < 16 or not _is_wordlike(body)
     return body.isalnum() or has_digit(body) or is_random(body)
+
+
+_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+CHECKED = frozenset(("github-token", "npm-token"))
+"""Rules whose classic tokens end in six base62 digits, the CRC-32 of the thirty characters after
+the prefix ("Behind GitHub's new authentication token formats", GitHub's blog, 2021)."""
+
+
+def checksum(random_part: str) -> str:
+    """Return the six base62 digits of the checksum of a token's random part."""
+    number, digits = zlib.crc32(random_part.encode()), ""
+    while number:
+        number, digit = divmod(number, len(_BASE62))
+        digits = _BASE62[digit] + digits
+    return digits.rjust(6, "0")
+
+
+def is_proven(rule: str, token: str) -> bool:
+    """Return True if `token`, found by `rule`, ends in its own checksum, which proves it whatever
+    words it happens to contain. A wrong one proves nothing: invented tokens are redacted, too."""
+    body = token.partition("_")[2]
+    is_whole = rule in CHECKED and body.isascii() and len(body) == 36
+    return is_whole and checksum(body[:30]) == body[30:]
