@@ -17,8 +17,8 @@ from memory_assets.cli import exit_codes, rendering
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.install_key import KEY_FILE, load_install_key
 from memory_assets.paths import IS_CHECKOUT, SAMPLE_DIR, SETTINGS_FILE, user_config_dir
-from memory_assets.serving.answer_lines import counted
 from memory_assets.settings import Settings
+from memory_assets.status import counted
 
 _LOW_DISK_BYTES = 1_000_000_000
 _GIT_SECONDS = 10
@@ -161,7 +161,7 @@ def _memory(name: str, settings: Settings) -> Finding:
     sessions = current["stages"].get("redacted_records", {}).get("sessions", 0)
     held = len(current["quarantined"])
     remedy = "Run `memory status` for cause and remedy of each." if held else ""
-    return Finding(name, not held, f"{sessions} sessions, {held} held back", remedy)
+    return Finding(name, not held, f"{counted(sessions, 'session')}, {held} held back", remedy)
 
 
 def _scripts(name: str, settings: Settings) -> Finding:

@@ -116,8 +116,8 @@ def ingest_once(
     for line in empty_directories(settings, found):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
     if found.forgotten:
-        count = found.forgotten.total()
-        console.print(f"{count} forgotten session{'s' * (count != 1)} skipped.")
+        forgotten = overview.counted(found.forgotten.total(), "forgotten session")
+        console.print(f"{forgotten} skipped.")
     projects = [project_named(components.catalog, each, sources) for each in projects]
     if full:
         _forget_work(components, projects)
@@ -255,7 +255,9 @@ def _print_report(
     elif not report["work"]:
         console.print(f"Nothing to do: everything is up to date ({report['seconds']} s).")
     else:
-        console.print(f"{report['projects']} projects in {report['seconds']} s.")
+        console.print(
+            f"{overview.counted(report['projects'], 'project')} in {report['seconds']} s."
+        )
     rendering.print_totals(current, console)
     suggestion = _suggested_query(components)
     if suggestion:

@@ -17,8 +17,9 @@ from memory_assets.cli.request_options import Json, takes
 from memory_assets.errors import ConfigurationError, StoreError, UnknownName
 from memory_assets.paths import is_gone
 from memory_assets.requests.questions import ForgetRequest
-from memory_assets.serving.answer_lines import clock, counted, listed
+from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
+from memory_assets.status import counted
 from memory_assets.stores.stores import require_memory
 
 if TYPE_CHECKING:
@@ -207,9 +208,10 @@ def retain(
         answer |= _retained(settings)
     removed = answer["removed"]
     done = (
-        f"{removed['sessions_cut']} sessions were cut down to prompts and summary "
-        f"({removed['records_removed']} records removed), {removed['sessions_retained']} in all; "
-        f"{due.waiting} need `memory ingest` first. The agents' own files were not changed."
+        f"{counted(removed['sessions_cut'], 'session')} cut down to prompts and summary "
+        f"({counted(removed['records_removed'], 'record')} removed), "
+        f"{removed['sessions_retained']} in all; {due.waiting} need `memory ingest` first. "
+        "The agents' own files were not changed."
     )
     rendering.print_answer(answer, json, [done])
     if answer["failed"]:
@@ -238,7 +240,7 @@ def _retained(settings: Settings) -> dict[str, Any]:
 def _due(answer: dict[str, Any]) -> Iterator[str]:
     sessions = answer["sessions"]
     yield (
-        f"{len(sessions)} sessions ended more than {answer['days']} days ago and would keep only "
-        f"their prompts and summary; {answer['waiting']} more need `memory ingest` first."
+        f"{counted(len(sessions), 'session')} older than {counted(answer['days'], 'day')} "
+        f"would keep only prompts and summary; {answer['waiting']} more need `memory ingest` first."
     )
     yield from listed(f"  {each['session_id']}  {each['project']}" for each in sessions)

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
@@ -29,7 +29,8 @@ _COLOURED = re.compile(
     r"|^(?P<yellow>warning|warns|held back|note|There is|Only|keyword-only)\b"
     r"|(?P<cyan>\b(?:session|prompt|summary|observation|commit|link)::\S*\w)"
 )
-_ANSI = {"red": 31, "yellow": 33, "cyan": 36}
+ANSI = {"red": 31, "yellow": 33, "cyan": 36, "bold": 1, "marked": "1;33"}
+"""The codes of the styles in use."""
 
 
 def open_console(*, stderr: bool = False) -> Console:
@@ -66,13 +67,21 @@ def print_json(value: object) -> None:
 def print_lines(lines: Iterable[str], *, stderr: bool = False) -> None:
     """Print lines without invisible characters; a terminal shows ids and warnings in colour."""
     stream = sys.stderr if stderr else sys.stdout
+    shown = map(printable, lines)
+    write_lines(map(_coloured, shown) if has_colours(stream) else shown, stream)
+
+
+def has_colours(stream: TextIO) -> bool:
+    """Return True for a terminal that shows colours, unless the user wants none (NO_COLOR)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return stream.isatty() and not plain
+
+
+def write_lines(lines: Iterable[str], stream: TextIO) -> None:
+    """Write lines that are fit to be shown as they are."""
     stream.flush()
-    colours = stream.isatty() and not os.environ.get("NO_COLOR")
     for line in lines:
-        shown = _printable(line)
-        if colours:
-            shown = _COLOURED.sub(_in_colour, shown)
-        stream.buffer.write(f"{shown}\n".encode())
+        stream.buffer.write(f"{line}\n".encode())
     stream.buffer.flush()
 
 
@@ -87,11 +96,15 @@ def print_answer(
         print_lines(notes, stderr=True)
 
 
+def _coloured(line: str) -> str:
+    return _COLOURED.sub(_in_colour, line)
+
+
 def _in_colour(found: re.Match[str]) -> str:
-    return f"\x1b[{_ANSI[found.lastgroup or '']}m{found[0]}\x1b[0m"
+    return f"\x1b[{ANSI[found.lastgroup or '']}m{found[0]}\x1b[0m"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Return text without invisible characters (terminal escapes, direction marks), with bytes
     that are not UTF-8 as backslash escapes."""
     return visible(text.encode("utf-8", "backslashreplace").decode())
@@ -101,7 +114,7 @@ def escaped(text: str) -> str:
     """Return text for a console: printable, with rich's markup escaped."""
     from rich.markup import escape
 
-    return escape(_printable(text))
+    return escape(printable(text))
 
 
 def print_totals(current: dict[str, Any], console: Console) -> None:

@@ -14,6 +14,7 @@ from memory_assets.cli import rendering
 from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.settings import load_settings
+from memory_assets.status import counted
 from memory_assets.stores.stores import require_memory
 
 _LOOPBACK = "127.0.0.1"
@@ -113,12 +114,12 @@ def rebuild(
 
 def _rebuilt(collections: list[dict[str, Any]]) -> Iterator[str]:
     for each in collections:
-        sessions = f"{each['rows']} rows of {each['sessions']} sessions"
+        sessions = f"{counted(each['rows'], 'row')} of {counted(each['sessions'], 'session')}"
         yield f"{each['collection']}: {sessions} in {each['seconds']} s"
         if each["left_out"]:
             yield (
-                f"  {each['left_out']} sessions have no vectors of the present model; "
-                "run `memory ingest` to add them"
+                f"  {counted(each['left_out'], 'session')} without vectors of the present model; "
+                "`memory ingest` makes them"
             )
 
 

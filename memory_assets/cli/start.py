@@ -7,6 +7,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from shutil import get_terminal_size
 
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.exit_codes import run_reporting_errors
@@ -96,8 +97,19 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
     """Search, print the answer, and return the exit code."""
     from memory_assets.recall import open_memory
 
-    answer = open_memory().ask(asked)
-    rendering.print_answer(answer, as_json, search_lines(answer), search_notes(answer))
+    memory = open_memory()
+    answer = memory.ask(asked)
+    if as_json or not sys.stdout.isatty():
+        rendering.print_answer(
+            answer, as_json, search_lines(answer, full=asked.full), search_notes(answer)
+        )
+    else:
+        from memory_assets.cli.hit_view import terminal_lines
+
+        width, colours = get_terminal_size().columns, rendering.has_colours(sys.stdout)
+        lines = terminal_lines(memory, answer, width=width, colours=colours, full=asked.full)
+        rendering.write_lines(lines, sys.stdout)
+        rendering.print_lines(search_notes(answer), stderr=True)
     answered = answer["hits"] and not answer["weak"]
     return exit_codes.FINE if answered else exit_codes.NOTHING_FOUND
 

@@ -8,7 +8,15 @@ from typing import Any
 from memory_assets.cli import rendering
 from memory_assets.serving.answer_lines import LISTED, listed, table
 from memory_assets.settings import Settings
-from memory_assets.status import chroma_notes, held_back, in_words, status, totals
+from memory_assets.status import (
+    chroma_notes,
+    counted,
+    held_back,
+    in_words,
+    lasting,
+    status,
+    totals,
+)
 from memory_assets.stores.stores import require_memory
 
 
@@ -29,7 +37,8 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     yield from _freshness(current["freshness"], len(current["unlisted"]))
     archive = current["archive"]
     yield (
-        f"Archive: {archive['sessions_source_gone']} sessions kept although their file is gone, "
+        f"Archive: {counted(archive['sessions_source_gone'], 'session')} kept although the file is "
+        "gone, "
         f"{archive['sessions_prompts_only']} of which only prompts are left, "
         f"{archive['sessions_retained']} cut down to prompts and summary."
     )
@@ -51,7 +60,7 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
 def _freshness(fresh: dict[str, Any], unlisted: int) -> Iterator[str]:
     pending = fresh["pending_files"]
     unread = f"{unlisted} files or directories cannot be read" if unlisted else "all ingested"
-    behind = f"{pending} changed and not yet ingested, {fresh['lag_seconds']:.0f} s behind"
+    behind = f"{pending} changed and not yet ingested, {lasting(fresh['lag_seconds'])} behind"
     yield (
         f"Files: {fresh['files']} on disk, {behind if pending else unread}; newest written "
         f"{fresh['newest_source_at'] or 'never'}, newest indexed "
@@ -77,7 +86,7 @@ def _watcher(state: dict[str, Any] | None) -> Iterator[str]:
         return
     yield (
         f"Watcher: process {state['pid']} since {state['since']}, {state['mode']}, "
-        f"{state['runs']} runs, {state['waiting']} projects waiting."
+        f"{counted(state['runs'], 'run')}, {counted(state['waiting'], 'project')} waiting."
     )
     for directory, reason in state["notes"].items():
         yield f"  {directory} is polled: {reason}"

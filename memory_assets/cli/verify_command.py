@@ -39,6 +39,7 @@ from memory_assets.recall.names import project_named
 from memory_assets.redaction.known_secrets import KnownValues
 from memory_assets.serving.answer_lines import table
 from memory_assets.settings import Settings
+from memory_assets.status import counted
 from memory_assets.stores.stores import require_memory
 
 _SHOWN_HITS = 50
@@ -161,8 +162,8 @@ def _checked(verified: Sequence[Verified]) -> Iterator[str]:
             yield f"{mark} {made.project}: {made.subject}.{made.name} {found}"
             yield f"  {made.verdict.remedy}"
     failed = sum(made.failed for made in verified)
-    projects = len({made.project for made in verified})
-    yield f"{len(verified)} checks of {projects} projects: {failed} failed."
+    projects = counted(len({made.project for made in verified}), "project")
+    yield f"{counted(len(verified), 'check')} of {projects}: {failed} failed."
 
 
 def _counts(counts: Mapping[str, object]) -> str:
@@ -172,10 +173,10 @@ def _counts(counts: Mapping[str, object]) -> str:
 def _scanned(scan: DeepScan) -> Iterator[str]:
     speed = scan.searched / 1e6 / scan.seconds if scan.seconds else 0.0
     yield (
-        f"Every byte of {scan.files} files ({scan.bytes / 1e6:.1f} MB, {scan.searched / 1e6:.1f} "
-        f"MB unpacked) in {scan.seconds:.1f} s ({speed:.0f} MB/s) searched for {scan.canaries} "
-        f"canaries and {scan.known_values} known values, in plain, escaped, percent-encoded, "
-        "base64 and UTF-16 form."
+        f"Every byte of {counted(scan.files, 'file')} ({scan.bytes / 1e6:.1f} MB, "
+        f"{scan.searched / 1e6:.1f} MB unpacked) in {scan.seconds:.1f} s ({speed:.0f} MB/s) "
+        f"searched for {scan.canaries} canaries and {scan.known_values} known values, in plain, "
+        "escaped, percent-encoded, base64 and UTF-16 form."
     )
     yield f"  Looked in: {', '.join(scan.roots)}"
     yield f"  Left out: {', '.join(scan.excluded) or 'nothing'}"
@@ -193,15 +194,16 @@ def _scanned(scan: DeepScan) -> Iterator[str]:
 
 def _counted(sources: SourceCount) -> Iterator[str]:
     yield (
-        f"{sources.files} files of {sources.sessions} sessions ({sources.bytes / 1e6:.1f} MB) read "
-        f"again; {sources.archived} sessions whose file is gone were skipped."
+        f"{counted(sources.files, 'file')} of {counted(sources.sessions, 'session')} "
+        f"({sources.bytes / 1e6:.1f} MB) read again; "
+        f"{counted(sources.archived, 'session')} skipped, whose file is gone."
     )
-    for name, counted in sources.sets.items():
-        found = ", ".join(f"{counted.found[place]} in {place}" for place in PLACES)
+    for name, count in sources.sets.items():
+        found = ", ".join(f"{count.found[place]} in {place}" for place in PLACES)
         unit = "sessions" if name == "summaries" else "turns"
-        yield f"  {name}: {counted.at_source} {unit} at the source; {found}"
+        yield f"  {name}: {count.at_source} {unit} at the source; {found}"
     for gap in sources.gaps:
-        missing = ", ".join(f"{count} missing in {where}" for where, count in gap.missing.items())
+        missing = ", ".join(f"{number} missing in {where}" for where, number in gap.missing.items())
         extra = f"{gap.extra} extra" if gap.extra else ""
         line = "; ".join(part for part in (missing, extra, gap.reason) if part)
         yield f"{'warns' if gap.reason else 'fails'} {gap.session_id} {gap.project}: {line}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cached_property
@@ -145,6 +145,16 @@ class Memory(Stores):
         if is_tag(any_id):
             return tag_holders(self.lake, any_id)
         return audit(self, any_id, load_install_key()).to_dict()
+
+    def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Return the titles of sessions (project and id) by id, of those that have one."""
+        return self._searcher.titles(sessions)
+
+    def short_ids(self, sessions: Iterable[str]) -> dict[str, str]:
+        """Return a beginning of each session's id that no other session has."""
+        from memory_assets.recall.names import short_id
+
+        return {session_id: short_id(self, session_id) for session_id in set(sessions)}
 
     @cached_property
     def _searcher(self) -> Searcher:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _LISTED = 20
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
+_SHORTEST = 8
 _SHALLOWEST = 4
 """Parts of a path from which on it may be a project: `/home/ada` has three."""
 
@@ -133,6 +134,16 @@ def id_named(stores: Stores, text: str) -> Named:
         return Named(str(rows[0]["project"]), str(rows[0]["id"]), parse_id(str(rows[0]["id"])))
     full = session_id if parts.kind == "session" else text.replace(parts.session_id, session_id, 1)
     return Named(project, full, replace(parts, session_id=session_id))
+
+
+def short_id(stores: Stores, session_id: str) -> str:
+    """Return the shortest beginning of a session's id, of eight characters or more, that no other
+    session has."""
+    alike = stores.catalog.products.sessions_beginning(session_id[:_SHORTEST]).keys() - {session_id}
+    length = _SHORTEST
+    while any(each.startswith(session_id[:length]) for each in alike):
+        length += 1
+    return session_id[:length]
 
 
 def rows_of_commit(lake: Lake, text: str, project: str | None = None) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from memory_assets.models import RedactedRecord, Turn
 from memory_assets.recall.names import id_named
 from memory_assets.recall.session import rows_of
 from memory_assets.requests.questions import ShowRequest
+from memory_assets.status import counted
 from memory_assets.stores.lake.schemas import (
     OBSERVATIONS,
     REDACTED_RECORDS,
@@ -111,7 +112,7 @@ def _entries(
         **_entry(turn_id, records[0]),
         **{"kind": "subagent", "subtype": "", "tool": "", "is_error": False, "diff": None},
         **{"paths": [], "redactions": sum(each.redactions for each in records)},
-        "text": f"{len(records)} records{f', calls: {made}' if made else ''}",
+        "text": f"{counted(len(records), 'record')}{f', calls: {made}' if made else ''}",
     }
 
 

@@ -47,12 +47,7 @@ def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
 
 
 _TIME: dict[str, Any] = {"wire": str, "reads": parse_time, "max_length": 40, "pattern": AGO}
-_REACH: dict[str, Any] = {
-    "wire": int | str,
-    "reads": parse_reach,
-    "max_length": 8,
-    "pattern": REACH,
-}
+_SPAN: dict[str, Any] = {"wire": int | str, "reads": parse_reach, "max_length": 8, "pattern": REACH}
 
 
 @dataclass(frozen=True)
@@ -108,6 +103,9 @@ class SearchRequest(Arguments):
     )
     sort: Sort = argument("relevance", "Order of the hits: the best or the newest first.")
     recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
+    full: bool = argument(
+        False, "Print whole texts, not stretches of them.", names={"http": None, "mcp": None}
+    )
     fallback: bool = argument(
         True, "Whether keywords alone may answer if Chroma cannot be reached.", names={"mcp": None}
     )
@@ -186,13 +184,13 @@ class TimelineRequest(Arguments):
         "A number of items before the anchor (0-50), or a time: 30m, 2h, 3d.",
         hint="count (0-50) or 2h, 3d",
         aliases=("depth_before",),
-        **_REACH,
+        **_SPAN,
     )
     after: Reach = argument(
         10,
         "A number of items after the anchor (0-50), or a time: 30m, 2h, 3d.",
         aliases=("depth_after",),
-        **_REACH,
+        **_SPAN,
     )
     kinds: tuple[ItemKind, ...] | None = argument(
         None, "Only these kinds.", names={"cli": "--kind"}, min_length=1
@@ -210,11 +208,8 @@ class TimelineRequest(Arguments):
 
 
 def parse_conditions(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
-    """Return conditions on metadata by key, from a mapping or from `KEY=VALUE` texts.
-
-    Raises:
-        ConfigurationError: one is not of this form.
-    """
+    """Return conditions on metadata by key, from a mapping or from `KEY=VALUE` texts; raise
+    `BadArgument` if one is not of this form."""
     if isinstance(given, Mapping):
         pairs = list(given.items())
     else:

@@ -13,6 +13,7 @@ from typing import Any
 
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.visible_text import joined, snippet
+from memory_assets.status import counted
 
 LISTED = 20
 _MOST_LINES = 3
@@ -21,11 +22,6 @@ _SHOWN = 600
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
 _NOT_SHOWN = ("id", "project", "passages", "text", "content_hash")
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: `1 session`, `2 sessions`."""
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def clock(time: str | None) -> str:
@@ -62,15 +58,16 @@ def hit_lines(hits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"   {hit['text']}"
 
 
-def search_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the hits of a search with the beginning of each text."""
+def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:
+    """Yield the hits of a search with the beginning of each text, or with all of it."""
+    most = None if full else _SHOWN
     yield from hit_lines(
         [
             {
                 **hit["metadata"],
                 **hit,
                 "time": hit["metadata"].get("timestamp"),
-                "text": _begun(hit),
+                "text": _begun(hit, most),
             }
             for hit in answer["hits"]
         ]
@@ -79,9 +76,10 @@ def search_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield "Nothing found."
 
 
-def _begun(hit: Mapping[str, Any]) -> str:
+def _begun(hit: Mapping[str, Any], most: int | None) -> str:
     text: str = hit["text"]
-    lines = f"{text[:_SHOWN].rstrip()}{' ...' if len(text) > _SHOWN else ''}".splitlines()
+    cut = " ..." if most is not None and len(text) > most else ""
+    lines = f"{text[:most].rstrip()}{cut}".splitlines()
     return "\n   ".join(line for line in lines if line.strip()) + "\n"
 
 
@@ -211,12 +209,12 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the rows of an id with their documents, and the records, files, redactions and runs
     behind them; for a tag, the sessions that contain it."""
     if "tag" in answer:
-        sessions = len(answer["sessions"])
-        yield f"{answer['tag']} occurs {answer['count']} times in {sessions} sessions"
+        sessions = counted(len(answer["sessions"]), "session")
+        yield f"{answer['tag']} occurs {counted(answer['count'], 'time')} in {sessions}"
         for each in answer["sessions"]:
             yield (
-                f"{each['session_id']}  {each['count']} times  {each['agent']}  {each['project']}  "
-                f"in {', '.join(each['fields'])}, by {', '.join(each['rules'])}"
+                f"{each['session_id']}  {counted(each['count'], 'time')}  {each['agent']}  "
+                f"{each['project']}  in {', '.join(each['fields'])}, by {', '.join(each['rules'])}"
             )
         return
     yield f"{answer['id']}  {answer['kind']}  {answer['agent']}  {answer['project']}"
@@ -226,7 +224,7 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{row['table']} {row['id']} {'hash agrees' if good else 'differs'}\n  {row['file']}"
         yield f"  content {row['content_hash'][:16]}  {row['version']}  {row['embedder_id']}"
     records = answer["records"]
-    yield f"\nredacted_records: {len(records)} records"
+    yield f"\nredacted_records: {counted(len(records), 'record')}"
     yield from listed(
         table(
             ("seq", "kind", "bytes", "redactions", "record"),

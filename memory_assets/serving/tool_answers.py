@@ -38,7 +38,7 @@ from memory_assets.serving.answer_lines import (
 )
 from memory_assets.serving.record_lines import record_lines
 from memory_assets.serving.visible_text import Frame, visible, visible_payload
-from memory_assets.status import chroma_notes, held_back, in_words
+from memory_assets.status import chroma_notes, counted, held_back, in_words
 
 SNIPPET = 240
 PAGE_CHARACTERS = 12_000
@@ -258,9 +258,10 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
     }
     covered = payload["coverage"]["sessions"]
     lines = [
-        f"{covered['sessions']} sessions, {covered['turns']} turns, {covered['rows']} passages in "
-        f"{len(projects)} projects; as of {covered['as_of'] or 'never'}; "
-        f"{len(held)} held back; Chroma {payload['chroma']['state']}.",
+        f"{counted(covered['sessions'], 'session')}, {counted(covered['turns'], 'turn')}, "
+        f"{counted(covered['rows'], 'passage')} in {counted(len(projects), 'project')}; "
+        f"as of {covered['as_of'] or 'never'}; {len(held)} held back; "
+        f"Chroma {payload['chroma']['state']}.",
         *(line for well, line in in_words(payload["coverage"]) if not well),
         *chroma_notes(payload),
         *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),

@@ -6,13 +6,23 @@ here imports pyarrow, numpy, Chroma, pydantic or Dagster early. Does not: readin
 """
 
 from memory_assets.status.status import status
-from memory_assets.status.words import can_be_helped, chroma_notes, held_back, in_words, totals
+from memory_assets.status.words import (
+    can_be_helped,
+    chroma_notes,
+    counted,
+    held_back,
+    in_words,
+    lasting,
+    totals,
+)
 
 __all__ = [
     "can_be_helped",
     "chroma_notes",
+    "counted",
     "held_back",
     "in_words",
+    "lasting",
     "status",
     "totals",
 ]

@@ -7,17 +7,44 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+_LENGTHS = {
+    "year": 31_556_952,
+    "month": 2_629_746,
+    "week": 604_800,
+    "day": 86_400,
+    "hour": 3_600,
+    "minute": 60,
+    "second": 1,
+}
+"""Units by their seconds; one is used from two of it on."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: `1 session`, `2 sessions`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def lasting(seconds: float) -> str:
+    """Return a length of time in its largest unit, rounded down: `3 days`."""
+    for unit, length in _LENGTHS.items():
+        if seconds >= 2 * length:
+            return counted(int(seconds // length), unit)
+    return counted(max(0, int(seconds)), "second")
+
 
 def totals(current: Mapping[str, Any]) -> str:
     """Return how many sessions, records, turns and chunks are in memory, as one line."""
     stages = current["stages"]
     chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
     agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
+    held = len(current["quarantined"]) + len(current["unlisted"])
     return (
-        f"{redacted.get('sessions', 0)} sessions ({agents}) in {len(current['projects'])} "
-        f"projects: {redacted.get('rows') or 0} records, {chunks.get('turns') or 0} turns, "
-        f"{chunks.get('rows') or 0} chunks, {redacted.get('redactions') or 0} redactions, "
-        f"{len(current['quarantined']) + len(current['unlisted'])} held back."
+        f"{counted(redacted.get('sessions', 0), 'session')} ({agents}) in "
+        f"{counted(len(current['projects']), 'project')}: "
+        f"{counted(redacted.get('rows') or 0, 'record')}, "
+        f"{counted(chunks.get('turns') or 0, 'turn')}, "
+        f"{counted(chunks.get('rows') or 0, 'chunk')}, "
+        f"{counted(redacted.get('redactions') or 0, 'redaction')}, {held} held back."
     )
 
 

@@ -122,7 +122,7 @@ def test_ingest_warns_of_one_directory_without_transcripts(
     assert done.returncode == exit_codes.FINE, done.stdout + done.stderr
     assert f"{directory} holds no transcripts of claude-code" in done.stdout
     assert "holds no transcripts of pi" not in done.stdout
-    assert "1 sessions (1 pi)" in done.stdout
+    assert "1 session (1 pi)" in done.stdout
 
 
 def test_the_suggested_search_answers_something(ingested: tuple[Cli, str]) -> None:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import io
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
 from memory_assets.cli.rendering import print_lines
 from memory_assets.recall.audit import audit
 from memory_assets.recall.tag_holders import tag_holders
-from memory_assets.serving.answer_lines import LISTED, audit_lines, listed, search_lines, table
+from memory_assets.requests.times import spoken_time
+from memory_assets.serving.answer_lines import (
+    LISTED,
+    audit_lines,
+    listed,
+    search_lines,
+    search_notes,
+    table,
+)
+from memory_assets.status import counted, lasting
 from memory_assets_tests.recall.conftest import Asked
 
 TURN = "session::3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741::turn::1"
@@ -31,7 +41,7 @@ def test_an_audit_of_a_tag_names_the_sessions_that_hold_it(asked: Asked) -> None
     tag = next(row["tag"] for row in asked.rows("redaction_audit") if "redacted" in row["tag"])
     answer = tag_holders(asked.memory.lake, tag)
     first, *rest = audit_lines(answer)
-    assert f"occurs {answer['count']} times" in first
+    assert f"occurs {counted(answer['count'], 'time')} in" in first
     assert [line.split()[0] for line in rest] == [each["session_id"] for each in answer["sessions"]]
 
 
@@ -39,6 +49,36 @@ def test_a_search_says_that_nothing_was_found(asked: Asked) -> None:
     """Instead of no line at all."""
     answer = asked.memory.search("database", until="2001-01-01").to_dict()
     assert list(search_lines(answer)) == ["Nothing found."]
+
+
+def test_a_search_says_what_its_answer_lacks_and_how_it_was_filtered(asked: Asked) -> None:
+    """Times with their zone."""
+    answer = asked.memory.search("lamp", agent="Pi", since="2026-01-01T00:00Z").to_dict()
+    answer["coverage"] |= {"complete": False, "rows": 9, "indexed": 7, "quarantined": 1}
+    first, *notes = search_notes(answer)
+    assert first == f"Filters: agent pi, since {spoken_time(datetime(2026, 1, 1, tzinfo=UTC))}."
+    assert notes == [
+        "Only 7 of 9 rows can be found yet; run `memory ingest`.",
+        "1 session held back; see `memory status`.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-5, "0 seconds"),
+        (1.9, "1 second"),
+        (119, "119 seconds"),
+        (120, "2 minutes"),
+        (73_156, "20 hours"),
+        (49 * 3_600, "2 days"),
+        (300 * 86_400, "9 months"),
+        (800 * 86_400, "2 years"),
+    ],
+)
+def test_a_length_of_time_is_said_in_its_largest_unit(seconds: float, said: str) -> None:
+    """One that it holds twice."""
+    assert lasting(seconds) == said
 
 
 def test_long_lists_are_cut_and_say_how_much_is_left() -> None:

@@ -42,7 +42,7 @@ SEARCHES: list[dict[str, Any]] = [
     {"query": "stale lock file", "agent": "codex", "n": 2},
     {"query": "nothing is as old as this", "until": "2000-01-01"},
     {"query": "lighthouse", "session": "aaaaaaaa", "mode": "semantic"},
-    {"query": "lighthouse", "recent": True, "n": 200},
+    {"query": "lighthouse", "recent": True, "full": True, "n": 200},
     {"query": "redirect loop", "type": "bugfix", "concept": "git"},
     {"concept": "git", "since": "2026-01-01", "n": 3},
     {"kinds": "observations", "n": 4},
@@ -190,7 +190,7 @@ def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
     """An argument that is added must be added to the cases."""
     names = {each.name for each in declared(SearchRequest)}
     assert {name for case in SEARCHES for name in case} == names
-    assert {name for case in NONSENSE for name in case} == names - {"recent", "fallback"}
+    assert {name for case in NONSENSE for name in case} == names - {"recent", "full", "fallback"}
 
 
 @pytest.mark.parametrize("asked_for", SEARCHES, ids=lambda case: str(case)[:40])

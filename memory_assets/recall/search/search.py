@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+import numpy as np
 
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
 from memory_assets.paths import NO_EMBEDDER
@@ -60,6 +62,27 @@ class Searcher:
         if progress is None:
             return answer
         return replace(answer, coverage=replace(answer.coverage, ingest=str(progress)))
+
+    def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
+        """Return the titles of sessions (project and id) by id, of those that have one."""
+        wanted, corpora = set(sessions), self._corpora
+        if corpora is None:
+            return {}
+        with corpora.index.reading():
+            corpus = corpora.corpus("summaries")
+            numbers = [
+                number
+                for number, key in enumerate(corpus.sessions)
+                if (key.project, key.session_id) in wanted
+            ]
+            turns = np.searchsorted(corpus.session, numbers)
+            places = np.searchsorted(corpus.turn, turns).tolist()
+            rows = corpus.rows_at(corpora.index, places)
+        return {
+            corpus.sessions[number].session_id: str(row.metadata["title"])
+            for number, row in zip(numbers, rows, strict=True)
+            if row is not None and row.metadata.get("title")
+        }
 
     def _answer(self, request: SearchRequest) -> Answer:
         if not request.query.strip():

@@ -1,0 +1,151 @@
+"""The hits of a search on a terminal: title, age and a short id on one line, then the stretch of
+the text that answers, with the words of the question marked. Pipes get `answer_lines.py`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from unicodedata import category, east_asian_width
+
+from memory_assets.cli.rendering import ANSI, printable
+from memory_assets.status import lasting
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+
+_LINES = 3
+"""Most lines of a hit's text: ten hits fit two screens of 24 lines."""
+_NARROWEST, _WIDEST = 40, 120
+_INDENT = "   "
+_TITLE_LEAST = 16
+
+
+def terminal_lines(
+    memory: Memory, answer: Mapping[str, Any], *, width: int, colours: bool, full: bool = False
+) -> Iterator[str]:
+    """Yield the lines of an answer, at most `width` cells wide, visible and in colour if `colours`;
+    with `full`, the whole text of each hit."""
+    width = max(_NARROWEST, min(width, _WIDEST)) - 1
+    sessions = [
+        (hit["metadata"]["project"], hit["metadata"]["session_id"]) for hit in answer["hits"]
+    ]
+    titles, short = memory.titles(sessions), memory.short_ids(each for _, each in sessions)
+    if answer.get("weak"):
+        yield "Nothing close; nearest:"
+    for rank, hit in enumerate(answer["hits"], start=1):
+        session = hit["metadata"]["session_id"]
+        shown_id = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]
+        title = hit["metadata"].get("title") or titles.get(session) or hit["text"]
+        yield _head(
+            f"{rank}. ",
+            printable(" ".join(title[: 2 * width].split())),
+            (_age(hit["metadata"].get("timestamp")), shown_id.replace(session, short[session])),
+            _place(hit["metadata"]) if len({project for project, _ in sessions}) > 1 else "",
+            width=width,
+            colours=colours,
+        )
+        yield from _body(printable(hit["text"]), answer["query"], width, colours, full)
+    if not answer["hits"]:
+        yield "Nothing found."
+
+
+def _head(
+    rank: str, title: str, facts: tuple[str, str], place: str, *, width: int, colours: bool
+) -> str:
+    """Return the first line of a hit; place and age are left out where they leave the title no
+    room."""
+    age, shown_id = facts
+    for said in (f"{age}  {shown_id}  {place}".rstrip(), f"{age}  {shown_id}", shown_id):
+        room = width - len(rank) - cells(said) - 2
+        if room >= _TITLE_LEAST:
+            break
+    title = _cut(title, max(room, 1))
+    if not colours:
+        return f"{rank}{title}  {said}"
+    return f"{rank}{_styled(title, 'bold')}  {_styled(said, 'cyan')}"
+
+
+def _body(text: str, query: str, width: int, colours: bool, full: bool) -> Iterator[str]:
+    """Yield the text that answers: whole, or the stretch of it that fits a few lines."""
+    from memory_assets.recall.search.excerpts import excerpt
+
+    room = width - len(_INDENT)
+    paragraphs = text.splitlines() if full else [excerpt(text, query, _LINES * (room - 8))]
+    lines = [line for each in paragraphs for line in _wrapped(each, room)]
+    for line in lines if full else lines[:_LINES]:
+        yield f"{_INDENT}{_marked(line, query) if colours else line}".rstrip()
+    if full:
+        yield ""
+
+
+def _marked(line: str, query: str) -> str:
+    """Return a line with the words of the question marked, in whatever form they occur."""
+    from memory_assets.keywords import query_terms, text_terms
+
+    terms = query_terms(query)
+    asked = {term for term, weight in terms.items() if weight == max(terms.values())}
+    return " ".join(
+        word if asked.isdisjoint(text_terms(word)) else _styled(word, "marked")
+        for word in line.split(" ")
+    )
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Return a line wrapped at blanks, by the cells that its characters take."""
+    if len(text) == cells(text):
+        return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+    lines, line = [], ""
+    for word in text.split():
+        while cells(word) > width:  # a script without blanks, or a long path
+            part = _first(word, width - cells(line) - bool(line))
+            lines.append(f"{line} {part}".strip() if part else line)
+            word, line = word[len(part) :], ""
+        if line and cells(line) + 1 + cells(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cells(text) <= width else f"{_first(text, width - 1).rstrip()}…"
+
+
+def _first(text: str, width: int) -> str:
+    """Return the beginning of a text that takes at most so many cells."""
+    taken = 0
+    for at, character in enumerate(text):
+        taken += cells(character)
+        if taken > width:
+            return text[:at]
+    return text
+
+
+def cells(text: str) -> int:
+    """Return how many cells of a terminal a text takes: two for a wide character, none for a mark
+    on the one before."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if category(each) in ("Mn", "Me") else 1 + (east_asian_width(each) in "WF")
+        for each in text
+    )
+
+
+def _age(time: str | None) -> str:
+    if not time:
+        return "no time"
+    return f"{lasting((datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds())} ago"
+
+
+def _place(metadata: Mapping[str, Any]) -> str:
+    """Return the last name of the project's directory, or of the project."""
+    root = str(metadata.get("project_root") or "").replace("\\", "/").rstrip("/")
+    return printable(root.rpartition("/")[2] or str(metadata["project"]).rpartition("-")[2])
+
+
+def _styled(text: str, style: str) -> str:
+    return f"\x1b[{ANSI[style]}m{text}\x1b[0m"

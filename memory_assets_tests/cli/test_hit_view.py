@@ -1,0 +1,171 @@
+"""The hits of a search as a terminal shows them."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.cli.hit_view import cells, terminal_lines
+from memory_assets_tests.cli.test_cli import Cli
+
+MEMORY = Path(sys.executable).with_name("memory")
+LIGHTHOUSE = "aaaaaaaa-0000-4000-8000-000000000001"
+FLAKY = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+_STYLE = re.compile("\x1b\\[[0-9;]*m")
+
+
+class _Memory:
+    """Titles and short ids of two sessions."""
+
+    def titles(self, sessions: Any) -> dict[str, str]:
+        return {each: "How to keep a lighthouse" for _, each in sessions if each == LIGHTHOUSE}
+
+    def short_ids(self, sessions: Any) -> dict[str, str]:
+        return {each: each[:8] for each in sessions}
+
+
+def _hit(text: str, session: str = LIGHTHOUSE, **metadata: Any) -> dict[str, Any]:
+    when = datetime.now(UTC) - timedelta(days=3, hours=1)
+    about = {"session_id": session, "project": "-work-tower", "timestamp": when.isoformat()}
+    turn = f"session::{session}::turn::4"
+    return {
+        **{"id": f"{turn}::part::2", "turn_id": turn, "score": 0.5, "text": text},
+        "metadata": {**about, **metadata},
+    }
+
+
+def _lines(*hits: dict[str, Any], query: str = "lamp", **given: Any) -> list[str]:
+    answer = {"query": query, "hits": list(hits)}
+    shown: dict[str, Any] = {"width": 80, "colours": False, **given}
+    return list(terminal_lines(_Memory(), answer, **shown))  # type: ignore[arg-type]
+
+
+def test_title_age_and_a_short_id_come_first() -> None:
+    """Then the text; a session without a title is called by its text."""
+    assert _lines(_hit("The lamp is lit."), _hit("Out at dawn.", FLAKY)) == [
+        "1. How to keep a lighthouse  3 days ago  session::aaaaaaaa::turn::4",
+        "   The lamp is lit.",
+        "2. Out at dawn.  3 days ago  session::3d0f6a52::turn::4",
+        "   Out at dawn.",
+    ]
+
+
+def test_an_observation_is_called_by_its_own_title_and_id() -> None:
+    """Its project is said where the hits are of several."""
+    hit = {**_hit("Lit at dusk.", title="The lamp"), "id": f"observation::{LIGHTHOUSE}::7"}
+    other = _hit("Lit.", FLAKY, project="-work-quay", project_root="~/work/quay.d")
+    assert _lines(hit, other)[::2] == [
+        "1. The lamp  3 days ago  observation::aaaaaaaa::7  tower",
+        "2. Lit.  3 days ago  session::3d0f6a52::turn::4  quay.d",
+    ]
+
+
+def test_ten_hits_fit_two_screens_and_no_line_is_too_wide() -> None:
+    """However long their texts are; the words of the question are in what is shown."""
+    text = "Steps of the tower. " * 60 + "The lamp burns oil. " + "Doors of the tower. " * 60
+    for width in (40, 80, 132):
+        lines = _lines(*[_hit(text)] * 10, width=width)
+        assert len(lines) <= 40
+        assert all(cells(line) < width for line in lines)
+        assert sum("lamp" in line for line in lines) >= 10
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [("灯台の灯りは毎晩ともる" * 30, 22), ("é" * 5, 5), ("e\u0301" * 5, 5), ("👩 x", 4), ("", 0)],
+)
+def test_wide_characters_take_two_cells(text: str, width: int) -> None:
+    """Marks none; lines are cut by cells, also where a script has no blanks."""
+    assert cells(text[:11] if len(text) > 20 else text) == width
+    assert all(cells(line) < 60 for line in _lines(_hit(text, FLAKY), width=60, query="灯"))
+
+
+def test_full_shows_the_whole_text() -> None:
+    """Line by line, wrapped."""
+    text = "\n".join(f"Line {number} of the log." for number in range(30))
+    lines = _lines(_hit(text), full=True)
+    assert [line.strip() for line in lines[1:-1]] == text.splitlines()
+
+
+def test_found_words_are_marked_and_recalled_escapes_are_gone() -> None:
+    """In whatever form a word occurs; without colours the lines are the same text."""
+    hit = _hit("The \x1b[31mlamps burn\x07 in a lamp, is it")
+    coloured = _lines(hit, query="is the lamp lit", colours=True)
+    assert "\x1b[1;33mlamps\x1b[0m" not in coloured[1]  # an escape was glued to it
+    assert "\x1b[1;33mlamp,\x1b[0m" in coloured[1] and "\x1b[1;33mis" not in coloured[1]
+    assert [_STYLE.sub("", line) for line in coloured] == _lines(hit, query="is the lamp lit")
+    assert "\x1b[31m" not in "".join(coloured) and "\x07" not in "".join(coloured)
+
+
+def test_weak_hits_are_announced() -> None:
+    """As in a pipe."""
+    answer = {"query": "x", "weak": True, "hits": [_hit("y")]}
+    lines = terminal_lines(_Memory(), answer, width=80, colours=False)  # type: ignore[arg-type]
+    assert next(iter(lines)) == "Nothing close; nearest:"
+    assert _lines() == ["Nothing found."]
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
+    """A memory of the sample without vectors, which tests of the terminal do not need."""
+    cli = Cli(tmp_path_factory.mktemp("terminal"))
+    cli.own["MEMORY_EMBEDDER"] = "none"
+    assert cli.run("ingest").returncode == 0
+    yield cli
+
+
+def _on_terminal(cli: Cli, *arguments: str, columns: int, **environment: str) -> list[str]:
+    """Return the lines that a terminal of so many columns gets."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    own = {name: value for name, value in cli.environment.items() if name not in _TERMINAL}
+    process = subprocess.Popen(
+        [MEMORY, *arguments], env={**own, "TERM": "xterm", **environment}, stdout=theirs
+    )
+    os.close(theirs)
+    out = b""
+    try:
+        while piece := os.read(ours, 65_536):
+            out += piece
+    except OSError as error:  # Linux reports the end of a terminal so
+        assert error.errno == errno.EIO
+    os.close(ours)
+    assert process.wait() == 0
+    return out.decode().splitlines()
+
+
+_TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "TERM")
+
+
+def test_a_terminal_gets_titles_in_colour_and_its_own_width(ingested: Cli) -> None:
+    """The id that is printed shows the hit."""
+    asked = ("search", "lock_timeout", "migration", "-n", "3")
+    lines = _on_terminal(ingested, *asked, columns=70)
+    plain = [_STYLE.sub("", line) for line in lines]
+    assert lines != plain and all(len(line) < 70 for line in plain)
+    assert _on_terminal(ingested, *asked, columns=70, NO_COLOR="1") == plain
+    assert len(_on_terminal(ingested, *asked, columns=110)) <= len(plain)
+    found = re.match(r"1\. .*  \d+ \w+ ago  (session::[0-9a-f]{8}::turn::\d+)", plain[0])
+    assert found is not None
+    assert ingested.run("show", found[1]).returncode == 0
+
+
+def test_a_pipe_gets_whole_ids_and_no_colour(ingested: Cli) -> None:
+    """For programs, and for `grep`; with --full the whole text."""
+    out = ingested.run("search", "lock_timeout", "migration", "-n", "1").stdout
+    assert re.match(r"1\. session::[0-9a-f-]{36}::turn::", out) and "\x1b" not in out
+    full = ingested.run("search", "lock_timeout", "migration", "-n", "1", "--full").stdout
+    assert len(full) >= len(out)
