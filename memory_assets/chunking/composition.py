@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,7 +42,10 @@ def segments(turn: Turn) -> Iterator[Segment]:
 
 def spoken(turn: Turn) -> Iterator[tuple[RedactedRecord, Segment]]:
     """Yield the segments in which somebody speaks, each with its (first) record."""
-    messages = _texts_by_message(turn.records)
+    messages: dict[str, list[RedactedText]] = {}
+    for record in turn.records:
+        if record.kind == "assistant_text" and record.message_id and record.text.strip():
+            messages.setdefault(record.message_id, []).append(record.text)
     for record in turn.records:
         segment = _spoken(record, messages)
         if segment is not None:
@@ -63,14 +66,6 @@ def _spoken(record: RedactedRecord, messages: dict[str, list[RedactedText]]) -> 
     else:
         return None
     return segment if segment.text else None
-
-
-def _texts_by_message(records: Sequence[RedactedRecord]) -> dict[str, list[RedactedText]]:
-    messages: dict[str, list[RedactedText]] = {}
-    for record in records:
-        if record.kind == "assistant_text" and record.message_id and record.text.strip():
-            messages.setdefault(record.message_id, []).append(record.text)
-    return messages
 
 
 def _reply(record: RedactedRecord) -> RedactedText:

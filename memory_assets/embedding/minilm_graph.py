@@ -78,16 +78,12 @@ class _Layers:
             graph.node("Gather", [table, "input_ids"], f"word_{part}")
         graph.node("Cast", ["word_q"], "word_float", to=1)
         graph.node("Mul", ["word_float", "word_scale"], "word")
-        table = graph.tensor("positions_table", self._position_table(prefix))
-        graph.node("Gather", [table, "positions"], "position")
-        return self._added_and_normalized("word", "position", prefix)
-
-    def _position_table(self, prefix: str) -> Array:
-        """Positions, and what each text adds for being the first of a pair."""
         name = f"{prefix}position_embeddings.weight"
         floats = self._weights[f"{name}_q"] * self._weights[f"{name}_scale"]
-        kind: Array = self._weights[f"{prefix}token_type_embeddings.weight"][0]
-        return np.asarray(floats + kind, dtype=np.float32)
+        first = self._weights[f"{prefix}token_type_embeddings.weight"][0]  # of a pair of texts
+        table = graph.tensor("positions_table", np.asarray(floats + first, dtype=np.float32))
+        graph.node("Gather", [table, "positions"], "position")
+        return self._added_and_normalized("word", "position", prefix)
 
     def _layer(self, layer: int, hidden: str) -> str:
         prefix = f"inner.encoder.layer.{layer}."

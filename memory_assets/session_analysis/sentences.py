@@ -124,7 +124,10 @@ def _blocks(text: RedactedText) -> list[_Block]:
     for line in text.lines():
         mark = _FENCE.match(line)
         if mark or fence:
-            fence = _fence_after(fence, mark)
+            if mark and not fence:
+                fence = mark.group(1)
+            elif mark and mark.group(1).startswith(fence):
+                fence = ""
             goes_on = False
             continue
         title, item = _HEADING.match(line), _ITEM.match(line)
@@ -142,14 +145,6 @@ def _blocks(text: RedactedText) -> list[_Block]:
             lead = EMPTY
         goes_on = not ends
     return blocks
-
-
-def _fence_after(fence: str, mark: re.Match[str] | None) -> str:
-    if mark is None:
-        return fence
-    if not fence:
-        return mark.group(1)
-    return "" if mark.group(1).startswith(fence) else fence
 
 
 def _lead_in(block: _Block, lead: RedactedText) -> RedactedText:

@@ -126,7 +126,9 @@ def _scan(command: RedactedText) -> Iterator[Segment]:
         elif kind == "redirect":
             redirecting = not token.group().endswith(("1", "2"))
         elif kind == "word":
-            word = _unquoted(command.cut(*token.span()))
+            word = command.cut(*token.span())
+            if len(word) > 1 and word[0] in "\"'" and word[-1] == word[0]:
+                word = word.cut(1, len(word) - 1)
             if redirecting:
                 writes = word if not word.startswith("/dev/") else writes
                 redirecting = False
@@ -150,12 +152,6 @@ def _after_heredocs(command: str, at: int, tags: list[str]) -> int:
         end = re.compile(rf"^[ \t]*{re.escape(tag)}[ \t]*$", re.MULTILINE).search(command, at)
         at = min(end.end() + 1, len(command)) if end else len(command)
     return at
-
-
-def _unquoted(word: RedactedText) -> RedactedText:
-    if len(word) > 1 and word[0] in "\"'" and word[-1] == word[0]:
-        return word.cut(1, len(word) - 1)
-    return word
 
 
 def _segment(

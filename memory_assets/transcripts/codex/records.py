@@ -221,7 +221,10 @@ class CodexSession(Session):
         failed = output.failed or (output.exit_code is None and failed_outside)
         record = self._answered(frame, call_id, output.text, is_error=failed)
         if record.tool_name == "spawn_agent":
-            record = replace(record, spawned_agent_id=_spawned_agent(output.text))
+            given = parse_arguments(output.text)
+            given = given if isinstance(given, dict) else {}
+            spawned = safe_id(given.get("agent_id")) or safe_id(given.get("agent_thread_id"))
+            record = replace(record, spawned_agent_id=spawned)
         return [record]
 
     # --- events: what the UI showed ----------------------------------------------------
@@ -310,11 +313,3 @@ class CodexSession(Session):
             number = str(self._report.prompts)
             frame.record_uuid = derived_id("codex", self._envelopes.thread, number, said.text)
         return super()._said(frame, said)
-
-
-def _spawned_agent(text: str) -> str:
-    """Return the id of the agent that a spawn_agent call started."""
-    given = parse_arguments(text)
-    if isinstance(given, dict):
-        return safe_id(given.get("agent_id")) or safe_id(given.get("agent_thread_id"))
-    return ""
