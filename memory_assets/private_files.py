@@ -28,6 +28,7 @@ _OURS = (
     "ingest",
     "keywords",
     "lake",
+    "lineage",
     "rebuild",
     "retain",
     "retention",

@@ -22,7 +22,9 @@ import dagster as dg
 from memory_assets.cli.dagster_home import DATABASES, fail_dead_runs, open_instance
 from memory_assets.dagster.partitions import projects as project_partitions
 from memory_assets.errors import StoreBusy
+from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.removal.forget import Names
+from memory_assets.pipeline.stage.components import components_of
 from memory_assets.settings import Settings
 from memory_assets.stores.run_history.names import FORGOTTEN, projects_of
 from memory_assets.stores.sqlite_files import compact, opened, tables, transaction
@@ -62,6 +64,7 @@ def erase_traces(settings: Settings, names: Names) -> int:
     history = home / "history" / "runs"
     mentions = Mentions(names)
     with open_instance(settings) as instance:
+        note_run_ends(components_of(settings))
         runs = [
             run
             for run in instance.get_runs()

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from memory_assets.errors import StoreError, safe_reason
 from memory_assets.pipeline.ingest.batch_run import BatchRun, Listener, ignore
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Outcome, Pass
+from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.ingest.steps import Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import ProjectPlan
@@ -135,6 +136,7 @@ def run_plans(
         except Exception as error:  # noqa: BLE001 - it is in the run
             if not result.failed and not result.checks_failed:
                 result.failed[INGEST_BATCH] = safe_reason(error)
+        note_run_ends(components_of(settings))
         delete_superseded(history, projects, settings.runs_kept)
     result.projects = len(begun)
     return result

@@ -15,7 +15,9 @@ import dagster as dg
 
 from memory_assets.dagster.metadata import checked
 from memory_assets.dagster.partitions import projects
-from memory_assets.pipeline.checks.checks import checks_of
+from memory_assets.pipeline.checks.checks import checks_of, note_run
+from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.stage.components import Components
 
 # Partitioned checks are new in 1.13 and marked as preview; without them a check of a
@@ -49,11 +51,13 @@ def check_results(
 
     Checks that can be incremental read only rows that changed since they passed.
     """
-    passed = True
+    passed, verdicts = True, dict[str, Verdict]()
     for check in checks_of(asset):
         if dg.AssetCheckKey(dg.AssetKey(asset), check.name) not in selected:
             continue
-        verdict = check.verdict(components, project)
+        verdict = verdicts[check.name] = check.verdict(components, project)
         passed = passed and (verdict.passed or verdict.warning or not check.blocking)
         yield checked(asset, check.name, verdict)
+    version = STEPS[asset].code_version or components.ruleset_version
+    note_run(components, project, asset, version, verdicts)
     return passed

@@ -13,6 +13,7 @@ import dagster as dg
 from memory_assets.dagster.partitions import projects
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.stores.run_history.history import RunHistory
 from memory_assets.stores.run_history.names import PRUNE_JOB
 from memory_assets.stores.run_history.superseded import (
@@ -35,6 +36,7 @@ def delete_superseded_runs(context: dg.OpExecutionContext, memory: MemoryParam) 
     keep, deleted = memory.settings.runs_kept, 0
     names = sorted(context.instance.get_dynamic_partitions(str(projects.name)))
     with closing(RunHistory(memory.settings.dagster_dir)) as history:
+        note_run_ends(memory.components())
         while found := delete_superseded(history, names, keep):
             deleted += found
         if keep is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from memory_assets.recall.names import id_named
 from memory_assets.recall.records import session_turns
 from memory_assets.recall.session import rows_of, stored_vectors
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
+from memory_assets.status import runs_in_history
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.lake import Lake
@@ -32,6 +34,7 @@ from memory_assets.stores.lake.schemas import (
     TABLES,
     Table,
 )
+from memory_assets.stores.run_ledger import EndedRun, ledger_of
 from memory_assets.stores.stores import Stores
 from memory_assets.transcripts import take_fingerprint
 
@@ -40,6 +43,13 @@ _SHOWN = (
     *("redactions", "ruleset_version"),
 )
 """The columns of a record that an audit shows."""
+
+
+_PAGES = "http://127.0.0.1:3000/runs"
+"""Where `memory dev` shows runs, at its default address."""
+_KEYWORD_INDEX = "keyword_index"
+_KEYWORD_STAGES = {kind.keywords for kind in SEARCH_KINDS.values()}
+"""Stages that are one asset, the keyword index."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +130,8 @@ class Audit:
     """The origin of an id. `rows` are the rows of the table, each with the state of its document in
     Chroma ("present", "differs", "missing", "unreachable", or "none" if Chroma does not hold this
     kind); `records` are the records they were made from, with byte ranges into `sources`;
-    `redactions` counts what was redacted in these records; `runs` names the Dagster run of each
-    stage of the session."""
+    `redactions` counts what was redacted in these records; `runs` has the Dagster run of each
+    stage of the session (`_runs`)."""
 
     id: str
     kind: str
@@ -171,12 +181,40 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
         records=[{name: getattr(record, name) for name in _SHOWN} for record in records],
         sources=source_states(stores.catalog, project, parsed.session_id, records, key),
         redactions=_redactions(stores.lake, project, parsed.session_id, records),
-        runs=[
-            {"stage": stage, "run_id": made.run_id, "made_at": made.made_at, "rows": made.rows}
-            for stage, made in products.items()
-            if "/" not in stage
-        ],
+        runs=_runs(stores, project, products),
     )
+
+
+def _runs(stores: Stores, project: str, products: Mapping[str, Product]) -> list[dict[str, Any]]:
+    """Return for each stage of a session the run that made its product: job, partition, times,
+    status, versions and checks. `history` says whether Dagster still has it ("kept", "pruned",
+    "unknown" where its history is not in a file; "" outside of runs), `page` where."""
+    kept = runs_in_history(stores.data_dir / "dagster", {each.run_id for each in products.values()})
+    found = []
+    with closing(ledger_of(stores.data_dir)) as ledger:
+        for stage, product in products.items():
+            if "/" in stage:
+                continue
+            run_id = product.run_id
+            asset = _KEYWORD_INDEX if stage in _KEYWORD_STAGES else stage
+            made = ledger.made(run_id, project, asset)
+            run = ledger.ended(run_id) or EndedRun(run_id, status="")
+            history = "unknown" if kept is None else "kept" if run_id in kept else "pruned"
+            if kept is not None and run_id in kept:
+                run = EndedRun(run_id, *kept[run_id])
+            found.append(
+                {
+                    "stage": stage,
+                    "made_at": product.made_at,
+                    "rows": product.rows,
+                    "partition": project,
+                    **asdict(run),
+                    "history": history if run_id else "",
+                    "page": f"{_PAGES}/{run_id}" if history == "kept" and run_id else "",
+                    **asdict(made),
+                }
+            )
+    return found
 
 
 def _rows(

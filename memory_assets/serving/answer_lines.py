@@ -247,8 +247,39 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
             for each in answer["redactions"]
         ]
         yield from table(("redacted as", "times", "in", "rules"), rows)
-    runs = [(run["stage"], run["made_at"], run["run_id"] or "-") for run in answer["runs"]]
-    yield from table(("stage", "made at", "Dagster run"), runs)
+    rows = [(run["stage"], run["made_at"], _checks(run), _run(run)) for run in answer["runs"]]
+    yield from table(("stage", "made at", "checks", "Dagster run"), rows)
+    yield ""
+    yield from _run_lines(answer["runs"])
+
+
+def _checks(run: Mapping[str, Any]) -> str:
+    """Return the results of the checks of a run: how many passed, and which did not."""
+    checks: Mapping[str, str] = run["checks"]
+    others = [f"{name} {result}" for name, result in checks.items() if result != "passed"]
+    passed = f"{len(checks) - len(others)} passed" if checks else "-"
+    return ", ".join([passed, *others])
+
+
+def _run(run: Mapping[str, Any]) -> str:
+    return run["run_id"][:8] or "-"
+
+
+def _run_lines(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for each run behind the stages, once: what it was, and whether its page is
+    still there."""
+    for run in {run["run_id"]: run for run in runs if run["run_id"]}.values():
+        where = {
+            "kept": f"{run['page']} (`memory dev`)",
+            "pruned": "run pruned",
+        }.get(run["history"], "")
+        times = " to ".join(filter(None, (run["started_at"], run["ended_at"])))
+        code = run["versions"].get("memory_assets", "")
+        said = (
+            *(run["job"], run["partition"], run["status"].lower(), times),
+            *(f"memory_assets {code}" if code else "", where),
+        )
+        yield f"run {run['run_id']}: {', '.join(filter(None, said))}"
 
 
 def _bytes(place: Mapping[str, Any]) -> str:

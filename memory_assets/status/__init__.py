@@ -5,6 +5,7 @@ here imports pyarrow, numpy, Chroma, pydantic or Dagster early. Does not: readin
 (`recall/`), checking them (`pipeline/checks/`).
 """
 
+from memory_assets.status.disk import runs_in_history
 from memory_assets.status.status import status
 from memory_assets.status.words import (
     can_be_helped,
@@ -23,6 +24,7 @@ __all__ = [
     "held_back",
     "in_words",
     "lasting",
+    "runs_in_history",
     "status",
     "totals",
 ]

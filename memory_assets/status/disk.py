@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.paths import is_gone
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import SourceRow
+from memory_assets.stores.sqlite_files import connect
 
 if TYPE_CHECKING:
     from memory_assets.transcripts import Known, Unlisted
@@ -62,6 +63,30 @@ def last_runs(dagster_dir: Path) -> dict[str, Any]:
     }
 
 
+def runs_in_history(
+    dagster_dir: Path, run_ids: Iterable[str]
+) -> dict[str, tuple[str, str, str, str]] | None:
+    """Return job, status, start and end of those of some runs that Dagster still has; None where
+    there is no such file (the instance may keep its runs on a server), or it cannot be read."""
+    path = dagster_dir / _FILE
+    if not path.exists():
+        return None
+    columns = "SELECT pipeline_name, status, start_time, end_time FROM runs WHERE run_id = ?"
+    found = {}
+    try:
+        with closing(connect(path, mode="ro")) as database:
+            for run_id in run_ids:
+                for job, status, started, ended in database.execute(columns, (run_id,)):
+                    found[run_id] = (job, status, _time(started), _time(ended))
+    except sqlite3.Error:
+        return None
+    return found
+
+
+def _time(seconds: float | None) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else ""
+
+
 def _run(row: tuple[Any, ...]) -> dict[str, Any]:
     run_id, job, project, status, started, ended = row
     return {
@@ -69,7 +94,7 @@ def _run(row: tuple[Any, ...]) -> dict[str, Any]:
         "job": job,
         "project": project,
         "status": status,
-        "ended_at": datetime.fromtimestamp(ended, UTC).isoformat(timespec="seconds"),
+        "ended_at": _time(ended),
         "seconds": round(ended - started, 2) if started else None,
     }
 

@@ -3,10 +3,11 @@ in the step of their asset."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from memory_assets import __version__
 from memory_assets.errors import MemoryAssetsError, safe_reason
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.checks.expectations import matches_schema
@@ -40,6 +41,22 @@ class Check:
         """Return what the check comes to in a project whose lock the caller holds."""
         verdict = self.verify(components, project)
         return replace(verdict, warning=True) if self.warning else verdict
+
+
+def note_run(
+    components: Components,
+    project: str,
+    asset: str,
+    code_version: str,
+    verdicts: Mapping[str, Verdict],
+) -> None:
+    """Note which code the present run made an asset of a project with, and how its checks
+    ended; nothing outside of runs."""
+    run_id = components.catalog.products.run_id
+    if run_id:
+        versions = {"memory_assets": __version__, "code": code_version}
+        checks = {name: verdict.outcome for name, verdict in verdicts.items()}
+        components.runs.note_made(run_id, project, asset, versions, checks)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,11 @@ class Verdict:
     remedy: str = ""
     warning: bool = False
 
+    @property
+    def outcome(self) -> str:
+        """The result in a word."""
+        return "passed" if self.passed else "warning" if self.warning else "failed"
+
 
 _NO_EMBEDDER = Verdict(True, {"embedder": "none: no vectors are made, none are looked at"})
 

@@ -13,7 +13,8 @@ from functools import partial
 from memory_assets.embedding import DEFAULT_EMBEDDER
 from memory_assets.errors import StoreError
 from memory_assets.keywords import TERMS_VERSION
-from memory_assets.pipeline.checks.checks import Verified, checks_of
+from memory_assets.pipeline.checks.checks import Verified, checks_of, note_run
+from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.indexes.collections import index_project
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
@@ -83,15 +84,22 @@ def run_step(components: Components, project: str, step: Step) -> Iterator[Made 
     """Run a step; yield what it made, and the result of each of its checks over what is new, up
     to the first blocking one that fails."""
     with components.project_lock(project):
+        verdicts: dict[str, Verdict] = {}
+        made = False
         try:
-            yield Made(project, step.asset, step.report(components, project))
+            report = step.report(components, project)
+            made = True
+            yield Made(project, step.asset, report)
             for check in checks_of(step.asset):
-                verdict = check.verdict(components, project)
+                verdict = verdicts[check.name] = check.verdict(components, project)
                 verified = Verified(project, step.asset, check.name, verdict)
                 yield verified
                 if verified.failed and check.blocking:
                     return
         finally:
+            if made:
+                version = step.code_version or components.ruleset_version
+                note_run(components, project, step.asset, version, verdicts)
             components.rows_to_check.forget()
 
 

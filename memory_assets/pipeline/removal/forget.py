@@ -151,7 +151,7 @@ def _complete(
             "collection_rows": lambda: forget_vectors(components, selected, progress=progress),
             "keyword_rows": lambda: forget_keywords(components, selected),
             "runs": lambda: erase_traces(names) if selected else 0,
-            "catalog_rows": lambda: remove_sessions(components.catalog.path, selected, gone),
+            "catalog_rows": lambda: _remove_rows(components, selected, gone),
         }
         for name, step in steps.items():
             progress(f"forgetting: {name.replace('_', ' ')}")
@@ -164,6 +164,14 @@ def _complete(
         compact(components.catalog.path)
         tombstone_store.advance("erased", "done")
     return report
+
+
+def _remove_rows(components: Components, selected: Set[SessionKey], gone: Set[str]) -> int:
+    """Delete the rows of sessions from the catalogue, and of gone projects from the ledger of
+    runs as well; return the number of the catalogue's."""
+    if gone:
+        components.runs.forget(gone)
+    return remove_sessions(components.catalog.path, selected, gone)
 
 
 def _remove_files(components: Components, selected: Set[SessionKey], gone: Set[str]) -> int:

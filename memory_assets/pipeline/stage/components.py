@@ -24,6 +24,7 @@ from memory_assets.redaction import RedactionSettings, Redactor, load_redactor, 
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.collections import CollectionVersions
+from memory_assets.stores.run_ledger import FILE_NAME, RunLedger
 from memory_assets.stores.stores import Stores
 from memory_assets.summaries import ExtractiveSummarizer, load_summarizer
 from memory_assets.transcripts import Source
@@ -77,6 +78,11 @@ class Components(Stores):
     def identity(self) -> RecordIdentity:
         """The keyed hashes of record ids and contents."""
         return RecordIdentity(self.install_key)
+
+    @cached_property
+    def runs(self) -> RunLedger:
+        """The runs behind the products on record."""
+        return RunLedger(self.data_dir / FILE_NAME)
 
     @cached_property
     def rows_to_check(self) -> RowsToCheck:

@@ -113,6 +113,11 @@ class Products(CatalogPart):
         """Forget one product."""
         self._connection.delete("products", stage=stage, project=project, session_id=session_id)
 
+    def runs(self) -> set[tuple[str, str]]:
+        """Return the project and the run of every product that a run made."""
+        sql = "SELECT DISTINCT project, run_id FROM products WHERE run_id != ''"
+        return {(str(row[0]), str(row[1])) for row in self._connection.rows(sql)}
+
     def totals(self) -> dict[str, dict[str, Any]]:
         """Return, per stage of the pipeline (the checks' own notes left out): sessions,
         rows, bytes, newest made_at; turns of turn_chunks, redactions and prompts of

@@ -1,0 +1,25 @@
+"""Noting how runs ended, before anything deletes them from Dagster's history."""
+
+from __future__ import annotations
+
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.status import runs_in_history
+from memory_assets.stores.run_history.superseded import ENDED
+from memory_assets.stores.run_ledger import UNKNOWN, EndedRun
+
+
+def note_run_ends(components: Components) -> None:
+    """Note in the ledger how each run ended that made something on record, and delete what it
+    has of others that have ended. Does nothing where nothing is on record, or where the history
+    cannot be read."""
+    live = components.catalog.products.runs()
+    ledger = components.runs
+    waiting = ledger.not_ended(run_id for _, run_id in live) if live else set()
+    history = runs_in_history(components.settings.dagster_dir, waiting)
+    if not live or history is None:
+        return
+    for run_id in sorted(waiting):
+        job, status, *times = history.get(run_id, ("", UNKNOWN, "", ""))
+        if status in (*ENDED, UNKNOWN):
+            ledger.note_ended(EndedRun(run_id, job, status, *times))
+    ledger.keep_only(live)

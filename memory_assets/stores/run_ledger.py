@@ -1,0 +1,138 @@
+"""What the Dagster runs were that made what is on record: kept after their history was pruned.
+
+A file of its own, because neither the lake nor a lost catalogue could restore it. It has no text,
+and of names those of projects only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memory_assets.errors import StoreError
+from memory_assets.stores.sqlite_files import (
+    IN_MEMORY,
+    SqliteStore,
+    compact,
+    connect,
+    sqlite_errors,
+)
+
+FILE_NAME = "lineage.db"
+"""Where in the data directory the ledger is."""
+UNKNOWN = "UNKNOWN"
+"""Status of a run that Dagster had forgotten before it was noted."""
+_REMEDY = "move it away: audits then lack what it said of runs that were pruned"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    run_id TEXT PRIMARY KEY, job TEXT NOT NULL, status TEXT NOT NULL,
+    started_at TEXT NOT NULL, ended_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS made (
+    run_id TEXT NOT NULL, project TEXT NOT NULL, asset TEXT NOT NULL,
+    versions TEXT NOT NULL, checks TEXT NOT NULL, PRIMARY KEY (run_id, project, asset)
+) WITHOUT ROWID;
+"""
+"""`runs` have ended. `made`: what a run made of a project's partition of an asset, with which
+versions, and how its checks ended (JSON)."""
+
+
+@dataclass(frozen=True)
+class EndedRun:
+    """A run that has ended, as Dagster had it; times are ISO 8601, UTC, "" where unknown."""
+
+    run_id: str
+    job: str = ""
+    status: str = UNKNOWN
+    started_at: str = ""
+    ended_at: str = ""
+
+
+@dataclass(frozen=True)
+class MadeByRun:
+    """What a run made of an asset of a project: the versions of the code, and each check's result:
+    "passed", "warning" or "failed"."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    checks: Mapping[str, str] = field(default_factory=dict)
+
+
+class RunLedger(SqliteStore):
+    """The runs behind the products on record.
+
+    Raises:
+        StoreBusy, StoreError: the file cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with sqlite_errors(path, _REMEDY):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"cannot use {path}: {error}") from error
+            connection = connect(path)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.executescript(_SCHEMA)
+        super().__init__(path, connection, _REMEDY)
+
+    def note_made(
+        self,
+        run_id: str,
+        project: str,
+        asset: str,
+        versions: Mapping[str, str],
+        checks: Mapping[str, str],
+    ) -> None:
+        """Note what a run made of a partition; it replaces what the run noted of it before."""
+        about: dict[str, Any] = {"run_id": run_id, "project": project, "asset": asset}
+        self.put("made", **about, versions=json.dumps(versions), checks=json.dumps(checks))
+
+    def note_ended(self, run: EndedRun) -> None:
+        """Note how a run ended."""
+        self.put("runs", **vars(run))
+
+    def not_ended(self, run_ids: Iterable[str]) -> set[str]:
+        """Return those of some runs, and of all that are noted to have made anything, of which it
+        is not noted how they ended."""
+        known = {*run_ids, *(str(row[0]) for row in self.select("made", "DISTINCT run_id"))}
+        return known - {str(row[0]) for row in self.select("runs", "run_id")}
+
+    def ended(self, run_id: str) -> EndedRun | None:
+        """Return how a run ended; None if that is not noted."""
+        rows = self.select("runs", "run_id, job, status, started_at, ended_at", run_id=run_id)
+        return EndedRun(*rows[0]) if rows else None
+
+    def made(self, run_id: str, project: str, asset: str) -> MadeByRun:
+        """Return what a run made of a partition; empty if nothing is noted."""
+        about = {"run_id": run_id, "project": project, "asset": asset}
+        rows = self.select("made", "versions, checks", **about)
+        return MadeByRun(*map(json.loads, rows[0])) if rows else MadeByRun()
+
+    def keep_only(self, live: Collection[tuple[str, str]]) -> None:
+        """Delete the ended runs that made nothing of what is on record: `live` are the (project,
+        run) of all products."""
+        with self.transaction() as connection:
+            connection.execute("CREATE TEMP TABLE live (project TEXT, run_id TEXT)")
+            connection.executemany("INSERT INTO live VALUES (?,?)", sorted(live))
+            connection.execute(
+                "DELETE FROM made WHERE run_id IN (SELECT run_id FROM runs)"
+                " AND (project, run_id) NOT IN live"
+            )
+            connection.execute("DELETE FROM runs WHERE run_id NOT IN (SELECT run_id FROM live)")
+            connection.execute("DROP TABLE live")
+
+    def forget(self, projects: Collection[str]) -> None:
+        """Delete projects by name, and rewrite the file, so that no byte of it has the name."""
+        for name in sorted(projects):
+            self.delete("made", project=name)
+        compact(self.path)
+
+
+def ledger_of(data_dir: Path) -> RunLedger:
+    """Return the ledger of a data directory for reading; an empty one if there is none."""
+    path = data_dir / FILE_NAME
+    return RunLedger(path if path.exists() else IN_MEMORY)
