@@ -226,6 +226,33 @@ def test_a_batch_that_cannot_be_written_leaves_all_as_it_was(
     assert _files(lake) == ["segment+1.parquet"]
 
 
+def test_what_failed_is_discarded_alone(lake: Lake, rows: Rows) -> None:
+    """Of a session whose second table failed, no row of the first one is written."""
+    batch = Batch(lake, "p", USER_PROMPTS)
+    for name in ("a", "b"):
+        batch.write(USER_PROMPTS, name, _prompts(rows, name))
+    batch.discard("a")
+    batch.publish()
+    assert lake.sessions(*P) == ["b"]
+
+
+def test_a_batch_is_full_when_it_is_big_or_has_waited(
+    lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So an interruption loses little of what was slow to make, such as vectors."""
+    batch = Batch(lake, "p", USER_PROMPTS)
+    assert not batch.full
+    batch.write(USER_PROMPTS, "a", _prompts(rows, "a"))
+    assert not batch.full
+    for limit in ("SEGMENT_BYTES", "_MOST_SECONDS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(batches, limit, 0)
+            assert batch.full
+    batch.publish()
+    monkeypatch.setattr(batches, "_MOST_SECONDS", 0)
+    assert not batch.full
+
+
 def test_a_damaged_segment_is_an_error_that_names_it_and_the_remedy(lake: Lake, rows: Rows) -> None:
     """No session that may have been in it reads as if it had no rows."""
     _publish(lake, {name: _prompts(rows, name) for name in ("a", "b")})
