@@ -1,8 +1,8 @@
 """One `memory` command that tells its stages to a pipe, for `crash_safety.py` to kill.
 
-The product's code runs as it is, but for two things that make a round cheap: texts are
-embedded by a hash instead of the model, and Chroma saves its HNSW files every 100 rows
-instead of every 1,000, so that there are many saves to hit.
+The product's code runs as it is, but for three things: texts are embedded by a hash instead of
+the model, which makes a round cheap; and Chroma saves its HNSW files every 100 rows instead of
+every 1,000, and every stage packs small files, so that there is much to hit.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ DIMENSION = 384
 STAGES = {
     "scan": ("memory_assets.pipeline.scan.raw_sessions", ("scan_project",)),
     "redact": ("memory_assets.pipeline.redact.redacted_records", ("redact_project",)),
+    "publish": ("memory_assets.stores.lake.batch", ("Batch.publish",)),
+    "compact": ("memory_assets.stores.lake.batch", ("Batch.compact",)),
     "chunk": ("memory_assets.pipeline.tables.turn_chunks", ("chunk_project",)),
     "prompts": ("memory_assets.pipeline.tables.turn_chunks", ("extract_prompts",)),
     "summaries": ("memory_assets.pipeline.tables.session_summaries", ("summarise_project",)),
@@ -87,6 +89,13 @@ def save_often(rows: int = 100) -> None:
     vectors._CONFIGURATION = {"hnsw": hnsw}  # type: ignore[typeddict-item]
 
 
+def pack_always() -> None:
+    """Let every stage pack all small files of its table, and not only many of them."""
+    from memory_assets.stores.lake import partition
+
+    partition._MOST_SMALL_FILES = 0
+
+
 def tell_stages(pipe: int, stages: Mapping[str, tuple[str, Sequence[str]]] = STAGES) -> None:
     """Write a line to the pipe whenever a stage begins or ends."""
 
@@ -112,18 +121,8 @@ def tell_stages(pipe: int, stages: Mapping[str, tuple[str, Sequence[str]]] = STA
                 real = getattr(module, attribute)
                 _put_in_place_of(real, told(stage, real))
     from memory_assets.stores.chroma.collections import Collection
-    from memory_assets.stores.lake.lake import Lake
 
     Collection.upsert = told("upsert", Collection.upsert)  # type: ignore[method-assign]
-    write = Lake.write
-
-    @wraps(write)
-    def write_told(lake: Lake, table: Any, *args: Any, **kwargs: Any) -> Any:
-        if table.name == "redaction_audit":
-            return told("audit", write)(lake, table, *args, **kwargs)
-        return write(lake, table, *args, **kwargs)
-
-    Lake.write = write_told  # type: ignore[method-assign]
 
 
 def _put_in_place_of(real: object, other: object) -> None:
@@ -141,6 +140,7 @@ def main() -> None:
     use_hash_embedder()
     removes = sys.argv[2] in ("retain", "forget")
     save_often(20 if removes else 100)
+    pack_always()
     tell_stages(pipe, {**STAGES, **REMOVAL_STAGES} if removes else STAGES)
     from memory_assets.cli.cli import main as memory
 

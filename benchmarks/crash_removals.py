@@ -31,7 +31,7 @@ from benchmarks.crash_safety import (
 )
 
 AIMS = {
-    "retain": ("retain", "redact", "audit", "vectors", "copy", "swap", "hnsw", "keywords",
+    "retain": ("retain", "redact", "publish", "vectors", "copy", "swap", "hnsw", "keywords",
                "lake", "chunk", "embed", "checks"),
     "forget": ("tombstones", "lake", "forks", "vectors", "copy", "swap", "hnsw", "keywords",
                "runs", "catalogue"),

@@ -40,7 +40,8 @@ from benchmarks import crash_child, lifelike  # noqa: E402 - after the path is s
 AIMS = (
     "scan",
     "redact",
-    "audit",
+    "publish",
+    "compact",
     "chunk",
     "prompts",
     "summaries",
