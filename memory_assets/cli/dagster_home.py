@@ -25,10 +25,10 @@ from memory_assets.errors import ConfigurationError, StoreBusy, StoreError
 from memory_assets.paths import SHIPPED
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.run_history.create import LOCK
 from memory_assets.stores.run_history.history import RunHistory
 
 _DATA_DIR_IN_TEMPLATE = "data/dagster"
-_LOCK = "instance.lock"
 DATABASES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
 """Paths below DAGSTER_HOME, as dagster.yaml lays them out."""
 _DIRECTORIES = ("history", "schedules")
@@ -121,7 +121,7 @@ def opening(home: Path, timeout: float) -> Iterator[bool]:
         StoreBusy: another process has held it for `timeout` seconds.
     """
     try:
-        with FileLock(home / _LOCK, timeout=timeout):
+        with FileLock(home / LOCK, timeout=timeout):
             _set_aside_if_broken(home)
             yield (home / _INCOMPLETE).exists()
     except Timeout:

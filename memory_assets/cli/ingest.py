@@ -12,20 +12,26 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from memory_assets.errors import StoreError, safe_reason
+from memory_assets.errors import StoreError, no_text_in_errors, safe_reason
+from memory_assets.pipeline.ingest import secret_search
 from memory_assets.pipeline.ingest.batch_run import BatchRun, Listener, ignore
 from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Outcome, Pass
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
+from memory_assets.pipeline.ingest.secret_search import KNOWN_SECRETS
 from memory_assets.pipeline.ingest.steps import Failed, Made
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import components_of
+from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.settings import Settings
+from memory_assets.stores.run_history.create import create_files
+from memory_assets.stores.run_history.events import Materialization
 from memory_assets.stores.run_history.history import RunHistory
 from memory_assets.stores.run_history.names import (
     BATCH_JOB_TAGS,
     BATCH_OPS,
     INGEST_BATCH,
+    RECHECK_JOB,
     batch_config,
     batch_tags,
     is_valid_key,
@@ -65,8 +71,8 @@ class IngestResult:
 
 @contextmanager
 def open_history(settings: Settings) -> Iterator[RunHistory]:
-    """Open the run history for a block, in which runs that died count as failed. Dagster creates
-    it if there is none, and sets a broken one aside.
+    """Open the run history for a block, in which runs that died count as failed. It is created if
+    there is none; a broken one is set aside by way of Dagster.
 
     Raises:
         StoreError: it is not what Dagster 1.13 creates.
@@ -74,16 +80,20 @@ def open_history(settings: Settings) -> Iterator[RunHistory]:
     history = RunHistory(settings.dagster_dir)
     if not history.is_usable():
         history.close()
+        create_files(settings.dagster_dir, settings.lock_timeout_seconds)
+        history = RunHistory(settings.dagster_dir)
+    if not history.is_usable():
+        history.close()
         from memory_assets.cli.dagster_home import open_instance
 
         open_instance(settings).dispose()
         history = RunHistory(settings.dagster_dir)
-        if not history.is_usable():
-            raise StoreError(
-                f"the run history in {settings.dagster_dir} is not one of Dagster 1.13. Install "
-                "the versions in requirements.lock, or move that directory away: nothing of the "
-                "memory is lost."
-            )
+    if not history.is_usable():
+        raise StoreError(
+            f"the run history in {settings.dagster_dir} is not one of Dagster 1.13. Install the "
+            "versions in requirements.lock, or move that directory away: nothing of the memory "
+            "is lost."
+        )
     with closing(history):
         history.fail_dead_runs()
         yield history
@@ -140,6 +150,29 @@ def run_plans(
         delete_superseded(history, projects, settings.runs_kept)
     result.projects = len(begun)
     return result
+
+
+def search_for_known_secrets(settings: Settings) -> str | None:
+    """Search the sessions on record for secrets found since, in a run of its own; return
+    the reason if it failed."""
+    components = components_of(settings)
+    tags = {PROCESS_TAG: this_process(), "dagster/max_runtime": "3600"}
+    with open_history(settings) as history:
+        try:
+            with (
+                history.run(RECHECK_JOB, [KNOWN_SECRETS], {}, tags) as run,
+                run.step(KNOWN_SECRETS) as step,
+                no_text_in_errors(),
+            ):
+                metadata = secret_search.search_for_known_secrets(components)
+                versions = {
+                    "dagster/code_version": ENGINE_VERSION,
+                    "dagster/data_version": run.run_id,
+                }
+                step.store([Materialization(None, KNOWN_SECRETS, metadata, versions)])
+        except Exception as error:  # noqa: BLE001 - it is in the run
+            return safe_reason(error)
+    return None
 
 
 def _run_passes(

@@ -174,7 +174,7 @@ def _redact_affected_again(
     for number in range(_MOST_SEARCHES):
         due = recheck.is_due(components)
         if due:
-            from memory_assets.cli.dagster_runs import search_for_known_secrets
+            from memory_assets.cli.ingest import search_for_known_secrets
 
             failure = search_for_known_secrets(settings)
             if failure is not None:

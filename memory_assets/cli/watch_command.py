@@ -14,7 +14,7 @@ from types import FrameType
 from rich.console import Console
 
 from memory_assets.cli import exit_codes, rendering
-from memory_assets.cli.ingest import open_history, run_plans
+from memory_assets.cli.ingest import open_history, run_plans, search_for_known_secrets
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import Components, components_of
@@ -54,8 +54,6 @@ class WatchRuns:
 
     def search(self) -> str | None:
         """Search the sessions on record for secrets found since; return the reason if it failed."""
-        from memory_assets.cli.dagster_runs import search_for_known_secrets
-
         return search_for_known_secrets(self._settings)
 
 

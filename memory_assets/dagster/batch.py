@@ -88,7 +88,7 @@ class OpEvents:
         self._context.log.error(message)
 
     def _run_of(self, event: AssetEvent) -> dg.DagsterRun:
-        return self._runs.get(event.project, self._context.run)
+        return self._runs.get(event.project or "", self._context.run)
 
 
 @dg.op(name=BATCH_OPS[0])

@@ -7,9 +7,8 @@ from functools import partial
 import dagster as dg
 
 from memory_assets.dagster.resources import MemoryParam
-from memory_assets.stores.run_history.names import INGEST_JOB
+from memory_assets.stores.run_history.names import INGEST_JOB, RECHECK_JOB
 
-RECHECK_JOB = "recheck_known_secrets"
 RETENTION_JOB = "apply_retention"
 STATUS_JOB = "report_status"
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import dagster as dg
 
 from memory_assets.dagster.batch import ingest_batch
-from memory_assets.dagster.jobs import RECHECK_JOB, recheck_known_secrets
+from memory_assets.dagster.jobs import recheck_known_secrets
 from memory_assets.dagster.partitions import new_keys, projects
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
@@ -19,6 +19,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.stores.run_history.names import (
     INGEST_BATCH,
+    RECHECK_JOB,
     batch_config,
     batch_tags,
     is_valid_key,

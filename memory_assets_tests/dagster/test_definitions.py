@@ -11,9 +11,8 @@ import pytest
 
 from memory_assets.dagster.assets.known_secrets import known_secrets
 from memory_assets.dagster.definitions import ASSETS, defs
-from memory_assets.dagster.jobs import RECHECK_JOB
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets.stores.run_history.names import INGEST_JOB, is_valid_key
+from memory_assets.stores.run_history.names import INGEST_JOB, RECHECK_JOB, is_valid_key
 
 GRAPH = {
     "raw_sessions": set(),

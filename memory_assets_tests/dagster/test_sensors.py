@@ -13,13 +13,12 @@ import dagster as dg
 import pytest
 
 from memory_assets.dagster import sensors
-from memory_assets.dagster.jobs import RECHECK_JOB
 from memory_assets.dagster.partitions import add_keys
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.redact.known_secrets import mark_affected
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history.names import BATCH_OP, INGEST_BATCH
+from memory_assets.stores.run_history.names import BATCH_OP, INGEST_BATCH, RECHECK_JOB
 from memory_assets_tests.pipeline.conftest import STAGES
 
 PROJECTS = [

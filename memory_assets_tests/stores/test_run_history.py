@@ -18,6 +18,7 @@ from dagster._core.storage.dagster_run import DagsterRun
 from dagster._serdes import deserialize_value, serialize_value
 
 from memory_assets.cli.dagster_home import DATABASES, open_instance
+from memory_assets.cli.dev_command import add_missing_graph
 from memory_assets.cli.ingest import run_plans
 from memory_assets.dagster.definitions import build_defs
 from memory_assets.errors import StoreError
@@ -27,7 +28,13 @@ from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
-from memory_assets.stores.run_history.names import BATCH_OPS, INGEST_BATCH, batch_config
+from memory_assets.stores.run_history.create import create_files
+from memory_assets.stores.run_history.names import (
+    BATCH_OPS,
+    INGEST_BATCH,
+    RECHECK_JOB,
+    batch_config,
+)
 
 PROJECT = "-home-mara-code-lantern"
 MATERIALIZED, CHECKED = (
@@ -185,8 +192,9 @@ def test_a_failed_op_says_why_and_is_not_retried(
     assert _ingest(settings) == {}
 
 
-def test_an_ingest_into_a_history_that_is_there_imports_no_dagster(settings: Settings) -> None:
-    """It would cost more than the work for a new turn. The first ingest has Dagster create it."""
+def test_no_ingest_imports_dagster(settings: Settings) -> None:
+    """It would cost more than the work for a new turn; neither does the first one, nor its search
+    for secrets found since."""
     code = (
         "import sys\n"
         "from memory_assets.cli.ingest_command import ingest_once\n"
@@ -207,7 +215,7 @@ def test_an_ingest_into_a_history_that_is_there_imports_no_dagster(settings: Set
         out = subprocess.check_output(run, env={**os.environ, **environment}, text=True)
         return out.splitlines()[-1]
 
-    assert ingest() == "['alembic', 'dagster', 'sqlalchemy']"
+    assert ingest() == "[]"
     assert settings.projects_dir is not None
     session = max(settings.projects_dir.rglob("*.jsonl"), key=lambda path: path.stat().st_size)
     prompts = (json.loads(line) for line in session.read_text().splitlines())
@@ -218,6 +226,10 @@ def test_an_ingest_into_a_history_that_is_there_imports_no_dagster(settings: Set
     assert ingest() == "[]"
     with open_instance(settings) as instance:
         assert len(instance.get_runs(dg.RunsFilter(job_name=INGEST_BATCH))) >= 2
+        searches = instance.get_runs(dg.RunsFilter(job_name=RECHECK_JOB))
+        assert {run.status for run in searches} == {dg.DagsterRunStatus.SUCCESS}
+        made = instance.get_latest_materialization_event(dg.AssetKey("known_secrets"))
+        assert made is not None and made.run_id == searches[0].run_id
 
 
 def test_a_history_of_another_kind_is_refused(settings: Settings) -> None:
@@ -227,3 +239,42 @@ def test_a_history_of_another_kind_is_refused(settings: Settings) -> None:
         index.execute("ALTER TABLE asset_event_tags RENAME COLUMN value TO worth")
     with pytest.raises(StoreError, match=r"not one of Dagster 1\.13"):
         _ingest(settings)
+
+
+def test_the_files_are_what_dagster_creates(settings: Settings, tmp_path: Path) -> None:
+    """The same tables, indexes, schema revision and noted migrations; after an update of Dagster
+    this says what to change in `run_history/*.sql`."""
+    with open_instance(settings):
+        create_files(tmp_path, 1.0)
+    for name in DATABASES[:2]:
+        ours, theirs = (_created(home / name) for home in (tmp_path, settings.dagster_dir))
+        assert ours == theirs
+
+
+def _created(database: Path) -> tuple[object, ...]:
+    with closing(sqlite3.connect(database)) as connection:
+        schema = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
+        revision = connection.execute("SELECT * FROM alembic_version").fetchall()
+        done = "SELECT name, migration_completed IS NULL FROM secondary_indexes"
+        return (
+            sorted((*row[:3], " ".join(str(row[3]).split())) for row in schema),
+            revision,
+            connection.execute(done).fetchall(),
+            connection.execute("PRAGMA journal_mode").fetchone(),
+        )
+
+
+def test_dagster_draws_runs_from_before_it_ran_itself(settings: Settings) -> None:
+    """`memory dev` gives them the graph of the job, and later runs name it, too."""
+    assert _ingest(settings) == {}
+    with open_instance(settings) as instance:
+        (first,) = instance.get_runs()
+        assert first.job_snapshot_id is None
+        add_missing_graph(settings, instance)
+        assert _ingest(settings) == {}
+        for run in instance.get_runs():
+            assert run.job_snapshot_id and run.execution_plan_snapshot_id
+            graph = instance.get_job_snapshot(run.job_snapshot_id)
+            assert [node.node_name for node in graph.dep_structure_snapshot.node_invocation_snaps]
+            plan = instance.get_execution_plan_snapshot(run.execution_plan_snapshot_id)
+            assert [step.key for step in plan.steps] == list(BATCH_OPS)

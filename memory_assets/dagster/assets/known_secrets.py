@@ -5,7 +5,7 @@ import dagster as dg
 from memory_assets.dagster.metadata import OWNERS
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
-from memory_assets.pipeline.redact.known_secrets import mark_affected
+from memory_assets.pipeline.ingest.secret_search import search_for_known_secrets
 from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
@@ -26,17 +26,4 @@ def known_secrets(memory: MemoryParam) -> dg.MaterializeResult[None]:
     because a secret that one project reveals may occur in others. Affected sessions are marked,
     and the next run of their project redacts them again.
     """
-    components = memory.components()
-    report = mark_affected(components)
-    return dg.MaterializeResult(
-        metadata={
-            "work": "brought up to date" if report.searched else "nothing to do",
-            "values_known": len(components.catalog.known_secrets.rules()),
-            "values_searched_for": report.values,
-            "sessions_searched": report.searched,
-            "sessions_marked": report.affected_sessions,
-            "sessions_to_redact_again": report.holding,
-            "files_damaged": report.damaged,
-            "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
-        }
-    )
+    return dg.MaterializeResult(metadata=search_for_known_secrets(memory.components()))

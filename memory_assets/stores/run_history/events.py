@@ -23,10 +23,10 @@ FAILURE = "PIPELINE_FAILURE"
 
 @dataclass(frozen=True)
 class Materialization:
-    """The partition of a project was materialized; `tags` say from what, and give its data
-    version."""
+    """The partition of a project was materialized, or an asset without partitions (None); `tags`
+    say from what, and give its data version."""
 
-    project: str
+    project: str | None
     asset: str
     metadata: Metadata
     tags: Mapping[str, str]

@@ -35,6 +35,7 @@ _COLUMNS = {
     "pending_steps": "run_id",
 }
 """The columns that are read or written here, by table."""
+_WITHOUT_GRAPH = "SELECT run_id, run_body FROM runs WHERE pipeline_name = ? AND snapshot_id IS NULL"
 _REMEDY = "Run `memory doctor`. Dagster's run history can be moved away without loss to the memory."
 
 
@@ -155,6 +156,22 @@ class RunHistory:
                 "VALUES (?, ?)",
                 [(PARTITIONS, name) for name in names],
             )
+
+    def lacks_graph(self, job: str) -> bool:
+        """Whether a run of a job names no snapshot of the job's graph."""
+        with self._errors():
+            return bool(self._runs.execute(_WITHOUT_GRAPH, (job,)).fetchall())
+
+    def add_graph(self, job: str, graph: str, plan: str) -> None:
+        """Note the snapshots of a job's graph and of its steps for the runs that name none."""
+        with self._errors(), transaction(self._runs):
+            for run_id, text in self._runs.execute(_WITHOUT_GRAPH, (job,)).fetchall():
+                body = json.loads(text)
+                body |= {"pipeline_snapshot_id": graph, "execution_plan_snapshot_id": plan}
+                self._runs.execute(
+                    "UPDATE runs SET snapshot_id = ?, run_body = ? WHERE run_id = ?",
+                    (graph, json.dumps(body), run_id),
+                )
 
     def is_backfill_under_way(self, backfill: str) -> bool:
         """Whether a backfill still counts on its runs: one that is gone counts as failed."""

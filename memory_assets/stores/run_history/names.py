@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 INGEST_BATCH = "ingest_batch"
 INGEST_JOB = "ingest_project"
+RECHECK_JOB = "recheck_known_secrets"
 PRUNE_JOB = "prune_superseded_runs"
 PARTITIONS = "projects"
 """The name of the dynamic partitions, one for each project."""

@@ -1,0 +1,109 @@
+-- What a new instance of Dagster 1.13.27 has; a test compares the two.
+CREATE TABLE secondary_indexes (
+    id INTEGER NOT NULL,
+    name VARCHAR(512),
+    create_timestamp DATETIME DEFAULT CURRENT_TIMESTAMP,
+    migration_completed DATETIME,
+    PRIMARY KEY (id),
+    UNIQUE (name)
+);
+CREATE TABLE snapshots (
+    id INTEGER NOT NULL,
+    snapshot_id VARCHAR(255) NOT NULL,
+    snapshot_body BLOB NOT NULL,
+    snapshot_type VARCHAR(63) NOT NULL,
+    PRIMARY KEY (id),
+    UNIQUE (snapshot_id)
+);
+CREATE TABLE daemon_heartbeats (
+    id INTEGER NOT NULL,
+    daemon_type VARCHAR(255) NOT NULL,
+    daemon_id VARCHAR(255),
+    timestamp TIMESTAMP NOT NULL,
+    body TEXT,
+    PRIMARY KEY (id),
+    UNIQUE (daemon_type)
+);
+CREATE TABLE bulk_actions (
+    id INTEGER NOT NULL,
+    "key" VARCHAR(32) NOT NULL,
+    status VARCHAR(255) NOT NULL,
+    timestamp TIMESTAMP NOT NULL,
+    body TEXT,
+    action_type VARCHAR(32),
+    selector_id TEXT,
+    job_name TEXT,
+    PRIMARY KEY (id),
+    UNIQUE ("key")
+);
+CREATE INDEX idx_bulk_actions_status ON bulk_actions (status);
+CREATE INDEX idx_bulk_actions_action_type ON bulk_actions (action_type);
+CREATE INDEX idx_bulk_actions ON bulk_actions ("key");
+CREATE INDEX idx_bulk_actions_selector_id ON bulk_actions (selector_id);
+CREATE TABLE backfill_tags (
+    id INTEGER NOT NULL,
+    backfill_id VARCHAR(255),
+    "key" TEXT,
+    value TEXT,
+    PRIMARY KEY (id)
+);
+CREATE INDEX idx_backfill_tags_backfill_id ON backfill_tags (backfill_id, id);
+CREATE TABLE instance_info (
+    id INTEGER NOT NULL,
+    run_storage_id TEXT,
+    PRIMARY KEY (id)
+);
+CREATE TABLE kvs (
+    id INTEGER NOT NULL,
+    "key" TEXT NOT NULL,
+    value TEXT,
+    PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX idx_kvs_keys_unique ON kvs ("key");
+CREATE TABLE runs (
+    id INTEGER NOT NULL,
+    run_id VARCHAR(255),
+    snapshot_id VARCHAR(255),
+    pipeline_name TEXT,
+    mode TEXT,
+    status VARCHAR(63),
+    run_body TEXT,
+    partition TEXT,
+    partition_set TEXT,
+    create_timestamp DATETIME DEFAULT CURRENT_TIMESTAMP,
+    update_timestamp DATETIME DEFAULT CURRENT_TIMESTAMP,
+    start_time FLOAT,
+    end_time FLOAT,
+    backfill_id VARCHAR(255),
+    PRIMARY KEY (id),
+    UNIQUE (run_id),
+    CONSTRAINT fk_runs_snapshot_id_snapshots_snapshot_id FOREIGN KEY(snapshot_id) REFERENCES snapshots (snapshot_id)
+);
+CREATE INDEX idx_run_partitions ON runs (partition_set, partition);
+CREATE INDEX idx_runs_by_backfill_id ON runs (backfill_id, id);
+CREATE INDEX idx_runs_by_job ON runs (pipeline_name, id);
+CREATE INDEX idx_run_range ON runs (status, update_timestamp, create_timestamp);
+CREATE INDEX idx_run_status ON runs (status);
+CREATE TABLE run_tags (
+    id INTEGER NOT NULL,
+    run_id VARCHAR(255),
+    "key" TEXT,
+    value TEXT,
+    PRIMARY KEY (id),
+    FOREIGN KEY(run_id) REFERENCES runs (run_id) ON DELETE CASCADE
+);
+CREATE INDEX idx_run_tags ON run_tags ("key", value);
+CREATE INDEX idx_run_tags_run_idx ON run_tags (run_id, id);
+CREATE TABLE alembic_version (
+    version_num VARCHAR(32) NOT NULL,
+    CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
+INSERT INTO alembic_version VALUES ('29b539ebc72a');
+INSERT INTO secondary_indexes (name, migration_completed) VALUES
+    ('run_partitions', CURRENT_TIMESTAMP),
+    ('run_repo_label_tags', CURRENT_TIMESTAMP),
+    ('bulk_action_types', CURRENT_TIMESTAMP),
+    ('run_backfill_id', CURRENT_TIMESTAMP),
+    ('backfill_job_name_and_tags', CURRENT_TIMESTAMP),
+    ('backfill_end_timestamp', CURRENT_TIMESTAMP),
+    ('run_start_end_overwritten', CURRENT_TIMESTAMP);
