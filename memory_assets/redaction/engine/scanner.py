@@ -28,7 +28,6 @@ from memory_assets.redaction.engine.triggers import (
     VENDORED,
     Clues,
     PlainTriggers,
-    Triggers,
 )
 from memory_assets.redaction.rules import blocks
 from memory_assets.redaction.rules.anchored import COMMAND_ENDS, PASSWORD_COMMANDS, AnchoredRule
@@ -83,15 +82,14 @@ class Scanner:
         self,
         formats: Iterable[TokenFormat],
         anchored: Iterable[AnchoredRule],
-        triggers: Triggers | None = None,
+        find: Callable[[str], Clues] | None = None,
         clock: Callable[[], float] = time.thread_time,
     ) -> None:
-        """Index the rules. `triggers` find candidate positions (None: the standard library's);
-        `clock` returns the seconds spent on confirming."""
+        """Index the rules. `find` returns the clues of a text, from several threads (None: the
+        standard library's); `clock` returns the seconds spent on confirming."""
         self._tokens = TokenIndex(formats)
         self._rules = tuple(anchored)
-        self._triggers = triggers or PlainTriggers(self._rules)
-        self._find = self._triggers.find
+        self._find = find or PlainTriggers(self._rules).find
         self._clock = clock
 
     def scan(self, text: str) -> list[Span]:
@@ -228,12 +226,12 @@ def load_scanner(
 
     templates = [template for each in formats for template in each.templates]
     try:
-        triggers = HyperscanTriggers(templates, anchored, cache or user_cache_dir())
+        find = HyperscanTriggers(templates, anchored, cache or user_cache_dir()).find
     except ImportError as error:
         if engine == "auto":
             return Scanner(formats, anchored)
         raise RedactionUnavailable(f"Hyperscan cannot be loaded: {error}") from None
-    return Scanner(formats, anchored, triggers)
+    return Scanner(formats, anchored, find)
 
 
 def _cookies(text: str, positions: Iterable[int]) -> Iterator[Span]:

@@ -7,7 +7,7 @@ triggers leave out positions at which no rule can match. The findings are equal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from memory_assets.redaction.engine.token_runs import MASK, RUNS
 from memory_assets.redaction.rules.anchored import AnchoredRule
@@ -60,13 +60,6 @@ class Clues(NamedTuple):
 
 
 NO_CLUES = Clues()
-
-
-class Triggers(Protocol):
-    """Finds the candidate positions of a text. Pure, and callable from several threads."""
-
-    def find(self, text: str) -> Clues:
-        """Return the clues of `text`."""
 
 
 class PlainTriggers:
