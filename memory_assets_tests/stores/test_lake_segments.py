@@ -279,6 +279,15 @@ def test_a_session_without_rows_leaves_its_segment(lake: Lake, rows: Rows) -> No
     assert _files(lake) == []
 
 
+def test_sessions_are_removed_from_tables_of_other_versions_too(lake: Lake, rows: Rows) -> None:
+    """Whatever the table is called, no byte of them is left."""
+    _publish(lake, {name: _prompts(rows, name) for name in ("a", "b")})
+    (lake.root / "user_prompts").rename(lake.root / "former")
+    assert lake.remove_sessions("p", ["a"]) == 1
+    (segment,) = lake.root.rglob("*.parquet")
+    assert pq.read_table(segment, partitioning=None)["id"].to_pylist() == ["b"]
+
+
 def test_a_row_group_is_decoded_once_for_all_its_sessions(
     lake: Lake, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,13 +36,12 @@ from memory_assets.stores.lake.rows import (
     texts_from_arrow,
     with_other_ids,
 )
-from memory_assets.stores.lake.schemas import COMMIT_LINKS, EMBEDDING_DIMENSION, TABLES, Table
+from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, Table
 from memory_assets.stores.lake.segments import SegmentCache
 
 __all__ = ["FileFacts", "Lake", "Vectors", "redacted_columns", "redacted_values", "rows_from_arrow"]
 
 _PARTITION_PREFIX = "project="
-_TABLES = {**TABLES, COMMIT_LINKS.name: COMMIT_LINKS}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,9 +233,10 @@ class Lake:
         return sorted(self.root.glob(f"*/{glob.escape(_PARTITION_PREFIX + encoded(project))}"))
 
     def _partitions_of(self, project: str) -> Iterator[Partition]:
+        """Yield the partitions of a project, to remove from: those of unknown tables, too."""
         for directory in self._directories_of(project):
-            if directory.parent.name in _TABLES:
-                yield Partition(directory, _TABLES[directory.parent.name], project, self._cache)
+            table = Table(directory.parent.name, object)
+            yield Partition(directory, table, project, self._cache)
 
     def amend_footer(
         self, table: Table, project: str, session_id: str, footer: Mapping[str, str]

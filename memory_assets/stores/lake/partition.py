@@ -58,25 +58,21 @@ class Partition:
         """Return where a session's own file is, or would be."""
         return self.directory / f"{_encoded_session(session_id)}{SUFFIX}"
 
-    def sessions(self) -> list[str]:
-        """Return the sessions that have rows, sorted."""
-        return sorted(self.stamps())
-
     def stamps(self) -> dict[str, list[str]]:
         """Return for each session what identifies its rows in their present state: of the base
         or the place in a segment, and of the tail where there is one."""
         for _ in range(_TRIES):
             state = self._state()
-            stamps = {name: list(own) for name, own in self._own().items()}
             try:
+                stamps = self._own()
                 for segment in map(self._segment, state[1]):
                     for session_id, entry in segment.entries.items():
                         stamps.setdefault(session_id, [entry.stamp])
             except FileNotFoundError:
                 continue
             if state == self._state():  # no session moved meanwhile
-                break
-        return stamps
+                return stamps
+        raise StoreError(f"{self.directory} keeps changing; try again")
 
     def files(self, session_id: str) -> list[Path]:
         """Return the files that have a session's rows: none, its own one and its tail, or a
