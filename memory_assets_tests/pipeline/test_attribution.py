@@ -284,6 +284,28 @@ _ANY_SESSION = st.builds(
 
 
 @given(
+    sessions=st.lists(_ANY_SESSION, max_size=5, unique_by=lambda session: session.key),
+    forked_from=st.sampled_from([None, "s1", "s2", "s3"]),
+)
+@settings(max_examples=150, deadline=None)
+def test_a_file_that_is_gone_gets_nothing_back_that_it_gave_away(
+    sessions: list[SessionRecords], forked_from: str | None
+) -> None:
+    """Its copies are in no store: their former owner, or yet another session, owns them, even
+    where that one is younger than the one and older than the other."""
+    records = {name: number for number, name in enumerate("abc", 1)}
+    gone = _session("a-gone", {**records, "d": 9}, earlier_owners=[("p", "z-owner")])
+    gone = replace(gone, unreadable=True, on_record=True)
+    owner = _session("z-owner", {**records, "e": 99}, parent=forked_from)
+    younger = [
+        replace(each, unreadable=False, parent="a-gone" if number % 2 else each.parent)
+        for number, each in enumerate(sessions)
+    ]
+    copies = copied_records([gone, owner, *younger])[gone.key]
+    assert {_id(name) for name in records} <= {int(value) for value in copies}
+
+
+@given(
     sessions=st.lists(_ANY_SESSION, max_size=6, unique_by=lambda session: session.key),
     data=st.data(),
 )

@@ -85,6 +85,8 @@ def copied_records(sessions: Sequence[SessionRecords]) -> Mapping[SessionKey, Re
     }
     sharing = sorted((s for s in sessions if s.key in shared_by), key=lambda session: session.key)
     sharing.sort(key=cmp_to_key(_by_age))
+    for session in [each for each in sharing if each.unreadable and each.earlier_owners]:
+        _move_behind_owners(session, sharing)
     owned = _OwnedRecords()
     copied: dict[SessionKey, RecordIds] = {}
     for session in sharing:
@@ -118,6 +120,17 @@ def owners(
                 if key != session.key and kept.are_copies(session, copies).any()
             )
     return owned_by
+
+
+def _move_behind_owners(session: SessionRecords, order: list[SessionRecords]) -> None:
+    """Move a session behind all that owned its copies before: ages are compared in pairs, and a
+    third session may stand between two of them."""
+    place = [each.key for each in order].index(session.key)
+    last = max(
+        (at for at, each in enumerate(order) if each.key in session.earlier_owners), default=0
+    )
+    if last > place:
+        order.insert(last, order.pop(place))
 
 
 class _OwnedRecords:
