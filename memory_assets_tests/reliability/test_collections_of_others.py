@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -146,6 +148,27 @@ def _torn(subject: Subject) -> Path:
     chroma_server.stop(subject.data_dir)
     directory.mkdir(exist_ok=True)
     return directory
+
+
+def test_a_copy_that_fails_is_tried_again_and_holds_up_nothing(
+    shared: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No room on the disk for the files: ours are made again, and the reason is reported."""
+    ours = shared.collections()
+    _tear(shared, MAIN)
+    _set_aside(shared)
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copytree", full)
+        assert _copied(shared) == []
+    assert "keep them" in _note(shared)
+    assert {name: rows for name, rows in shared.collections().items() if name in ours} == {
+        name: rows for name, rows in ours.items() if name != "corpus"
+    }
+    assert _copied(shared) == ["corpus, theirs"]
 
 
 def test_a_database_that_cannot_be_read_may_hold_the_only_copy(shared: Subject) -> None:

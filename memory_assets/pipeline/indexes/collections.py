@@ -13,7 +13,13 @@ from dataclasses import replace
 
 from filelock import Timeout
 
-from memory_assets.errors import StoreBusy, StoreDamaged, StoreError, StoreMismatch
+from memory_assets.errors import (
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreMismatch,
+    safe_reason,
+)
 from memory_assets.models import same_space
 from memory_assets.pipeline.indexes.collection_rows import CollectionRow
 from memory_assets.pipeline.indexes.indexed_tables import (
@@ -62,11 +68,22 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
                 raise
             report.details["chroma_set_aside"] = wrong
             _Collections(components, project, index, report).make_equal()
-        if components.chroma_url is None and (copied := recover_others(components.data_dir)):
-            report.details["collections_of_others_copied"] = ", ".join(copied)
+        _recover_others(components, report)
         products = components.catalog.products.of_project(index.stage, project)
         report.add_products(list(products.values()))
     return report
+
+
+def _recover_others(components: Components, report: StageReport) -> None:
+    """Copy collections of other programs from files that were set aside. If that fails, ours are
+    as they should be all the same: it is tried again by the next run."""
+    if components.chroma_url is not None:
+        return
+    try:
+        if copied := recover_others(components.data_dir):
+            report.details["collections_of_others_copied"] = ", ".join(copied)
+    except (StoreError, OSError) as error:
+        report.details["collections_of_others_not_copied"] = safe_reason(error)
 
 
 class _Collections:

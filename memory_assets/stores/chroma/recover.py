@@ -31,7 +31,7 @@ from memory_assets.stores.sqlite_files import connect
 
 _SCRATCH = "chroma.recovered"
 _LOCK = "chroma.recovered.lock"
-_LOCK_SECONDS = 600.0
+_LOCK_SECONDS = 1.0
 _IDLE_SECONDS = 60.0
 _KEPT = 2
 """Directories that are kept, to find out what damaged them, though nothing is only there."""
