@@ -73,6 +73,17 @@ def test_a_session_is_not_searched_for_what_it_was_redacted_with(fresh: SampleMe
     assert recheck.mark_affected(fresh.components).searched == len(sessions)
 
 
+def test_a_session_is_redacted_with_what_those_collected_before_it_gave_away(
+    fresh: SampleMemory,
+) -> None:
+    """Though their rows are written together, and their secrets noted after that."""
+    first, second = sorted((fresh.flaky, fresh.fork))
+    fresh.append(first, f"export PAYMENTS_API_KEY={BARE}", "Done.")
+    fresh.append(second, f"what is {BARE} for?", f"I have not met {BARE} before.")
+    fresh.run(REDACT, [fresh.harbor])
+    assert BARE not in repr(fresh.rows(REDACTED_RECORDS.name))
+
+
 def test_records_that_change_during_a_search_are_searched_again(memory: SampleMemory) -> None:
     """The mark is of the records that were read, and of no others."""
     memory.components.catalog.known_secrets.add("elsewhere", {b"k" * 16: "some-rule"})

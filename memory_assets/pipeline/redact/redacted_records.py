@@ -150,7 +150,7 @@ def redact_project(
             if was_added:  # earlier records were not searched for newer secrets
                 through = min(through, catalog.known_secrets.checked_through(project, name))
                 report.details["sessions_appended_to"] = appended = appended + 1
-                known.add(written.found)
+            known.add(written.found)
             redacted.append(
                 Redaction(
                     written.records,
