@@ -1,6 +1,7 @@
 """What a search finds, through the real pipeline, beside simpler ways to search.
 
     python benchmarks/retrieval.py [--sets locomo cosqa scifact real] [--documents N] [--work DIR]
+                                   [--typos N]
 
 The labelled sets of the evaluation data are written as Claude Code transcripts (a message
 a record, a document a session of one prompt), taken in by `memory ingest`, and asked
@@ -11,7 +12,7 @@ by how many of the question's words they contain). docs/retrieval.md discusses t
 
 The first run takes in 11,000 documents and embeds some 12,000 passages, an hour on two cores;
 `--work` keeps the memories for later runs. `--documents N` takes the first N documents of cosqa
-and scifact alone, and the questions that they answer.
+and scifact alone, and the questions that they answer. `--typos N` mistypes N words of a question.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ import itertools
 import json
 import math
 import os
+import random
 import re
+import string
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -45,6 +48,7 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TURN_CHUNKS
 
 HERE = Path(__file__).resolve().parent
 DEPTH = 50
+_PLAIN_WORD = re.compile(r"(?<![\w./-])[A-Za-z]{4,}(?![\w/-]|\.\w)")
 Ranker = Callable[[str, "str | None"], list[str]]
 Prepare = Callable[[Path, "int | None"], "tuple[Memory, Labelled]"]
 
@@ -74,16 +78,48 @@ def main() -> None:
     parser.add_argument("--documents", type=int, help="only so many of cosqa and scifact")
     parser.add_argument("--work", type=Path, help="directory to keep the memories in")
     parser.add_argument("--rankers", nargs="*", default=[], help="only these rows")
+    parser.add_argument("--typos", type=int, default=0, help="mistype so many words of a question")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
         for name in options.sets:
             place = f"{name}-{options.documents}" if options.documents else name
             memory, labelled = PREPARED[name](work / place, options.documents)
+            labelled = replace(
+                labelled, questions=list(mistyped(labelled.questions, options.typos))
+            )
             try:
                 report(name, memory, labelled, options.rankers)
             finally:
                 chroma_server.stop(memory.data_dir)
+
+
+def mistyped(questions: Iterable[Question], words: int) -> Iterator[Question]:
+    """Yield the questions with an error (two letters swapped, one left out, doubled or changed) in
+    so many of their plain words of four letters or more; the same ones in every run."""
+    chance = random.Random(7)
+    for question in questions:
+        text = question.text
+        plain = [word for word in _PLAIN_WORD.finditer(text) if not is_weak(word[0])]
+        chosen = chance.sample(plain, min(words, len(plain)))
+        for word in sorted(chosen, key=lambda each: -each.start()):
+            wrong = word[0]
+            while wrong == word[0]:
+                wrong = _with_error(word[0], chance)
+            text = text[: word.start()] + wrong + text[word.end() :]
+        yield replace(question, text=text)
+
+
+def _with_error(word: str, chance: random.Random) -> str:
+    at = chance.randrange(len(word))
+    kind = chance.choice(("swap", "drop", "double", "change"))
+    if kind == "swap":
+        at = min(at, len(word) - 2)
+        return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    if kind == "drop":
+        return word[:at] + word[at + 1 :]
+    other = word[at] * 2 if kind == "double" else chance.choice(string.ascii_lowercase)
+    return word[:at] + other + word[at + 1 :]
 
 
 def report(name: str, memory: Memory, labelled: Labelled, only: Sequence[str]) -> None:

@@ -91,9 +91,10 @@ def filter_lines(filters: Mapping[str, str]) -> Iterator[str]:
 
 
 def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the filters as they were understood, and a line for each thing that the answer of a
-    search may lack."""
+    """Yield the filters as they were understood, what was searched for instead of a word, and a
+    line for each thing that the answer of a search may lack."""
     yield from filter_lines(answer["filters"])
+    yield from correction_lines(answer)
     if answer["degraded"]:
         yield f"{answer['degraded']}: {answer['reason'] or ''}"
     if answer["older"]:
@@ -114,6 +115,12 @@ def held_back_notes(coverage: Mapping[str, Any]) -> Iterator[str]:
     more = coverage["quarantined"] - _HELD_BACK
     if more > 0:
         yield f"{more} more held back; `memory status` lists them."
+
+
+def correction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each word of the query that was corrected."""
+    for typed, meant in answer["corrected"].items():
+        yield f"Searched for {meant} instead of {typed}."
 
 
 def row_lines(rows: Sequence[Mapping[str, Any]], wanted: str) -> Iterator[str]:

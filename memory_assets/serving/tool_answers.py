@@ -28,6 +28,7 @@ from memory_assets.requests.questions import (
 )
 from memory_assets.serving.answer_lines import (
     clock,
+    correction_lines,
     cross_query_lines,
     filter_lines,
     held_back_notes,
@@ -81,6 +82,7 @@ def answer_tool(memory: Memory, name: str, arguments: Arguments) -> tuple[dict[s
 
 def _recall(memory: Memory, request: SearchRequest) -> _Answer:
     payload = memory.ask(request)
+    asked = " ".join([request.query, *payload["corrected"].values()])
     hits = [
         {
             "id": hit["id"],
@@ -89,14 +91,18 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             "weak": hit["weak"],
             "time": hit["metadata"].get("timestamp") or None,
             "project": hit["metadata"].get("project"),
-            "text": excerpt(visible(hit["text"]), request.query, SNIPPET),
+            "text": excerpt(visible(hit["text"]), asked, SNIPPET),
         }
         for hit in payload["hits"]
     ]
     more = len(hits) == request.n
     next_call = _next_after(hits, request.n if more else None)
     kept = {name: value for name, value in payload.items() if name != "hits"}
-    notes = [*filter_lines(payload["filters"]), *_notes(payload["coverage"], payload["degraded"])]
+    notes = [
+        *filter_lines(payload["filters"]),
+        *correction_lines(payload),
+        *_notes(payload["coverage"], payload["degraded"]),
+    ]
     structured = {**kept, "hits": hits, "next": next_call}
     return _Answer(structured, list(hit_lines(hits)), after=[*notes, next_call])
 

@@ -60,6 +60,7 @@ SEARCHES: list[dict[str, Any]] = [
     {"recent": True, "kinds": "prompts"},
     {"sort": "date", "n": 3},
     {"query": "zzzzqqqq"},
+    {"query": "lihgthouse keeping", "n": 2},
     {"query": "naïve Größe — ünïcode «quotes» & <tags> 你好"},
 ]
 NONSENSE: list[dict[str, Any]] = [

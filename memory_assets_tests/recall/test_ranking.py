@@ -33,13 +33,14 @@ def index(tmp_path: Path) -> Iterator[KeywordIndex]:
         yield opened
 
 
-def _add(
+def add_session(
     index: KeywordIndex,
     session: str,
     turns: Sequence[str],
     project: str = "-p",
     at: datetime | None = None,
 ) -> None:
+    """Write texts as the turns of a session."""
     rows = []
     for number, text in enumerate(turns):
         said = Counter(text_terms(text))
@@ -80,10 +81,10 @@ def _corpus(index: KeywordIndex) -> Corpus:
 def test_a_short_turn_is_understood_by_its_neighbours(index: KeywordIndex) -> None:
     """Half of the question's words are in the turn before the answer: it beats a turn with
     the same half alone. A neighbour in another session does not count."""
-    _add(index, "a", ["the upload of large videos", "fixed by a longer timeout", "thanks"])
-    _add(index, "b", ["a longer timeout for the lock"])
-    _add(index, "c", ["the weather is fine"])
-    _add(index, "d", ["nothing to see"] * 3)
+    add_session(index, "a", ["the upload of large videos", "fixed by a longer timeout", "thanks"])
+    add_session(index, "b", ["a longer timeout for the lock"])
+    add_session(index, "c", ["the weather is fine"])
+    add_session(index, "d", ["nothing to see"] * 3)
     assert _asked(index, "timeout of the video upload")[:2] == ["a::turn::0", "a::turn::1"]
     assert _asked(index, "weather timeout").index("c::turn::0") < 3
 
@@ -91,16 +92,16 @@ def test_a_short_turn_is_understood_by_its_neighbours(index: KeywordIndex) -> No
 def test_neighbours_matter_less_to_a_long_turn(index: KeywordIndex) -> None:
     """What a long turn says itself decides."""
     filler = " ".join(f"word{number}" for number in range(600))
-    _add(index, "a", ["migration of the ledger", f"rollback {filler}"])
-    _add(index, "b", ["migration of the ledger", "rollback done"])
+    add_session(index, "a", ["migration of the ledger", f"rollback {filler}"])
+    add_session(index, "b", ["migration of the ledger", "rollback done"])
     order = _asked(index, "ledger migration rollback")
     assert order.index("b::turn::1") < order.index("a::turn::1")
 
 
 def test_a_question_about_a_time_finds_what_was_said_then(index: KeywordIndex) -> None:
     """Though the turn does not name it."""
-    _add(index, "a", ["we went sailing"], at=datetime(2025, 3, 4, tzinfo=UTC))
-    _add(index, "b", ["we went sailing"], at=datetime(2025, 10, 4, tzinfo=UTC))
+    add_session(index, "a", ["we went sailing"], at=datetime(2025, 3, 4, tzinfo=UTC))
+    add_session(index, "b", ["we went sailing"], at=datetime(2025, 10, 4, tzinfo=UTC))
     assert _asked(index, "who went sailing in October 2025")[0] == "b::turn::0"
     assert _asked(index, "sailing in March")[0] == "a::turn::0"
 
@@ -108,8 +109,8 @@ def test_a_question_about_a_time_finds_what_was_said_then(index: KeywordIndex) -
 def test_names_that_are_everywhere_are_left_out_of_the_meaning(index: KeywordIndex) -> None:
     """But kept for the words; and rare names, and common words, stay."""
     for number in range(8):
-        _add(index, f"s{number}", [f"Hey Mara, about topic{number}", "Mara said yes"])
-    _add(index, "t", ["Bruno called", "and then left"])
+        add_session(index, f"s{number}", [f"Hey Mara, about topic{number}", "Mara said yes"])
+    add_session(index, "t", ["Bruno called", "and then left"])
     corpus = _corpus(index)
     everything = corpus.scope(None)
     asked = "What did Mara's cousin say to Bruno about sailing?"
@@ -121,9 +122,9 @@ def test_names_that_are_everywhere_are_left_out_of_the_meaning(index: KeywordInd
 def test_how_rare_a_word_is_is_judged_within_the_project(index: KeywordIndex) -> None:
     """A filter by project gives the order that the project alone would give."""
     for number in range(6):
-        _add(index, f"p{number}", [f"deploy number{number}"], project="-p")
-        _add(index, f"q{number}", [f"something else{number}"], project="-q")
-    _add(index, "p9", ["deploy the lamp"], project="-p")
+        add_session(index, f"p{number}", [f"deploy number{number}"], project="-p")
+        add_session(index, f"q{number}", [f"something else{number}"], project="-q")
+    add_session(index, "p9", ["deploy the lamp"], project="-p")
     corpus = _corpus(index)
     scope = corpus.scope("-p")
     assert scope.stop - scope.start == 7
@@ -134,8 +135,8 @@ def test_how_rare_a_word_is_is_judged_within_the_project(index: KeywordIndex) ->
 
 def test_code_is_compared_by_meaning_and_prose_by_both(index: KeywordIndex) -> None:
     """The weight follows the share of symbols in what is near."""
-    _add(index, "prose", ["She said it would rain tomorrow, and so it did."])
-    _add(index, "code", ["def f(self, a: int) -> None: self._x[a] = {'b': (a, 1)}"])
+    add_session(index, "prose", ["She said it would rain tomorrow, and so it did."])
+    add_session(index, "code", ["def f(self, a: int) -> None: self._x[a] = {'b': (a, 1)}"])
     corpus = _corpus(index)
     (code,) = np.flatnonzero(corpus.symbols > 0.1)
     near = np.zeros(corpus.turns, dtype=np.float32)
@@ -147,7 +148,7 @@ def test_code_is_compared_by_meaning_and_prose_by_both(index: KeywordIndex) -> N
 
 def test_a_turn_that_answers_twice_beats_one_that_answers_once(index: KeywordIndex) -> None:
     """By a little: many weak passages do not beat one good one."""
-    _add(index, "a", ["one"])
+    add_session(index, "a", ["one"])
     corpus = _corpus(index)
     several = Corpus(
         **{

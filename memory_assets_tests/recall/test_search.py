@@ -284,6 +284,7 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
         "reason",
         "older",
         "weak",
+        "corrected",
         "hits",
     ]
     assert answer["query"] == "why does login loop in Safari"

@@ -60,7 +60,8 @@ class Answer:
     """The hits of one search, best first. `degraded` is "keyword-only" if vectors were not used,
     `reason` says why. `older` counts hits outside the requested window of
     recent days. `filters` are those of the request as they were understood: names written out,
-    times in UTC."""
+    times in UTC. `corrected`: words of the query that occur nowhere, and what was searched for
+    instead."""
 
     query: str
     mode: str
@@ -70,6 +71,7 @@ class Answer:
     reason: str | None = None
     older: int = 0
     filters: Mapping[str, str] = field(default_factory=dict)
+    corrected: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def weak(self) -> bool:
@@ -91,6 +93,7 @@ class Answer:
             "reason": self.reason,
             "older": self.older,
             "weak": self.weak,
+            "corrected": dict(self.corrected),
             "hits": [
                 {
                     "id": hit.id,

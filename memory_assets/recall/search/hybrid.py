@@ -26,6 +26,7 @@ from memory_assets.recall.search.ranking import (
     meaning_weight,
     worded_for_meaning,
 )
+from memory_assets.recall.search.spelling import Vocabulary, corrections, replaced
 from memory_assets.requests.questions import SearchRequest
 from memory_assets.stores.keyword_index.blocks import file_name_mark, mark_term, tool_mark
 from memory_assets.stores.keyword_index.index import KeywordIndex
@@ -86,11 +87,18 @@ def _marked(corpus: Corpus, index: KeywordIndex, terms: list[str]) -> Mask:
     return mask
 
 
-def find(
-    request: SearchRequest, corpora: Corpora, embedder: Embedder | None
-) -> tuple[list[Hit], bool]:
-    """Return the best hits of all requested kinds, best first, and whether vectors were compared.
-    Without `embedder`, hits are ranked by words alone.
+@dataclass(frozen=True)
+class Found:
+    """The best hits of all requested kinds, best first, whether vectors were compared, and the
+    words of the query that were replaced."""
+
+    hits: tuple[Hit, ...]
+    compared: bool
+    corrected: dict[str, str]
+
+
+def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) -> Found:
+    """Return what answers a request. Without `embedder`, hits are ranked by words alone.
 
     Raises:
         StoreMismatch: the vectors were made by another embedder.
@@ -98,12 +106,15 @@ def find(
     hits: list[Hit] = []
     compared = embedder is not None
     with corpora.index.reading():
+        corrected = corrections(request.query, Vocabulary(corpora, request.kinds, request.project))
+        if corrected:
+            request = replace(request, query=replaced(request.query, corrected))
         for kind in request.kinds:
             found, by_meaning = _find_kind(request, kind, corpora, embedder)
             hits += found
             compared = compared and by_meaning
     hits.sort(key=lambda hit: (-hit.score, hit.id))
-    return hits[: request.n], compared
+    return Found(tuple(hits[: request.n]), compared, corrected)
 
 
 def _find_kind(

@@ -104,16 +104,17 @@ class Searcher:
                 if request.mode == "semantic":
                     raise
                 away = str(error)
-        found, compared = find(request, corpora, embedder)
-        if request.mode == "hybrid" and not compared:
+        found = find(request, corpora, embedder)
+        if request.mode == "hybrid" and not found.compared:
             away = away or "there are no vectors in memory; run `memory ingest`"
         return Answer(
             request.query,
             request.mode,
             self._coverage(request.kinds)[0],
-            tuple(found),
+            found.hits,
             KEYWORD_ONLY if away else None,
             away or self._chroma_lag(request),
+            corrected=found.corrected,
         )
 
     def _start_model(self) -> None:

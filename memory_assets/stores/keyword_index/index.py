@@ -28,6 +28,15 @@ from memory_assets.stores.sqlite_files import SqliteStore, sqlite_errors, transa
 
 REMEDY = "Delete it and run `memory ingest`, which makes it from the lake."
 
+_TERMS_WITH = """
+WITH RECURSIVE found (term) AS (
+    SELECT MIN(term) FROM postings WHERE term >= ?1
+    UNION ALL
+    SELECT (SELECT MIN(term) FROM postings WHERE term > found.term) FROM found WHERE term < ?2
+) SELECT term FROM found WHERE term < ?2
+"""
+"""A step in the table for each term, where DISTINCT takes one for each block that has the term."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -193,11 +202,7 @@ class KeywordIndex:
 
     def terms_with(self, prefix: str) -> list[str]:
         """Return the terms that begin so."""
-        rows = self._file.rows(
-            "SELECT DISTINCT term FROM postings WHERE term >= ? AND term < ?",
-            prefix,
-            f"{prefix}\U0010ffff",
-        )
+        rows = self._file.rows(_TERMS_WITH, prefix, f"{prefix}\U0010ffff")
         return [row[0] for row in rows]
 
     def rows(self, places: Sequence[tuple[int, int]]) -> list[IndexedRow | None]:

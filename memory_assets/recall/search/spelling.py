@@ -1,0 +1,133 @@
+"""Typing errors in a question: words that occur nowhere in what is searched, replaced by words that
+do occur. No hit is lost by it, since nothing contains the word that was typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from memory_assets.keywords import is_weak, text_terms
+from memory_assets.recall.search.corpus import Corpora, Corpus, Integers
+
+_WORD = re.compile(r"(?<![\w./-])[A-Z]?[a-z]+(?![\w/-]|\.\w)")
+"""A plain word: no acronym, and no part of a path or an identifier."""
+_SHORTEST, _LONG = 4, 8
+"""Letters of a word from which on one error is corrected, and from which on two."""
+_LONGEST_ENDING = 9
+_WORD_PIECES = Path(__file__).parents[2] / "embedding" / "vocab.txt"
+"""The word pieces of the embedding model, among them the commonest words of English: what is one
+of them was not mistyped."""
+_MOST_WORDS, _MOST_TERMS, _READ = 3, 8, 64
+"""At most so many words of a query are corrected, by so many terms, read in so many rows each."""
+
+
+class Vocabulary:
+    """The terms of some kinds of rows, of one project or all; to be used within
+    `index.reading()`. A term is a stem (`receiv`): the words that it stands for are in texts."""
+
+    def __init__(self, corpora: Corpora, kinds: Sequence[str], project: str | None) -> None:
+        self._index = corpora.index
+        self._parts = [(each, each.scope(project)) for each in map(corpora.corpus, kinds)]
+
+    def occurrences(self, term: str) -> int:
+        """Return the number of rows that contain a term."""
+        return sum(len(self._rows(term, *part)) for part in self._parts)
+
+    def terms_with(self, start: str) -> Sequence[str]:
+        """Return the terms that begin so."""
+        return self._index.terms_with(start)
+
+    def texts_with(self, term: str) -> list[str]:
+        """Return the texts of the first rows that contain a term."""
+        return [
+            row.text
+            for corpus, scope in self._parts
+            for row in corpus.rows_at(self._index, self._rows(term, corpus, scope)[:_READ].tolist())
+            if row is not None
+        ]
+
+    def _rows(self, term: str, corpus: Corpus, scope: slice) -> Integers:
+        rows, _ = corpus.postings(self._index, term)
+        turns = corpus.turn[rows]
+        inside: Integers = rows[(turns >= scope.start) & (turns < scope.stop)]
+        return inside
+
+
+def corrections(query: str, vocabulary: Vocabulary) -> dict[str, str]:
+    """Return, for words of a query that do not occur, the words that are meant: of those that are
+    one error away (two for words of eight letters or more) the nearest, of equals the most
+    frequent. At most three words are corrected; the first letter is taken to be right, or swapped
+    with the second."""
+    unknown = []
+    for typed in dict.fromkeys(_WORD.findall(query)):
+        if len(typed) < _SHORTEST or is_weak(typed):
+            continue
+        if any(map(vocabulary.occurrences, text_terms(typed))) or typed.lower() in _common_words():
+            continue
+        unknown.append(typed)
+    found = {typed: _meant(typed.lower(), vocabulary) for typed in unknown[:_MOST_WORDS]}
+    return {typed: meant for typed, meant in found.items() if meant}
+
+
+def replaced(query: str, by: dict[str, str]) -> str:
+    """Return a query with its words corrected."""
+    return _WORD.sub(lambda found: by.get(found[0], found[0]), query)
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    return frozenset(_WORD_PIECES.read_text("utf-8").split())
+
+
+def _meant(typed: str, vocabulary: Vocabulary) -> str:
+    """Return the nearest word that occurs, or nothing."""
+    most = 1 if len(typed) < _LONG else 2
+    letters = set(typed)
+    near = []
+    for start in (typed[0], typed[1] + typed[0]):
+        for term in vocabulary.terms_with(start):
+            ending = len(typed) - len(term)
+            if -most <= ending <= _LONGEST_ENDING and len(set(term) - letters) <= most:
+                errors = _errors(term, typed, most + 1, beginning=True)
+                if errors <= most + 1:
+                    near.append((2 * errors + abs(ending), term))
+    begins = re.compile(rf"\b[{typed[:2]}][a-z]+", re.IGNORECASE)
+    words: list[tuple[int, int, str]] = []
+    nearest = 0
+    for distance, term in sorted(near)[:_MOST_TERMS]:
+        if words and distance > nearest:
+            break
+        nearest = distance
+        said = {
+            each.lower() for text in vocabulary.texts_with(term) for each in begins.findall(text)
+        }
+        words += [
+            (errors, -vocabulary.occurrences(term), word)
+            for word in said
+            if len(set(word) ^ letters) <= 2 * most
+            and (errors := _errors(word, typed, most)) <= most
+            and term in text_terms(word)
+        ]
+    return min(words)[2] if words else ""
+
+
+def _errors(left: str, right: str, most: int, *, beginning: bool = False) -> int:
+    """Return the number of letters inserted, left out, changed or swapped with the next one between
+    two words, or between `left` and the nearest beginning of `right`; if it is above `most`,
+    something above it."""
+    if len(left) - len(right) > most or (not beginning and len(right) - len(left) > most):
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for at, letter in enumerate(left, start=1):
+        last, before, row = before, row, [at]
+        for to, other in enumerate(right, start=1):
+            errors = min(before[to] + 1, row[-1] + 1, before[to - 1] + (letter != other))
+            if at > 1 and to > 1 and letter == right[to - 2] and left[at - 2] == other:
+                errors = min(errors, last[to - 2] + 1)
+            row.append(errors)
+        if min(row) > most:
+            return most + 1
+    return min(row) if beginning else row[-1]
