@@ -1,7 +1,8 @@
 """`memory dev`: Dagster's web UI, daemon and code server in one command.
 
 This process serves the UI; the daemon and the code server are its children and end with
-it: on Ctrl-C, SIGTERM, a closed terminal and, on Linux, SIGKILL.
+it: on Ctrl-C, SIGTERM, a closed terminal and, on Linux, SIGKILL. A Chroma server that a run
+started ends with it, too, but for SIGKILL, after which it ends when it is idle.
 
 Dagster's webserver has no access control, accepts any Host and Origin, and runs GraphQL
 mutations sent by GET; no option of it or of dagster.yaml changes that. Its application is
@@ -38,8 +39,10 @@ from memory_assets.serving.http_server import (
     bind,
     require_token,
     serve,
+    url_of,
 )
 from memory_assets.settings import Settings
+from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.run_history.history import RunHistory
 from memory_assets.stores.run_history.names import INGEST_BATCH, batch_config
 
@@ -50,7 +53,8 @@ _POLL_MILLISECONDS = 2_000
 _START_SECONDS = 120.0
 _GRACE_SECONDS = 15.0
 """Time for the daemon to stop, and for a run under way to be marked as cancelled."""
-_QUIET = ("--log-level", "warning")
+# Warnings of Dagster are on features in beta and on cursors that a new daemon does not have yet.
+_QUIET = ("--log-level", "error")
 
 
 @contextmanager
@@ -88,12 +92,13 @@ def run_dev(
     settings: Settings,
     host: str,
     port: int,
-    started: Callable[[str], None],
+    say: Callable[[str], None],
     *,
     allowed_hosts: Sequence[str] = (),
 ) -> None:
-    """Serve Dagster's UI until a signal stops it, with the daemon running; `started` is called
-    with its address, `allowed_hosts` are further host names to accept.
+    """Serve Dagster's UI until a signal stops it, with the daemon running. `say` is called with a
+    line on its address at once and when it answers; `allowed_hosts` are further host names to
+    accept.
 
     Raises:
         ConfigurationError: the address is taken, or others can reach it and no token is set.
@@ -106,8 +111,10 @@ def run_dev(
         signal.signal(number, _exit)
     with ExitStack() as stack:
         bound = stack.enter_context(bind(host, port))
+        say(f"Dagster is starting at {url_of(bound)} (Ctrl-C ends it)")
         instance = stack.enter_context(open_instance(settings))
         fail_dead_runs(settings)
+        stack.enter_context(_chroma_ended(settings))
         add_missing_graph(settings, instance)
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="memory-dev-")))
         children = stack.enter_context(ChildProcesses(_GRACE_SECONDS))
@@ -116,7 +123,13 @@ def run_dev(
             dagster_page(instance, code_server, hosts=(host, *allowed_hosts), token=token)
         )
         children.watch(_stop_serving)
-        serve(page, bound, lifespan=True, started=started, websockets=True)
+        serve(
+            page,
+            bound,
+            lifespan=True,
+            started=lambda url: say(f"Dagster is at {url}"),
+            websockets=True,
+        )
     if children.ended:
         raise _ended(children.ended)
 
@@ -155,6 +168,17 @@ def _start(children: ChildProcesses, directory: Path) -> Path:
     daemon = ["dagster._daemon", "run", "--workspace", str(workspace), *_QUIET]
     children.start("daemon", daemon, IMPORT_ROOT)
     return socket
+
+
+@contextmanager
+def _chroma_ended(settings: Settings) -> Iterator[None]:
+    """End Chroma's server on exit if a run started it; who else uses it starts it again."""
+    theirs = settings.chroma_url is not None or chroma_server.running(settings.data_dir)
+    try:
+        yield
+    finally:
+        if not theirs:
+            chroma_server.stop(settings.data_dir)
 
 
 def _exit(number: int, frame: FrameType | None) -> None:

@@ -81,9 +81,7 @@ def dev(host: _Host = _LOOPBACK, port: _Port = 3000, allow_host: _AllowHost = No
     """
     from memory_assets.cli.dev_command import run_dev
 
-    def say(url: str) -> None:
-        typer.echo(f"Dagster is at {url} (Ctrl-C ends it)", err=True)
-
+    say = partial(typer.echo, err=True)
     run_dev(load_settings(), host, port, say, allowed_hosts=allow_host or ())
 
 

@@ -3,6 +3,7 @@ a partition for each new project, and requests a run of each project that has wo
 
 import json
 import time
+import warnings
 from dataclasses import asdict, dataclass
 
 import dagster as dg
@@ -26,6 +27,8 @@ from memory_assets.stores.run_history.names import (
     projects_of,
 )
 
+# Dagster itself passes this argument, which is in beta, for every sensor.
+warnings.filterwarnings("ignore", message="Parameter `owners`", category=dg.BetaWarning)
 _RETRY_SECONDS = 120.0
 """Wait before a request is repeated whose work is still not done; doubled each time. The run
 key changes with each attempt, because Dagster never repeats one (dagster#15982)."""

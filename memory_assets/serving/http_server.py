@@ -234,9 +234,14 @@ def serve(
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), stop)
-    host, port = bound.getsockname()[:2]
-    started(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    started(url_of(bound))
     server.run(sockets=[bound])
+
+
+def url_of(bound: socket.socket) -> str:
+    """Return the address that a listening socket is reached at."""
+    host, port = bound.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def bind(host: str, port: int) -> socket.socket:

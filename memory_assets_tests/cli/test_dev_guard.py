@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import http.server
 import json
 import os
+import pty
+import re
+import select
 import shutil
 import signal
 import subprocess
+import termios
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -23,10 +29,13 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
+from memory_assets.paths import SAMPLE_DIR
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard
+from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.run_history.names import INGEST_JOB
-from memory_assets_tests.dagster.live_dagster import BIN, SELECTOR, Dagster, memory_dev
+from memory_assets_tests.dagster.live_dagster import BIN, SELECTOR, Dagster, memory_dev, wait_for
 
+TIDEPOOL = "-Users-jonas-work-tidepool-web"
 EVIL = "http://evil.example"
 TOKEN = "a-token-of-the-tests-alone"
 ADD = """mutation($key: String!, $selector: RepositorySelector!) {
@@ -321,6 +330,53 @@ def test_it_ends_with_all_its_processes(number: signal.Signals, tmp_path: Path) 
         running.process.wait(60)
         assert _are_gone(Path(running.environment["MEMORY_DATA_DIR"]))
     assert running.process.returncode == (-number if number == signal.SIGKILL else 0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
+@pytest.mark.parametrize("way", ["closed", pytest.param("ctrl-c", marks=pytest.mark.long)])
+def test_on_a_terminal_it_says_its_address_alone_and_ends_with_it(way: str, tmp_path: Path) -> None:
+    """The first line is the address; runs print nothing. A Chroma server that a run started is
+    gone afterwards as are all others."""
+    data_dir = tmp_path / "memory"
+    claude = tmp_path / "transcripts"
+    shutil.copytree(SAMPLE_DIR / "claude" / "projects" / TIDEPOOL, claude / TIDEPOOL)
+    own = {"HOME": str(tmp_path), "MEMORY_DATA_DIR": str(data_dir), "TERM": "xterm"}
+    others = {name: value for name, value in os.environ.items() if "MEMORY_" not in name}
+    environment = {**others, **own, "MEMORY_PROJECTS_DIR": str(claude)}
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [BIN / "memory", "dev", "--port", "0"],
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        preexec_fn=partial(_lead_terminal, theirs),
+        start_new_session=True,
+    )
+    os.close(theirs)
+    said: list[bytes] = []
+
+    def chroma_runs() -> bool:
+        while select.select([ours], [], [], 0)[0]:
+            said.append(os.read(ours, 65_536))
+        return chroma_server.running(data_dir) is not None
+
+    wait_for("Chroma", chroma_runs)
+    lines = b"".join(said).decode().splitlines()
+    if way == "closed":
+        os.close(ours)
+    else:
+        os.write(ours, b"\x03")
+    assert process.wait(120) == 0
+    assert _are_gone(data_dir)
+    address = r"http://127\.0\.0\.1:\d+"
+    assert re.fullmatch(rf"Dagster is starting at {address} \(Ctrl-C ends it\)", lines[0])
+    assert re.fullmatch(rf"Dagster is at {address}", lines[1]) and lines[2:] == []
+
+
+def _lead_terminal(terminal: int) -> None:
+    """In a new session: take a terminal as its own, which hangs up when it is closed."""
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")

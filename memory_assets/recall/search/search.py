@@ -86,8 +86,8 @@ class Searcher:
 
     def _answer(self, request: SearchRequest) -> Answer:
         if not request.query.strip():
-            found = find_newest(request, self._open_index(request))
-            return Answer("", "filter", self._coverage(request.kinds)[0], tuple(found))
+            newest = find_newest(request, self._open_index(request))
+            return Answer("", "filter", self._coverage(request.kinds)[0], tuple(newest))
         if request.mode != "keyword":
             self._start_model()
         corpora = self._open_index(request)
