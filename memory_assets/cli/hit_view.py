@@ -32,15 +32,16 @@ def terminal_lines(
         (hit["metadata"]["project"], hit["metadata"]["session_id"]) for hit in answer["hits"]
     ]
     titles, short = memory.titles(sessions), memory.short_ids(each for _, each in sessions)
-    if answer.get("weak"):
+    if answer["weak"]:
         yield "Nothing close; nearest:"
     for rank, hit in enumerate(answer["hits"], start=1):
         session = hit["metadata"]["session_id"]
         shown_id = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]
+        mark = "weak: " if hit["weak"] and not answer["weak"] else ""
         title = hit["metadata"].get("title") or titles.get(session) or hit["text"]
         yield _head(
             f"{rank}. ",
-            printable(" ".join(title[: 2 * width].split())),
+            mark + printable(" ".join(title[: 2 * width].split())),
             (_age(hit["metadata"].get("timestamp")), shown_id.replace(session, short[session])),
             _place(hit["metadata"]) if len({project for project, _ in sessions}) > 1 else "",
             width=width,

@@ -37,18 +37,21 @@ class _Memory:
         return {each: each[:8] for each in sessions}
 
 
-def _hit(text: str, session: str = LIGHTHOUSE, **metadata: Any) -> dict[str, Any]:
+def _hit(
+    text: str, session: str = LIGHTHOUSE, *, weak: bool = False, **metadata: Any
+) -> dict[str, Any]:
     when = datetime.now(UTC) - timedelta(days=3, hours=1)
     about = {"session_id": session, "project": "-work-tower", "timestamp": when.isoformat()}
     turn = f"session::{session}::turn::4"
     return {
-        **{"id": f"{turn}::part::2", "turn_id": turn, "score": 0.5, "text": text},
+        **{"id": f"{turn}::part::2", "turn_id": turn, "score": 0.5, "text": text, "weak": weak},
         "metadata": {**about, **metadata},
     }
 
 
 def _lines(*hits: dict[str, Any], query: str = "lamp", **given: Any) -> list[str]:
-    answer = {"query": query, "hits": list(hits)}
+    weak = bool(hits) and all(hit["weak"] for hit in hits)
+    answer = {"query": query, "weak": weak, "hits": list(hits)}
     shown: dict[str, Any] = {"width": 80, "colours": False, **given}
     return list(terminal_lines(_Memory(), answer, **shown))  # type: ignore[arg-type]
 
@@ -110,11 +113,12 @@ def test_found_words_are_marked_and_recalled_escapes_are_gone() -> None:
     assert "\x1b[31m" not in "".join(coloured) and "\x07" not in "".join(coloured)
 
 
-def test_weak_hits_are_announced() -> None:
+def test_weak_hits_are_marked_or_announced() -> None:
     """As in a pipe."""
-    answer = {"query": "x", "weak": True, "hits": [_hit("y")]}
-    lines = terminal_lines(_Memory(), answer, width=80, colours=False)  # type: ignore[arg-type]
-    assert next(iter(lines)) == "Nothing close; nearest:"
+    weak = _hit("y", weak=True)
+    assert _lines(weak, weak)[0] == "Nothing close; nearest:"
+    close, _, marked, _ = _lines(_hit("x"), weak)
+    assert close.startswith("1. How to") and marked.startswith("2. weak: How to")
     assert _lines() == ["Nothing found."]
 
 
