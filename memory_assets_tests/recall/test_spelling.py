@@ -82,9 +82,13 @@ def test_of_words_equally_near_the_more_frequent_is_meant(tmp_path: Path) -> Non
 
 
 def test_a_project_is_asked_in_its_own_words(tmp_path: Path) -> None:
-    """What another project says corrects nothing."""
+    """What another project says corrects nothing, and is no mistake."""
     assert _corrected(tmp_path, "parlament") == {"parlament": "parliament"}
-    assert _corrected(tmp_path / "owls", "kuberntes", project="-owls") == {}
+    assert _corrected(tmp_path / "owls", "kuberntes parliamemt", project="-owls") == {
+        "parliamemt": "parliament"
+    }
+    said = ["the owl", "a mouse"]
+    assert _corrected(tmp_path / "mice", "parliament owlz", said, project="-p") == {"owlz": "owl"}
 
 
 def test_only_whole_words_are_replaced() -> None:

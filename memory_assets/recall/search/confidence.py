@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory_assets.recall.search.corpus import Corpus, Floats
-from memory_assets.recall.search.ranking import best
 
-_FIELD = 10
+FIELD = 10
 _UNKNOWN_GAP = 0.17
 """The gap of a hit among fewer than ten turns: what tells least."""
 
@@ -43,13 +42,17 @@ class Confidence:
 
 
 def confidences(
-    turns: Sequence[int], corpus: Corpus, scores: Floats, covered: Floats, cosines: Floats | None
+    turns: Sequence[int],
+    field: Sequence[int],
+    corpus: Corpus,
+    scores: Floats,
+    covered: Floats,
+    cosines: Floats | None,
 ) -> list[Confidence]:
-    """Return the confidence of each of these turns. `scores` are by turn, -inf where a filter
-    excludes one; `covered` and `cosines` (None without vectors) by row."""
+    """Return the confidence of each of these turns. `field` are the best turns by `scores`, at
+    least ten if there are as many; `covered` and `cosines` (None without vectors) are by row."""
     model = _WORDS_ALONE if cosines is None else _WITH_VECTORS
-    field = best(scores, _FIELD)
-    tenth = float(scores[field[-1]]) if len(field) == _FIELD else None
+    tenth = float(scores[field[FIELD - 1]]) if len(field) >= FIELD else None
     judged = []
     for turn in turns:
         start, stop = corpus.turn.searchsorted([turn, turn + 1])

@@ -16,7 +16,7 @@ import numpy as np
 
 from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
-from memory_assets.recall.search.confidence import Confidence, confidences
+from memory_assets.recall.search.confidence import FIELD, Confidence, confidences
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.ranking import (
     KeywordScores,
@@ -138,10 +138,13 @@ def _find_kind(
         ranking = field = _by_both(corpus, words, cosines, allowed)
         if request.mode == "semantic":
             ranking = _by_meaning(corpus, words, cosines)
-    turns = best(_among(allowed, ranking.scores), request.n).tolist()
+    nearest = best(_among(allowed, ranking.scores), max(request.n, FIELD)).tolist()
+    turns = nearest[: request.n]
     judged: Sequence[Confidence | None] = [None] * len(turns)
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
-        judged = confidences(turns, corpus, _among(allowed, field.scores), words.covered, cosines)
+        if field is not ranking:
+            nearest = best(_among(allowed, field.scores), FIELD).tolist()
+        judged = confidences(turns, nearest, corpus, field.scores, words.covered, cosines)
     return _hits(turns, judged, ranking, corpus, corpora), vectors is not None
 
 

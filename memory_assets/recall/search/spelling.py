@@ -24,12 +24,16 @@ _MOST_WORDS, _MOST_TERMS, _READ = 3, 8, 64
 
 
 class Vocabulary:
-    """The terms of some kinds of rows, of one project or all; to be used within
-    `index.reading()`. A term is a stem (`receiv`): the words that it stands for are in texts."""
+    """The terms of some kinds of rows, of one project or all; used within `index.reading()`. A
+    term is a stem (`receiv`): the words that it stands for are in texts."""
 
     def __init__(self, corpora: Corpora, kinds: Sequence[str], project: str | None) -> None:
         self._index = corpora.index
         self._parts = [(each, each.scope(project)) for each in map(corpora.corpus, kinds)]
+
+    def knows(self, term: str) -> bool:
+        """Return True if any row of these kinds contains a term, of whatever project."""
+        return any(len(corpus.postings(self._index, term)[0]) for corpus, _ in self._parts)
 
     def occurrences(self, term: str) -> int:
         """Return the number of rows that contain a term."""
@@ -64,7 +68,7 @@ def corrections(query: str, vocabulary: Vocabulary) -> dict[str, str]:
     for typed in dict.fromkeys(_WORD.findall(query)):
         if len(typed) < _SHORTEST or is_weak(typed):
             continue
-        if any(map(vocabulary.occurrences, text_terms(typed))) or typed.lower() in _common_words():
+        if any(map(vocabulary.knows, text_terms(typed))) or typed.lower() in _common_words():
             continue
         unknown.append(typed)
     found = {typed: _meant(typed.lower(), vocabulary) for typed in unknown[:_MOST_WORDS]}
