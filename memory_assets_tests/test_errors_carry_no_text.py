@@ -41,7 +41,7 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.sources import Sources
 from memory_assets.stores.chroma import collections as vectors
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.lake import lake
+from memory_assets.stores.lake import batch, lake
 from memory_assets.stores.lake.rows import arrow_batches
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets.stores.run_history.names import INGEST_JOB
@@ -169,6 +169,13 @@ Patch = tuple[Any, str, Callable[..., object]]
 RECORDS = ("raw_sessions", "redacted_records")
 DERIVED = (*RECORDS, "turn_chunks", "user_prompts", "session_summaries")
 VECTORS = (*RECORDS, "user_prompts", "prompt_embeddings", "prompt_collection")
+
+
+def _writing(failing: Callable[..., Any]) -> tuple[tuple[Any, str, Any], ...]:
+    """Let rows fail to be written, alone or with those of other sessions."""
+    return ((lake, "arrow_batches", failing), (batch, "arrow_batches", failing))
+
+
 FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
     "reading facts": (RECORDS[:1], ((reading, "read_session", loud),)),
     "reading records": (RECORDS, ((session_passes, "read_session", loud),)),
@@ -176,9 +183,9 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
     "the second pass": (RECORDS, ((SessionRedactor, "propagate", loud),)),
     "writing records": (
         RECORDS,
-        ((lake, "arrow_batches", _write_fails_for("redacted_records", "redaction_audit")),),
+        _writing(_write_fails_for("redacted_records", "redaction_audit")),
     ),
-    "the disk": (RECORDS, ((lake, "arrow_batches", loud_store),)),
+    "the disk": (RECORDS, _writing(loud_store)),
     "the catalogue": (RECORDS[:1], ((Sources, "put", loud_store),)),
     "the lock": (RECORDS[:1], ((Components, "project_lock", loud),)),
     "every check": (RECORDS, ((asset_checks, "checked", loud),)),
@@ -192,19 +199,13 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
     ),
     "writing what is derived": (
         DERIVED,
-        (
-            (
-                lake,
-                "arrow_batches",
-                _write_fails_for("turn_chunks", "user_prompts", "session_summaries"),
-            ),
-        ),
+        _writing(_write_fails_for("turn_chunks", "user_prompts", "session_summaries")),
     ),
     "expectations": (DERIVED, ((expectations, "facts", loud),)),
     "embedding": (VECTORS, ((MiniLM, "embed", loud),)),
     "writing vectors": (
         VECTORS,
-        ((lake, "arrow_batches", _write_fails_for("prompt_embeddings")),),
+        _writing(_write_fails_for("prompt_embeddings")),
     ),
     "Chroma": (VECTORS, ((vectors.Collection, "upsert", loud),)),
     "Chroma as we tell it": (VECTORS, ((vectors.Collection, "upsert", loud_store),)),
