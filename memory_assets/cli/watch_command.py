@@ -8,14 +8,15 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from rich.console import Console
 
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.ingest import open_history, run_plans, search_for_known_secrets
-from memory_assets.errors import safe_reason
+from memory_assets.errors import MemoryAssetsError, safe_reason
+from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
@@ -95,12 +96,24 @@ def watch_directories(settings: Settings) -> int:
             pace=Pace(),
             look_everywhere_seconds=settings.watch_sweep_seconds,
         )
+        loading = threading.Thread(target=load_engines, args=(runs.components,), daemon=True)
+        loading.start()
         reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
         console.print(f"Watching {rendering.escaped(reading)}; stop with Ctrl-C.")
         try:
             return _until_stopped(watcher, console)
         finally:
             directories.stop()
+
+
+def load_engines(components: Components) -> None:
+    """Load redactor, scanner and model, which take a second, so that the first change is found as
+    soon as later ones."""
+    with suppress(MemoryAssetsError):  # raised again when they are needed
+        components.redactor.redact("ready")
+        load_independent_scanner()
+        if components.embeds:
+            components.embedder.embed(["ready"])
 
 
 def _until_stopped(watcher: Watcher, console: Console) -> int:

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from memory_assets.cli import exit_codes, rendering
-from memory_assets.cli.watch_command import _until_stopped
+from memory_assets.cli.watch_command import _until_stopped, load_engines
+from memory_assets.errors import RedactionUnavailable
+from memory_assets.pipeline.checks import independent_scan
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
@@ -232,3 +234,21 @@ def test_a_signal_ends_it_once_the_run_in_hand_has_ended(bench: Bench) -> None:
 
     assert _until_stopped(Slow(), rendering.open_console()) == exit_codes.FINE  # type: ignore[arg-type]
     assert ended == ["run"]
+
+
+def test_what_a_first_change_needs_is_loaded_before_it(
+    sample_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Redactor, independent scanner and model; where redaction fails to load, the run says so."""
+    components = Components(sample_settings)
+    load_engines(components)
+    assert {"redactor", "embedder"} <= vars(components).keys()
+    assert independent_scan._kingfisher.cache_info().currsize == 1
+
+    def fail(*_: object) -> None:
+        raise RedactionUnavailable("a rule misses its sample")
+
+    monkeypatch.setattr("memory_assets.pipeline.stage.components.load_redactor", fail)
+    broken = Components(sample_settings)
+    load_engines(broken)
+    assert not {"redactor", "embedder"} & vars(broken).keys()
