@@ -182,6 +182,7 @@ def by_watcher(memory: Memory) -> Iterator[Begin]:
 
     with running(memory, "ingest", "--watch"):
         wait_until(lambda: state()[1] == 0)
+        time.sleep(_BUSY_SECONDS)  # its engines are loaded: that is not what it does while idle
 
         def begin() -> Callable[[], bool]:
             runs = state()[0]
