@@ -154,9 +154,10 @@ def _archive(catalog: Catalog) -> dict[str, Any]:
 def _chroma(data_dir: Path, url: str | None, lost: bool) -> dict[str, Any]:
     """Return address and state of Chroma, and the directories that were set aside; `only_copies`
     has those with collections of other programs that are nowhere else, by name, or None where
-    the names are not known."""
+    the names are not known: not yet, or because they are `unreadable`."""
     if url:
-        return {"url": url, "state": "remote", "bytes": 0, "set_aside": [], "only_copies": {}}
+        none: dict[str, Any] = {"set_aside": [], "only_copies": {}, "unreadable": []}
+        return {"url": url, "state": "remote", "bytes": 0, **none}
     endpoint = None
     if (data_dir / "chroma.endpoint.json").exists():
         from memory_assets.stores.chroma import server as chroma_server
@@ -173,6 +174,9 @@ def _chroma(data_dir: Path, url: str | None, lost: bool) -> dict[str, Any]:
             for path, others in aside.items()
             if others is None or others.only_here != []
         },
+        "unreadable": [
+            path for path, others in aside.items() if others and others.only_here is None
+        ],
     }
 
 

@@ -96,10 +96,9 @@ def chroma_notes(current: Mapping[str, Any]) -> Iterator[str]:
             names = ", ".join(only)
             what = f"hold the only copy of collections of other programs ({names}): keep them"
         elif only is None:
-            what = (
-                "may hold the only copy of collections of other programs: keep them; `memory "
-                "ingest` copies what can be read"
-            )
+            unread = path in chroma["unreadable"]
+            then = "their names cannot be read" if unread else "the next ingest copies them"
+            what = f"may hold the only copy of collections of other programs: keep them; {then}"
         else:
             what = "can be deleted"
         yield f"Chroma was damaged and rebuilt; the damaged files in {path} {what}."

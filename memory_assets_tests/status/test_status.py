@@ -120,10 +120,11 @@ def test_a_chroma_that_was_set_aside_is_named(sample_settings: Settings) -> None
 @pytest.mark.parametrize(
     ("note", "says"),
     [
-        (None, "may hold the only copy of collections of other programs: keep them"),
+        (None, "other programs: keep them; the next ingest copies them"),
         ({"copied": ["a"], "only_here": []}, "can be deleted"),
         ({"only_here": ["corpus"]}, "hold the only copy of collections of other programs (corpus)"),
-        ({"only_here": None}, "may hold the only copy"),
+        ({"only_here": None}, "may hold the only copy of collections of other programs: keep"),
+        ({"only_here": None}, "their names cannot be read"),
     ],
 )
 def test_a_directory_that_was_set_aside_is_deletable_only_if_nothing_is_only_there(
