@@ -20,6 +20,7 @@ from memory_assets.redaction.engine.triggers import (
     VENDORED,
 )
 from memory_assets.redaction.rules.formats import Template
+from memory_assets.redaction.rules.mentioned_tokens import HEX_RUN, QUOTES, SHORTEST_QUOTED
 from memory_assets.redaction.views.decodings import (
     ASCII_IN_BASE64,
     BLOB_START,
@@ -88,6 +89,13 @@ class RunClues:
                     not what
                     and length > 19
                     and _PREFIXED_BODY.search(data, start and start - 1, end)
+                ):
+                    what = NAMED
+                if (
+                    not what
+                    and length >= SHORTEST_QUOTED
+                    and data[start - 1 : start] in QUOTES
+                    and HEX_RUN.fullmatch(data, start, end) is None
                 ):
                     what = NAMED
                 if length >= SHORTEST_BLOB and _LONG_PIECE.search(data, start, end) is not None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.contexts import CONTEXTS
 from memory_assets.redaction.rules.formats import Template, compile_template
+from memory_assets.redaction.rules.mentioned_tokens import is_mentioned
 from memory_assets.redaction.rules.names import NameKind, name_kind
 from memory_assets.redaction.rules.prefixed import find_prefixed
 
@@ -236,10 +237,9 @@ def find_named(text: str, start: int, end: int, vendored: bool = True) -> Found 
     rule = CONTEXTS.rule_for(text, begin, value) if vendored else None
     if rule is not None:
         return begin, begin + len(value), rule
+    drawn = _LONG_PIECE.search(value) is not None and _is_drawn(value)
     if (
-        _LONG_PIECE.search(value)
-        and _is_drawn(value)
-        and _is_named(text, begin, value)
+        ((drawn and _is_named(text, begin, value)) or is_mentioned(text, start, begin, value))
         and not values.is_identifier_of_something(value)
         and not values.is_placeholder(value)
         and not values.is_reference(value)

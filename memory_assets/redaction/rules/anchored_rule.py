@@ -16,10 +16,12 @@ FILL = sample_characters("A-Za-z0-9", 60)
 HEX = sample_characters("0-9a-f", 64)
 """What samples are made of."""
 
-_STAND_IN = re.compile(r"[<{%*\[.$]|x{3}|your|my_|\\|(?i:password$|pass$|\[?redacted)")
+_STAND_IN = re.compile(
+    r"[<{*\[.$]|%(?![0-9A-F]{2})|x{3}|your|my_|\\|(?i:password$|pass$|\[?redacted)"
+)
 _NO_PASSWORD = re.compile(
     r"(?i)^(?:your|my|the|new|old|some)[_-]?pass|pass(?:word|wd|phrase)?$|^pass(?:word|wd|phrase)"
-    r"|^-|^/|^changeit|^\d{1,9}(?:ms|[smhd])?$|://|\.[a-z]{2,4}$|\(\)?$|\.\.\."
+    r"|^-|^/|^changeit|^\d{1,9}(?:ms|[smhd])?$|://|\.[a-z]{2,4}$|\((?:\d{0,5}\))?$|\.\.\."
 )
 _TECHNICAL = re.compile(
     r"(?i)^(?:sha|md\d|base\d|utf|argon|pbkdf|oauth|aes|rsa|ascii|http|latin|x509|b64|v?\d)"

@@ -9,14 +9,19 @@ the caller found; each step from there looks at a bounded stretch of text.
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import NamedTuple
 
 from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.anchored_rule import spoken_password, typed_password
+from memory_assets.redaction.rules.likelihood import is_generated
 from memory_assets.redaction.rules.names import NameKind, name_kind
 
-RULES = {NameKind.PASSWORD: "assigned-password", NameKind.TOKEN: "assigned-secret"}
+RULES = {
+    NameKind.PASSWORD: "assigned-password",
+    NameKind.TOKEN: "assigned-secret",
+    NameKind.VENDOR: "assigned-secret",
+}
 
 _NAME_BEFORE = re.compile(r"[\w.\-]{0,48}")
 _AFTER = re.compile(
@@ -25,7 +30,8 @@ _AFTER = re.compile(
     (?P<close> \\{0,3} (?: ["'`] | &quot; | \*\* )? [\])]{0,2} )
     (?:
         (?P<typed> : [ \t]{0,24} [A-Za-z&][\w.\[\]<>|?\ ]{0,40} = [ \t]{0,24} (?=["'`]) )
-      | [ \t]{0,24} (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]= | !={1,2} | : | =>? ) [ \t]{0,24}
+      | [ \t]{0,24}
+        (?P<sep> :{0,3}= (?:>|={0,2}) | [?.+|]= | !={1,2} | : | =>? | -[ ] ) [ \t]{0,24}
       | (?P<pair> [ \t]{0,8} , \s{0,24} (?=\\{0,3}["'`]) )
       | (?P<xml> (?:[ ][\w:.-]{1,30}=["'][^"'<>]{0,60}["']){0,3} > \s{0,24} )
       | (?P<named> \s{1,24} (?:value|default) [ \t]{0,8} [:=] [ \t]{0,8}
@@ -51,7 +57,12 @@ _CONNECTION = re.compile(
 _WEAK_NAMES = frozenset({"key", "keys", "auth", "pass", "token", "tokens", "secrets"})
 _LONGEST_VALUE = 4_000
 _LONG_VALUE = 128
-_SHORTEST_TOKEN = 10
+_SHORTEST_TOKEN = 8
+"""`_is_token` accepts no shorter value."""
+_VERSION = re.compile(r"\d\.\d")
+_TOKEN_BITS = 5
+_VENDORS_KEY = 20
+"""Bits of evidence that a value with a name of kind VENDOR must have."""
 """`_is_token` accepts no shorter value."""
 
 
@@ -86,7 +97,7 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     if not _is_assignment(text, first, name, after):
         return None
     kind = name_kind(name.strip(".-"))
-    if kind < NameKind.TOKEN:
+    if kind is NameKind.PLAIN:
         return None
     span = _value_span(text, after.end())
     if span is None:
@@ -97,8 +108,9 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     is_long = not quoted and end - start > _LONG_VALUE
     passed = Assignment(end if is_long else after.end())
     if not _is_secret(value, kind, quoted, text[end : end + 1]) and not (
-        _is_basic_credential(text, start, value)
+        (text[start - 6 : start - 1].lower() == "basic" and values.is_basic_credential(value))
         or _is_query_value(text, first, value)
+        or (kind is NameKind.PASSWORD and _is_word_in_query(text, first, value))
         or (kind is NameKind.PASSWORD and _is_in_settings(text, first, name, value, after["sep"]))
     ):
         return passed
@@ -116,6 +128,8 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
         return _is_flag(name, text, first)
     if after["pair"] is not None:
         return _CALL_BEFORE.search(text[max(first - 8, 0) : first]) is not None
+    if after["sep"] == "- ":
+        return text[after.end() : after.end() + 1] in _QUOTES
     return not (after["sep"] == ":" and name.startswith("--"))  # a CSS variable
 
 
@@ -128,6 +142,11 @@ def _is_query_value(text: str, first: int, value: str) -> bool:
     return (len(value) >= 8 and values.is_random(value, 6)) or (
         len(value) >= 12 and values.has_digit(value) and not values.is_slug(value)
     )
+
+
+def _is_word_in_query(text: str, first: int, value: str) -> bool:
+    """Return True if the password in a URL's query is a word, and none that stands for another."""
+    return text[first - 1 : first] in ("?", "&") and typed_password(value) and len(value) >= 5
 
 
 def _is_in_settings(text: str, first: int, name: str, value: str, separator: str | None) -> bool:
@@ -147,21 +166,13 @@ def _is_in_settings(text: str, first: int, name: str, value: str, separator: str
     return value.isalpha() and value.islower() and following in ("", "\n", "\r")
 
 
-def _is_basic_credential(text: str, start: int, value: str) -> bool:
-    """Return True if `Basic` precedes a value that decodes to `user:password` (RFC 7617)."""
-    if text[start - 6 : start - 1].lower() != "basic":
-        return False
-    try:
-        return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
-    except ValueError:
-        return False
-
-
 def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool:
     """Return True if a bare `key:` or Go's `--- PASS:` is followed by a secret after all."""
     if text[max(position - 7, 0) : position].lower() in ("public ", "pubkey "):
         return False
-    if text.startswith(("pass", "Pass", "PASS"), position) and (not quoted or value.isalpha()):
+    if text.startswith(("pass", "Pass", "PASS"), position) and (
+        value.isalpha() or not (quoted or (text[position] != "P" and spoken_password(value)))
+    ):
         return False
     return ("-" not in value and "\\" not in value) or (quoted and values.is_random(value))
 
@@ -212,6 +223,8 @@ def _is_secret(value: str, kind: NameKind, quoted: bool, following: str) -> bool
         return False  # `${NAME:?must be set}`
     if len(value) < (4 if kind is NameKind.PASSWORD else _SHORTEST_TOKEN):
         return False
+    if kind is NameKind.VENDOR and not is_generated(value, _VENDORS_KEY + 5 * (not quoted)):
+        return False
     judge = _is_password if kind is NameKind.PASSWORD else _is_token
     return (
         judge(value, quoted, following)  # cheap: it goes first
@@ -250,6 +263,11 @@ def _is_token(value: str, quoted: bool, following: str) -> bool:
         or values.is_gibberish(value)
         or values.is_drawn(value)
         or values.is_serial(value)
+        or (
+            (value.lower() != value or values.has_digit(value))
+            and is_generated(value, _TOKEN_BITS + 5 * (not quoted))
+            and (quoted or not (values.is_slug(value) or _VERSION.search(value)))
+        )
         or (
             len(value) >= 12
             and value.isascii()

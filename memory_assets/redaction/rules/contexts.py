@@ -38,7 +38,8 @@ _VENDOR_END = re.compile(VENDOR_END)
 _OTHER_THING = re.compile(
     r"(?i)sha\d*|digest|checksum|integrity|commit|revision|etag|thumbprint|fingerprint|\bhash"
     r"|signature|resolved|redacted|request[-_ ]?id|trace"
-    r"|(?:tenant|subscription)[-_ ]?id"
+    r"|(?:tenant|subscription|group|instance|resource|zone|server|image|volume|network|subnet)"
+    r"[-_ ]?id"
 )
 _LONGEST_WORD = 24
 _COUNT = re.compile(r"\{(\d+),(\d+)\}")

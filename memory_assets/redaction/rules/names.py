@@ -12,7 +12,8 @@ from enum import IntEnum
 from functools import lru_cache
 
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
-from memory_assets.redaction.rules.wordlist import word_set, words
+from memory_assets.redaction.rules.vendors import SERVICES
+from memory_assets.redaction.rules.wordlist import any_of, word_set, words
 
 
 class NameKind(IntEnum):
@@ -109,7 +110,7 @@ ALSO_WORDS = word_set(
 """Vendors whose name is also a word of code and prose, or the beginning of one: `branch: <sha>` is
 not a key of this vendor, `branch_key` may be."""
 _CONTEXT_WORDS = tuple(word for row in CONTEXT_FORMATS for word in words(row[1]))
-_ALL_VENDORS = tuple(dict.fromkeys((*_NAMED_VENDORS, *_CONTEXT_WORDS)))
+_ALL_VENDORS = tuple(dict.fromkeys((*_NAMED_VENDORS, *_CONTEXT_WORDS, *SERVICES)))
 VENDORS: tuple[str, ...] = tuple(word for word in _ALL_VENDORS if word not in ALSO_WORDS)
 """Lower-case beginnings of words that name someone who hands out keys and nothing else."""
 
@@ -123,8 +124,7 @@ VENDOR_END = (
 
 
 def _any_of(vendors: Iterable[str]) -> re.Pattern[str]:
-    names = "|".join(re.escape(vendor) for vendor in sorted(vendors, key=len, reverse=True))
-    return re.compile(f"(?<![a-z])(?:{names}){VENDOR_END}")
+    return re.compile(f"(?<![a-z])(?:{any_of(vendors)}){VENDOR_END}")
 
 
 _VENDOR = _any_of(VENDORS)
@@ -148,9 +148,10 @@ def name_kind(name: str) -> NameKind:
         return NameKind.PASSWORD
     if last.endswith(_PASSWORD_ENDS):
         return NameKind.PASSWORD
-    if _TOKEN_WORDS.intersection(parts) or last.endswith(_TOKEN_ENDS):
+    if _TOKEN_WORDS.intersection(parts) or last.endswith(_TOKEN_ENDS) or _is_key_joined(last):
         return NameKind.TOKEN
-    if "key" in parts:
+    vendor = has_vendor(name)
+    if "key" in parts or last == "keys":
         known = (
             _ANY_VENDOR.search(lower_ascii(name))
             or len(parts) == 1
@@ -158,8 +159,18 @@ def name_kind(name: str) -> NameKind:
         )
         return NameKind.TOKEN if known else NameKind.VENDOR
     keylike = last in KEYLIKE and name[-len(last) - 1 : -len(last)] in ("_", "-")
-    is_vendor = keylike or _VENDOR.search(lower_ascii(name)) is not None
-    return NameKind.VENDOR if is_vendor else NameKind.PLAIN
+    return NameKind.VENDOR if vendor or keylike else NameKind.PLAIN
+
+
+def _is_key_joined(word: str) -> bool:
+    """Return True for `writekey`, `tokenkey`: a key's qualifier and `key` in one word, but not for
+    Git's `signingkey`, which is an id."""
+    return word.endswith("key") and word[:-3] in _KEY_QUALIFIERS - {"signing"}
+
+
+def has_vendor(text: str) -> bool:
+    """Return True if `text` names a vendor that issues keys."""
+    return _VENDOR.search(lower_ascii(text)) is not None
 
 
 def lower_ascii(text: str) -> str:

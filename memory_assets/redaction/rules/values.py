@@ -5,6 +5,7 @@ Each function judges one string, without its quotes.
 
 from __future__ import annotations
 
+import base64
 import re
 import zlib
 
@@ -62,6 +63,14 @@ _PIECE = re.compile(r"[A-Za-z0-9]+")
 _FRAGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _WORDS = re.compile(r"^[A-Za-z]{2,}(?:[-_ .][A-Za-z]{2,})+$")
 _APP_PASSWORD = re.compile(r"^[a-z]{4}(?: [a-z]{4}){3}$")
+_PHRASE = re.compile(r"^[a-z0-9!#$%&*+@^-]{3,16}(?: [a-z0-9!#$%&*+@^-]{3,16}){2,6}$")
+_MESSAGE = re.compile(
+    r"(?i)\b(?:must|least|most|are|required?|enter|your|the|and|for|not|invalid|wrong|incorrect|please"
+    r"|should|too|short|long|weak|characters?|fields?|match|reset|changed?|forgot|confirm|new|old"
+    r"|current|user|only|with|from|this|that|value|string|optional|default|has|have|was|can|cannot"
+    r"|quotes?|spaces?|passwords?|passphrase|secret|login|sign|account|show|hide)\b"
+)
+"""Words of messages and labels, which are no passphrases."""
 _VERSION = re.compile(r"^v?\d{1,9}(?:\.\d{1,9})+$")
 _DIGEST = re.compile(
     r"(?i)^(?:(?:sha\d{1,3}|md5|h1|blake\w{0,4}|xxh\w{0,4})[-:_=]"
@@ -167,7 +176,9 @@ def is_scrambled(value: str) -> bool:
 def is_quoted_password(value: str) -> bool:
     """Return True if quoted `value`, assigned to the name of a password, is one."""
     if any(character.isspace() for character in value):
-        return _APP_PASSWORD.match(value) is not None
+        return _APP_PASSWORD.match(value) is not None or (
+            _PHRASE.match(value) is not None and _MESSAGE.search(value) is None
+        )
     if not any(map(str.isalnum, value)) or _VERSION.match(value) is not None:
         return False
     if value.isalpha() and value.isascii():
@@ -186,6 +197,14 @@ def is_serial(value: str) -> bool:
         and len(_FRAGMENT.findall(piece)) >= 4
         for piece in _PIECE.findall(value)
     )
+
+
+def is_basic_credential(value: str) -> bool:
+    """Return True if `value` is base64 of `user:password` (RFC 7617)."""
+    try:
+        return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except ValueError:
+        return False
 
 
 def is_uuid(value: str) -> bool:

@@ -1,0 +1,97 @@
+"""Tokens that are mentioned: a generated value behind a name, without the name's being listed.
+
+`acme '8Qd3...'`, `acme token - '...'`, "Here is my API key:" and the value on the next line,
+`credentials:` over `bob: ...`. For the engine: `is_mentioned` is asked for whole runs of token
+characters with a digit that follow a telling word, and for quoted runs of `SHORTEST_QUOTED`
+characters or more that are no `HEX_RUN`, whatever they follow.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.likelihood import is_generated
+from memory_assets.redaction.rules.names import NameKind, has_vendor, name_kind
+
+QUOTES = b"\"'`"
+SHORTEST_QUOTED = 20
+_LONGEST_QUOTED = 128
+HEX_RUN = re.compile(rb"[0-9a-f\-]+|[0-9A-F\-]+")
+"""A hash or a UUID."""
+
+_SAID_AFTER = re.compile(
+    r"""(?x) [\\"'`*]{0,4} [ \t]{0,8}
+        (?: \[ \s{0,16} | -[ \t]{0,24}\n\r?(?=[ \t]{0,4}:) )?
+        (?: [-:=>\u2013\u2014]{1,3} [ \t]{0,8} )? [\\"'`*\])]{0,3}
+        (?P<name> [\w.\-]{1,48} (?: [ ] [\w.\-]{1,24} ){0,2} )"""
+)
+"""What precedes a value that is mentioned after a name, read backwards: also over the bracket of a
+list, or the hyphen of its first entry."""
+_ANNOUNCED = re.compile(
+    r"(?i)(?<![a-z])(?:keys?|tokens?|secrets?|password|credentials?|pat)[^\n:]{0,24}(?::| is| =)"
+    r"[ \t]{0,4}\r?\n[ \t]{0,8}(?:(?:```\w{0,12})?\r?\n[ \t]{0,8}){0,2}[>`*\"'-]{0,3}[ \t]{0,4}$"
+)
+"""A sentence that ends in a word for secrets, above a line that begins with the value."""
+_PARENT = re.compile(
+    r"(?i)(?:secrets?|credentials?|tokens?|api_?keys?|auth)[\"']?[ \t]{0,4}[:=]?[ \t]{0,4}[{\[]?"
+    r"[ \t]{0,4}\r?\n"
+)
+"""The line above the names that all belong to secrets."""
+_WEAK_NAMES = frozenset(("key", "keys", "auth"))
+_SOMETHING_ELSE = re.compile(
+    r"(?i)(?:^|[^a-z])(?:ids?|key|ref|refs|node|nonce|cursor|etag|sri|version|build|name|title|slug"
+    r"|path|file|url|uri|href|src|class|classname|image|data|content|body|text|pattern|regex|example"
+    r"|sample|tag|branch|model|message|address|account|wallet|contract|cid|boundary|by|output|input"
+    r"|expected|actual|snapshot|chars|alphabet|charset|bin|blob|base64|b64|encoded|iv|salt|challenge"
+    r"|verifier|public|grep|echo|cat|import|from|require|[ukp]id|jti|sub|aud|cert\w*|ca|crt|pem|bundle"
+    r"|png|jpe?g|gif|svg|font|icon|logo|return|assert\w*|equals?|match|contains?|test|it|seed|uuid|guid"
+    r"|index|label|selector|attr\w*|query|state|code|offset|marker|page|checkpoint|snapshot|layer)\W*$"
+)
+"""Last words of names whose generated values are usually no secrets."""
+_NOT_SECRET = re.compile(
+    r"(?i)sha\d*|digest|checksum|integrity|commit|revision|etag|uuid|guid|signature|thumbprint|public"
+    r"|hash|csrf|xsrf|_id\b|(?-i:[a-z]I)ds?\b|request|session|trace|fingerprint|\bid\b|redacted"
+)
+_CERTAIN_BITS = 30
+"""Bits of evidence after which a quoted value is a secret unless its name says what else it is."""
+_BITS = 20
+"""Bits of evidence after which a value with a name that speaks of secrets is one."""
+_SHORTEST_HEX = 32
+_SHORTEST_VENDORS = 20
+_DECORATION = " \t>*`\"'-"
+_PIECE = re.compile(r"[A-Za-z0-9]{8}")
+"""Occurs in every value that is judged; searching for it is cheap."""
+
+
+def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
+    """Return True if `value`, which begins at `begin` around the run at `start`, is generated and
+    follows a name that speaks of secrets, or if it is quoted and its name speaks of nothing else.
+    """
+    if _PIECE.search(value) is None:
+        return False
+    line = text[max(begin - 96, 0) : begin]
+    if line.rstrip(_DECORATION)[-1:] == "\n" and _ANNOUNCED.search(line) is not None:
+        return values.is_hex(value) or is_generated(value, _BITS)
+    said = _SAID_AFTER.match(line[::-1])
+    if said is None or said.start("name") == 0:
+        return False
+    name = said["name"][::-1]
+    if name_kind(name) >= NameKind.TOKEN:
+        weak = name.lower().split()[-1] in _WEAK_NAMES
+        if weak and line.rstrip(" \t")[-1].isalpha():
+            return False
+        if is_generated(value, _BITS):
+            return True
+        if "\n" in line[-8:] or weak:
+            return False
+        return values.is_uuid(value) or (values.is_hex(value) and len(value) >= _SHORTEST_HEX)
+    quoted = line[-1] in "\"'`"
+    below = line.rfind("\n", 0, len(line) - len(name)) >= 0
+    if not (quoted or below) or _SOMETHING_ELSE.search(name) or _NOT_SECRET.search(name):
+        return False
+    if quoted and len(value) >= _SHORTEST_VENDORS and has_vendor(name):
+        return values.is_hex(value) or values.is_uuid(value) or is_generated(value, _BITS)
+    if quoted and begin == start and SHORTEST_QUOTED <= len(value) <= _LONGEST_QUOTED:
+        return is_generated(value, _CERTAIN_BITS)
+    return below and is_generated(value, _BITS) and _PARENT.search(line) is not None
