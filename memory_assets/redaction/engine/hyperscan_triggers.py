@@ -23,14 +23,18 @@ from memory_assets.redaction.engine.trigger_patterns import (
     asking_triggers,
     joint_trigger,
     keyword_triggers,
+    mention_triggers,
     run_trigger,
+    table_triggers,
     token_triggers,
 )
 from memory_assets.redaction.engine.triggers import (
     ANCHORED,
     ASSIGNED,
     JOINED,
+    MENTION,
     NO_CLUES,
+    TABLE,
     TOKENS,
     Clues,
     Trigger,
@@ -67,6 +71,8 @@ class HyperscanTriggers:
             *asking,
             *assignment_triggers(),
             *anchored_triggers(self._rules),
+            *mention_triggers(),
+            *table_triggers(),
             *token_triggers(templates),
         )
         self._keywords = keyword_triggers()
@@ -149,11 +155,13 @@ class HyperscanTriggers:
         data: bytes,
         reports: Iterable[tuple[int, Trigger]],
         keyword_scan: Callable[[bytes], Reports],
-    ) -> tuple[list[int], list[tuple[int, int]], list[int]]:
-        """Return the positions of keywords, anchored rules and cookies."""
+    ) -> tuple[list[int], list[tuple[int, int]], list[int], list[int], list[int]]:
+        """Return the positions of keywords, anchored rules, cookies, mentions and tables."""
         keywords: list[int] = []
         anchored: dict[tuple[int, int], None] = {}
         cookies: list[int] = []
+        mentions: dict[int, None] = {}
+        tables: dict[int, None] = {}
         searched = last = -1
         for end, trigger in reports:
             begin = end - trigger.back
@@ -174,9 +182,15 @@ class HyperscanTriggers:
                 while position >= 0:
                     anchored[trigger.rule, begin + position] = None
                     position = window.find(anchor, position + 1)
+            elif trigger.kind is MENTION:
+                mentions[begin] = None
+            elif trigger.kind is TABLE:
+                insert = data[max(begin, 0) : end].lower().rfind(b"insert")
+                start = begin + insert if insert >= 0 else data.rfind(b"\n", 0, end) + 1
+                tables[start] = None
             else:
                 cookies.append(begin)
-        return keywords, list(anchored), cookies
+        return keywords, list(anchored), cookies, list(mentions), list(tables)
 
 
 def _scan(databases: Databases, name: str) -> Callable[[bytes], Reports]:

@@ -29,10 +29,13 @@ from memory_assets.redaction.engine.triggers import (
     Clues,
     PlainTriggers,
 )
+from memory_assets.redaction.engine.whole_values import whole_value
 from memory_assets.redaction.rules import blocks
 from memory_assets.redaction.rules.anchored import COMMAND_ENDS, PASSWORD_COMMANDS, AnchoredRule
 from memory_assets.redaction.rules.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.rules.assignments import find_assignment
+from memory_assets.redaction.rules.mentioned_passwords import find_mention
+from memory_assets.redaction.rules.tables import find_cells
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import ENGINES
 from memory_assets.redaction.views.decodings import BLOB_START
@@ -40,6 +43,8 @@ from memory_assets.redaction.views.decodings import BLOB_START
 _TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
 _DIGIT = re.compile(r"[0-9]")
 _SHORTEST = 6
+_FIELDS_OF_VIEWS = Clues._fields.index("asks")
+"""Of `Clues`, this field and the later ones are about views; those before it are candidates."""
 _LONGEST_NAMED = 2_000
 _BLOB = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _MOST_COMPARED = 1_000_000_000
@@ -47,10 +52,19 @@ _MOST_COMPARED = 1_000_000_000
 second."""
 _LONGEST_BLOB = 8_000
 TIMED_OUT = "timed-out"
+_ENDING_BY_ITSELF = frozenset(
+    ("url-password", "encoded-secret", "kubernetes-secret", "table-password")
+)
+_EXTENSIBLE = ("-password", "-secret", "prefixed-token")
+"""Ends of the names of rules whose findings may be a part of a value. Formats say where they end,
+and the others have text of another kind next to them."""
 _SECONDS = 4.0
 _SECONDS_PER_CHARACTER = 1e-5
 """Limit of the time for confirming: a thousand times what it takes normally."""
-_BY_NAME = (*ASSIGNMENT_RULES.values(), "named-secret", "prefixed-token")
+_BY_NAME = (
+    *ASSIGNMENT_RULES.values(),
+    *words("authorization-header host-login mentioned-password named-secret prefixed-token"),
+)
 _BY_SURROUNDINGS = words(
     "bearer-token url-token url-password curl-user command-password cookie kubernetes-secret"
     " encoded-secret"
@@ -106,7 +120,7 @@ class Scanner:
 
     def confirm(self, text: str, clues: Clues) -> list[Span]:
         """Return the secret ranges of `text`, given its clues from `look`."""
-        if not (clues.keywords or clues.anchored or clues.cookies or clues.runs):
+        if not any(clues[:_FIELDS_OF_VIEWS]):
             return []
         end = self._clock() + _SECONDS + len(text) * _SECONDS_PER_CHARACTER
         try:
@@ -118,7 +132,9 @@ class Scanner:
             self._check(end)
         except _OutOfTime:
             return [Span(0, len(text), TIMED_OUT)]
-        return merge(_repeated(text, found)) if found else found
+        if not found:
+            return found
+        return merge(_repeated(text, [_whole(text, span) for span in merge(found)]))
 
     def _confirmed(self, text: str, clues: Clues, end: float) -> Iterator[Span]:
         if clues.keywords:
@@ -127,6 +143,12 @@ class Scanner:
             yield from self._anchored(text, self._until(end, clues.anchored))
         if clues.cookies:
             yield from _cookies(text, clues.cookies)
+        for position in self._until(end, clues.mentions):
+            mention = find_mention(text, position)
+            if mention is not None:
+                yield Span(*mention, "mentioned-password")
+        if clues.tables:
+            yield from _cells(text, self._until(end, clues.tables))
         if clues.runs:
             yield from self._runs(text, self._until(end, clues.runs))
 
@@ -241,6 +263,22 @@ def _cookies(text: str, positions: Iterable[int]) -> Iterator[Span]:
             values, done = blocks.find_cookies(text, position)
             for value in values:
                 yield Span(*value, "cookie")
+
+
+def _cells(text: str, positions: Iterable[int]) -> Iterator[Span]:
+    done = 0
+    for position in positions:
+        if position >= done:
+            cells, done = find_cells(text, position)
+            for cell in cells:
+                yield Span(*cell, "table-cell")
+
+
+def _whole(text: str, span: Span) -> Span:
+    """Return the span of the whole value that `span` is a part of."""
+    if span.rule in _ENDING_BY_ITSELF or not span.rule.endswith(_EXTENSIBLE):
+        return span
+    return Span(*whole_value(text, span.start, span.end), span.rule)
 
 
 def _repeated(text: str, found: list[Span]) -> list[Span]:

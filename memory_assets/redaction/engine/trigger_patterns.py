@@ -21,12 +21,15 @@ from memory_assets.redaction.engine.triggers import (
     COLOURED,
     COOKIE,
     ESCAPED,
+    MENTION,
     PERCENT,
+    TABLE,
     VENDOR,
     Trigger,
 )
 from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.rules.formats import Template
+from memory_assets.redaction.rules.mentioned_passwords import KEYWORDS as MENTIONED
 from memory_assets.redaction.rules.names import (
     ALSO_WORDS,
     KEYLIKE,
@@ -38,6 +41,8 @@ from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMA
 from memory_assets.redaction.rules.wordlist import words
 
 _FURTHEST_ANCHOR = 2_000
+_COLUMNS = words("secret token key auth cred jwt bearer pat dsn sas webhook")
+"""Words, besides those for passwords, of which every telling column's name contains one."""
 
 
 def anchored_triggers(rules: Sequence[AnchoredRule]) -> tuple[Trigger, ...]:
@@ -57,6 +62,28 @@ def _anchored(number: int, rule: AnchoredRule) -> Trigger:
         anchor = "(?i:" + re.escape(rule.anchor.decode("ascii")) + ")"
         return Trigger(anchor.encode(), ANCHORED, len(rule.anchor), rule=number)
     return Trigger(pattern.source.encode(), ANCHORED, pattern.most, rule=number)
+
+
+def mention_triggers() -> tuple[Trigger, ...]:
+    """Return the triggers of words for passwords."""
+    found = []
+    for word, whole in MENTIONED:
+        source = b"(?i:" + re.escape(word) + b")"
+        if whole:
+            source = rb"(?:^|[^A-Za-z])" + source + rb"[ \t\n\r:=?-]"
+        found.append(Trigger(source, MENTION, len(word) + whole))
+    return tuple(found)
+
+
+def table_triggers() -> tuple[Trigger, ...]:
+    """Return the triggers of tables with a telling column: the second hyphen of the line under it,
+    or `into`."""
+    named = "|".join((*_COLUMNS, *(word.decode().replace("?", "[?]") for word, _ in MENTIONED)))
+    ruler = rf"(?i:{named})[^\n]*\n[ \t]*[|+]?[ \t]*:?--"
+    return (
+        Trigger(ruler.encode(), TABLE, 2),
+        Trigger(rb"(?i:insert)\s{1,4}(?i:into)\s", TABLE, 12),
+    )
 
 
 def token_triggers(templates: Iterable[Template]) -> tuple[Trigger, ...]:

@@ -6,11 +6,13 @@ triggers leave out positions at which no rule can match. The findings are equal.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from memory_assets.redaction.engine.token_runs import MASK, RUNS
 from memory_assets.redaction.rules.anchored import AnchoredRule
+from memory_assets.redaction.rules.mentioned_passwords import KEYWORDS as MENTIONED
 from memory_assets.redaction.rules.names import KEYWORDS
 
 TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
@@ -24,6 +26,7 @@ ANYTHING = 63
 
 
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"
+MENTION, TABLE = "mention", "table"
 ALSO_WORD, VENDOR = "also-word", "vendor"
 
 
@@ -51,6 +54,10 @@ class Clues(NamedTuple):
     """(number of the anchored rule, position of its anchor)."""
     cookies: Sequence[int] = ()
     """Positions of `cookie`."""
+    mentions: Sequence[int] = ()
+    """Positions at or just before words for passwords (`mentioned_passwords.KEYWORDS`)."""
+    tables: Sequence[int] = ()
+    """Positions of tables' lines of hyphens, and of INSERT."""
     runs: Sequence[tuple[int, int, int]] = ()
     """(start, end, flags) of whole runs of token characters."""
     asks: int = 0
@@ -60,6 +67,16 @@ class Clues(NamedTuple):
 
 
 NO_CLUES = Clues()
+
+
+_MENTIONS = re.compile(
+    b"(?="
+    + b"|".join(re.escape(word) + rb"(?=[ \t\n\r:=?-])" * whole for word, whole in MENTIONED)
+    + b")"
+)
+
+
+_TABLES = re.compile(rb"(?<=\n)[ \t]*[|+]?[ \t]*:?--|insert\s{1,4}into\s")
 
 
 class PlainTriggers:
@@ -84,6 +101,8 @@ class PlainTriggers:
                 for number in numbers
             ],
             cookies=_positions(lower, b"cookie"),
+            mentions=[match.start() for match in _MENTIONS.finditer(lower)],
+            tables=[match.start() for match in _TABLES.finditer(lower)],
             asks=ANYTHING,
             runs=[
                 (*run.span(), TOKENS | NAMED | VENDORED | BLOB)

@@ -15,12 +15,13 @@ from memory_assets.redaction.rules.anchored_rule import (
     random_value,
     rule,
     spoken_password,
+    strong_value,
     token_value,
     typed_password,
 )
 
 _NAMES = ("password", "passwd", "secret", "token", "apikey", "api_key", "passphrase", "psk")
-_ROW = r"\|[^\n]{0,160}\n"
+_TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
 _FILE_ROW = r"[^\n]{0,160}\n"
 _MORE_ROWS = range(3)
 
@@ -41,10 +42,15 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("paired-secret", "password><value>", typed_password,
          r"(?i)password><value>(?P<secret>[^<\n]{4,400})</value>",
          "<AdministratorPassword><Value>" + FILL[:12] + "</Value>"),
-    rule("paired-secret", '"key"', quoted_password,
-         r"(?i)\"key\"\s{0,4}:\s{0,4}\"[\w.-]{0,40}(?:password|passwd|secret|token|api_?key)\"\s{0,4},"
-         r"\s{0,24}\"value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"",
-         '[{"key": "password", "value": "' + FILL[:12] + '"}]'),
+    *(rule("paired-secret", f'{key}"', quoted_password,
+           rf"(?i){key}\"\s{{0,4}}:\s{{0,4}}\"[\w.-]{{0,40}}{_TELLING}\"\s{{0,4}},"
+           r"\s{0,24}\"\w{0,12}value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"",
+           f'[{{"{key}": "password", "value": "{FILL[:12]}"}}]')
+      for key in ("key", "name")),
+    rule("paired-secret", 'value"', quoted_password,
+         r"(?i)value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"\s{0,4},\s{0,24}"
+         rf"\"\w{{0,12}}(?:key|name)\"\s{{0,4}}:\s{{0,4}}\"[\w.-]{{0,40}}{_TELLING}[\w-]{{0,4}}\"",
+         '{"value": "' + FILL[:12] + '", "name": "APP_PASSWORD"}'),
     rule("terraform-output", '"sensitive": true', typed_password,
          r"(?i)\"sensitive\": true,\s{1,24}\"type\": \"string\",\s{1,24}"
          r"\"value\": \"(?P<secret>[^\"\n]{4,400})\"",
@@ -55,12 +61,6 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("html-password", 'type="password"', quoted_password,
          r"(?i)type=\"password\"[^<>\n]{0,160}?\svalue=\"(?P<secret>[^\"<>\n]{4,80})\"",
          '<input type="password" name="pass" value="' + FILL[:12] + '">'),
-    *(rule("table-password", "password |", typed_password,
-           rf"(?i)password \|\r?\n\|[-:| ]{{2,120}}\n{_rows(_ROW, row)}"
-           r"(?:\|[^|\n]{0,80}){1,6}?\|\s`?(?P<secret>[^\s|`]{4,80})`?\s{1,20}\|\s{0,4}(?:\r?\n|$)",
-           "| user | password |\n|---|---|\n" + "| x | yyyyy12 |\n" * row
-           + f"| app | {FILL[:12]} |\n")
-      for row in _MORE_ROWS),
     *(rule("table-password", ",password\n", typed_password,
            rf"(?i),password\n{_rows(_FILE_ROW, row)}[^,\n]{{1,80}}(?:,[^,\n]{{0,80}}){{0,4}}?,"
            r"(?P<secret>[^\s,\"']{4,80})(?=\r?\n|$)",
@@ -85,6 +85,12 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("sql-password", "identified ", typed_password,
          r"(?i)identified (?:with [\w\"']{1,40} )?(?:by|as) (?:password )?"
          r"'(?P<secret>[^'\n]{4,200})'", "ALTER USER app IDENTIFIED BY '" + FILL[:12] + "';"),
+    rule("host-login", ":", strong_value,
+         r"(?<=\w)(?<!mailto)(?<!acct)(?<!sip)(?<!xmpp):(?P<secret>[^\s:@\"'`/<>(){}]{6,80})"
+         r"@(?=[\w-]{1,60}(?:\.\w|:\d))", "deploy:" + FILL[:12] + "@db.example.com"),
+    rule("grub-password", "grub.pbkdf2", key_material,
+         r"grub\.pbkdf2\.sha512\.\d{1,9}\.(?P<secret>[0-9A-Fa-f.]{64,600})",
+         "grub.pbkdf2.sha512.10000." + HEX.upper() + "." + HEX.upper()),
     rule("mysql-dsn", ":", typed_password,
          r"(?<=\w):(?P<secret>[^\s:@\"'`/<{]{4,80})@(?:tcp|unix)\(",
          "app:" + FILL[:12] + "@tcp(127.0.0.1:3306)/app"),

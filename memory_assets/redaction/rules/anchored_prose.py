@@ -3,6 +3,7 @@ sentence must look generated, or at least mix letters and digits."""
 
 from __future__ import annotations
 
+from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.anchored_rule import (
     FILL,
     HEX,
@@ -14,10 +15,19 @@ from memory_assets.redaction.rules.anchored_rule import (
     spoken_password,
     typed_password,
 )
+from memory_assets.redaction.rules.likelihood import evidence
 
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
 _ASCII = r"(?P<secret>[!#-&*+\-/-9<-Z^-z|~]{4,80})"
 _GIVEN = r"[\"']?\s{0,4}(?:=>|[:=：])\s{0,4}[\"'`“]?"
+
+
+def _is_seed(value: str) -> bool:
+    """Return True if `value`, in groups of four, is base32 and no words."""
+    return (value.isupper() or value.islower()) and (
+        values.has_digit(value) or evidence(value) >= 8
+    )
+
 
 _WORDS = (
     ("senha", b"senha"),
@@ -40,17 +50,30 @@ _WORD_ENDS = (
     + "|".join(f"(?<={word})" for word in ("пароль", "密码", "密碼", "パスワード", "비밀번호"))
     + ")"
 )
-_SEPARATORS = (":", "=", " =", '":')
-"""Between such a word and its value; with the end of the word they are the anchor."""
+_MIXED = r"(?P<secret>[!#-&*+\-/-9<-Z^_a-z|~]{0,11}(?:[0-9!@#$%]|[a-z][A-Z])[!#-&*+\-/-9<-Z^_a-z|~]{2,80})"
 
 PROSE: tuple[AnchoredRule, ...] = (
     *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
            f"{word}: {FILL[:12]}", word.encode("ascii", "replace").index(anchor))
       for word, anchor in _WORDS),
-    *(rule("foreign-password", "??" + separator, spoken_password,
-           rf"(?i){_BEYOND_ASCII}{{2}}{_WORD_ENDS}{separator}[ \t]{{0,4}}[\"'`]?{_ASCII}",
-           f"пароль{separator}{FILL[3:15]}")
-      for separator in _SEPARATORS),
+    *(rule("foreign-password", "??" + anchor, spoken_password,
+           rf"{_BEYOND_ASCII}{{2}}(?i:{_WORD_ENDS}){gap}[\"'`「]?{_MIXED}",
+           f"{sample}{FILL[3:15]}")
+      for anchor, gap, sample in (
+          (":", ":[ \t]{0,4}", "пароль: "),
+          ("=", "=[ \t]{0,4}", "пароль="),
+          (" =", " =[ \t]{0,4}", "пароль = "),
+          ('":', '":[ \t]{0,4}', '"пароль": '),
+          (" `", " `", "пароль `"),
+          ("?", "[：是为為は는은가][ ]?", "密码是"))),
+    *(rule("one-time-seed", anchor, _is_seed,
+           rf"(?i){anchor}[^\n:=]{{0,30}}[:= ][ \t]{{0,4}}[\"'`]?"
+           r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![A-Z0-9])",
+           f"{anchor} seed: JBSW Y3DP EHPK 3PXP")
+      for anchor in ("2fa", "totp", "otp", "authenticator", "mfa", "setup key", "seed")),
+    rule("pin", "pin", str.isdigit,
+         r"(?:(?<![A-Za-z])PIN|(?i:(?<![a-z])pin[- ]?code))(?i: (?:is|code|ist|was|to))?"
+         r"[ ]?[:=]?[ ]?[\"'`]?(?P<secret>\d{4,8})(?![\d\w%-]|\.\d)", "PIN: 90210"),
     rule("spoken-password", "password is", spoken_password,
          rf"(?i)password is(?: now| set to)?:?\s{{1,3}}{_BARE}", "The password is " + FILL[:12]),
     *(rule("spoken-secret", f"{word} is", random_value,

@@ -1,0 +1,121 @@
+"""Passwords that are mentioned: a word for passwords, then the value, without an assignment.
+
+`login admin / X`, `the pw for staging is X`, "Here is the password:" and X alone on the next line.
+One judgement for all forms: what the value looks like beside ordinary text (`likelihood.py`), how
+strong the word is, and what stands between the two. For the engine: `find_mention` is asked at
+every match of `KEYWORDS` in the ASCII copy of the text, and looks at `REACH` characters after it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory_assets.redaction.rules.anchored_rule import spoken_password
+from memory_assets.redaction.rules.likelihood import evidence, is_generated
+from memory_assets.redaction.rules.wordlist import words
+
+_BEGINNINGS = words(
+    "passw pasw passo pssw passp passc bindpw rootpw contrase kennwort wachtwoord senord"
+    " zugangsdaten"
+)
+"""Beginnings of words that mean a password and little else, in several languages and spellings."""
+_STRONG_WORDS = words("pw pwd mdp has?o haslo heslo senha creds")
+_WEAK_WORDS = words("login logins log-in credentials clave parola")
+_WEAK_PHRASES = ("log in as", "mot de passe", "parola d'ordine")
+KEYWORDS = tuple(
+    [(word.encode(), False) for word in _BEGINNINGS]
+    + [(word.encode(), True) for word in (*_STRONG_WORDS, *_WEAK_WORDS, *_WEAK_PHRASES)]
+)
+"""Lower-case words as in the ASCII copy of a text, and whether each is a whole word."""
+
+REACH = 120
+_ENDINGS = r"[a-zäñßô]{0,8}"
+_KEYWORD = re.compile(
+    rf"(?i)(?:(?P<strong>(?:{'|'.join(_BEGINNINGS)}){_ENDINGS}|mot de passe|parola d'ordine"
+    rf"|(?<![a-z])(?:{'|'.join(_STRONG_WORDS)}))"
+    rf"|(?<![a-z])(?:{'|'.join((*_WEAK_WORDS, 'log in as'))}))(?![\w(\[/%-]|\.\w)".replace(
+        "has?o", "hasło"
+    )
+)
+_DIGIT = re.compile(r"\d")
+_VALUE = re.compile(r"[^\s\"'`<>(){}\[\],;|:=&。、，]{5,100}")
+_STOP = re.compile(r"[.;!?。](?=\s|$)|\n")
+_WORD = re.compile(r"\w+")
+_ASSIGNED = re.compile(
+    r"(?i)(?:[:=：]|->|=>|→|\b(?:is|was|are|to|ist|lautet|est|es|é|è|to|jest|är|er))"
+    r"[ \t]{0,4}[\"'`*]{0,3}$"
+)
+_PAIR = re.compile(r"(?:^|[\s:=(])(?!https?:)[\w.@+-]{1,60}(?: ?/ |:)$")
+_OF_ANOTHER = re.compile(
+    r"(?i)(?:(?!\w{0,20}(?:value|wert)\b)\b[\w-]{1,40}(?:[\"']\s{0,4}[:=]|=)|(?:id|uuid|sha\d*|hash|commit|checkpoint|version|node)\W?:)"
+    r"\s{0,4}[\"'`]{0,2}$"
+)
+"""What precedes a value that another name has."""
+_NEXT_LINE = re.compile(
+    r"(?:[^\n]{0,40}?(?:[:=?] ?|<<-?\\?[\"']?\w{1,20}[\"']?|\"{3}|'{3}|[|>][+-]?|\\))?[ \t]{0,4}"
+    r"\r?\n"
+    r"(?:[ \t]{0,8}(?:```\w{0,12})?\r?\n){0,2}[ \t>*-]{0,24}[`\"']{0,3}"
+    r"(?P<value>[^\s\"'`<>,;|&]{5,100})[`\"']{0,3}[ \t]{0,8}\\?(?=\r?\n|$)"
+)
+_NOT_CHOSEN = re.compile(
+    r"(?i)\.[a-z]{1,5}(?::\d+)*$|^\d+[-.x/%+]?[a-z]{0,10}$|^#|^\W*\d+\W*$"
+    r"|^v?\d+(?:\.\w+)+|^\W*[\d.,:–-]+[a-z%]{0,3}$|^(?:[a-z]+[-_])+\w{0,12}$|://|\\|\.\.|^-|^[a-z]+\d?/|^@"
+)
+_WORD_AND_NUMBER = re.compile(r"(?i)^[a-z]{1,12}[-_]?\d{0,2}$")
+_NEVER = -99.0
+_MARKED = re.compile(r"\d|[a-z][A-Z]|[A-Za-z][!#$%^*+~@][A-Za-z]")
+"""Occurs in every value that is judged; searching for it is cheap."""
+_BITS = 8.0
+_STRONG_BITS = 6.0
+_ASSIGNED_BITS = 10.0
+_ADJACENT_BITS = 4.0
+_MOST_BITS = _STRONG_BITS + _ASSIGNED_BITS
+_WORD_BITS = 3.0
+_CLASS_BITS = 3.0
+
+
+def find_mention(text: str, position: int) -> tuple[int, int] | None:
+    """Return the range of the password that the keyword at `position` announces, or None."""
+    keyword = _KEYWORD.match(text, position)
+    if keyword is None or _DIGIT.search(text, keyword.end(), keyword.end() + REACH) is None:
+        return None
+    strong = _STRONG_BITS if keyword["strong"] else 0.0
+    start = keyword.end()
+    if strong or text[start : start + 1] == ":":
+        alone = _NEXT_LINE.match(text, start, start + REACH)
+        if alone is not None and _score(alone["value"]) + strong + _ASSIGNED_BITS >= _BITS:
+            return alone.span("value")
+    stop = _STOP.search(text, start, start + REACH)
+    end = stop.start() if stop else min(start + REACH, len(text))
+    for found in _VALUE.finditer(text, start, end + (stop is not None and text[end] != "\n")):
+        value = found.group().rstrip(".")
+        if _MARKED.search(value) is None or (score := _score(value)) + _MOST_BITS < _BITS:
+            continue
+        link = _link(text[start : found.start()], bool(strong))
+        if _WORD_AND_NUMBER.match(value) and not (strong and link >= _ASSIGNED_BITS):
+            continue
+        if score + strong + link >= _BITS:
+            return found.start(), found.start() + len(value)
+    return None
+
+
+def _link(between: str, strong: bool) -> float:
+    """Return the bits that what stands between keyword and value adds."""
+    apart = len(_WORD.findall(between))
+    if apart and _OF_ANOTHER.search(between[-60:]) is not None:
+        return _NEVER
+    if _PAIR.search(between) is not None and apart <= 4:
+        return _ASSIGNED_BITS
+    if _ASSIGNED.search(between) is not None:
+        return _ASSIGNED_BITS - (apart - 1) * _WORD_BITS / 3
+    if not strong:
+        return _NEVER
+    return -apart * _WORD_BITS if apart else _ADJACENT_BITS
+
+
+def _score(value: str) -> float:
+    """Return the bits for `value` itself; far below zero if it can be no password."""
+    if _NOT_CHOSEN.search(value) or not spoken_password(value) or not is_generated(value, _NEVER):
+        return _NEVER
+    classes = sum(any(map(kind, value)) for kind in (str.islower, str.isupper, str.isdigit))
+    return evidence(value) + _CLASS_BITS * (classes - 2 + (not value.isalnum()))

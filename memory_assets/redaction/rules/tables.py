@@ -1,0 +1,144 @@
+"""Secrets in tables: cells under a column, and values of an INSERT, whose name speaks of secrets.
+
+For the engine: `find_cells` is asked where a line of hyphens begins under a line that has a bar and
+a telling word, and at `insert into`. It reads a bounded part of the text once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.anchored_rule import (
+    mixed_password,
+    spoken_password,
+    typed_password,
+)
+from memory_assets.redaction.rules.likelihood import is_generated
+from memory_assets.redaction.rules.names import NameKind, name_kind
+
+_LONGEST_LINE = 1_000
+_MOST_ROWS = 200
+_RULER = re.compile(r"[ \t]*[|+]?(?:[ \t]*:?-{2,}:?[ \t]*[|+]?)+[ \t]*\r?$")
+_FOREIGN = re.compile(
+    r"(?i)passwor|kennwort|contrase|senha|wachtwoord|has[lł]o|mot de passe|\bpw\b"
+)
+_INSERT = re.compile(
+    r"(?i)insert\s{1,4}into\s{1,4}(?P<table>[\w.\"`\[\]]{1,80})\s{0,4}"
+    r"(?:\((?P<columns>[^()]{1,1000})\)\s{0,8})?values\s{0,8}(?=\()"
+)
+_AMBIGUOUS = frozenset(("key", "keys", "auth", "pass"))
+"""Columns of all kinds of tables."""
+_SECRET_TABLE = re.compile(r"(?i)user|account|credential|secret|token|login|member|admin|password")
+_LITERAL = re.compile(
+    r"[(,]\s{0,8}[ENXB]?(?:'(?P<text>(?:[^'\n\\]|''|\\.){0,400})'|[^',()]{0,200}(?:\([^()]{0,80}\))?)"
+)
+_LONGEST_INSERT = 20_000
+_DRAWN = 12
+_ORDINARY = -8
+"""Bits that all but words reach."""
+
+
+def find_cells(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
+    """Return the ranges of the secrets in the table or INSERT at `position`, and where it ends."""
+    insert = _INSERT.match(text, position)
+    if insert is not None:
+        return _inserted(text, insert)
+    return _under_columns(text, position)
+
+
+def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
+    """Return the cells under telling columns of a table whose line of hyphens begins at `ruler`."""
+    header_start = text.rfind("\n", max(ruler - _LONGEST_LINE, 0), max(ruler - 1, 0)) + 1
+    end = _line_end(text, ruler)
+    if not _RULER.match(text, ruler, end):
+        return [], ruler
+    names = [name.strip(" \t`*") for name in text[header_start : ruler - 1].split("|")]
+    kinds = [_kind(name) for name in names]
+    if max(kinds) < NameKind.TOKEN:
+        return [], ruler
+    found = []
+    for _ in range(_MOST_ROWS):
+        start = end + 1
+        end = _line_end(text, start)
+        line = text[start:end]
+        if "|" not in line:
+            break
+        at = start
+        for number, cell in enumerate(line.split("|")):
+            value = cell.strip(" \t\r`*'\"")
+            if number < len(kinds) and _is_cell(value, kinds[number]):
+                begin = text.index(value, at)
+                found.append((begin, begin + len(value)))
+            at += len(cell) + 1
+    return found, end
+
+
+def _line_end(text: str, start: int) -> int:
+    """Return the end of the line at `start`, or of as much as is read of it."""
+    limit = start + _LONGEST_LINE
+    end = text.find("\n", start, limit)
+    return min(limit, len(text)) if end < 0 else end
+
+
+def _kind(name: str) -> NameKind:
+    """Return how strongly a column's name indicates secrets."""
+    if len(name) > 40 or name.lower() in _AMBIGUOUS:
+        return NameKind.PLAIN
+    return NameKind.PASSWORD if _FOREIGN.match(name) else name_kind(name.replace(" ", "_"))
+
+
+def _is_cell(value: str, kind: NameKind) -> bool:
+    """Return True if `value` is a secret under a column of this kind."""
+    if kind < NameKind.TOKEN or len(value) < 5 or any(map(str.isspace, value)):
+        return False
+    if kind is NameKind.PASSWORD:
+        return spoken_password(value) and is_generated(value, _ORDINARY)
+    return typed_password(value) and (
+        is_generated(value, _DRAWN) or (values.is_hex(value) and len(value) >= 20)
+    )
+
+
+def _inserted(text: str, insert: re.Match[str]) -> tuple[list[tuple[int, int]], int]:
+    """Return the values of an INSERT that are secrets by their column, or by their look in a table
+    of users or secrets."""
+    columns = insert["columns"]
+    names = [name.strip(' \t\r\n"`[]') for name in columns.split(",")] if columns else []
+    kinds = [_kind(name) for name in names]
+    if not (kinds and max(kinds) >= NameKind.TOKEN) and not (
+        not columns and _SECRET_TABLE.search(insert["table"])
+    ):
+        return [], insert.end()
+    limit = min(insert.end() + _LONGEST_INSERT, len(text))
+    found: list[tuple[int, int]] = []
+    number, end = 0, insert.end()
+    for literal in _literals(text, insert.end(), limit):
+        end = literal.end()
+        number = 0 if text[literal.start()] == "(" else number + 1
+        value = literal["text"]
+        if value is None:
+            continue
+        if columns:
+            is_secret = number < len(kinds) and _is_cell(value, kinds[number])
+        else:
+            is_secret = mixed_password(value) and is_generated(value, _DRAWN)
+        if is_secret:
+            found.append(literal.span("text"))
+    return found, end
+
+
+def _literals(text: str, start: int, limit: int) -> Iterator[re.Match[str]]:
+    """Yield the values of all rows, each with the comma or bracket before it."""
+    while True:
+        literal = _LITERAL.match(text, start, limit)
+        if literal is None:
+            return
+        yield literal
+        start = literal.end()
+        while start < limit and text[start] in " \t\r\n)":
+            start += 1
+        if start < limit and text[start] == "," and text[literal.end() : start].strip() == ")":
+            start += 1
+            while start < limit and text[start] in " \t\r\n":
+                start += 1
