@@ -25,18 +25,25 @@ from memory_assets.redaction.rules.anchored_rule import (
     strong_value,
     token_value,
 )
+from memory_assets.redaction.rules.anchored_urls import URLS
+from memory_assets.redaction.rules.likelihood import is_generated
 
 _JDBC_PASSWORD = re.compile(
     r"(?i)password=[^&;\s]{3}|://[^/@\s]{1,80}:[^/@\s]{3,80}@|:[^/@\s]{1,40}/[^/@\s]{3,40}@"
 )
-_PATH_IN_URL = re.compile(r"\d{1,5}/")
+_HEADER_BITS = 12
+_PATH_IN_URL = re.compile(r"\d{1,5}(?:[/?#]|$)")
 _QUOTED = r"(?:\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')"
 _SECRET = r"\\?[\"'](?P<secret>[^\"'\n\\]{4,100})\\?[\"']"
 
 
 def _odd_password(value: str) -> bool:
     """Return True if `value` contains characters that a password in a URL should have escaped."""
-    return "/" in value and _PATH_IN_URL.match(value) is None and any_value(value)
+    return (
+        any(map(value.__contains__, "/?#"))
+        and _PATH_IN_URL.match(value) is None
+        and any_value(value)
+    )
 
 
 def _user_and_password(value: str) -> bool:
@@ -50,6 +57,11 @@ def _user_and_password(value: str) -> bool:
         and not values.is_placeholder(password)
         and not password.startswith(("<", "/"))
     )
+
+
+def _is_credential(value: str) -> bool:
+    """Return True if `value`, after a scheme in a header, is drawn or hexadecimal."""
+    return token_value(value) and (values.is_hex(value) or is_generated(value, _HEADER_BITS))
 
 
 CALLS: tuple[AnchoredRule, ...] = (
@@ -94,10 +106,11 @@ CALLS: tuple[AnchoredRule, ...] = (
 
 ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     rule("url-password", "://", any_value,
-         r"://[^\s/@:\"'<>`\\]{0,120}:(?P<secret>[^\s/\"'<>`\\]{1,400})@(?=[\w\[$%{-])",
+         r"://[^\s/@:\"'<>`\\]{0,120}:(?P<secret>[^\s/\"'<>`\\]{1,400})@(?=[\w\[$%{/-])",
          "postgres://app:" + FILL[:14] + "@db.internal:5432/app"),
     rule("url-password", "://", _odd_password,
-         r"://[^\s/@:\"'<>`\\]{1,60}:(?P<secret>[^\s\"'<>`\\?#]{4,100})@[\w.-]{1,80}:\d{2,5}\b",
+         r"://[^\s/@:\"'<>`\\]{1,60}:(?P<secret>[^\s\"'<>`\\]{4,100})@"
+         r"(?:[\w.-]{1,80}:\d{2,5}\b|localhost\b|[\w-]{1,40}(?:\.[\w-]{1,40}){1,5}(?=[/\s\"'?]|$))",
          "postgres://app:p/" + FILL[:14] + "@db.internal:5432/app"),
     rule("url-token", "://", random_value,
          r"://(?P<secret>[\w.~%+=-]{16,400})(?::x-oauth-basic)?@(?=\w)",
@@ -117,6 +130,15 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     rule("bearer-token", "bearer", token_value,
          r"(?i:bearer)(?:[ \t]{1,4}|%20|\+)(?P<secret>[\w.~+/=:-]{10,4000})",
          "Bearer " + FILL[:32]),
+    rule("basic-credential", "basic ", values.is_basic_credential,
+         r"(?i:basic) {1,4}[\"']?(?P<secret>[A-Za-z0-9+/]{6,400}={0,2})(?![\w+/=])",
+         "Basic YXBwOk" + "h1bnRlcjI="),
+    rule("authorization-header", "authorization", _is_credential,
+         r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?[A-Za-z][\w.-]{1,30}[ \t]{1,4}[\"']?"
+         r"(?:\w{3,14}=)?"
+         r"(?P<secret>[^\s\"'<>,;(){}]{10,2000})", "Authorization: Acme " + FILL[:32]),
+    rule("digest-response", 'response="', bool, r"(?i)response=\"(?P<secret>[0-9a-f]{32,64})\"",
+         'Digest username="app", response="' + HEX[:32] + '"'),
     rule("azure-client-secret", "~", values.is_plausible_token,
          r"(?P<secret>[\w.~-]{3}\dQ~[\w.~-]{31,40})", "k7Q8Q~" + FILL[:34], 5),
     rule("curl-user", "curl", _user_and_password,
@@ -202,11 +224,12 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
     *FILES,
     *PRIVATE_KEYS,
     *PROSE,
+    *URLS,
 )  # fmt: skip
 """Tried in order at every place where the anchor stands; all that match are reported."""
 
 PASSWORD_COMMANDS = re.compile(
-    r"(?<![^\s;&|(/`$])(?:sshpass|login|psexec(?:\.exe)?|plink|pscp|mysql\w*|mariadb|mongo\w*|cqlsh|cypher-shell|useradd|usermod|clickhouse-client)\s",
+    r"(?<![^\s;&|(/`$])(?:sshpass|login|mkpasswd|snowsql|psexec(?:\.exe)?|plink|pscp|mysql\w*|mariadb|mongo\w*|cqlsh|cypher-shell|useradd|usermod|clickhouse-client)\s",
     re.IGNORECASE,
 )
 """Programs, as words of a command, whose `-p` takes a password (that of mkdir does not)."""

@@ -10,11 +10,22 @@ from memory_assets.redaction.rules.anchored_rule import (
     rule,
     typed_password,
 )
+from memory_assets.redaction.rules.likelihood import is_generated
 
 _SECRET = r"[\"']?(?P<secret>(?<=\")[^\"\n]{4,200}|(?<=')[^'\n]{4,200}|[^\s\"'|;&<>()`,]{4,200})"
 _SHORT_ARGUMENTS = r"(?:[ \t]{1,4}[^\s|;&]{1,80}){0,12}?[ \t]{1,4}"
 _ARGUMENT = r"[\"']?(?P<secret>[^\"'\s$%=][^\"'\s]{3,400})"
 _NAME = r"\w{0,40}(?i:pass|pwd|secret|token|key|auth|cred)\w{0,24}"
+
+_ANY_ARGUMENT = r"[\"']?(?P<secret>[^\s\"'$%=|;&<>()`,-][^\s\"'|;&<>()`,]{5,400})"
+_DRAWN = 6
+
+
+def _drawn_argument(value: str) -> bool:
+    """Return True if `value` can only be a password or token: an argument where settings are given,
+    too."""
+    return mixed_password(value) and is_generated(value, _DRAWN)
+
 
 _BY_PROGRAM = (
     ("mysql", r"mysql\w{0,12}", r"-p", "mysql -p"),
@@ -98,4 +109,40 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "git config", mixed_password,
          r"git config [^\n]{0,80}?(?i:password|token|secret)\w{0,12} " + _ARGUMENT,
          "git config --global app.password " + FILL[:20]),
+    *(rule("command-secret", anchor, _drawn_argument,
+           rf"(?i){before}{_ANY_ARGUMENT}", f"{sample}{FILL[:20]}")
+      for anchor, before, sample in (
+          *((f" {flag} ", rf"(?<=\w) {flag} ", f"acmectl {flag} ")
+            for flag in ("-k", "-t")),
+          ("<<<", r"<<< ?", "vercel env add APP <<< "),
+          ("config:set ", r"config:set [^\n|;&]{0,200}?\b[A-Z_]\w{0,60}=(?!<)",
+           "heroku config:set APP="),
+          ("put-parameter ", r"put-parameter [^\n|;&]{0,300}?--value[= ]",
+           "aws ssm put-parameter --name x --value "),
+          ("aws_secret_access_key ", "aws_secret_access_key ", "set aws_secret_access_key "),
+          ("vault ", r"vault (?:kv put|write) [^\n|;&]{1,200}?\w=(?!<)",
+           "vault kv put secret/a b="),
+          ("vault login ", r"vault login (?!-)", "vault login "),
+          ("net use ", r"net use [^\n|;&]{1,100}/user:\S{1,60} ", "net use z: \\\\s\\x /user:app "),
+          ("rabbitmqctl ", r"rabbitmqctl (?:add_user|change_password) \S{1,60} ",
+           "rabbitmqctl add_user app "),
+          ("ssh-keygen ", r"ssh-keygen [^\n|;&]{0,120}?-N ", "ssh-keygen -t rsa -N "),
+          ("config ", r"config http-basic\.\S{1,80} \S{1,80} ", "poetry config http-basic.x app "),
+          ("rclone ", r"rclone [^\n|;&]{1,200}? pass[ =]", "rclone config create x webdav pass "),
+          ("wpa_passphrase ", r"wpa_passphrase (?:\"[^\"\n]{1,60}\"|\S{1,60}) ",
+           "wpa_passphrase home "),
+      )),
+    rule("command-secret", "echo ", _drawn_argument,
+         rf"echo (?:-n )?(?=[^\n|]{{1,200}}\| ?base64(?! -d)\b){_ANY_ARGUMENT}",
+         "echo -n " + FILL[:20] + " | base64"),
+    rule("command-secret", " -pw ", mixed_password, rf"(?<=\w) -pw {_ANY_ARGUMENT}",
+         "plink -pw " + FILL[:12]),
+    *(rule("curl-user", flag, mixed_password,
+           rf"(?<=\s){flag}(?:\s|\\\r?\n){{1,8}}[\"']?[\w.@+-]{{1,60}}:"
+           r"(?P<secret>[^\s\"'@/:]{4,100})(?=[\s\"']|$)", f"fetch {flag} app:{FILL[:12]} https://x")
+      for flag in ("-u", "--user", "--proxy-user")),
+    *(rule("command-secret", f"{option} \\\n", _drawn_argument,
+           rf"(?i){option} \\\n\s{{0,24}}{_ANY_ARGUMENT}",
+           f"deploy --app-{option} \\\n  {FILL[:20]}")
+      for option in ("token", "key", "secret", "auth", "pat", "credential")),
 )  # fmt: skip

@@ -1,0 +1,397 @@
+"""Secrets that no rule names: a keyword, then a value; addresses, headers, tables, arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memory_assets.redaction import Redactor
+from memory_assets_tests.sweep import sweep
+
+Fake = Callable[..., str]
+
+PASSWORDS = (
+    "pw: {s}",
+    "PW = {s}",
+    "the pw is {s}",
+    "root pw {s}",
+    "pwd {s}",
+    "my pasword is {s}",
+    "passwrd: {s}",
+    "passowrd: {s}",
+    "password {s}",
+    "Password -> {s}",
+    "password := {s}",
+    "password was changed to {s}",
+    "Use the admin password for testing:  {s}",
+    "here is the password:\n{s}\n",
+    "Here's the password you asked for:\n\n    {s}\n",
+    "login admin / {s}",
+    "login: admin / {s}",
+    "log in as admin / {s}",
+    "logins: admin:{s}",
+    "credentials are admin / {s}",
+    "(user: admin, pass: {s})",
+    "user admin password {s}",
+    "passcode {s}",
+    "passphrase is {s}",
+    "Das Passwort lautet {s}",
+    "Passwort: {s}",
+    "Kennwort ist {s}",
+    "Zugangsdaten: admin / {s}",
+    "le mot de passe est {s}",
+    "mdp : {s}",
+    "la contraseña es {s}",
+    "la clave es {s}",
+    "a senha é {s}",
+    "la parola d'ordine: {s}",
+    "wachtwoord is {s}",
+    "hasło to {s}",
+    "heslo: {s}",
+    "пароль `{s}`",
+    "密码是{s}",
+    "密码：{s}",
+    "密码为{s}",
+    "パスワードは{s}です",
+    "パスワード：{s}",
+    "비밀번호는 {s} 입니다",
+    "비밀번호: {s}",
+    "mkpasswd -p {s}",
+    "imap://host -u kurt:{s} --ssl",
+)
+
+
+@sweep("text", PASSWORDS)
+@sweep("value", ["Tr0ub4dor5", "hunter2x29", "xK9vQ2mLpw"])
+def test_a_password_goes_that_is_only_mentioned(text: str, value: str, redactor: Redactor) -> None:
+    """What follows a word for passwords goes, if it looks like one; the sentence stays."""
+    kept = redactor.redact(text.replace("{s}", value)).text
+    assert value not in kept
+    before, after = text.split("{s}")
+    assert kept.startswith(before)
+    assert kept.endswith(after)
+
+
+@sweep("text", ["password: {s}", "the password is {s}", 'PASSWORD="{s}"', "DB_PASSWORD={s}\nX=1"])
+@sweep("value", ["Tr0ub4dor!", "Tr0ub4dor#", "Tr0ub4dor?", "Tr0ub4dor$!", "Tr0ub4dor=="])
+def test_nothing_of_a_password_stays_beside_its_tag(
+    text: str, value: str, redactor: Redactor
+) -> None:
+    """Signs at the end of a value are a part of it."""
+    kept = redactor.redact(text.replace("{s}", value)).text
+    before, after = text.split("{s}")
+    assert kept.removeprefix(before).startswith("<redacted:")
+    assert kept.endswith(">" + after)
+
+
+@sweep(
+    "text, template",
+    [
+        ("acme token {s}", "{a:24}"),
+        ("acme token - '{s}'", "{uuid}"),
+        ("acme token - '{s}'", "{a:8}]{a:5}:{a:4};{a:9}~{a:6}>{a:12}"),
+        ("acme '{s}'", "{a:30}"),
+        ("acme `{s}`", "{a:30}"),
+        ('    acmecloud: "{s}"', "{l:25}-{l:10}"),
+        ('acmeMetrics := "{s}"', "{a:32}"),
+        ('ACME_KEY: "{s}"', "{a:20}_{a:11}"),
+        ("acmeio key = '{s}'", "{a:20}"),
+        ("Here is my API key:\n{s}\n", "{a:32}"),
+        ("Here is my API key:\n{s}\n", "{h:32}"),
+        ("the token is\n\n```\n{s}\n```", "{a:40}"),
+        ("Key={s}", "{u:8}-{u:8}-{u:9}-{u:8}"),
+        ("asana Key=7/{s}", "{d:16}/{d:16}:{h:32}"),
+        ('token = "{s}"', "{a:11}"),
+        ('acme_writekey = "{s}"', "{a:32}"),
+        ('AWS_ACCESS_KEY_ID = "{s}"', "A3T{u:17}"),
+        ("2FA seed: {s}", "JBSW Y3DP EHPK 3PXP"),
+        ("authenticator setup key: {s}", "jbsw y3dp ehpk 3pxp mfrg gzdf"),
+        ("PIN: {s}", "4711"),
+        ("The PIN is {s}.", "90210"),
+        ('{"value": "{s}", "name": "ACME_PASSWORD"}', "{a:40}"),
+    ],
+)
+def test_a_token_goes_that_is_only_mentioned(
+    text: str, template: str, redactor: Redactor, fake: Fake
+) -> None:
+    """A generated value goes behind a word for secrets, and in quotes behind most words."""
+    value = fake(template)
+    kept = redactor.redact(text.replace("{s}", value)).text
+    before, after = text.split("{s}")
+    assert value not in kept
+    assert kept.startswith(before.removesuffix("7/"))
+    assert kept.endswith(">" + after)
+
+
+@sweep(
+    "text, template",
+    [
+        ("https://app.corp.io/callback?code={s}&state=x", "{a:40}"),
+        ("https://app.corp.io/magic/{s}", "{a:32}"),
+        ("https://app.corp.io/login/magic-link?t={s}", "{a:32}"),
+        ("https://app.corp.io/reset-password/{s}", "{a:32}"),
+        ("https://app.corp.io/verify?ticket={s}", "{h:32}"),
+        ("https://app.corp.io/invite/{s}?x=1", "{a:22}"),
+        ("https://chat.corp.io/hooks/{s}", "{l:26}"),
+        ("https://ci.corp.io/webhooks/deploy/{s}", "{a:24}"),
+        ("https://api.corp.io/build_hooks/{s}", "{h:24}"),
+        ("https://log.corp.io/receiver/v1/http/{s}", "{a:86}=="),
+        ("https://log.corp.io/inputs/{s}/tag/x", "{uuid}"),
+        ("https://rpc.corp.io/eth/{s}", "{h:64}"),
+        ("https://maps.corp.io/tiles?tokenkey={s}", "{l:50}"),
+        ("https://api.corp.io/data?appid={s}&q=x", "{h:32}"),
+        ("https://blob.corp.io/a/b?se=2026&sig={s}", "{a:43}%3D"),
+        ("https://s3.corp.io/b/k?X-Amz-Expires=60&X-Amz-Signature={s}", "{h:64}"),
+        ("https://api.corp.io/robot/send?access_token={s}", "{h:64}"),
+        ("https://qy.corp.io/cgi-bin/webhook/send?key={s}", "{uuid}"),
+        ("https://{s}@git.corp.io/app.git", "{h:40}"),
+        ("https://:{s}@git.corp.io/app.git", "{a:20}"),
+        ("slack://{s}/#general", "T{u:8}/B{u:8}/{a:24}"),
+        ("https://rss.corp.io/feed.xml?feed_token={s}", "{a:20}"),
+    ],
+)
+def test_the_secret_of_an_address_goes(
+    text: str, template: str, redactor: Redactor, fake: Fake
+) -> None:
+    """Callbacks, magic links, hooks, signed addresses: whoever has the address may do it."""
+    value = fake(template)
+    kept = redactor.redact(text.replace("{s}", value)).text
+    assert all(part not in kept for part in value.split("/"))
+    assert kept.startswith(text.split("{s}")[0])
+
+
+@sweep(
+    "text",
+    [
+        "postgres://app:{s}@/db?host=/tmp",
+        "mongodb+srv://a*b:%24{s}@db.corp.io/x",
+        "amqp://app:{s};x@mq:5672/%2f",
+        "mssql+pyodbc://sa:{s}^HHH@sql:1433/x",
+        "ftp://app:{s}@@ftp.corp.io/x",
+        "curl -x http://proxy:{s}@proxy:3128 https://x",
+        "redis://:{s}@cache:6379/0",
+    ],
+)
+@sweep("value", ["Tr0ub4dor5", "hunter2x29", "whalehello"])
+def test_the_password_of_an_address_goes(text: str, value: str, redactor: Redactor) -> None:
+    """Whatever signs are in it or beside it."""
+    assert value not in redactor.redact(text.replace("{s}", value)).text
+
+
+@sweep(
+    "text, template",
+    [
+        ("> X-Acme-Key: {s}\n> Accept: */*", "{a:32}"),
+        ("> X-Acme-Key: {s}\r\n", "{h:32}"),
+        ("curl -H 'X-Acme-Key: {s}' https://x", "{a:24}"),
+        ("< X-Subject-Token: {s}\n", "gAAAAA{w:80}"),
+        ("Authorization: AcmeScheme {s}", "{a:32}"),
+        ("Authorization: {s}", "{a:32}"),
+        ("authorization: Basic {s}", "YWRtaW46aHVudGVyMng5"),
+        ('h != "Basic {s}" {', "bWU6bXlwYXNzd29yZA=="),
+        ('Authorization: Digest username="a", realm="r", uri="/", response="{s}"', "{h:32}"),
+        ("Ocp-Apim-Subscription-Key: {s}", "{h:32}"),
+        ("X-Auth-User: a\nX-Auth-Key: {s}", "{h:37}"),
+        ("x-vault-token: {s}", "s.{a:24}"),
+        ("Cookie: acme_session={s}; theme=dark", "{a:40}"),
+    ],
+)
+def test_the_secret_of_a_header_goes(
+    text: str, template: str, redactor: Redactor, fake: Fake
+) -> None:
+    """Custom headers, schemes that nobody listed, Basic outside a header, Digest."""
+    value = fake(template)
+    kept = redactor.redact(text.replace("{s}", value)).text
+    assert value not in kept
+    assert kept.startswith(text.split("{s}")[0])
+
+
+COMMANDS = (
+    "acmectl login \\\n  --password \\\n  {s} \\\n  --host x",
+    "acmectl deploy --token \\\n    {s}",
+    "curl -u \\\n admin:{s} https://x",
+    "acmectl -k {s} status",
+    "acme --api_key={s} run",
+    "acme --auth {s} run",
+    "wget --http-password={s} https://x",
+    "wget --http-password {s} https://x",
+    "wget --user a --password {s} ftp://x",
+    "heroku config:set ACME={s}",
+    "heroku config:set A=1 ACME_TOKEN={s} -a app",
+    "dokku config:set app KEY={s}",
+    "aws ssm put-parameter --name /app/x --type SecureString --value {s}",
+    "aws ssm put-parameter --name x --value '{s}' --overwrite",
+    "aws secretsmanager create-secret --name x --secret-string {s}",
+    "aws configure set aws_secret_access_key {s}",
+    "vault kv put secret/app value={s}",
+    "vault login {s}",
+    "gcloud auth login --password={s}",
+    "az login -u app -p {s}",
+    "docker login -u app -p {s} r.corp.io",
+    "helm upgrade app --set db.password={s}",
+    "vercel env add X <<< {s}",
+    "psql 'host=db user=app password={s}'",
+    "cmdkey /add:srv /user:app /pass:{s}",
+    "net use Z: \\\\srv\\share /user:app {s}",
+    "net user app {s} /add",
+    "wpa_passphrase HomeNet {s}",
+    "nmcli dev wifi connect HomeNet password {s}",
+    "kubectl create secret generic x --from-literal=y={s}",
+    "kubectl create secret docker-registry r --docker-username=a --docker-password={s}",
+    "echo -n '{s}' | base64",
+    "npm config set _password {s}",
+    "pip config set global.password {s}",
+    "composer config http-basic.repo.corp.io user {s}",
+    "poetry config http-basic.corp user {s}",
+    "rclone config create x webdav user a pass {s}",
+    "ansible-playbook -e ansible_password={s} x.yml",
+    "svn co --username a --password {s} http://x",
+    "mount -t cifs //s/x /m -o username=a,password={s}",
+    "rabbitmqctl add_user app {s}",
+    "htpasswd -nb app {s}",
+    "ssh-keygen -t ed25519 -N '{s}' -f k",
+    "pg_dump 'postgresql://app:{s}@db/x'",
+    "PGPASSWORD={s} psql -h db",
+    "terraform apply -var 'db_password={s}'",
+    "curl -d 'user=a&password={s}' https://x",
+    "curl -F token={s}9zQ2 https://x",
+    "sudo cryptsetup luksOpen /dev/x y <<< '{s}'",
+)
+
+
+@sweep("text", COMMANDS)
+@sweep("value", ["Tr0ub4dor5kQ7", "xK9vQ2mLpwZ4"])
+def test_the_secret_argument_of_a_command_goes(text: str, value: str, redactor: Redactor) -> None:
+    """Options, positions, and values on the next line after a backslash."""
+    assert value not in redactor.redact(text.replace("{s}", value)).text
+
+
+STRUCTURED = (
+    " user  |  password  \n-------+------------\n app   | {s}\n(1 row)",
+    " id | login | secret \n----+-------+--------\n  1 | bob   | {s}\n  2 | eve   | {s}q\n",
+    "+----+------------+\n| id | api_token  |\n+----+------------+\n|  1 | {s} |\n+----+-----+",
+    "| User | Passwort |\n|:--|:--|\n| app | {s} |",
+    "| name | pw |\n|---|---|\n| `app` | `{s}` |",
+    "INSERT INTO users (name, password) VALUES ('app', '{s}');",
+    "INSERT INTO users (id, name, api_token, at) VALUES (1, 'app', '{s}', now());",
+    "insert into users(login,pwd) values('a, b','{s}')",
+    "INSERT INTO credentials VALUES (1, 'app', '{s}');",
+    "UPDATE users SET password = '{s}' WHERE id = 1",
+    "    DefaultPassword    REG_SZ    {s}\n",
+    "reg add HKLM\\x /v DefaultPassword /t REG_SZ /d {s} /f",
+    'network={\n ssid="x"\n #psk="{s}"\n}',
+    "[wifi-security]\nkey-mgmt=wpa-psk\npsk={s}\n",
+    '      ~ password = "old" -> "{s}"\n',
+    '      ~ password             = "{s}" -> (known after apply)\n',
+    '      + master_password      = "{s}"\n',
+    "password = <<EOF\n{s}\nEOF\n",
+    "  token = <<-EOT\n    {s}\n  EOT\n",
+    'password = """\n{s}\n"""\n',
+    "password = '''{s}'''\n",
+    "[db]\npassword   =   {s}\n",
+    "- name: DB_PASSWORD\n  value: {s}\n",
+    '- name: "DB_PASSWORD"\n  value: "{s}"\n',
+    "- key: API_TOKEN\n  value: {s}\n",
+    '{"Name": "DB_PASSWORD", "Value": "{s}"}',
+    '{"ParameterKey": "DbPassword", "ParameterValue": "{s}"}',
+    "password: |\n  {s}\n",
+    "password: >-\n  {s}\n",
+    "<password>\n  {s}\n</password>",
+    "<entry key='password'>{s}</entry>",
+    '<property name="password" value="{s}"/>',
+    "Password\n{s}\n",
+    "Username: app\nPassword:\n  {s}\n",
+    "User name      app\nPassword       {s}\n",
+)
+
+
+@sweep("text", STRUCTURED)
+@sweep("value", ["Tr0ub4dor5kQ7", "xK9vQ2mLpwZ4"])
+def test_the_secret_of_a_table_or_block_goes(text: str, value: str, redactor: Redactor) -> None:
+    """Columns, SQL, registries, plans, here-documents, lists of names and values."""
+    kept = redactor.redact(text.replace("{s}", value)).text
+    assert value not in kept
+
+
+BENIGN = (
+    "the password policy v2.1 of 2026-11-23",
+    "password reset2fa",
+    "reset the password in auth2.py:45",
+    "see password.py:123 and login.ts:45",
+    "Password must be 8-16 characters",
+    "password must have at least 8 chars, 1 digit",
+    "password: string(64)",
+    "password hashing uses argon2id",
+    "password (sha256)",
+    "1Password CLI 2.30.0",
+    "pwd /srv/app2",
+    "pwd: /home",
+    "pw.x1 = 3",
+    "pw1 = pw2",
+    "login src/auth2.py",
+    "login: handled by auth2/login3.ts",
+    "log in / sign up2",
+    "clave primaria2",
+    "la clave es importante",
+    "das Passwort ist falsch",
+    "parole libere 2024",
+    "token budget 128000",
+    "tokens: 12345 in, 4096 out",
+    "Unexpected token 'export2' in JSON",
+    "token 0x5f3759df",
+    "key 'user_id_2'",
+    "key `primary2`",
+    "secret santa 2024",
+    "commit 3f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d7e8f9a0b",
+    "image 'sha256:3f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d'",
+    'nodeId: "MDExOlB1bGxSZXF1ZXN0MzA1OTU4NjM4"',
+    'etag: "33a64df551425fcc55e4d42a148795d9f25f89d4"',
+    '"id": "PRRC_kwDOQyo98M6jQWWZ"',
+    '"version": "2026.11.23-rc1+build4567890123"',
+    'nonce := "5po8TFGawiYNCc1ct4ofWkBqzIfA6IeO"',
+    'alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"',
+    "session 3f2b8c1e-7d4a-4f6b-9c0d-1e2f3a4b5c6d",
+    "agent 'a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d'",
+    "model 'claude-3-5-sonnet-20241022'",
+    "file `src/components/UserProfileCard2.tsx`",
+    "import 'lodash-es/4.17.21/index.js'",
+    "https://docs.google.com/document/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms/edit",
+    "https://github.com/a/b/commit/3f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d7e8f9a0b",
+    "https://www.youtube.com/watch?v=dQw4w9WgXcQ",
+    "https://x.io/docs/webhooks/getting-started-v2",
+    "https://x.io/invite/team-members-2024",
+    "https://x.io/api/v1/users/3f2b8c1e-7d4a-4f6b-9c0d-1e2f3a4b5c6d",
+    "https://x.io/callback?code=404",
+    "GPIO PIN 12 and PIN: 3",
+    "pinned 4711",
+    "status code: 4711",
+    "| column | type |\n|---|---|\n| password | varchar(255) |",
+    "| password | varchar(255) |\n| token2 | text |",
+    " tokens | cost \n--------+------\n 12345 | 0.5\n",
+    "INSERT INTO users (name, password) VALUES (?, ?)",
+    "INSERT INTO tokens VALUES (1, 'app', 'active', '2026-11-23')",
+    "INSERT INTO t (token_count, name) VALUES (12345, 'claude-3-5')",
+    '~ password = "" -> (sensitive value)',
+    "password = <<EOF\n${var.password}\nEOF",
+    "grep -k pattern2 file3",
+    "make -k check2all",
+    "sort -k 2,2n file1",
+    "tar -u root:wheel",
+    "docker run -u 1000:1000 app2",
+    "-u origin:feature2",
+    "ls -k /tmp/x1y2z3",
+    "heroku config:set LOG_LEVEL=debug2",
+    "aws ssm put-parameter --name /x --value us-east-1",
+    "X-Request-Id: 5po8TFGawiYNCc1ct4ofWkBq",
+    "X-GitHub-Request-Id: C6E2:2B3F:1A2B3C:4D5E6F:65A1B2C3",
+    "X-Amz-Cf-Id: 9fG7hJ2kLmNpQrStUvWxYz0A1b2C3d4E5f6G7h8I9j0K==",
+    'ETag: W/"5po8TFGawiYNCc1ct4ofWkBq"',
+    "Key features: 2FA, SSO",
+    "Press any key: F12",
+    "keyboard key Ctrl+Shift+F5",
+)
+
+
+@sweep("text", BENIGN)
+def test_ordinary_text_beside_the_same_words_stays(text: str, redactor: Redactor) -> None:
+    """Words, versions, paths, hashes, ids, sizes and types are no secrets."""
+    assert redactor.redact(text).text == text
