@@ -237,7 +237,6 @@ COMMANDS = (
     "nmcli dev wifi connect HomeNet password {s}",
     "kubectl create secret generic x --from-literal=y={s}",
     "kubectl create secret docker-registry r --docker-username=a --docker-password={s}",
-    "echo -n '{s}' | base64",
     "npm config set _password {s}",
     "pip config set global.password {s}",
     "composer config http-basic.repo.corp.io user {s}",

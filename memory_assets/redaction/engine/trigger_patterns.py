@@ -70,7 +70,7 @@ def mention_triggers() -> tuple[Trigger, ...]:
     for word, whole in MENTIONED:
         source = b"(?i:" + re.escape(word) + b")"
         if whole:
-            source = rb"(?:^|[^A-Za-z])" + source + rb"[ \t\n\r:=?-]"
+            source = rb"(?:^|[^A-Za-z])" + source + rb"[ \t:=?]"
         found.append(Trigger(source, MENTION, len(word) + whole))
     return tuple(found)
 

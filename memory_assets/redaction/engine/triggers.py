@@ -71,7 +71,7 @@ NO_CLUES = Clues()
 
 _MENTIONS = re.compile(
     b"(?="
-    + b"|".join(re.escape(word) + rb"(?=[ \t\n\r:=?-])" * whole for word, whole in MENTIONED)
+    + b"|".join(re.escape(word) + rb"(?=[ \t:=?])" * whole for word, whole in MENTIONED)
     + b")"
 )
 

@@ -50,10 +50,8 @@ _WORD_ENDS = (
     + "|".join(f"(?<={word})" for word in ("пароль", "密码", "密碼", "パスワード", "비밀번호"))
     + ")"
 )
-_MIXED = (
-    r"(?P<secret>[!#-&*+\-/-9<-Z^_a-z|~]{0,11}(?:[0-9!@#$%]|[a-z][A-Z])"
-    r"[!#-&*+\-/-9<-Z^_a-z|~]{2,80})"
-)
+_CHARACTER = r"[!#-&*+\-/-9<-Z^_a-z|~]"
+_MIXED = rf"(?P<secret>{_CHARACTER}{{0,11}}(?:[0-9!@#$%]|[a-z][A-Z]){_CHARACTER}{{2,80}})"
 
 PROSE: tuple[AnchoredRule, ...] = (
     *(rule("foreign-password", anchor.decode(), spoken_password, rf"(?i:{word}){_GIVEN}{_ASCII}",
