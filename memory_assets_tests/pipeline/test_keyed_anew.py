@@ -102,8 +102,7 @@ def _rows(memory: SampleMemory, identity: Callable[[str], str] = str) -> dict[st
         names = [
             column
             for column in table.schema.names
-            if column
-            not in table.written_columns | _MADE_OF_IDS | _MADE_AGAIN
+            if column not in table.written_columns | _MADE_OF_IDS | _MADE_AGAIN
         ]
         rows = [
             row
