@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from memory_assets.pipeline.checks import independent_scan
 from memory_assets.pipeline.checks.independent_scan import (
     IndependentScanner,
     Reported,
+    compile_independent_scanner,
     independent_scanner_finds_nothing,
     load_independent_scanner,
     neutral,
@@ -86,6 +89,23 @@ def _store(components: Components, table: Table, rows: pa.Table) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(rows, path)
     return path
+
+
+def test_a_new_machine_compiles_the_scanner_once_beside_other_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who needs it meanwhile waits for it; where it is compiled, nothing is begun."""
+    with monkeypatch.context() as patch:
+        patch.setattr(independent_scan, "user_cache_dir", lambda: tmp_path)
+        independent_scan._kingfisher.cache_clear()
+        before = threading.active_count()
+        compile_independent_scanner()
+        assert threading.active_count() == before + 1
+        assert load_independent_scanner() is not None
+        assert independent_scan._kingfisher.cache_info().misses == 1
+        (compiled,) = (tmp_path / "kingfisher").glob("*.vscdb")
+        compile_independent_scanner()
+        assert threading.active_count() <= before + 1 and compiled.exists()
 
 
 @sweep("name, column", _columns_of_text())
