@@ -17,9 +17,9 @@ LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
 ROOTS = {
     "-home-ada-code-app": "~/code/app",
     "-home-ada-code-app-web": "~/code/app",
-    "-work-app": "/work/app",
-    "-work-Shop-api": "/work/Shop-api",
-    "-work-shop-ui": "/work/shop.ui",
+    "-opt-app": "/opt/app",
+    "-opt-Shop-api": "/opt/Shop-api",
+    "-opt-shop-ui": "/opt/shop.ui",
     "-srv-jobs-night": "/srv/jobs",
     "C--Users-Ada-desk": "C:\\Users\\Ada\\desk",
     "-home-ada": "~",
@@ -43,30 +43,30 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
     ("text", "project"),
     [
         *((name, name) for name in ROOTS),
-        ("/work/shop.ui", "-work-shop-ui"),
-        ("/work/shop.ui/", "-work-shop-ui"),
-        ("/work/shop.ui/src/pages/", "-work-shop-ui"),
-        ("/work/shop.ui/../Shop-api", "-work-Shop-api"),
+        ("/opt/shop.ui", "-opt-shop-ui"),
+        ("/opt/shop.ui/", "-opt-shop-ui"),
+        ("/opt/shop.ui/src/pages/", "-opt-shop-ui"),
+        ("/opt/shop.ui/../Shop-api", "-opt-Shop-api"),
         ("~/code/app", "-home-ada-code-app"),
         ("/home/ada/code/app/src", "-home-ada-code-app"),
         ("~", "-home-ada"),
         ("/srv/jobs/other", "-srv-jobs-night"),
-        ("shop-api", "-work-Shop-api"),
-        ("SHOP.API", "-work-Shop-api"),
-        ("work/shop-ui", "-work-shop-ui"),
+        ("shop-api", "-opt-Shop-api"),
+        ("SHOP.API", "-opt-Shop-api"),
+        ("opt/shop-ui", "-opt-shop-ui"),
         ("app-web", "-home-ada-code-app-web"),
         ("code/app", "-home-ada-code-app"),
         ("jobs", "-srv-jobs-night"),
         ("C:\\Users\\Ada\\desk", "C--Users-Ada-desk"),
         ("desk", "C--Users-Ada-desk"),
-        ("later", "-work-later"),
+        ("later", "-opt-later"),
     ],
 )
 def test_a_project_is_named_by_its_path_its_repository_or_the_end_of_either(
     catalog: Catalog, text: str, project: str
 ) -> None:
     """Or by its own name; in any case; also one that is on disk alone."""
-    assert project_named(catalog, text, ["-work-later"]) == project
+    assert project_named(catalog, text, ["-opt-later"]) == project
 
 
 def test_a_dot_is_the_project_of_the_current_directory(
@@ -96,7 +96,7 @@ def test_a_project_that_is_not_known_is_refused_with_those_that_are(
 
 def test_a_name_that_several_projects_have_is_refused_with_all_of_them(catalog: Catalog) -> None:
     """Long lists are cut, and say how many are left."""
-    with pytest.raises(ConfigurationError, match="can mean -home-ada-code-app, -work-app; give"):
+    with pytest.raises(ConfigurationError, match="can mean -home-ada-code-app, -opt-app; give"):
         project_named(catalog, "app")
     with pytest.raises(ConfigurationError, match=r"-many-19-x and 5 more; give"):
         project_named(catalog, "x", [f"-many-{number:02}-x" for number in range(25)])
