@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from io import FileIO
 from pathlib import Path
 from threading import Lock
 
@@ -100,7 +99,7 @@ class SegmentCache:
                 self._segments.move_to_end(path)
                 return known
         with ExitStack() as files:
-            metadata = _parquet(_open(path, identity, files)).metadata
+            metadata = pq.ParquetFile(_open(path, identity, files)).metadata
             segment = Segment(path, identity, metadata, _entries(metadata))
         with self._lock:
             self._segments[path] = segment
@@ -120,7 +119,7 @@ class SegmentCache:
         return SessionRows(segment.path, [extent], entry.rows, facts, entry.footer)
 
     def _group(
-        self, segment: Segment, file: FileIO, number: int, columns: list[str] | None
+        self, segment: Segment, file: pa.OSFile, number: int, columns: list[str] | None
     ) -> pa.Table:
         """Return a row group, decoded once for the sessions that are read one after another."""
         wanted = None if columns is None else tuple(columns)
@@ -131,7 +130,7 @@ class SegmentCache:
                     self._groups.move_to_end(key)
                     known = self._groups[key]
                     return known if columns is None else known.select(columns)
-        opened = _parquet(file, segment.metadata)
+        opened = pq.ParquetFile(file, metadata=segment.metadata)
         group = bare(opened.read_row_group(number, columns=columns, use_threads=False))
         with self._lock:
             if key not in self._groups:
@@ -187,16 +186,16 @@ def write(path: Path, schema: pa.Schema, sessions: Iterable[Packed]) -> int:
     return size
 
 
-def _open(path: Path, identity: Identity, files: ExitStack) -> FileIO:
-    """Open a segment, which Arrow reads only if its rows are not cached."""
-    file = files.enter_context(path.open("rb", buffering=0))
+def _open(path: Path, identity: Identity, files: ExitStack) -> pa.OSFile:
+    """Open a segment, which is read only if its rows are not cached.
+
+    By Arrow itself: a buffer of a Python file that an Arrow thread lets go of while the
+    interpreter ends aborts the process (https://github.com/apache/arrow/issues/45017).
+    """
+    file = files.enter_context(pa.OSFile(str(path), "rb"))
     if _identity(os.fstat(file.fileno())) != identity:
         raise FileNotFoundError(f"{path} was replaced")
     return file
-
-
-def _parquet(file: FileIO, metadata: pq.FileMetaData | None = None) -> pq.ParquetFile:
-    return pq.ParquetFile(pa.PythonFile(file, mode="r"), metadata=metadata)
 
 
 def _identity(status: os.stat_result) -> Identity:
