@@ -1,0 +1,11 @@
+"""Files of a workspace to chunks: sections of documents, operations, definitions.
+
+Belongs here: knowing what a file is, where its chunks begin, how large they are. Does not:
+finding or reading files, redaction, ids, stores. docs/workspace.md has the rules.
+"""
+
+from memory_assets.documents.chunk import CHUNKER_VERSION, sections
+from memory_assets.documents.document import Section
+from memory_assets.documents.file_types import KIND_OF, file_type
+
+__all__ = ["CHUNKER_VERSION", "KIND_OF", "Section", "file_type", "sections"]

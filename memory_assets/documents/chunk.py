@@ -1,0 +1,70 @@
+"""A file to its chunks, by its type."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import PurePosixPath
+from types import MappingProxyType
+
+from memory_assets.chunking import Tokens
+from memory_assets.documents.definitions import definitions
+from memory_assets.documents.document import Chunker, Cut, Malformed, Section, Source
+from memory_assets.documents.file_types import file_type
+from memory_assets.documents.markdown import decision_record, markdown
+from memory_assets.documents.sizing import Size, fitted
+from memory_assets.embedding import load_word_pieces
+
+# Changes whenever the same file would give other chunks.
+CHUNKER_VERSION = "1"
+
+
+def _whole(source: Source) -> list[Cut]:
+    return [Cut(0, "full_file", PurePosixPath(source.path).name)]
+
+
+def _windows(source: Source) -> list[Cut]:
+    return [Cut(0, "window", PurePosixPath(source.path).name)]
+
+
+_CODE = Size(100, 1000)
+_CONFIG = Size(50, 400)
+_WINDOW = Size(100, 500)
+CHUNKERS: MappingProxyType[str, tuple[Chunker, Size]] = MappingProxyType(
+    {
+        "markdown": (markdown, Size(200, 1500)),
+        "adr": (decision_record, Size(100, 500)),
+        "java": (definitions("java"), _CODE),
+        "python": (definitions("python"), _CODE),
+        "typescript": (definitions("typescript"), _CODE),
+        "javascript": (definitions("javascript"), _CODE),
+        "go": (definitions("go"), _CODE),
+        "rust": (definitions("rust"), _CODE),
+        "plantuml": (_whole, Size(50, 200)),
+        "text": (_windows, _WINDOW),
+    }
+)
+"""file_type -> its chunker, and how many tokens its chunks have."""
+
+
+@cache
+def _word_pieces() -> Tokens:
+    return load_word_pieces()
+
+
+def sections(path: str, text: str) -> list[Section]:
+    """Return the chunks of a file in its order; none if it is blank.
+
+    `path` is relative to the workspace. Each line that is not blank is in some chunk, but
+    for extension keys (`x-...`) of OpenAPI and AsyncAPI. A file that its parser refuses is
+    one `full_file`, or windows if it is long.
+    """
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        return []
+    source = Source(path, text, _word_pieces())
+    chunker, size = CHUNKERS.get(file_type(path, text), CHUNKERS["text"])
+    try:
+        cuts = list(chunker(source))
+    except Malformed:
+        cuts, size = _whole(source), _WINDOW
+    return fitted(source, cuts, size)

@@ -1,0 +1,124 @@
+"""What a file is, by its name and, where that does not tell, by its content."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from types import MappingProxyType
+
+KIND_OF = MappingProxyType(
+    {
+        "markdown": "docs",
+        "adr": "docs",
+        "text": "docs",
+        "openapi": "api",
+        "asyncapi": "api",
+        "java": "code",
+        "python": "code",
+        "typescript": "code",
+        "javascript": "code",
+        "go": "code",
+        "rust": "code",
+        "shell": "code",
+        "yaml": "config",
+        "json": "config",
+        "toml": "config",
+        "dockerfile": "config",
+        "makefile": "config",
+        "plantuml": "diagram",
+    }
+)
+"""file_type -> docs, api, code, config or diagram."""
+
+_BY_SUFFIX = {
+    suffix: file_type
+    for file_type, suffixes in {
+        "markdown": "md markdown mdx mdown",
+        "yaml": "yaml yml",
+        "json": "json",
+        "toml": "toml",
+        "java": "java",
+        "python": "py pyi",
+        "typescript": "ts tsx mts cts",
+        "javascript": "js jsx mjs cjs",
+        "go": "go",
+        "rust": "rs",
+        "plantuml": "puml plantuml pu iuml",
+        "dockerfile": "dockerfile containerfile",
+        "makefile": "mk mak make",
+        "shell": "sh bash zsh ksh",
+    }.items()
+    for suffix in suffixes.split()
+}
+_BY_NAME = re.compile(
+    r"(?P<dockerfile>(?:dockerfile|containerfile)(?:\..+)?)|(?P<makefile>(?:gnu)?makefile)|"
+    r"(?P<shell>\.(?:bash|zsh)rc|\.(?:bash_)?profile)",
+    re.IGNORECASE,
+)
+_SHEBANG = re.compile(r"#!.*?\b(?:(?P<shell>(?:ba|z|k|da)?sh)|(?P<python>python)|(?P<node>node))")
+_INTERFACE = re.compile(
+    r"""^[ \t]*(?:\{[ \t]*)?(?P<quote>["']?)(?P<key>openapi|swagger|asyncapi)(?P=quote)[ \t]*:"""
+    r"""[ \t]*["']?\d""",
+    re.MULTILINE,
+)
+_NESTED = re.compile(r"[ \t]*")
+_ADR_FOLDERS = {"adr", "adrs", "decisions"}
+_ADR_INDEXES = {"readme", "index", "template"}
+_ADR_HEADING = re.compile(
+    r"^(?:#{2,3}[ \t]+(?P<atx>.+?)[ \t]*#*|(?P<setext>\S.*)\r?\n-+)[ \t]*\r?$", re.MULTILINE
+)
+_ADR_TITLES = (
+    ("context",),
+    ("decision outcome", "decision", "outcome"),
+    (
+        "considered options",
+        "options considered",
+        "alternatives considered",
+        "decision drivers",
+        "pros and cons of the options",
+        "consequences",
+        "positive consequences",
+    ),
+)
+
+
+def file_type(path: str, text: str) -> str:
+    """Return markdown, adr, openapi, asyncapi, yaml, json, toml, java, python, typescript,
+    javascript, go, rust, plantuml, dockerfile, makefile, shell, or text for anything else."""
+    pure = PurePosixPath(path.replace("\\", "/"))
+    found = _BY_NAME.fullmatch(pure.name)
+    by_name = found.lastgroup if found else _BY_SUFFIX.get(pure.suffix[1:].lower())
+    if by_name in ("yaml", "json"):
+        return _interface(text) or by_name
+    if by_name == "markdown" and _is_adr(pure, text):
+        return "adr"
+    if by_name is None and (shebang := _SHEBANG.match(text.removeprefix("\ufeff"))):
+        return {"node": "javascript"}.get(shebang.lastgroup or "", shebang.lastgroup or "text")
+    return by_name or "text"
+
+
+def _interface(text: str) -> str | None:
+    """Return openapi or asyncapi if the document's own version key stands anywhere in it, with
+    nothing less indented before it in YAML."""
+    match = _INTERFACE.search(text)
+    if match is None:
+        return None
+    return "asyncapi" if match["key"] == "asyncapi" else "openapi"
+
+
+def _is_adr(path: PurePosixPath, text: str) -> bool:
+    """Return True for a record of a decision, by its folder or by its headings."""
+    if path.stem.lower() not in _ADR_INDEXES and _ADR_FOLDERS & {
+        part.lower() for part in path.parts[:-1]
+    }:
+        return True
+    titles = {
+        (match["atx"] or match["setext"]).strip().lower() for match in _ADR_HEADING.finditer(text)
+    }
+    return all(
+        any(
+            title in titles or (title == "context" and "context and problem statement" in titles)
+            for title in choices
+        )
+        for choices in _ADR_TITLES
+    )

@@ -1,0 +1,231 @@
+"""Cuts to chunks of the wanted size: headers joined, small neighbours merged, long ones split.
+
+Where a run of small chunks or of lines is divided is decided by the content at the
+place, not by what precedes it, so that an insertion changes the chunks near it only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+from zlib import crc32
+
+from memory_assets.chunking.passages import split_passages
+from memory_assets.documents.document import Cut, Section, Source
+
+OVERLAP = 50
+"""Tokens that a passage of a long chunk repeats of the one before it."""
+
+_MAX_HEADING = 160
+_INDENT = re.compile(r"[ \t]*")
+
+
+@dataclass(frozen=True)
+class Size:
+    """The tokens of a chunk: `low` is aimed at by merging, `high` is kept by splitting."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A chunk to be: its range, and the cut that it begins with."""
+
+    start: int
+    end: int
+    cut: Cut
+    size: int
+
+
+def fitted(source: Source, cuts: Iterable[Cut], size: Size) -> list[Section]:
+    """Return the chunks of a file, in its order. Together they hold every line that is not
+    blank, except skipped and left out ranges."""
+    spans = _joined(source, _spans(source, list(cuts)), size)
+    merged: list[_Span] = []
+    for _, run in groupby(spans, key=lambda span: span.cut.group):
+        merged += _merged(source, run, size)
+    return [section for span in merged for section in _sections(source, span, size)]
+
+
+def passages(
+    source: Source, start: int, end: int, size: Size, edges: Sequence[int] = ()
+) -> list[tuple[int, int]]:
+    """Return ranges of at most `size.high` tokens, each beginning with up to `OVERLAP` tokens
+    of the one before it. Places in `edges` are preferred for cuts, then what follows blank
+    lines, then the least indented lines."""
+    body = max(size.high - OVERLAP - 2, 1)
+    places = _places(source, start, end, body)
+    best = set(edges)
+    ranks = [_rank(source.text, place, best) for place in places]
+    sizes = [source.size(*pair) - 2 for pair in pairwise([*places, end])]
+    bodies = []
+    first = 0
+    for last in _division(sizes, ranks, body // 2, body):
+        bodies.append((places[first], places[last] if last < len(places) else end))
+        first = last
+    return [
+        (begin if begin == start else _overlapping(source, start, begin), finish)
+        for begin, finish in bodies
+    ]
+
+
+def _spans(source: Source, cuts: Sequence[Cut]) -> Iterator[_Span]:
+    """Yield what stands between the cuts, without what is blank. Text before the first cut is
+    the first chunk's."""
+    starts = [0, *(cut.start for cut in cuts[1:]), len(source.text)]
+    for cut, (start, end) in zip(cuts, pairwise(starts), strict=True):
+        start, end = source.trimmed(start, end)
+        if start < end and not cut.skipped:
+            size = source.size(start, end) + sum(source.size(*part) for part in cut.context)
+            yield _Span(start, end, cut, size - sum(source.size(*part) for part in cut.left_out))
+
+
+def _joined(source: Source, spans: Iterable[_Span], size: Size) -> list[_Span]:
+    """Put each header on the chunk after it, if both fit into one."""
+    joined: list[_Span] = []
+    for span in spans:
+        if joined and joined[-1].cut.joins_next:
+            header = joined[-1]
+            total = source.size(header.start, span.end)
+            if total <= size.high:
+                joined[-1] = _Span(header.start, span.end, span.cut, total)
+                continue
+        joined.append(span)
+    return joined
+
+
+def _merged(source: Source, run: Iterable[_Span], size: Size) -> list[_Span]:
+    """Merge neighbours of one group that are smaller than `size.low`."""
+    merged: list[_Span] = []
+    for small, several in groupby(
+        run, key=lambda span: bool(span.cut.group) and span.size < size.low
+    ):
+        spans = list(several)
+        if not small:
+            merged += spans
+            continue
+        first = 0
+        hashes = [
+            (crc32(source.text[span.start : span.end].encode(errors="replace")),) for span in spans
+        ]
+        sizes = [span.size for span in spans]
+        for last in _division(sizes, hashes, size.low, min(2 * size.low, size.high)):
+            merged.append(_together(source, spans[first:last]))
+            first = last
+    return merged
+
+
+def _together(source: Source, spans: Sequence[_Span]) -> _Span:
+    if len(spans) == 1:
+        return spans[0]
+    start, end = spans[0].start, spans[-1].end
+    headings = list(dict.fromkeys(span.cut.heading for span in spans))
+    heading = " / ".join(headings)
+    if len(heading) > _MAX_HEADING:
+        heading = f"{headings[0]} / … / {headings[-1]}"
+    cut = replace(
+        spans[0].cut,
+        heading=heading,
+        edges=tuple(span.start for span in spans[1:]),
+        left_out=tuple(part for span in spans for part in span.cut.left_out),
+    )
+    return _Span(start, end, cut, source.size(start, end))
+
+
+def _division(
+    sizes: Sequence[int], ranks: Sequence[tuple[int, ...]], low: int, high: int
+) -> Iterator[int]:
+    """Yield the ends (indices, the last is the length) of groups whose sizes add up to `low`
+    to `high`. Of the possible ends the one before the item of the least rank is taken."""
+    first = 0
+    rest = sum(sizes)
+    while first < len(sizes):
+        if rest <= high:
+            yield len(sizes)
+            return
+        total = sizes[first]
+        last = first + 1
+        ends = [last]
+        while last < len(sizes) and total + sizes[last] <= high:
+            total += sizes[last]
+            last += 1
+            if total >= low:
+                ends.append(last)
+        if len(ends) > 1 and sizes[first] < low:
+            del ends[0]
+        end = min(ends, key=lambda place: ranks[place])
+        yield end
+        rest -= sum(sizes[first:end])
+        first = end
+
+
+def _places(source: Source, start: int, end: int, body: int) -> list[int]:
+    """Return where a range may be cut: before its lines, and within those that are too long."""
+    first, last = source.line(start), source.line(end - 1)
+    lines = [start, *source.line_starts[first + 1 : last + 1], end]
+    places: list[int] = []
+    for begin, finish in pairwise(lines):
+        places.append(begin)
+        if source.size(begin, finish) - 2 > body:
+            parts = split_passages(source.text[begin:finish], source.tokens, body + 2)
+            places += (begin + part for part, _ in parts[1:])
+    return places
+
+
+def _rank(text: str, place: int, edges: set[int]) -> tuple[int, ...]:
+    """Return how well a chunk begins at a place, less being better; ties fall by content."""
+    line_end = text.find("\n", place, place + 200)
+    line = text[place : line_end if line_end >= 0 else place + 200]
+    indent = _INDENT.match(line)
+    width = indent.end() if indent else 0
+    after_blank = not text[max(0, place - 4) : place].replace("\r", "").endswith("\n\n")
+    return (place not in edges, after_blank, width, crc32(line.encode(errors="replace")))
+
+
+def _overlapping(source: Source, start: int, begin: int) -> int:
+    """Return where a passage begins with its overlap: at a line's start if one is near."""
+    back = max(start, source.back(begin, OVERLAP))
+    line = source.line(back) + (source.line_start(back) < back)
+    if line < len(source.line_starts) and source.line_starts[line] < begin:
+        return source.line_starts[line]
+    return back
+
+
+def _sections(source: Source, span: _Span, size: Size) -> Iterator[Section]:
+    cut = span.cut
+    if span.size <= size.high:
+        yield _section(source, cut, [*cut.context, *_without(span.start, span.end, cut.left_out)])
+        return
+    context = (
+        cut.context if sum(source.size(*part) for part in cut.context) < size.high // 2 else ()
+    )
+    kind = "window" if cut.chunk_type == "full_file" else cut.chunk_type
+    for number, (start, end) in enumerate(passages(source, span.start, span.end, size, cut.edges)):
+        parts = [*(context if number == 0 else ()), *_without(start, end, cut.left_out)]
+        yield from [_section(source, replace(cut, chunk_type=kind), parts)] if parts else []
+
+
+def _without(
+    start: int, end: int, left_out: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield a range in parts, without those left out."""
+    for begin, finish in left_out:
+        if start < begin < end:
+            yield start, begin
+        start = max(start, min(finish, end)) if begin < end else start
+    if start < end:
+        yield start, end
+
+
+def _section(source: Source, cut: Cut, parts: Sequence[tuple[int, int]]) -> Section:
+    parts = sorted(source.trimmed(*part) for part in parts)
+    return Section(
+        chunk_type=cut.chunk_type,
+        heading=cut.heading,
+        line_start=source.line(parts[0][0]) + 1,
+        line_end=source.line(max(end for _, end in parts) - 1) + 1,
+        text="\n".join(source.text[start:end] for start, end in parts if start < end),
+    )
