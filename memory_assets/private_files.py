@@ -34,6 +34,7 @@ _OURS = (
     "retention",
     "versions",
     "watcher",
+    "workspaces",
 )
 """The names in a data directory that are ours, up to the first dot or hyphen."""
 

@@ -56,6 +56,14 @@ def _known(given: tuple[str, ...], known: tuple[str, ...], what: str) -> tuple[s
     return tuple(filter(None, found.values()))
 
 
+def _pairs(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of a list of `name=value`."""
+    pairs = _listed(value)
+    if not all(name and other for name, _, other in (each.partition("=") for each in pairs)):
+        raise ConfigurationError("give name=value, several with commas between them")
+    return pairs
+
+
 def _count_or_all(value: str | int) -> int | None:
     """Return a count, of days (`365d`) or runs; None for `all`."""
     text = str(value).strip().lower()
@@ -116,6 +124,24 @@ class Settings(Arguments):
     )
     redaction_engine: Literal["auto", "hyperscan", "re"] = argument(
         "auto", "What finds the places to look at; the findings are the same."
+    )
+    workspaces: tuple[str, ...] = argument(
+        (),
+        "Directories whose documents and code are indexed, comma-separated.",
+        reads=_listed,
+        max_length=100_000,
+    )
+    workspace_services: tuple[str, ...] = argument(
+        (),
+        "Services of paths without a part `svc-*`: `services/pay/*=payments`, comma-separated.",
+        reads=_pairs,
+        max_length=100_000,
+    )
+    workspace_domains: tuple[str, ...] = argument(
+        (),
+        "Domains of services: `svc-orders=sales`, comma-separated.",
+        reads=_pairs,
+        max_length=100_000,
     )
     recent_days: int = argument(
         90, "What `--recent` takes for recent; older hits are counted.", gt=0

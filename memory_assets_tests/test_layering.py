@@ -27,6 +27,7 @@ FOUNDATION = {
     "http_access",
     "search_kinds",
     "install_key",
+    "document_models",
 }
 READS_SESSIONS = {"summaries", "observations", "commits"}
 DOMAIN = {
@@ -78,6 +79,7 @@ PIPELINE_FLOORS = (
     {"plan"},
     {"checks"},
     {"stages"},
+    {"workspace"},
     {"tables"},
     {"indexes", "redact"},
     {"scan"},

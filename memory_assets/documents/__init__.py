@@ -5,7 +5,7 @@ finding or reading files, redaction, ids, stores. docs/workspace.md has the rule
 """
 
 from memory_assets.documents.chunk import CHUNKER_VERSION, sections
-from memory_assets.documents.document import Section
+from memory_assets.documents.document import CHUNK_TYPES, Section
 from memory_assets.documents.file_types import KIND_OF, file_type
 
-__all__ = ["CHUNKER_VERSION", "KIND_OF", "Section", "file_type", "sections"]
+__all__ = ["CHUNKER_VERSION", "CHUNK_TYPES", "KIND_OF", "Section", "file_type", "sections"]

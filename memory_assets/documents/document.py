@@ -16,6 +16,12 @@ _CHARACTERS_PER_TOKEN = 32
 """An unbroken run of letters is one word piece at any length, so length counts too."""
 
 
+CHUNK_TYPES = (
+    *("endpoint", "schema", "info", "channel", "section", "method", "definition", "key"),
+    *("full_file", "window"),
+)
+
+
 @dataclass(frozen=True)
 class Section:
     """One chunk of a file, before it has an id.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from memory_assets.redacted_text import RedactedText
 from memory_assets.redaction.findings import Finding, RecordRedaction, Redaction
 from memory_assets.redaction.known_secrets import KnownValues, value_hash
-from memory_assets.redaction.redactor import Redactor, load_redactor
+from memory_assets.redaction.redactor import Redactor, keep_lines, load_redactor
 from memory_assets.redaction.session_redactor import SessionRedactor
 from memory_assets.redaction.settings import PERSONAL_KINDS, RedactionSettings
 from memory_assets.redaction.tags import TAG
@@ -31,6 +31,7 @@ __all__ = [
     "RedactionSettings",
     "Redactor",
     "SessionRedactor",
+    "keep_lines",
     "load_redactor",
     "ruleset_version",
     "value_hash",

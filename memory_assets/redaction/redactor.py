@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from memory_assets.errors import RedactionFailed, RedactionUnavailable, StoreError
 from memory_assets.install_key import load_install_key
-from memory_assets.redacted_text import seal
+from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.redaction.edits import FILE_CONTENTS, Edit, Rendered, merge_edits
 from memory_assets.redaction.engine.scanner import Scanner, load_scanner
 from memory_assets.redaction.engine.selftest import run_self_test
@@ -16,6 +16,7 @@ from memory_assets.redaction.engine.triggers import ADDRESSES, NO_CLUES
 from memory_assets.redaction.findings import Finding, Redaction, secret_and_personal
 from memory_assets.redaction.pii import PersonalData
 from memory_assets.redaction.policy.contents import ContentPolicy
+from memory_assets.redaction.policy.sensitive_paths import is_sensitive
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES, AnchoredRule
 from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
 from memory_assets.redaction.session_redactor import SessionRedactor
@@ -105,6 +106,10 @@ class Redactor:
         redaction, _ = self.apply(text, tagger, [Edit(0, len(text), FILE_CONTENTS, "")])
         return redaction
 
+    def is_sensitive(self, path: str) -> bool:
+        """Whether a path names a file that exists to hold secrets, of which nothing is read."""
+        return is_sensitive(path)
+
     def find(self, text: str) -> tuple[Finding, ...]:
         """Return the secrets that `redact` would remove; none on text that was redacted."""
         return self.redact(text).findings
@@ -165,6 +170,19 @@ class Redactor:
                 return _redaction(rendered), seen
             edits = merge_edits(text, [*edits, *map(rendered.way_back.moved, more)])
         raise RedactionFailed("the text does not come to rest")
+
+
+def keep_lines(text: str, redaction: Redaction) -> RedactedText:
+    """Return the redacted text of `text` with each line where it was: what was taken out leaves its
+    line feeds behind its tag."""
+    taken = sorted((*redaction.findings, *redaction.personal), key=lambda each: each.start)
+    pieces: list[str] = []
+    position = 0
+    for each in taken:
+        feeds = "\n" * text.count("\n", each.start, each.end)
+        pieces += (text[position : each.start], each.tag, feeds)
+        position = each.end
+    return seal("".join([*pieces, text[position:]])) if taken else redaction.text
 
 
 def _redaction(rendered: Rendered) -> Redaction:

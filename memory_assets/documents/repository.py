@@ -1,0 +1,44 @@
+"""What a checkout says of itself, read from its files: no program is run.
+
+https://git-scm.com/docs/git-config and
+https://git-scm.com/book/en/v2/Git-Internals-Git-Objects
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from configparser import ConfigParser, Error
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+_SLUG = re.compile(r"[:/]([^/:\s]+/[^/:\s]+?)(?:\.git)?/?$")
+_SERVICE = "svc-*"
+
+
+def repo_slug(root: Path) -> str:
+    """Return `owner/name` of the repository's remote `origin`, or the directory's name."""
+    config = ConfigParser(strict=False, interpolation=None)
+    try:
+        config.read_string((root / ".git" / "config").read_text("utf-8"))
+        url = config['remote "origin"']["url"]
+    except (OSError, UnicodeDecodeError, Error, KeyError):
+        return root.name
+    found = _SLUG.search(url)
+    return found[1] if found else root.name
+
+
+def git_blob(content: bytes) -> str:
+    """Return the hash by which Git knows a content (SHA-1)."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def service_of(path: str, services: Mapping[str, str]) -> str:
+    """Return the service that a file belongs to: the first part of its path that is called
+    `svc-*`, or the one that the first matching pattern of `services` names; "" if none does."""
+    parts = PurePosixPath(path)
+    for part in (*parts.parts[:-1], parts.stem):
+        if fnmatchcase(part, _SERVICE):
+            return part
+    return next((name for glob, name in services.items() if fnmatchcase(path, glob)), "")

@@ -1,0 +1,180 @@
+"""Which files of a workspace are documents: a walk that follows no link and goes by
+`.gitignore` and `.memoryignore`, nested and negated as Git reads them.
+
+https://git-scm.com/docs/gitignore; matched by pathspec.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+MOST_BYTES = 10_000_000
+"""Larger files are skipped: no document that somebody reads is larger."""
+SKIPPED_DIRECTORIES = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        "node_modules",
+        ".venv",
+        "venv",
+        "site",
+        "__pycache__",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".pytest_cache",
+        ".tox",
+        ".gradle",
+        ".idea",
+    }
+)
+SKIPPED_FILES = frozenset({".DS_Store", "Thumbs.db"})
+_IGNORE_FILES = (".gitignore", ".memoryignore")
+_Ignored = list[tuple[str, GitIgnoreSpec]]
+"""Rules with the directory that they are in (with a slash at its end), outermost first."""
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file: its path in the workspace, with slashes, and what its directory says of it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass
+class Walk:
+    """The documents of a workspace, by path, and the number of files skipped by reason."""
+
+    files: dict[str, FoundFile] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+def walk(
+    root: Path,
+    is_sensitive: Callable[[str], bool],
+    others: Collection[Path] = (),
+    most: int | None = None,
+) -> Walk:
+    """Return the documents below `root`. `others` are the roots of other workspaces, which are not
+    entered; `most`: the walk ends at so many files.
+
+    Raises:
+        OSError: the root cannot be read.
+    """
+    found = Walk()
+    apart = {str(other) for other in others}
+    pending: list[tuple[str, _Ignored]] = [("", _rules_of(root, "", _excluded_by_git(root)))]
+    while pending and (most is None or len(found.files) < most):
+        prefix, ignored = pending.pop()
+        try:
+            entries = sorted(os.scandir(root / prefix), key=lambda entry: entry.name)
+        except OSError:
+            if not prefix:
+                raise
+            found.skipped["unreadable directory"] += 1
+            continue
+        for entry in entries:
+            path = prefix + entry.name
+            reason = _kept_out(entry, path, ignored, is_sensitive)
+            if reason is None and entry.is_dir(follow_symlinks=False):
+                if str(root / path) in apart:
+                    found.skipped["another workspace"] += 1
+                else:
+                    inner = f"{path}/"
+                    pending.append((inner, _rules_of(root, inner, ignored)))
+            elif reason is None:
+                _add(found, entry, path)
+            elif reason:
+                found.skipped[reason] += 1
+    return found
+
+
+def _kept_out(
+    entry: os.DirEntry[str], path: str, ignored: _Ignored, is_sensitive: Callable[[str], bool]
+) -> str | None:
+    """Return why an entry is left out, "" if that is not worth a word, None if it is not."""
+    if entry.is_symlink():
+        return "link"
+    if entry.is_dir(follow_symlinks=False):
+        if entry.name in SKIPPED_DIRECTORIES or _is_ignored(f"{path}/", ignored):
+            return ""
+        return None
+    if entry.name in SKIPPED_FILES:
+        return ""
+    if is_sensitive(path):
+        return "holds secrets by its name"
+    return "ignored" if _is_ignored(path, ignored) else None
+
+
+def _add(found: Walk, entry: os.DirEntry[str], path: str) -> None:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:  # it vanished
+        return
+    if not stat.S_ISREG(status.st_mode):
+        found.skipped["no plain file"] += 1
+    elif status.st_size > MOST_BYTES:
+        found.skipped[f"larger than {MOST_BYTES // 1_000_000} MB"] += 1
+    elif not _is_text(path):
+        found.skipped["name that is not text"] += 1
+    else:
+        found.files[path] = FoundFile(path, status.st_size, status.st_mtime_ns)
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:  # bytes that are no UTF-8
+        return False
+    return True
+
+
+def _is_ignored(path: str, ignored: _Ignored) -> bool:
+    """Whether the innermost rule that says anything of a path leaves it out."""
+    for directory, rules in reversed(ignored):
+        verdict = rules.check_file(path[len(directory) :]).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _rules_of(root: Path, directory: str, outer: _Ignored) -> _Ignored:
+    """Return the rules that hold in a directory: those around it, and its own."""
+    own = [
+        (directory, rules)
+        for name in _IGNORE_FILES
+        for rules in _read_rules(root / directory / name)
+    ]
+    return [*outer, *own] if own else outer
+
+
+def _excluded_by_git(root: Path) -> _Ignored:
+    return [("", rules) for rules in _read_rules(root / ".git" / "info" / "exclude")]
+
+
+def _read_rules(path: Path) -> Iterator[GitIgnoreSpec]:
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return
+    try:
+        yield GitIgnoreSpec.from_lines(lines)
+    except ValueError:  # a line that Git passes over, too
+        yield GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line))
+
+
+def _is_rule(line: str) -> bool:
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True

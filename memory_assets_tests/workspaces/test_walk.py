@@ -1,0 +1,109 @@
+"""Which files of a workspace are documents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_assets.documents import walk as walking
+from memory_assets.documents.walk import walk
+from memory_assets_tests.workspaces.conftest import FILES, write
+
+
+def _found(root: Path, **given: object) -> set[str]:
+    return set(walk(root, lambda path: path.endswith(".env"), **given).files)  # type: ignore[arg-type]
+
+
+def test_ignored_files_and_those_that_hold_secrets_are_left_out(tmp_path: Path) -> None:
+    """By rules, by a sensitive name; a negation brings one back."""
+    write(tmp_path, FILES)
+    assert _found(tmp_path) == FILES.keys() - {"build/out.txt", "trace.log", ".env"}
+
+
+def test_rules_of_inner_directories_win(tmp_path: Path) -> None:
+    """As Git reads nested rules; `.memoryignore` is read alike."""
+    write(
+        tmp_path,
+        {
+            ".gitignore": "*.md\n/only-here.txt\n",
+            "a/.gitignore": "!kept.md\n",
+            "a/kept.md": "x",
+            "a/other.md": "x",
+            "a/only-here.txt": "x",
+            "only-here.txt": "x",
+            "a/.memoryignore": "b/\n",
+            "a/b/c.txt": "x",
+            ".git/info/exclude": "private/\n",
+            "private/d.txt": "x",
+        },
+    )
+    kept = {".gitignore", "a/.gitignore", "a/.memoryignore", "a/kept.md", "a/only-here.txt"}
+    assert _found(tmp_path) == kept
+
+
+def test_a_negation_does_not_bring_back_what_is_in_an_ignored_directory(tmp_path: Path) -> None:
+    """Git does not look into an ignored directory."""
+    write(tmp_path, {".gitignore": "build/\n!build/kept.txt\n", "build/kept.txt": "x"})
+    assert _found(tmp_path) == {".gitignore"}
+
+
+@pytest.mark.parametrize("name", ["node_modules", ".venv", "__pycache__", ".mypy_cache", "site"])
+def test_directories_of_tools_are_not_entered(tmp_path: Path, name: str) -> None:
+    """Whatever is in them was made, not written."""
+    write(tmp_path, {f"{name}/a.md": "x", f"inner/{name}/a.md": "x", "a.md": "x"})
+    assert _found(tmp_path) == {"a.md"}
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    """Neither out of the root, nor in circles."""
+    root = tmp_path / "root"
+    write(root, {"a/b.txt": "x"})
+    (root / "a" / "loop").symlink_to(root)
+    (root / "out").symlink_to(tmp_path)
+    (root / "c.txt").symlink_to(root / "a" / "b.txt")
+    found = walk(root, lambda path: False)
+    assert set(found.files) == {"a/b.txt"}
+    assert found.skipped == {"link": 3}
+
+
+def test_another_workspace_is_not_entered(tmp_path: Path) -> None:
+    """Each file belongs to one workspace."""
+    write(tmp_path, {"inner/a.md": "x", "b.md": "x"})
+    assert _found(tmp_path, others=[tmp_path / "inner"]) == {"b.md"}
+
+
+def test_a_large_file_is_counted_with_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is in the reason."""
+    monkeypatch.setattr(walking, "MOST_BYTES", 1_000_000)
+    write(tmp_path, {"big.txt": "x" * 1_000_001, "small.txt": "x"})
+    found = walk(tmp_path, lambda path: False)
+    assert set(found.files) == {"small.txt"} and found.skipped == {"larger than 1 MB": 1}
+
+
+@pytest.mark.parametrize("name", ["new\nline.md", "snow ☃.md", "a,b.md"])
+def test_names_with_unusual_characters_are_documents(tmp_path: Path, name: str) -> None:
+    """A line feed, another script, a comma."""
+    write(tmp_path, {name: "x"})
+    assert _found(tmp_path) == {name}
+
+
+def test_a_name_that_is_no_text_is_counted(tmp_path: Path) -> None:
+    """Bytes that are no UTF-8."""
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.md")).write_text("x")
+    assert walk(tmp_path, lambda path: False).skipped == {"name that is not text": 1}
+
+
+def test_an_invalid_rule_is_passed_over(tmp_path: Path) -> None:
+    """The other rules of the file hold."""
+    write(tmp_path, {".gitignore": "!\n*.log\n", "a.log": "x", "a.md": "x"})
+    assert _found(tmp_path) == {".gitignore", "a.md"}
+
+
+def test_the_walk_ends_at_a_number_of_files(tmp_path: Path) -> None:
+    """A home directory is not walked to its end to be refused."""
+    write(tmp_path, {f"{number // 10}/{number}.md": "x" for number in range(100)})
+    assert 15 <= len(_found(tmp_path, most=15)) < 40
