@@ -17,7 +17,8 @@ class SearchKind:
     `collection` is the name in Chroma; `{agent}` in it stands for the agent. `metadata` maps each
     metadata key of the collection, other than session and time, to the table's column (lists are
     joined by commas; of `counted` ones only the length is stored); `time` is the column of the
-    time. `passages` of one turn count as one hit.
+    time. `passages` of one turn count as one hit. `archive` is the table that all of it is made
+    of, from which it can be made again.
     """
 
     name: str
@@ -29,6 +30,7 @@ class SearchKind:
     counted: tuple[str, ...] = ()
     time: str = "timestamp"
     passages: bool = False
+    archive: str = "redacted_records"
 
     @property
     def keywords(self) -> str:
@@ -88,6 +90,21 @@ SEARCH_KINDS = {
                 **_same("turn_id", "turn_index", "type", "title", "concepts", "git_branch"),
                 "files": ("files_modified", "files_read"),
             },
+        ),
+        SearchKind(
+            "workspace",
+            table="workspace_chunks",
+            embeddings="workspace_embeddings",
+            asset="workspace_collection",
+            collection="workspace",
+            metadata={
+                **_same("document_id", "chunk_index", "file_path", "file_type", "chunk_type"),
+                **_same("section_heading", "line_start", "line_end", "kind", "bucket"),
+                **_same("service", "domain", "source_repo_slug"),
+                "last_modified": ("timestamp",),
+                "source_root": ("project_root",),
+            },
+            archive="workspace_documents",
         ),
     )
 }

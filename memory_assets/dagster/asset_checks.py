@@ -14,7 +14,7 @@ from collections.abc import Collection, Generator
 import dagster as dg
 
 from memory_assets.dagster.metadata import checked
-from memory_assets.dagster.partitions import projects
+from memory_assets.dagster.partitions import partitions_of
 from memory_assets.pipeline.checks.checks import checks_of, note_run
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.ingest.steps import STEPS
@@ -37,7 +37,7 @@ def specs_of(asset: str) -> list[dg.AssetCheckSpec]:
             asset=asset,
             description=check.description,
             blocking=check.blocking,
-            partitions_def=projects,
+            partitions_def=partitions_of(asset),
         )
         for check in checks_of(asset)
     ]

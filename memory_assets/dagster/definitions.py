@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import dagster as dg
 
-from memory_assets.dagster.assets.collections import COLLECTIONS, keyword_index
+from memory_assets.dagster.assets.collections import (
+    COLLECTIONS,
+    keyword_index,
+    workspace_keyword_index,
+)
 from memory_assets.dagster.assets.known_secrets import known_secrets
 from memory_assets.dagster.assets.memory_status import memory_status
 from memory_assets.dagster.assets.raw_sessions import raw_sessions
 from memory_assets.dagster.assets.redacted_records import redacted_records
 from memory_assets.dagster.assets.retained_sessions import retained_sessions
 from memory_assets.dagster.assets.tables import TABLES
+from memory_assets.dagster.assets.workspace_documents import workspace_documents
 from memory_assets.dagster.batch import batch_resources, ingest_batch
 from memory_assets.dagster.jobs import JOBS, retention_schedule, status_schedule
 from memory_assets.dagster.sensors import projects_directory_sensor
@@ -18,11 +23,20 @@ from memory_assets.dagster.superseded_runs import (
     prune_superseded_runs,
     superseded_runs_schedule,
 )
+from memory_assets.dagster.workspace_sensor import workspaces_sensor
 from memory_assets.private_files import create_private_files
 from memory_assets.settings import Settings
 
-ASSETS = (raw_sessions, redacted_records, *TABLES, *COLLECTIONS, keyword_index)
-"""The assets of one project."""
+ASSETS = (
+    raw_sessions,
+    redacted_records,
+    workspace_documents,
+    *TABLES,
+    *COLLECTIONS,
+    keyword_index,
+    workspace_keyword_index,
+)
+"""The assets with partitions."""
 
 
 def build_defs(settings: Settings | None = None) -> dg.Definitions:
@@ -35,7 +49,7 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
         assets=[*ASSETS, known_secrets, retained_sessions, memory_status],
         jobs=[ingest_batch, *JOBS, prune_superseded_runs],
         schedules=[retention_schedule, status_schedule, superseded_runs_schedule],
-        sensors=[projects_directory_sensor],
+        sensors=[projects_directory_sensor, workspaces_sensor],
         resources=batch_resources(settings),
         executor=dg.in_process_executor,
     )

@@ -7,7 +7,8 @@ from functools import partial
 import dagster as dg
 
 from memory_assets.dagster.resources import MemoryParam
-from memory_assets.stores.run_history.names import INGEST_JOB, RECHECK_JOB
+from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.stores.run_history.names import INGEST_JOB, RECHECK_JOB, WORKSPACE_JOB
 
 RETENTION_JOB = "apply_retention"
 STATUS_JOB = "report_status"
@@ -20,11 +21,19 @@ _job = partial(
     executor_def=dg.in_process_executor,
     tags={"dagster/max_runtime": "3600"},
 )
+_of_workspaces = dg.AssetSelection.assets(
+    *(step.asset for step in STEPS.values() if step.of_workspaces)
+)
 ingest_project = _job(
     INGEST_JOB,
-    dg.AssetSelection.all() - dg.AssetSelection.assets(*_ALL_PROJECTS),
+    dg.AssetSelection.all() - dg.AssetSelection.assets(*_ALL_PROJECTS) - _of_workspaces,
     description="Transcripts of one project to searchable memory. In one process: four assets and "
     "a check cost 3 CPU-seconds there and 16 in a process a step.",
+)
+index_workspace = _job(
+    WORKSPACE_JOB,
+    _of_workspaces,
+    description="Documents and code of one workspace to searchable memory.",
 )
 recheck_known_secrets = _job(
     RECHECK_JOB,
@@ -41,7 +50,7 @@ report_status = _job(
     dg.AssetSelection.assets("memory_status"),
     description="The figures of `memory status`; reads all sources again to check them.",
 )
-JOBS = (ingest_project, recheck_known_secrets, apply_retention, report_status)
+JOBS = (ingest_project, index_workspace, recheck_known_secrets, apply_retention, report_status)
 
 
 @dg.schedule(

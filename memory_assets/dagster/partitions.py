@@ -1,5 +1,5 @@
 """The [dynamic partitions](https://docs.dagster.io/guides/build/partitions-and-backfills): one for
-each project."""
+each project, and one for each workspace."""
 
 from __future__ import annotations
 
@@ -7,17 +7,32 @@ from collections.abc import Iterable
 
 import dagster as dg
 
-from memory_assets.stores.run_history.names import PARTITIONS, is_valid_key
+from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.stores.run_history.names import (
+    PARTITIONS,
+    WORKSPACE_PARTITIONS,
+    is_valid_key,
+)
 
 projects = dg.DynamicPartitionsDefinition(name=PARTITIONS)
+workspaces = dg.DynamicPartitionsDefinition(name=WORKSPACE_PARTITIONS)
 
 _ADD_BATCH = 500
 """Keys added in one statement; 36,000 of them broke SQLite (dagster#16260)."""
 
 
-def new_keys(instance: dg.DagsterInstance, names: Iterable[str]) -> list[str]:
+def partitions_of(asset: str) -> dg.DynamicPartitionsDefinition:
+    """Return the partitions of an asset."""
+    return workspaces if STEPS[asset].of_workspaces else projects
+
+
+def new_keys(
+    instance: dg.DagsterInstance,
+    names: Iterable[str],
+    of: dg.DynamicPartitionsDefinition = projects,
+) -> list[str]:
     """Return the valid partition keys among `names` that the instance lacks, sorted."""
-    existing = set(instance.get_dynamic_partitions(str(projects.name)))
+    existing = set(instance.get_dynamic_partitions(str(of.name)))
     return sorted(key for key in set(names) - existing if is_valid_key(key))
 
 

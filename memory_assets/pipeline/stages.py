@@ -13,6 +13,7 @@ from functools import partial
 from typing import get_args
 
 from memory_assets.commits import Evidence
+from memory_assets.documents import CHUNK_TYPES, KIND_OF
 from memory_assets.models import Kind, Role
 from memory_assets.observations import OBSERVATION_TYPES
 from memory_assets.paths import KNOWN_AGENTS
@@ -30,9 +31,16 @@ from memory_assets.pipeline.tables.turn_chunks import (
     chunk_project,
     extract_prompts,
 )
+from memory_assets.pipeline.workspace import chunks as workspace
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.lake.expectations import AT_LEAST_0, NOT_EMPTY, Expectations
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
+from memory_assets.stores.lake.schemas import (
+    REDACTED_RECORDS,
+    REDACTION_AUDIT,
+    WORKSPACE_DOCUMENTS,
+    Table,
+)
+from memory_assets.stores.workspaces import AGENT
 
 
 @dataclass(frozen=True)
@@ -61,12 +69,24 @@ class Stage:
         return self.derived.table
 
     @property
+    def of_workspaces(self) -> bool:
+        """Whether the table is made of documents, not of sessions."""
+        return self.group == WORKSPACES
+
+    @property
     def searched(self) -> bool:
         """Whether a search finds the table's rows, or needs them."""
         return self.embeds or any(kind.table == self.table.name for kind in SEARCH_KINDS.values())
 
 
+WORKSPACES = "workspaces"
+"""The group of the stages of workspaces, which are partitions of their own."""
 _AGENT = {"agent": KNOWN_AGENTS}
+_DOCUMENT = {
+    "agent": (AGENT,),
+    "kind": tuple(sorted(set(KIND_OF.values()))),
+    "file_type": tuple(KIND_OF),
+}
 _PASSAGE = {"part": AT_LEAST_0, "turn_index": AT_LEAST_0, "text": NOT_EMPTY}
 _TEXT = ("text", "kind", "subtype")
 _TOLD = ("text", "kind", "command", "is_error", "paths")
@@ -197,6 +217,27 @@ _MADE = (
         },
         reads=frozenset({"git"}),
     ),
+    Stage(
+        workspace.CHUNKED,
+        workspace.chunk_documents,
+        "Sections, operations, definitions and windows of each document, in its own lines.\n\n"
+        "How a file is cut depends on its type (docs/workspace.md).",
+        WORKSPACES,
+        Expectations(
+            bounds={"chunk_index": AT_LEAST_0, "line_start": (1.0, None), "text": NOT_EMPTY},
+            one_of={**_DOCUMENT, "chunk_type": CHUNK_TYPES},
+            ordered=(("line_start", "line_end"),),
+        ),
+        {
+            "id": ("id", "text"),
+            "document_id": ("id",),
+            **dict.fromkeys(("chunk_index", "chunk_type", "section_heading"), ("text",)),
+            **dict.fromkeys(("line_start", "line_end", "content_hash"), ("text",)),
+            "files": ("file_path",),
+            "chunker_version": (),
+        },
+        reads=frozenset({"tree-sitter"}),
+    ),
 )
 
 
@@ -218,7 +259,8 @@ def _vectors(index: IndexedTable) -> Stage:
 
 
 STAGES = (*_MADE, *map(_vectors, INDEXES))
-"""Every table that is made of redacted_records, in an order in which they can be made."""
+"""Every table that is made of redacted_records, or of workspace_documents, in an order in which
+they can be made."""
 
 EXPECTATIONS = {
     REDACTED_RECORDS.name: Expectations(
@@ -232,6 +274,10 @@ EXPECTATIONS = {
         bounds={"seq": AT_LEAST_0, "start": AT_LEAST_0, "length": AT_LEAST_0},
         one_of=_AGENT,
         ordered=(("start", "end"),),
+    ),
+    WORKSPACE_DOCUMENTS.name: Expectations(
+        bounds={"lines": AT_LEAST_0, "size": AT_LEAST_0, "text": NOT_EMPTY},
+        one_of=_DOCUMENT,
     ),
     **{stage.table.name: stage.expected for stage in STAGES},
 }

@@ -11,7 +11,7 @@ import dagster as dg
 
 from memory_assets.dagster.asset_checks import check_results, specs_of
 from memory_assets.dagster.metadata import OWNERS, SEARCHED_FIRST, materialized
-from memory_assets.dagster.partitions import projects
+from memory_assets.dagster.partitions import partitions_of
 from memory_assets.dagster.resources import MemoryParam, MemoryResource
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.ingest.steps import STEPS
@@ -55,7 +55,7 @@ def step_asset(
     metadata: Mapping[str, Any] | None = None,
     retry_policy: dg.RetryPolicy | None = None,
 ) -> dg.AssetsDefinition:
-    """Return the asset of one step, partitioned by project; `searched`: a search needs it, so
+    """Return the asset of one step, partitioned as the step says; `searched`: a search needs it, so
     it runs before others."""
     step = STEPS[name]
 
@@ -63,7 +63,7 @@ def step_asset(
         name=name,
         description=description,
         deps=step.deps,
-        partitions_def=projects,
+        partitions_def=partitions_of(name),
         group_name=group,
         kinds=kinds,
         owners=OWNERS,

@@ -13,8 +13,10 @@ from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.checks.expectations import matches_schema
 from memory_assets.pipeline.checks.independent_scan import independent_scanner_finds_nothing
 from memory_assets.pipeline.checks.verify import Verdict
+from memory_assets.pipeline.checks.workspace import lines_conserved
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSIONS_INDEX
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
+from memory_assets.pipeline.indexes.keywords import WORKSPACE_KEYWORDS
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import COMPARISONS, NOTED_CHECKS, note_stage
 from memory_assets.pipeline.stages import EXPECTATIONS
@@ -148,11 +150,27 @@ CHECKS: Sequence[Check] = (
         )
         for index in INDEXES
     ),
+    *(
+        Check(
+            asset,
+            "ids_match_tables",
+            verify.keywords_match,
+            "The ids in the keyword index are exactly those of the lake's tables.",
+        )
+        for asset in (KEYWORD_INDEX, WORKSPACE_KEYWORDS)
+    ),
     Check(
-        KEYWORD_INDEX,
-        "ids_match_tables",
-        verify.keywords_match,
-        "The ids in the keyword index are exactly those of the lake's tables.",
+        "workspace_documents",
+        "no_documents_quarantined",
+        verify.nothing_quarantined,
+        "No document is held back. A warning: the other documents go on.",
+        warning=True,
+    ),
+    Check(
+        "workspace_chunks",
+        "lines_conserved",
+        lines_conserved,
+        "Every line of a document with text is in one of its chunks.",
     ),
     Check(
         SESSIONS_INDEX.stage,

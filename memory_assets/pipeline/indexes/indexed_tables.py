@@ -28,6 +28,11 @@ class IndexedTable:
     embeddings: Table
 
     @property
+    def archive(self) -> str:
+        """The stage whose products say which sessions there are, and of which agent."""
+        return self.kind.archive
+
+    @property
     def stage(self) -> str:
         """The name of the collections' asset, and of their stage in the catalogue."""
         return self.kind.asset
@@ -44,6 +49,8 @@ INDEX_OF = {
 """The tables that are searched, by the kind that a search asks for."""
 INDEXES = tuple(INDEX_OF.values())
 SESSIONS_INDEX = INDEX_OF["sessions"]
+SESSION_INDEXES = tuple(index for index in INDEXES if index.archive == REDACTED_RECORDS.name)
+"""Those whose partitions are projects; the others' are workspaces."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ def indexed_sessions(
 ) -> list[IndexedSession]:
     """Return the sessions of a project that have rows and vectors of a table, sorted."""
     catalog = components.catalog
-    archive = catalog.products.of_project(REDACTED_RECORDS.name, project)
+    archive = catalog.products.of_project(index.archive, project)
     rows = catalog.products.of_project(index.table.name, project)
     vectors = catalog.products.of_project(index.embeddings.name, project)
     return [

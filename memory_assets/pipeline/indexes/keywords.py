@@ -25,10 +25,11 @@ from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.keyword_index.blocks import KeywordRow
 from memory_assets.stores.keyword_index.index import KeywordIndex
 from memory_assets.stores.lake.rows import texts_from_arrow
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.sqlite_files import compact
 
 STAGE = "keyword_index"
+WORKSPACE_KEYWORDS = "workspace_keyword_index"
+"""The same index, as far as it holds workspaces: the asset of their partitions."""
 KINDS: Mapping[str, IndexedTable] = INDEX_OF
 """The kinds of rows in the index, and the table of each."""
 _ROWS_A_TRANSACTION = 2_000
@@ -46,9 +47,10 @@ def keywords_path(components: Components) -> Path:
     return components.data_dir / keyword_files.FILE_NAME
 
 
-def index_keywords(components: Components, project: str) -> StageReport:
-    """Make the keyword index have exactly this project's rows of every kind; return the report."""
-    report = StageReport(STAGE, project)
+def index_keywords(components: Components, project: str, stage: str = STAGE) -> StageReport:
+    """Make the keyword index have exactly this project's rows of every kind; return the report
+    of the asset `stage`."""
+    report = StageReport(stage, project)
     opened = keyword_files.open_for_writing(keywords_path(components))
     removed: set[str] = set()
     with closing(opened) as index, components.project_lock(project), timed(report):
@@ -133,7 +135,7 @@ def _expected(
     catalog = components.catalog
     rows = catalog.products.hashes(table.table.name, project)
     vectors = catalog.products.hashes(table.embeddings.name, project)
-    archive = catalog.products.hashes(REDACTED_RECORDS.name, project)
+    archive = catalog.products.hashes(table.archive, project)
     return {
         session_id: input_hash(
             rows[session_id][1],
@@ -173,7 +175,7 @@ class _Batch:
         """Queue the sessions of a kind that changed; write when there are enough rows."""
         catalog, stage = self._components.catalog, stage_of(kind)
         existing = catalog.products.of_project(stage, self._project)
-        archive = catalog.products.of_project(REDACTED_RECORDS.name, self._project)
+        archive = catalog.products.of_project(KINDS[kind].archive, self._project)
         expected = _expected(self._components, self._project, KINDS[kind], self._index.incarnation)
         for session_id, expected_hash in expected.items():
             product = existing.get(session_id)

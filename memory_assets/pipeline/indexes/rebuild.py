@@ -30,7 +30,6 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import UPSERT_BATCH
 from memory_assets.stores.chroma.files import remove_deleted_collections
 from memory_assets.stores.chroma.recover import recover_others
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 Progress = Callable[[str], None]
 
@@ -49,13 +48,14 @@ class Rebuilt:
 
 def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
     """Return the names of our collections, each with the tables that it mirrors."""
-    agents = {
-        product.facts["agent"]
-        for product in components.catalog.products.of_stage(REDACTED_RECORDS.name).values()
+    products = components.catalog.products
+    agents_of = {
+        archive: {product.facts["agent"] for product in products.of_stage(archive).values()}
+        for archive in {index.archive for index in INDEXES}
     }
     found: dict[str, list[IndexedTable]] = {}
     for index in INDEXES:
-        for name in sorted({index.collection(agent) for agent in agents}):
+        for name in sorted({index.collection(agent) for agent in agents_of[index.archive]}):
             found.setdefault(name, []).append(index)
     return found
 

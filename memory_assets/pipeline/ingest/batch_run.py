@@ -54,6 +54,8 @@ class BatchRun:
     """Takes projects through the passes; each pass is an op of a run, and has a log of its own."""
 
     batch: Batch
+    _shown: IngestProgress | None = None
+    """What searches are told meanwhile; nothing of workspaces."""
 
     def __init__(self, components: Components, workers: Workers, listen: Listener = ignore) -> None:
         self._components = components
@@ -75,14 +77,22 @@ class BatchRun:
             self._shown = IngestProgress(len(names))
             self.run_pass(log, WORDS)
 
+    def take_workspaces(self, partitions: Sequence[str]) -> None:
+        """Make the passes to come those of workspaces, in this process."""
+        compile_independent_scanner()
+        self.batch = Batch(partitions)
+
     def run_pass(self, log: EventLog, part: Pass) -> None:
         """Run a pass over all projects; store what comes of it, and tell searches and the
         listener."""
         tasks = self.batch.tasks(part)
         left = Counter(task.project for task in tasks)
         events = _Waiting(self._components, log, self._stored)
+        shown = self._shown
         with ExitStack() as after:
-            publish = after.enter_context(ingesting(self._components.data_dir, self._shown))
+            publish: Callable[[], None] = lambda: None  # noqa: E731
+            if shown is not None:
+                publish = after.enter_context(ingesting(self._components.data_dir, shown))
             after.callback(events.store)
             after.enter_context(no_text_in_errors())
             for outcome in self._workers.run(tasks):
@@ -90,9 +100,9 @@ class BatchRun:
                 self._listen(outcome)
                 if isinstance(outcome, Made) and outcome.asset == KEYWORD_INDEX:
                     left[outcome.project] -= 1
-                    if part is not SUMMARIES:
+                    if shown is not None and part is not SUMMARIES:
                         done = sum(not number for number in left.values())
-                        setattr(self._shown, part.name, done)
+                        setattr(shown, part.name, done)
                 if events.add(outcome):
                     publish()
             publish()

@@ -15,14 +15,19 @@ from itertools import accumulate
 
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.checks.checks import Verified, checks_of
-from memory_assets.pipeline.indexes.indexed_tables import INDEXES
+from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSION_INDEXES
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
+from memory_assets.pipeline.indexes.keywords import WORKSPACE_KEYWORDS
 from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked, run_step
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
+from memory_assets.stores.lake.schemas import (
+    REDACTED_RECORDS,
+    REDACTION_AUDIT,
+    WORKSPACE_DOCUMENTS,
+)
 from memory_assets.transcripts import Source
 
 _FIRST_BYTES = 1_000_000
@@ -45,7 +50,13 @@ def _tables(*, searched: bool) -> tuple[str, ...]:
     return tuple(
         stage.table.name
         for stage in STAGES
-        if not stage.embeds and (stage.group == "turns") == searched
+        if not (stage.embeds or stage.of_workspaces) and (stage.group == "turns") == searched
+    )
+
+
+def _tables_of_workspaces(*, embedded: bool) -> tuple[str, ...]:
+    return tuple(
+        stage.table.name for stage in STAGES if stage.of_workspaces and stage.embeds == embedded
     )
 
 
@@ -63,12 +74,26 @@ SUMMARIES = Pass("summaries", (*_tables(searched=False), KEYWORD_INDEX))
 VECTORS = Pass(
     "vectors",
     (
-        *(index.embeddings.name for index in INDEXES),
+        *(index.embeddings.name for index in SESSION_INDEXES),
         KEYWORD_INDEX,
-        *(index.stage for index in INDEXES),
+        *(index.stage for index in SESSION_INDEXES),
     ),
 )
 PASSES = (WORDS, SUMMARIES, VECTORS)
+"""The passes of projects."""
+DOCUMENTS = Pass(
+    "documents",
+    (WORKSPACE_DOCUMENTS.name, *_tables_of_workspaces(embedded=False), WORKSPACE_KEYWORDS),
+)
+DOCUMENT_VECTORS = Pass(
+    "document vectors",
+    (
+        *_tables_of_workspaces(embedded=True),
+        WORKSPACE_KEYWORDS,
+        *(index.stage for index in INDEXES if index not in SESSION_INDEXES),
+    ),
+)
+"""The passes of workspaces: words first, too."""
 
 
 @dataclass(frozen=True)

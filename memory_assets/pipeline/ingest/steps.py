@@ -18,15 +18,21 @@ from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.indexes.collections import index_project
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
-from memory_assets.pipeline.indexes.keywords import index_keywords
+from memory_assets.pipeline.indexes.keywords import WORKSPACE_KEYWORDS, index_keywords
 from memory_assets.pipeline.redact.redacted_records import audit_project, redact_project
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stages import STAGES
+from memory_assets.pipeline.workspace.documents import read_documents
 from memory_assets.redaction import ENGINE_VERSION
-from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT, Table
+from memory_assets.stores.lake.schemas import (
+    REDACTED_RECORDS,
+    REDACTION_AUDIT,
+    WORKSPACE_DOCUMENTS,
+    Table,
+)
 from memory_assets.transcripts import READER_VERSIONS
 
 _TRIES = 3
@@ -41,7 +47,7 @@ class Step:
     `code_version` is that of the code that makes it; None: that of the redaction rules, which
     depends on the settings. `deps` are the assets that it is made of. `blocked_by` is the step
     without whose success it is not run. `tries`: a failure of its store is tried again after
-    some seconds.
+    some seconds. `of_workspaces`: its partitions are workspaces, not projects.
     """
 
     asset: str
@@ -51,6 +57,7 @@ class Step:
     blocked_by: str = ""
     table: Table | None = None
     tries: int = 1
+    of_workspaces: bool = False
 
     def report(self, components: Components, project: str) -> StageReport:
         """Bring the asset up to date in a project whose lock the caller holds."""
@@ -125,8 +132,14 @@ def _if_embedding(name: str, run: Run) -> Run:
     return run_or_nothing
 
 
+_DOCUMENTS = Step(
+    WORKSPACE_DOCUMENTS.name, read_documents, None, table=WORKSPACE_DOCUMENTS, of_workspaces=True
+)
+
+
 def _steps() -> Iterator[Step]:
     records, audit = REDACTED_RECORDS.name, REDACTION_AUDIT.name
+    documents = WORKSPACE_DOCUMENTS.name
     readers = "+".join(f"{agent}:{READER_VERSIONS[agent]}" for agent in sorted(READER_VERSIONS))
     yield Step(RAW_SESSIONS, scan_project, readers)
     yield Step(records, redact_project, None, (RAW_SESSIONS,), RAW_SESSIONS, REDACTED_RECORDS)
@@ -135,13 +148,31 @@ def _steps() -> Iterator[Step]:
         name, upstream = stage.table.name, stage.derived.upstream.name
         run = _if_embedding(name, stage.run) if stage.embeds else stage.run
         needed = audit if upstream == records else upstream
-        yield Step(name, run, stage.derived.code_version, (upstream,), needed, stage.table)
+        made_by = stage.derived.code_version
+        workspaces = stage.of_workspaces
+        if workspaces and upstream == documents:
+            yield _DOCUMENTS
+        yield Step(name, run, made_by, (upstream,), needed, stage.table, of_workspaces=workspaces)
     for index in INDEXES:
         run = _if_embedding(index.stage, partial(index_project, index=index))
         vectors = index.embeddings.name
-        yield Step(index.stage, run, DEFAULT_EMBEDDER, (vectors,), vectors, tries=_TRIES)
-    made_of = tuple(index.embeddings.name for index in INDEXES)
-    yield Step(KEYWORD_INDEX, index_keywords, TERMS_VERSION, made_of, audit)
+        yield Step(
+            index.stage,
+            run,
+            DEFAULT_EMBEDDER,
+            (vectors,),
+            vectors,
+            tries=_TRIES,
+            of_workspaces=index.archive == documents,
+        )
+    for asset, archive, needed in (
+        (KEYWORD_INDEX, records, audit),
+        (WORKSPACE_KEYWORDS, documents, documents),
+    ):
+        made_of = tuple(each.embeddings.name for each in INDEXES if each.archive == archive)
+        run = partial(index_keywords, stage=asset)
+        workspaces = archive == documents
+        yield Step(asset, run, TERMS_VERSION, made_of, needed, of_workspaces=workspaces)
 
 
 STEPS = {step.asset: step for step in _steps()}

@@ -34,6 +34,7 @@ from memory_assets.pipeline.tables.derive import DerivedTable, expected_input
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.stores.workspaces import is_workspace
 from memory_assets.transcripts import Source
 
 
@@ -65,7 +66,8 @@ def plan_each(
     held_back: dict[str, list[Quarantined]] = {}
     for entry in components.catalog.quarantine.entries():
         held_back.setdefault(entry.project, []).append(entry)
-    names = sorted(components.catalog.projects() | sources.keys() | held_back.keys())
+    known = components.catalog.projects() | sources.keys() | held_back.keys()
+    names = sorted(name for name in known if not is_workspace(name))
     start = bisect_right(names, after)
     for project in (*names[start:], *names[:start]):
         files = sources.get(project, [])
@@ -127,7 +129,7 @@ def _reason(
         return "sessions held back whose files are gone, or as they were"
     return (
         _redaction_reason(components, project, ledger)
-        or _derived_reason(components, project)
+        or derived_reason(components, project)
         or _tried_again(sum(entry.passing for entry in held))
     )
 
@@ -183,7 +185,8 @@ def _not_to_be_made(
     return left
 
 
-def _derived_reason(components: Components, project: str) -> str:
+def derived_reason(components: Components, project: str) -> str:
+    """Return which table or index of a partition is behind what it is made of, or ""."""
     hashes = cache(partial(components.catalog.products.hashes, project=project))
     for stage in STAGES:
         if stage.embeds and not components.embeds:

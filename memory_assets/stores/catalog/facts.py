@@ -75,7 +75,18 @@ class CheckFacts(TypedDict, total=False):
     rows: int
 
 
-class ProductFacts(RecordFacts, CheckFacts, total=False):
+class DocumentFacts(TypedDict, total=False):
+    """A document of a workspace: what its file looked like when it was read."""
+
+    size: int
+    mtime_ns: int
+    fingerprint: str
+    """Keyed hash of the content."""
+    skipped: str
+    """Why nothing of the file is kept."""
+
+
+class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, total=False):
     """The facts of a product of any stage."""
 
     appended: GrowthFacts

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from memory_assets import models
+from memory_assets import document_models, models
 from memory_assets.redacted_text import RedactedText
 from memory_assets.search_kinds import SEARCH_KINDS
 
@@ -97,6 +97,8 @@ SESSION_SUMMARIES = Table("session_summaries", models.Summary)
 OBSERVATIONS = Table("observations", models.Observation)
 SESSION_COMMITS = Table("session_commits", models.SessionCommit)
 COMMIT_LINKS = Table("commit_links", models.CommitLink)
+WORKSPACE_DOCUMENTS = Table("workspace_documents", document_models.WorkspaceDocument)
+WORKSPACE_CHUNKS = Table("workspace_chunks", document_models.WorkspaceChunk)
 
 _EMBEDDINGS = {
     name: Table(kind.embeddings, models.Embedding) for name, kind in SEARCH_KINDS.items()
@@ -114,6 +116,8 @@ TABLES = {
         SESSION_SUMMARIES,
         OBSERVATIONS,
         SESSION_COMMITS,
+        WORKSPACE_DOCUMENTS,
+        WORKSPACE_CHUNKS,
         *_EMBEDDINGS.values(),
     )
 }

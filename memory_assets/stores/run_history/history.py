@@ -148,13 +148,13 @@ class RunHistory:
                 recorded.end(reason, "UNKNOWN")
         return len(dead)
 
-    def add_partitions(self, names: Iterable[str]) -> None:
-        """Add the partitions of projects, unless they are there."""
+    def add_partitions(self, names: Iterable[str], of: str = PARTITIONS) -> None:
+        """Add partitions of projects, or of another definition, unless they are there."""
         with self._errors(), transaction(self._index):
             self._index.executemany(
                 "INSERT OR IGNORE INTO dynamic_partitions (partitions_def_name, partition) "
                 "VALUES (?, ?)",
-                [(PARTITIONS, name) for name in names],
+                [(of, name) for name in names],
             )
 
     def lacks_graph(self, job: str) -> bool:

@@ -22,6 +22,7 @@ from memory_assets.stores.run_history.names import (
     INGEST_JOB,
     PARTITION_TAG,
     PRUNE_JOB,
+    WORKSPACE_JOB,
     projects_of,
 )
 
@@ -110,7 +111,7 @@ def _is_whole(run: RunRecord) -> bool:
     counts as not."""
     return (
         run.status == "SUCCESS"
-        and run.job in (INGEST_BATCH, INGEST_JOB, PRUNE_JOB)
+        and run.job in (INGEST_BATCH, INGEST_JOB, PRUNE_JOB, WORKSPACE_JOB)
         and not run.is_part
         and run.body["parent_run_id"] is None
     )

@@ -1,0 +1,43 @@
+"""Finding the workspaces that have work to do: a stat for each file, and a few queries."""
+
+from __future__ import annotations
+
+from memory_assets.pipeline.indexes.collections import forget_lost_store
+from memory_assets.pipeline.plan.plan import ProjectPlan, derived_reason
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.pipeline.workspace.documents import STAGE, files_of, is_current, made_with
+from memory_assets.stores.workspaces import Workspace
+
+
+def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan | None:
+    """Return the work that a workspace has, or None.
+
+    Raises:
+        ConfigurationError: its directory is gone or cannot be read.
+    """
+    forget_lost_store(components)
+    partition, version = workspace.partition, made_with(components)
+    found = files_of(components, workspace)
+    products = components.catalog.products.of_project(STAGE, partition)
+    held = {
+        each.session_id: each
+        for each in components.catalog.quarantine.entries(partition)
+        if each.stage == STAGE
+    }
+    changed = [
+        path
+        for path, file in found.files.items()
+        if not is_current(products.get(path), file, version)
+        and not (path in held and held[path].input_hash == str(file.mtime_ns))
+    ]
+    gone = products.keys() - found.files.keys()
+    if changed or gone:
+        count = len(changed) + len(gone)
+        reason = f"{count} new, changed or deleted file{'s' * (count != 1)}"
+    else:
+        reason = derived_reason(components, partition)
+    if not reason:
+        return None
+    states = (f"{path}:{found.files[path].mtime_ns}" for path in sorted(changed))
+    return ProjectPlan(partition, reason, input_hash(version, reason, *states, *sorted(gone)))

@@ -1,0 +1,69 @@
+"""The stage of workspace_chunks: the sections, operations and definitions of each document."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from memory_assets.chunking import content_hash
+from memory_assets.document_models import WorkspaceChunk, WorkspaceDocument
+from memory_assets.documents import CHUNKER_VERSION, Section, sections
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
+from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
+
+CHUNKED = DerivedTable(WORKSPACE_CHUNKS, CHUNKER_VERSION, upstream=WORKSPACE_DOCUMENTS)
+
+
+def chunk_documents(components: Components, partition: str) -> StageReport:
+    """Make the chunks of the documents that changed, and return the report."""
+    return derive_table(components, partition, CHUNKED, make=partial(_chunks_of, components))
+
+
+def _chunks_of(components: Components, source: Product) -> Made:
+    if not source.rows:
+        return [], {}
+    key = (source.project, source.session_id)
+    (document,) = components.lake.read_rows(WORKSPACE_DOCUMENTS, *key)
+    return [
+        _chunk(components, document, number, section)
+        for number, section in enumerate(sections(document.session_id, document.text))
+    ], {}
+
+
+def _chunk(
+    components: Components,
+    document: WorkspaceDocument,
+    number: int,
+    section: Section,
+) -> WorkspaceChunk:
+    # Parts of a redacted text are redacted again: a cut may go through a tag, and what was apart
+    # may stand together now.
+    redact = partial(components.redactor.redact, session_id=document.id)
+    text = redact(section.text).text
+    return WorkspaceChunk(
+        id=f"{document.id}::{number}",
+        document_id=document.id,
+        project=document.project,
+        project_root=document.project_root,
+        agent=document.agent,
+        session_id=document.session_id,
+        chunk_index=number,
+        file_path=document.file_path,
+        file_type=document.file_type,
+        chunk_type=section.chunk_type,
+        section_heading=redact(section.heading).text,
+        line_start=section.line_start,
+        line_end=section.line_end,
+        kind=document.kind,
+        bucket=document.bucket,
+        service=document.service,
+        domain=document.domain,
+        source_repo_slug=document.source_repo_slug,
+        timestamp=document.timestamp,
+        files=(document.file_path,),
+        text=text,
+        content_hash=content_hash(text),
+        chunker_version=CHUNKER_VERSION,
+    )

@@ -1,0 +1,263 @@
+"""The stage of workspace_documents: every text file of a workspace, redacted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+
+from memory_assets.chunking import content_hash
+from memory_assets.document_models import WorkspaceDocument
+from memory_assets.documents import KIND_OF, file_type
+from memory_assets.documents.repository import git_blob, repo_slug, service_of
+from memory_assets.documents.walk import FoundFile, Walk, walk
+from memory_assets.errors import ConfigurationError
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.quarantine import hold_back
+from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.redaction import keep_lines
+from memory_assets.stores.catalog.facts import ProductFacts, count
+from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.lake.batch import Batch
+from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS
+from memory_assets.stores.workspaces import AGENT, Workspace, Workspaces
+
+STAGE = WORKSPACE_DOCUMENTS.name
+DOCUMENTS_VERSION = "documents-1"
+
+
+def files_of(components: Components, workspace: Workspace, most: int | None = None) -> Walk:
+    """Return the documents of a workspace on disk.
+
+    Raises:
+        ConfigurationError: its directory is gone or cannot be read; what is on record stays.
+    """
+    others = [
+        each.root for each in Workspaces(components.data_dir).all() if each.root != workspace.root
+    ]
+    try:
+        return walk(workspace.root, components.redactor.is_sensitive, others, most)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{workspace.root} cannot be read ({type(error).__name__}); what is on record of "
+            f"workspace {workspace.name} stays. `memory forget --workspace {workspace.name}` "
+            "removes it."
+        ) from None
+
+
+def made_with(components: Components) -> str:
+    """Return the version of what makes documents: code, rules and settings."""
+    settings = components.settings
+    choices = (settings.workspace_services, settings.workspace_domains)
+    return input_hash(DOCUMENTS_VERSION, components.ruleset_version, repr(choices))
+
+
+def is_current(product: Product | None, file: FoundFile, version: str) -> bool:
+    """Whether a product was made of a file that looks as it does now, by this version."""
+    return (
+        product is not None
+        and product.facts.get("size") == file.size
+        and product.facts.get("mtime_ns") == file.mtime_ns
+        and product.input_hash == input_hash(product.facts.get("fingerprint", ""), version)
+    )
+
+
+def read_documents(components: Components, partition: str) -> StageReport:
+    """Bring the documents of a workspace up to date with its files, and return the report.
+
+    A file that cannot be read or redacted is held back; its former content stays. What is no text
+    is noted, so that it is not read again.
+    """
+    report = StageReport(STAGE, partition)
+    catalog = components.catalog
+    workspace = Workspaces(components.data_dir).of_partition(partition)
+    with components.project_lock(partition), timed(report):
+        found = files_of(components, workspace)
+        version = made_with(components)
+        products = catalog.products.of_project(STAGE, partition)
+        held = {each.session_id for each in catalog.quarantine.entries(partition)}
+        reader = _Reader(components, workspace, version)
+        batch, made = Batch(components.lake, partition, WORKSPACE_DOCUMENTS), list[Product]()
+        newest = sorted(found.files.values(), key=lambda file: (-file.mtime_ns, file.path))
+        for file in newest:
+            before = products.get(file.path)
+            if is_current(before, file, version):
+                if file.path in held:
+                    catalog.quarantine.release(partition, file.path, STAGE)
+                continue
+            try:
+                product = reader.product_of(file, before, batch)
+            except FileNotFoundError:  # it vanished since
+                del found.files[file.path]
+                continue
+            except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
+                batch.discard(file.path)
+                hold_back(catalog, partition, file.path, STAGE, f"{file.mtime_ns}", error)
+                continue
+            made.append(product)
+            if batch.full:
+                _publish(components, batch, made, products)
+        report.changed, report.rows_written = reader.changed, reader.rows_written
+        _publish(components, batch, made, products)
+        report.removed = _remove_vanished(components, partition, products, found)
+        batch.compact()
+        report.add_products(list(products.values()))
+        report.quarantined = sum(
+            each.stage == STAGE for each in catalog.quarantine.entries(partition)
+        )
+        _add_details(report, products, found)
+    return report
+
+
+class _Reader:
+    """Reads, redacts and writes documents of one workspace."""
+
+    def __init__(self, components: Components, workspace: Workspace, version: str) -> None:
+        self._components, self._workspace, self._version = components, workspace, version
+        settings = components.settings
+        self._services = dict(each.split("=", 1) for each in settings.workspace_services)
+        self._domains = dict(each.split("=", 1) for each in settings.workspace_domains)
+        redact = components.redactor.redact
+        self._root = redact(str(workspace.root)).text
+        self._slug = redact(repo_slug(workspace.root)).text
+        known = components.catalog.known_secrets.since(0)
+        self._known = frozenset(value.hash for value in known)
+        self._rules: Mapping[str, int] = {}
+        self.changed = self.rows_written = 0
+
+    def product_of(self, file: FoundFile, before: Product | None, batch: Batch) -> Product:
+        """Write a file's document to the batch if its content changed, and return its product."""
+        content = (self._workspace.root / file.path).read_bytes()
+        key = self._components.install_key
+        fingerprint = blake2b(content, key=key, digest_size=16).hexdigest()
+        expected = input_hash(fingerprint, self._version)
+        facts: ProductFacts = {
+            "agent": AGENT,
+            "size": file.size,
+            "mtime_ns": file.mtime_ns,
+            "fingerprint": fingerprint,
+        }
+        if before is not None and before.input_hash == expected:
+            if skipped := before.facts.get("skipped"):
+                facts["skipped"] = skipped
+            return replace(before, facts={**before.facts, **facts})
+        text, why_not = decoded(content)
+        rows = [self._document(file, content, text)] if text is not None else []
+        if not rows:
+            facts["skipped"] = why_not
+        else:
+            facts["redactions"], facts["rules"] = rows[0].redactions, self._rules
+        written = batch.write(
+            WORKSPACE_DOCUMENTS,
+            file.path,
+            rows,
+            footer=lambda: {"input_hash": expected},
+        )
+        self.changed += 1
+        self.rows_written += len(rows)
+        return Product(
+            STAGE,
+            self._workspace.partition,
+            file.path,
+            expected,
+            written.output_hash,
+            len(rows),
+            written.bytes if rows else 0,
+            facts,
+        )
+
+    def _document(self, file: FoundFile, content: bytes, text: str) -> WorkspaceDocument:
+        document_id = f"{self._workspace.name}::{file.path}"
+        redactor = self._components.redactor.session(document_id, self._known)
+        redaction = redactor.redact(text)
+        path = redactor.redact(file.path).text
+        if path != file.path:
+            raise ConfigurationError("its path holds a secret; rename it")
+        kept = keep_lines(text, redaction)
+        service = service_of(file.path, self._services)
+        kind = file_type(file.path, kept)
+        found = (*redaction.findings, *redaction.personal)
+        self._rules = Counter(each.rule for each in found)
+        return WorkspaceDocument(
+            id=document_id,
+            project=self._workspace.partition,
+            project_root=self._root,
+            agent=AGENT,
+            session_id=file.path,
+            file_path=path,
+            file_type=kind,
+            kind=KIND_OF[kind],
+            bucket=path.cut(0, max(path.find("/"), 0)),
+            service=redactor.redact(service).text,
+            domain=redactor.redact(self._domains.get(service, "")).text,
+            source_repo_slug=self._slug,
+            timestamp=datetime.fromtimestamp(file.mtime_ns / 1e9, UTC),
+            size=len(content),
+            lines=text.count("\n") + (not text.endswith("\n")),
+            git_blob="" if found else git_blob(content),
+            redactions=len(found),
+            text=kept,
+            content_hash=content_hash(kept),
+            ruleset_version=self._components.ruleset_version,
+        )
+
+
+def decoded(content: bytes) -> tuple[str | None, str]:
+    """Return the text of a file with line feeds, or None and why it has none. What is not UTF-8
+    is read as Latin-1, which every byte is a character of."""
+    if b"\0" in content:
+        utf16 = content[:2] in (b"\xff\xfe", b"\xfe\xff")
+        try:
+            text = content.decode("utf-16") if utf16 else None
+        except UnicodeDecodeError:
+            text = None
+        if text is None:
+            return None, "binary"
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = content.decode("latin-1")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return (text, "") if text.strip() else (None, "empty")
+
+
+def _publish(
+    components: Components, batch: Batch, made: list[Product], products: dict[str, Product]
+) -> None:
+    """Publish the documents of `made`, note their products, and empty the list."""
+    sizes = batch.publish()
+    noted = [replace(each, bytes=sizes.get((STAGE, each.session_id), each.bytes)) for each in made]
+    if noted:
+        components.catalog.products.put(*noted)
+    products.update((each.session_id, each) for each in noted)
+    made.clear()
+
+
+def _remove_vanished(
+    components: Components, partition: str, products: dict[str, Product], found: Walk
+) -> int:
+    """Remove the documents whose files are gone or ignored now; return their number."""
+    gone = sorted(products.keys() - found.files.keys())
+    if gone:
+        components.lake.delete(WORKSPACE_DOCUMENTS, partition, *gone)
+    for path in gone:
+        components.catalog.products.drop(STAGE, partition, path)
+        products.pop(path)
+    for entry in components.catalog.quarantine.entries(partition):
+        if entry.stage == STAGE and entry.session_id not in found.files:
+            components.catalog.quarantine.release(partition, entry.session_id, STAGE)
+    return len(gone)
+
+
+def _add_details(report: StageReport, products: Mapping[str, Product], found: Walk) -> None:
+    report.details["documents"] = sum(product.rows for product in products.values())
+    report.details["redactions"] = sum(
+        count(product.facts, "redactions") for product in products.values()
+    )
+    skipped = found.skipped.copy()
+    skipped.update(filter(None, (each.facts.get("skipped") for each in products.values())))
+    for reason, number in sorted(skipped.items()):
+        report.details[f"skipped: {reason}"] = number

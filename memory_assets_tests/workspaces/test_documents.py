@@ -1,0 +1,197 @@
+"""workspace_documents: what is read, redacted and kept of a workspace's files."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from memory_assets.errors import ConfigurationError
+from memory_assets.pipeline.plan.workspaces import plan_workspace
+from memory_assets.pipeline.workspace.documents import decoded
+from memory_assets.stores.workspaces import Workspaces
+from memory_assets_tests.workspaces.conftest import PRIVATE_KEY, Indexed, write
+
+
+def test_documents_say_what_and_where_they_are(wordy: Indexed) -> None:
+    """Type, kind, service, bucket and id."""
+    wordy.index()
+    found = wordy.documents()
+    kinds = {path: (row["file_type"], row["kind"]) for path, row in found.items()}
+    assert kinds["docs/adr/0001-queue.md"] == ("adr", "docs")
+    assert kinds["services/svc-orders/app.py"] == ("python", "code")
+    assert found["services/svc-orders/app.py"]["service"] == "svc-orders"
+    assert found["docs/adr/0001-queue.md"]["bucket"] == "docs"
+    assert found["README.md"]["id"] == "harbor::README.md"
+    assert found.keys().isdisjoint({".env", "logo.png", "build/out.txt", "trace.log"})
+
+
+def test_services_and_domains_follow_the_settings(wordy: Indexed) -> None:
+    """MEMORY_WORKSPACE_SERVICES and MEMORY_WORKSPACE_DOMAINS."""
+    wordy.given |= {
+        "workspace_services": "docs/*=handbook",
+        "workspace_domains": "svc-orders=sales,handbook=knowledge",
+    }
+    wordy.close()
+    wordy.__post_init__()
+    wordy.index()
+    found = wordy.documents()
+    assert found["services/svc-orders/app.py"]["domain"] == "sales"
+    assert found["docs/adr/0001-queue.md"]["service"] == "handbook"
+    assert found["docs/adr/0001-queue.md"]["domain"] == "knowledge"
+
+
+def test_lines_keep_their_numbers_where_a_secret_of_many_lines_was(wordy: Indexed) -> None:
+    """What is taken out leaves its line feeds."""
+    content = f"# Keys\n\n{PRIVATE_KEY}\n\n## After\n\nThe line after the key.\n"
+    write(wordy.root, {"keys.md": content})
+    wordy.index()
+    row = wordy.documents()["keys.md"]
+    assert "MIIEowIBAAKCAQEA" not in row["text"] and row["redactions"] == 1
+    where = content.splitlines().index("The line after the key.")
+    assert row["text"].split("\n")[where] == "The line after the key."
+    assert row["git_blob"] == ""
+
+
+def test_no_byte_of_a_planted_secret_is_stored(wordy: Indexed) -> None:
+    """Neither of a redacted value, nor of a file that is never read."""
+    token = "ghp_" + "x7Kq2LmP9sVbN4wRtY8uZ1aC3dE5fG6hJ0oI"
+    write(wordy.root, {"notes.md": f"# Notes\n\nThe token is {token}.\n"})
+    wordy.index()
+    stored = [path for path in wordy.data_dir.rglob("*") if path.is_file()]
+    assert stored
+    for path in stored:
+        content = path.read_bytes()
+        assert token.encode() not in content and b"never-read-this-value" not in content
+
+
+def test_git_knows_a_document_by_the_noted_hash(wordy: Indexed) -> None:
+    """`printf 'kept by a negation\\n' | git hash-object --stdin`."""
+    wordy.index()
+    assert wordy.documents()["keep.log"]["git_blob"] == "972d6a407e821b78a25c1e62c8475f34e54ced14"
+
+
+def test_only_changed_files_are_read(wordy: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others cost a stat."""
+    wordy.index()
+    read: list[str] = []
+    real = Path.read_bytes
+
+    def noted(path: Path) -> bytes:
+        if path.is_relative_to(wordy.root):
+            read.append(path.name)
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", noted)
+    write(wordy.root, {"README.md": "# Harbor\n\n## Run it\n\nNow with `just up`.\n"})
+    report = wordy.index()["workspace_documents"]
+    assert read == ["README.md"]
+    assert (report.changed, report.rows_written) == (1, 1)
+
+
+def test_a_file_that_was_only_touched_is_not_written_again(wordy: Indexed) -> None:
+    """Its content is compared by a keyed hash."""
+    wordy.index()
+    os.utime(wordy.root / "README.md", ns=(1, 1))
+    assert plan_workspace(wordy.components, wordy.workspace) is not None
+    assert wordy.index()["workspace_documents"].changed == 0
+    assert plan_workspace(wordy.components, wordy.workspace) is None
+
+
+def test_what_is_deleted_or_ignored_now_is_removed(wordy: Indexed) -> None:
+    """Its chunks go, too."""
+    wordy.index()
+    (wordy.root / "README.md").unlink()
+    write(wordy.root, {".memoryignore": "docs/\n"})
+    report = wordy.index()["workspace_documents"]
+    assert report.removed == 2
+    assert {row["session_id"] for row in wordy.chunks()}.isdisjoint(
+        {"README.md", "docs/adr/0001-queue.md"}
+    )
+
+
+def test_an_unreadable_file_is_held_back_and_the_others_go_on(
+    wordy: Indexed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is tried again by the next run."""
+    real = Path.read_bytes
+
+    def refused(path: Path) -> bytes:
+        if path.name == "README.md":
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    partition = wordy.workspace.partition
+    from memory_assets.pipeline.workspace.documents import read_documents
+
+    report = read_documents(wordy.components, partition)
+    assert report.quarantined == 1 and "keep.log" in wordy.documents()
+    monkeypatch.undo()
+    assert read_documents(wordy.components, partition).quarantined == 0
+    assert "README.md" in wordy.documents()
+
+
+def test_a_workspace_whose_directory_is_gone_keeps_its_documents(wordy: Indexed) -> None:
+    """A disk that is not mounted loses nothing."""
+    wordy.index()
+    moved = wordy.root.rename(wordy.root.with_name("moved"))
+    (known,) = Workspaces(wordy.data_dir).all()
+    with pytest.raises(ConfigurationError, match="stays"):
+        plan_workspace(wordy.components, known)
+    moved.rename(wordy.root)
+    assert plan_workspace(wordy.components, known) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"\xef\xbb\xbfone\r\ntwo\r", "one\ntwo\n"),
+        ("größe".encode("latin-1"), "größe"),
+        ("größe".encode("utf-16"), "größe"),
+    ],
+    ids=["bom-crlf", "latin-1", "utf-16"],
+)
+def test_encodings_and_line_ends_are_made_one(content: bytes, text: str) -> None:
+    """UTF-8 with a mark, Latin-1, UTF-16."""
+    assert decoded(content) == (text, "")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(b"", "empty"), (b" \n\t\n", "empty"), (b"ELF\0\0", "binary"), (b"\xff\xfe\0", "binary")],
+)
+def test_what_has_no_text_is_counted(content: bytes, why: str) -> None:
+    """Empty and binary files are noted, so that they are not read again."""
+    assert decoded(content) == (None, why)
+
+
+def test_two_directories_of_one_name_are_kept_apart(tmp_path: Path) -> None:
+    """The second one's name has a hash of its path."""
+    known = Workspaces(tmp_path)
+    roots = [tmp_path / "a" / "app", tmp_path / "b" / "app"]
+    for root in roots:
+        root.mkdir(parents=True)
+    first, second = map(known.add, roots)
+    assert first.name == "app" and second.name.startswith("app-")
+    assert known.add(roots[0]) == first
+    assert [each.root for each in known.all()] == roots
+
+
+@pytest.mark.parametrize("name", ["missing", "file.txt"])
+def test_a_root_must_be_a_directory(tmp_path: Path, name: str) -> None:
+    """The error says what is there."""
+    (tmp_path / "file.txt").write_text("x")
+    with pytest.raises(ConfigurationError, match="give the directory of a workspace"):
+        Workspaces(tmp_path).add(tmp_path / name)
+
+
+def test_a_plan_costs_no_reading(wordy: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is opened while nothing changed."""
+    wordy.index()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
+    started = time.process_time()
+    assert plan_workspace(wordy.components, wordy.workspace) is None
+    assert time.process_time() - started < 5.0
