@@ -16,6 +16,7 @@ import typer
 from memory_assets import __version__
 from memory_assets.cli import (
     ask_commands,
+    index_command,
     removal_commands,
     server_commands,
 )
@@ -144,6 +145,7 @@ def verify(
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Ingest and maintain": (
         ingest,
+        index_command.index,
         ask_commands.link,
         ask_commands.unlink,
         server_commands.rebuild,
@@ -158,7 +160,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         ask_commands.blame,
         ask_commands.cross_query,
     ),
-    "Check": (status, ask_commands.audit, verify, doctor),
+    "Check": (status, index_command.workspaces, ask_commands.audit, verify, doctor),
     "Run": (
         server_commands.mcp,
         server_commands.serve,

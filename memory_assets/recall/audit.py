@@ -17,6 +17,12 @@ from typing import Any
 from memory_assets.chunking import content_hash
 from memory_assets.errors import NotFound, StoreError, TranscriptError
 from memory_assets.models import RedactedRecord
+from memory_assets.recall.documents import (
+    NamedDocument,
+    chunk_rows,
+    document_named,
+    state_of_file,
+)
 from memory_assets.recall.ids import MemoryId
 from memory_assets.recall.names import id_named
 from memory_assets.recall.records import session_turns
@@ -32,6 +38,8 @@ from memory_assets.stores.lake.schemas import (
     REDACTION_AUDIT,
     SESSION_COMMITS,
     TABLES,
+    WORKSPACE_CHUNKS,
+    WORKSPACE_DOCUMENTS,
     Table,
 )
 from memory_assets.stores.run_ledger import EndedRun, ledger_of
@@ -47,9 +55,11 @@ _SHOWN = (
 
 _PAGES = "http://127.0.0.1:3000/runs"
 """Where `memory dev` shows runs, at its default address."""
-_KEYWORD_INDEX = "keyword_index"
-_KEYWORD_STAGES = {kind.keywords for kind in SEARCH_KINDS.values()}
-"""Stages that are one asset, the keyword index."""
+_KEYWORD_INDEXES = {
+    kind.keywords: "keyword_index" if kind.name != "workspace" else "workspace_keyword_index"
+    for kind in SEARCH_KINDS.values()
+}
+"""The asset of each stage that indexes words."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +130,7 @@ _KINDS: dict[str, tuple[Table, SearchKind | None, str]] = {
     },
     "commit": (SESSION_COMMITS, None, "attribution_version"),
     "link": (COMMIT_LINKS, None, ""),
+    "document": (WORKSPACE_CHUNKS, SEARCH_KINDS["workspace"], "chunker_version"),
 }
 """The kinds of rows that an audit starts from: the table, the kind of search (None if Chroma does
 not hold it), and the column with the version that made the row."""
@@ -165,6 +176,8 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
         ConfigurationError: it does not look like an id.
         NotFound: nothing of that id is in memory.
     """
+    if document := document_named(stores, any_id.strip()):
+        return _of_document(stores, document, any_id.strip(), key)
     named = id_named(stores, any_id)
     any_id, project, parsed = named.id, named.project, named.parts
     kind = "summary" if parsed.kind == "session" else parsed.kind
@@ -185,6 +198,39 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
     )
 
 
+def _of_document(stores: Stores, named: NamedDocument, any_id: str, key: bytes) -> Audit:
+    """Return the origin of a chunk or document: its lines, and the file that they are in."""
+    project, path = named.partition, named.path
+    rows = chunk_rows(stores, named)
+    (document,) = rows_of(stores.lake, WORKSPACE_DOCUMENTS, project, path)
+    where, state, size = state_of_file(stores, named, key)
+    version = document["ruleset_version"]
+    return Audit(
+        id=any_id,
+        kind="document",
+        project=project,
+        agent=document["agent"],
+        session_id=path,
+        rows=_with_documents(stores, project, path, rows, "document", named.products),
+        records=[{name: row[name] for name in ("id", "line_start", "line_end")} for row in rows],
+        sources=[SourceState(None, where, state, document["size"], size, 0, document["size"])],
+        redactions=[
+            {
+                "rule": rule,
+                "tag": rule,
+                "ruleset_version": version,
+                "engine_version": version.rpartition("-")[0],
+                "fields": ["text"],
+                "count": count,
+            }
+            for rule, count in sorted(
+                named.products[WORKSPACE_DOCUMENTS.name].facts.get("rules", {}).items()
+            )
+        ],
+        runs=_runs(stores, project, named.products),
+    )
+
+
 def _runs(stores: Stores, project: str, products: Mapping[str, Product]) -> list[dict[str, Any]]:
     """Return for each stage of a session the run that made its product: job, partition, times,
     status, versions and checks. `history` says whether Dagster still has it ("kept", "pruned",
@@ -196,7 +242,7 @@ def _runs(stores: Stores, project: str, products: Mapping[str, Product]) -> list
             if "/" in stage:
                 continue
             run_id = product.run_id
-            asset = _KEYWORD_INDEX if stage in _KEYWORD_STAGES else stage
+            asset = _KEYWORD_INDEXES.get(stage, stage)
             made = ledger.made(run_id, project, asset)
             run = ledger.ended(run_id) or EndedRun(run_id, status="")
             history = "unknown" if kept is None else "kept" if run_id in kept else "pruned"

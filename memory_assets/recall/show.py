@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import NotFound
 from memory_assets.recall.anchors import anchor_of_id
+from memory_assets.recall.documents import document_named, shown
 from memory_assets.recall.names import id_named
 from memory_assets.recall.session import plain, rows_of, session_items
 from memory_assets.stores.lake.lake import Lake
@@ -36,6 +37,8 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
         ConfigurationError: it does not look like an id.
         NotFound: there is no such id.
     """
+    if document := document_named(stores, any_id.strip()):
+        return shown(stores, document)
     named = id_named(stores, any_id)
     wanted, project, lake = named.parts, named.project, stores.lake
     session_id = wanted.session_id
@@ -83,6 +86,9 @@ def whole(memory: Memory, any_id: str) -> dict[str, Any]:
         ConfigurationError: it is no id.
         NotFound: there is no such thing.
     """
+    if document := document_named(memory, any_id.strip()):
+        (row,) = shown(memory, document)
+        return {**row, "kind": "documents", "time": row.pop("timestamp"), "session_id": ""}
     anchor = anchor_of_id(memory, any_id)
     if anchor.item_id is None:
         anchor = anchor_of_id(memory, f"summary::{anchor.session_id}")

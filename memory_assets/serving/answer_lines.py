@@ -53,9 +53,17 @@ def hit_lines(hits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for rank, hit in enumerate(hits, start=1):
         mark = "weak  " if hit["weak"] and not weak else ""
         score = f"{hit['score']:.2f}  {mark}" if hit["score"] else ""
-        agent = f"{hit['agent']}  " if "agent" in hit else ""
-        yield f"{rank}. {hit['id']}  {score}{clock(hit['time'])}  {agent}{hit['project']}"
+        yield f"{rank}. {hit['id']}  {score}{_place(hit)}"
         yield f"   {hit['text']}"
+
+
+def _place(hit: Mapping[str, Any]) -> str:
+    """Return when and in which project something was, or where it is in a workspace."""
+    if "file_path" in hit:
+        lines = f"{hit['line_start']}-{hit['line_end']}"
+        return f"{hit['file_path']}:{lines}  {hit['section_heading']}".rstrip()
+    agent = f"{hit['agent']}  " if "agent" in hit else ""
+    return f"{clock(hit['time'])}  {agent}{hit['project']}"
 
 
 def search_lines(answer: Mapping[str, Any], *, full: bool = False) -> Iterator[str]:
@@ -212,6 +220,25 @@ def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers[:_MOST_LINES])) + more
 
 
+def _record_lines(kind: str, records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the records that something is made of; of a document, the lines."""
+    if kind == "document":
+        spans = ", ".join(f"{each['line_start']}-{each['line_end']}" for each in records)
+        yield f"\nworkspace_documents: lines {spans}"
+        return
+    yield f"\nredacted_records: {counted(len(records), 'record')}"
+    yield from listed(
+        table(
+            ("seq", "kind", "bytes", "redactions", "record"),
+            (
+                (each["seq"], each["kind"], _bytes(each), each["redactions"], each["record_uuid"])
+                for each in records
+            ),
+        ),
+        LISTED + 1,
+    )
+
+
 def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the rows of an id with their documents, and the records, files, redactions and runs
     behind them; for a tag, the sessions that contain it."""
@@ -230,18 +257,7 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"\nChroma {row['collection'] or '-'}: {row['document']} {row['reason']}".rstrip()
         yield f"{row['table']} {row['id']} {'hash agrees' if good else 'differs'}\n  {row['file']}"
         yield f"  content {row['content_hash'][:16]}  {row['version']}  {row['embedder_id']}"
-    records = answer["records"]
-    yield f"\nredacted_records: {counted(len(records), 'record')}"
-    yield from listed(
-        table(
-            ("seq", "kind", "bytes", "redactions", "record"),
-            (
-                (each["seq"], each["kind"], _bytes(each), each["redactions"], each["record_uuid"])
-                for each in records
-            ),
-        ),
-        LISTED + 1,
-    )
+    yield from _record_lines(answer["kind"], answer["records"])
     for each in answer["sources"]:
         yield (
             f"source {each['state']} {each['path'] or 'path unknown'} (bytes {_bytes(each)}; "

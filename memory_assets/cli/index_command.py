@@ -1,0 +1,200 @@
+"""`memory index` and `memory workspaces`: documents and code of a workspace as memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli.request_options import Json
+from memory_assets.errors import ConfigurationError, MemoryAssetsError, NotFound, safe_reason
+from memory_assets.settings import Settings, load_settings
+from memory_assets.status import counted
+from memory_assets.stores.workspaces import Workspace, Workspaces
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memory_assets.pipeline.stage.components import Components
+
+_MANY_FILES = 20_000
+"""A directory with more files is indexed with `--yes` only."""
+
+
+def index(
+    root: Annotated[
+        Path | None,
+        typer.Argument(help="The directory of a workspace; without it, all on record."),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Make everything again, even if unchanged.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Index a home directory, or over 20,000 files.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Index the documents and code of a workspace.
+
+    Finds the text files that Git does not ignore, redacts them, cuts them into sections,
+    definitions and operations, and makes them searchable: `memory search --in workspace`.
+    Without changes it does nothing.
+    """
+    settings = load_settings()
+    console = rendering.open_console(stderr=json)
+    workspaces = _wanted(settings, root, yes)
+    report: dict[str, Any] = {"workspaces": []}
+    for workspace in workspaces:
+        try:
+            report["workspaces"].append(_indexed(settings, workspace, full, console))
+        except MemoryAssetsError as error:
+            reason = safe_reason(error)
+            report["workspaces"].append({"name": workspace.name, "failed": {"": reason}})
+    if json:
+        rendering.print_json(report)
+    else:
+        rendering.print_lines(line for each in report["workspaces"] for line in _lines(each))
+    if any(each.get("failed") for each in report["workspaces"]):
+        raise typer.Exit(exit_codes.ERROR)
+    if any(each["checks_failed"] for each in report["workspaces"]):
+        raise typer.Exit(exit_codes.CHECK_FAILED)
+
+
+def workspaces(json: Json = False) -> None:
+    """List the workspaces on record."""
+    from memory_assets.pipeline.stage.components import components_of
+    from memory_assets.pipeline.workspace.documents import STAGE
+    from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
+
+    settings = load_settings()
+    products = components_of(settings).catalog.products
+    found: list[dict[str, Any]] = []
+    for each in Workspaces(settings.data_dir).all():
+        counts = {
+            name: sum(made.rows for made in products.of_project(stage, each.partition).values())
+            for name, stage in (("documents", STAGE), ("chunks", WORKSPACE_CHUNKS.name))
+        }
+        present = each.root.is_dir()
+        found.append({"name": each.name, "root": str(each.root), "present": present, **counts})
+    lines = (
+        f"{each['name']}  {counted(each['documents'], 'document')}, "
+        f"{counted(each['chunks'], 'chunk')}  {each['root']}"
+        f"{'' if each['present'] else '  (gone)'}"
+        for each in found
+    )
+    rendering.print_answer({"workspaces": found}, json, lines)
+    if not found:
+        raise NotFound("no workspace on record; run `memory index ROOT`")
+
+
+def _wanted(settings: Settings, root: Path | None, yes: bool) -> list[Workspace]:
+    """Return the workspace of a directory, or all of the settings and on record.
+
+    Raises:
+        ConfigurationError: there is none, or it should not be indexed as a whole.
+    """
+    known = Workspaces(settings.data_dir)
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    if root is None:
+        for each in settings.workspaces:
+            known.add(Path(each))
+        if found := known.all():
+            return found
+        raise ConfigurationError("no workspace on record; name a directory: `memory index .`")
+    resolved = root.expanduser().resolve()
+    on_record = {each.root: each for each in known.all()}
+    if resolved not in on_record and not yes and resolved.is_dir():
+        _require_a_workspace(settings, resolved)
+    return [known.add(resolved)]
+
+
+def _require_a_workspace(settings: Settings, root: Path) -> None:
+    from memory_assets.documents.walk import walk
+    from memory_assets.pipeline.stage.components import components_of
+
+    if root == Path.home() or root in Path.home().parents:
+        raise ConfigurationError(
+            f"{root} is or holds your home directory; add --yes if you mean it"
+        )
+    sensitive = components_of(settings).redactor.is_sensitive
+    if len(walk(root, sensitive, most=_MANY_FILES + 1).files) > _MANY_FILES:
+        raise ConfigurationError(
+            f"{root} has more than {_MANY_FILES:,} files; leave some out in .memoryignore, or add "
+            "--yes"
+        )
+
+
+def _indexed(
+    settings: Settings, workspace: Workspace, full: bool, console: Console
+) -> dict[str, Any]:
+    """Bring a workspace up to date; return what came of it."""
+    from memory_assets.cli.index_runs import index_workspace
+    from memory_assets.pipeline.plan.workspaces import plan_workspace
+    from memory_assets.pipeline.stage.components import components_of
+
+    started = time.perf_counter()
+    components = components_of(settings)
+    if full:
+        components.catalog.products.forget_project(workspace.partition)
+    work = plan_workspace(components, workspace)
+    failed: dict[str, str] = {}
+    checks_failed: list[str] = []
+    if work is not None:
+        with console.status(f"indexing {rendering.escaped(workspace.name)}: {work.reason}"):
+            result = index_workspace(settings, work)
+        failed, checks_failed = result.failed, result.checks_failed
+    return {
+        "name": workspace.name,
+        "root": str(workspace.root),
+        "work": work.reason if work is not None else "",
+        "seconds": round(time.perf_counter() - started, 2),
+        "failed": failed,
+        "checks_failed": checks_failed,
+        **_contents(components, workspace),
+    }
+
+
+def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
+    """Return what is on record of a workspace, and what is left out and why."""
+    from memory_assets.pipeline.workspace.documents import STAGE, files_of
+    from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
+
+    products = components.catalog.products
+    documents = products.of_project(STAGE, workspace.partition).values()
+    chunks = products.of_project(WORKSPACE_CHUNKS.name, workspace.partition).values()
+    skipped = files_of(components, workspace).skipped
+    skipped.update(filter(None, (each.facts.get("skipped") for each in documents)))
+    held = components.catalog.quarantine.entries(workspace.partition)
+    return {
+        "documents": sum(each.rows for each in documents),
+        "chunks": sum(each.rows for each in chunks),
+        "skipped": dict(sorted(skipped.items())),
+        "held_back": [
+            {"file": each.session_id, "reason": each.reason, "remedy": each.remedy} for each in held
+        ],
+    }
+
+
+def _lines(report: dict[str, Any]) -> Sequence[str]:
+    """Return the report on a workspace in lines."""
+    if "documents" not in report:
+        return [f"{report['name']}: {reason}" for reason in report["failed"].values()]
+    work = report["work"] or "nothing to do"
+    lines = [
+        f"{report['name']}: {counted(report['documents'], 'document')}, "
+        f"{counted(report['chunks'], 'chunk')} ({work}; {report['seconds']} s)."
+    ]
+    if report["skipped"]:
+        reasons = ", ".join(f"{number} {why}" for why, number in report["skipped"].items())
+        lines.append(f"Left out: {reasons}.")
+    lines += [
+        f"held back {each['file']}: {each['reason']}; {each['remedy']}"
+        for each in report["held_back"]
+    ]
+    lines += [f"failed: {reason}" for reason in report["failed"].values()]
+    lines += [f"check failed: {name}" for name in report["checks_failed"]]
+    return lines

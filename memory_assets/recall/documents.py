@@ -1,0 +1,87 @@
+"""Documents of workspaces by id: `<workspace>::<path>`, with `::<n>` for a chunk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from memory_assets.errors import NotFound
+from memory_assets.recall.session import plain, rows_of
+from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUMENTS
+from memory_assets.stores.stores import Stores
+from memory_assets.stores.workspaces import Workspace, Workspaces
+
+_CHUNK = re.compile(r"(?P<document>[\w.-]+::.+)::\d+")
+_LEFT_OUT = ("content_hash", "files", "session_id", "document_id", "project_root")
+
+
+@dataclass(frozen=True)
+class NamedDocument:
+    """A document in memory, and its products by stage; `chunk` is the id of one of its chunks, or
+    "" for all of it."""
+
+    partition: str
+    path: str
+    chunk: str
+    products: Mapping[str, Product]
+
+
+def document_named(stores: Stores, text: str) -> NamedDocument | None:
+    """Return the document that an id names, None if it is the id of none."""
+    chunk = _CHUNK.fullmatch(text)
+    for document_id, part in ((text, ""), (chunk["document"] if chunk else "", text)):
+        name, found, path = document_id.partition("::")
+        if not found:
+            continue
+        partition = Workspace(name, Path()).partition
+        products = stores.catalog.products.of_session(partition, path)
+        if WORKSPACE_DOCUMENTS.name in products:
+            return NamedDocument(partition, path, part, products)
+    return None
+
+
+def chunk_rows(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]:
+    """Return the rows of the chunk, or of all chunks of the document.
+
+    Raises:
+        NotFound: it has no such chunk.
+    """
+    rows = rows_of(stores.lake, WORKSPACE_CHUNKS, named.partition, named.path)
+    found = [row for row in rows if named.chunk in ("", row["id"])]
+    if not found:
+        raise NotFound(f"no chunk {named.chunk or named.path} in memory")
+    return found
+
+
+def shown(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]:
+    """Return a chunk, or a whole document, as `memory show` prints it."""
+    if named.chunk:
+        rows = chunk_rows(stores, named)
+    else:
+        rows = rows_of(stores.lake, WORKSPACE_DOCUMENTS, named.partition, named.path)
+    return [
+        {name: value for name, value in plain(row).items() if name not in _LEFT_OUT} for row in rows
+    ]
+
+
+def state_of_file(stores: Stores, named: NamedDocument, key: bytes) -> tuple[str, str, int | None]:
+    """Return the path of the document's file, its state ("unchanged", "rewritten", "gone" or
+    "unreadable"), and its size now."""
+    product = named.products[WORKSPACE_DOCUMENTS.name]
+    try:
+        path = Workspaces(stores.data_dir).of_partition(named.partition).root / named.path
+    except NotFound:
+        return "", "gone", None
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return str(path), "gone", None
+    except OSError:
+        return str(path), "unreadable", None
+    same = blake2b(content, key=key, digest_size=16).hexdigest() == product.facts["fingerprint"]
+    return str(path), "unchanged" if same else "rewritten", len(content)

@@ -1,0 +1,119 @@
+"""A workspace as users and agents meet it: indexed, searched, traced, kept up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memory_assets.pipeline.checks.checks import verify_project
+from memory_assets.pipeline.plan.plan import plan
+from memory_assets.pipeline.plan.workspaces import plan_workspace
+from memory_assets.recall.audit import audit
+from memory_assets.recall.memory import Memory
+from memory_assets.recall.show import show
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.workspaces.conftest import Indexed, write
+
+
+def _searched(indexed: Indexed, query: str) -> list[str]:
+    memory = Memory(indexed.components.settings)
+    vars(memory)["embedder"] = indexed.engines["embedder"]
+    return [hit.id for hit in memory.search(query, kinds=("workspace",)).hits]
+
+
+def test_documents_are_found_by_words_and_meaning(indexed: Indexed) -> None:
+    """Through the real embedder and Chroma."""
+    indexed.index()
+    assert _searched(indexed, "how long may a migration wait for a lock")[0] == (
+        "harbor::README.md::0"
+    )
+    assert _searched(indexed, "put something in the queue")[:2]
+
+
+def test_a_hit_names_its_lines(wordy: Indexed) -> None:
+    """The lines of the file are those of the hit."""
+    wordy.index()
+    memory = Memory(wordy.components.settings)
+    (hit,) = memory.search("burst of orders before billing", kinds=("workspace",), n=1).hits
+    lines = (wordy.root / hit.metadata["file_path"]).read_text().splitlines()
+    start, end = int(hit.metadata["line_start"]), int(hit.metadata["line_end"])
+    assert hit.text.splitlines()[0] == lines[start - 1]
+    assert hit.text.splitlines()[-1] == lines[end - 1]
+
+
+def test_an_audit_leads_to_the_file(indexed: Indexed) -> None:
+    """From the chunk to the file as it is now."""
+    indexed.index()
+    found = audit(indexed.components, "harbor::README.md::0", indexed.engines["install_key"])
+    assert found.intact and found.kind == "document"
+    (source,) = found.sources
+    assert (source.path, source.state) == (str(indexed.root / "README.md"), "unchanged")
+    write(indexed.root, {"README.md": "# Other\n"})
+    again = audit(indexed.components, "harbor::README.md", indexed.engines["install_key"])
+    assert again.sources[0].state == "rewritten"
+
+
+def test_a_document_is_shown_whole_and_in_part(wordy: Indexed) -> None:
+    """By its id, and by that of a chunk."""
+    wordy.index()
+    (whole,) = show(wordy.components, "harbor::README.md")
+    assert whole["text"] == (wordy.root / "README.md").read_text()
+    (part,) = show(wordy.components, "harbor::README.md::0")
+    assert part["text"] in whole["text"]
+
+
+def test_a_line_at_the_top_embeds_one_chunk(indexed: Indexed) -> None:
+    """The other chunks keep their texts, so their vectors."""
+    body = "\n".join(
+        f"def step_{number}(value: int) -> int:\n"
+        f'    """Step {number} of the long way."""\n'
+        + "".join(f"    value += {number * 100 + line}  # by rule {line}\n" for line in range(12))
+        + "    return value\n\n"
+        for number in range(60)
+    )
+    write(indexed.root, {"long.py": f'"""Steps."""\n\n{body}'})
+    first = indexed.index()["workspace_embeddings"]
+    chunks = [row for row in indexed.chunks() if row["session_id"] == "long.py"]
+    assert len(chunks) >= 50 and int(first.details["texts_embedded"]) >= 50
+    write(indexed.root, {"long.py": f'# a new line\n"""Steps."""\n\n{body}'})
+    assert indexed.index()["workspace_embeddings"].details["texts_embedded"] == 1
+
+
+def test_projects_and_workspaces_do_not_see_each_other(wordy: Indexed) -> None:
+    """The plan of the one has no work for the other."""
+    wordy.index()
+    assert plan(wordy.components, {}) == []
+    assert plan_workspace(wordy.components, wordy.workspace) is None
+
+
+def test_all_checks_pass(wordy: Indexed) -> None:
+    """Those of the tables, the collection and the keyword index."""
+    wordy.index()
+    partition = wordy.workspace.partition
+    assert all(each.verdict.passed for each in verify_project(wordy.components, partition))
+
+
+def test_a_lost_lake_table_is_made_again(wordy: Indexed) -> None:
+    """Ids are made of paths and order, so they are equal."""
+    wordy.index()
+    before = wordy.chunks()
+    wordy.components.catalog.products.forget_project(wordy.workspace.partition)
+    wordy.index()
+    assert [row["id"] for row in wordy.chunks()] == [row["id"] for row in before]
+
+
+def test_a_home_directory_is_not_taken_for_a_workspace(tmp_path: Path) -> None:
+    """It asks for --yes."""
+    done = run_here({"MEMORY_DATA_DIR": str(tmp_path / "data")}, "index", str(Path.home()))
+    assert done.returncode == 2 and "--yes" in done.stderr
+
+
+def test_the_command_line_indexes_lists_and_searches(wordy: Indexed) -> None:
+    """`memory index`, `workspaces`, `search --in workspace`."""
+    environment = {"MEMORY_DATA_DIR": str(wordy.data_dir), "MEMORY_EMBEDDER": "none"}
+    first = run_here(environment, "index", str(wordy.root))
+    assert first.returncode == 0, first.stderr
+    assert "harbor: " in first.stdout and "1 binary" in first.stdout
+    assert "nothing to do" in run_here(environment, "index").stdout
+    assert str(wordy.root) in run_here(environment, "workspaces").stdout
+    found = run_here(environment, "search", "--in", "workspace", "lock", "timeout", "-n", "1")
+    assert "README.md:" in found.stdout and "harbor::README.md::" in found.stdout
