@@ -37,7 +37,7 @@ from memory_assets.serving.record_lines import page_note, record_lines
 _Lines = Callable[[dict[str, Any]], Iterable[str]]
 
 
-def _answer(
+def answered(
     asked: Arguments, as_json: bool, lines: _Lines, notes: _Lines = lambda answer: ()
 ) -> dict[str, Any]:
     """Ask the memory, print the answer, and return it."""
@@ -48,7 +48,7 @@ def _answer(
     return answer
 
 
-def _require(*found: object) -> None:
+def require(*found: object) -> None:
     """Exit with the code for "nothing found" unless there is something."""
     if not any(found):
         raise typer.Exit(exit_codes.NOTHING_FOUND)
@@ -72,9 +72,9 @@ def show(asked: ShowRequest, as_json: bool) -> None:
     summary. With --records, prints the turns behind it as they were kept.
     """
     if asked.records:
-        _answer(asked, as_json, lambda found: record_lines(found["records"]), page_note)
+        answered(asked, as_json, lambda found: record_lines(found["records"]), page_note)
     else:
-        _answer(asked, as_json, lambda found: row_lines(found["rows"], asked.id))
+        answered(asked, as_json, lambda found: row_lines(found["rows"], asked.id))
 
 
 @takes(TimelineRequest)
@@ -84,13 +84,13 @@ def timeline(asked: TimelineRequest, as_json: bool) -> None:
     Lists prompts, turns, observations, commits and summaries before and after the anchor, grouped
     by session.
     """
-    _require(_answer(asked, as_json, timeline_lines, timeline_notes)["sessions"])
+    require(answered(asked, as_json, timeline_lines, timeline_notes)["sessions"])
 
 
 @takes(SessionRequest)
 def summarize(asked: SessionRequest, as_json: bool) -> None:
     """Show a session's summary and an index of it."""
-    _answer(asked, as_json, session_lines, lambda found: found["missing"].values())
+    answered(asked, as_json, session_lines, lambda found: found["missing"].values())
 
 
 @takes(CrossQueryRequest)
@@ -100,8 +100,8 @@ def cross_query(asked: CrossQueryRequest, as_json: bool) -> None:
     The other collection is one of your own in the same Chroma. Prints its documents, the sessions
     that match, and pairs of the two that are about one subject.
     """
-    found = _answer(asked, as_json, cross_query_lines)
-    _require(found["documents"], found["sessions"])
+    found = answered(asked, as_json, cross_query_lines)
+    require(found["documents"], found["sessions"])
 
 
 @takes(BlameRequest)
@@ -110,8 +110,8 @@ def blame(asked: BlameRequest, as_json: bool) -> None:
 
     For a commit, a file or a line, lists the sessions and turns that made it, with the evidence.
     """
-    found = _answer(asked, as_json, blame_lines)
-    _require(found["turns"], *(commit["sessions"] for commit in found["commits"]))
+    found = answered(asked, as_json, blame_lines)
+    require(found["turns"], *(commit["sessions"] for commit in found["commits"]))
 
 
 @takes(AuditRequest)
@@ -121,7 +121,7 @@ def audit(asked: AuditRequest, as_json: bool) -> None:
     Shows the chunk, records, source file and bytes, Dagster runs and redactions behind an id. For
     a redaction tag, lists the sessions that contain it.
     """
-    found = _answer(asked, as_json, audit_lines)
+    found = answered(asked, as_json, audit_lines)
     if not found.get("intact", True):
         raise typer.Exit(exit_codes.CHECK_FAILED)
 

@@ -15,6 +15,7 @@ import typer
 
 from memory_assets import __version__
 from memory_assets.cli import (
+    action_commands,
     ask_commands,
     index_command,
     removal_commands,
@@ -159,6 +160,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         ask_commands.summarize,
         ask_commands.blame,
         ask_commands.cross_query,
+        action_commands.resume,
     ),
     "Check": (status, index_command.workspaces, ask_commands.audit, verify, doctor),
     "Run": (

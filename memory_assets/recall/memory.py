@@ -16,6 +16,7 @@ from memory_assets.recall.search.answer import Answer, with_held_back
 from memory_assets.recall.search.hybrid import within_window
 from memory_assets.recall.search.newest import newest_first
 from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
+from memory_assets.requests.actions import ResumeRequest
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import (
     AuditRequest,
@@ -132,6 +133,10 @@ class Memory(Stores):
                 from memory_assets.recall.blame import blame
 
                 return asdict(blame(self, asked.target, Path.cwd()))
+            case ResumeRequest():
+                from memory_assets.recall.resume import resume_command
+
+                return resume_command(self, asked.session)
             case AuditRequest():
                 return self._audit(asked.id)
             case StatusRequest():

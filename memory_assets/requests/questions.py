@@ -25,7 +25,7 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 MAX_DOCUMENTS = 50
 MAX_IDS = 20
 _FILTERS = ("project", "agent", "session", "since", "until", "tool", "file", "concept", "type")
-_SESSION = "A session id, its beginning, or the id of one of its rows."
+SESSION = "A session id, its beginning, or the id of one of its rows."
 
 
 def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
@@ -298,7 +298,7 @@ class SessionRequest(Arguments):
 
     session: str = argument(
         MISSING,
-        _SESSION,
+        SESSION,
         names={"http": "id"},
         aliases=("session_id",),
         min_length=1,
@@ -346,9 +346,7 @@ class LinkRequest(Arguments):
 
     answers = ("session_id", "commit", "subject", "evidence")
 
-    session: str = argument(
-        MISSING, _SESSION, aliases=("session_id",), min_length=1, max_length=500
-    )
+    session: str = argument(MISSING, SESSION, aliases=("session_id",), min_length=1, max_length=500)
     commit: str = argument(
         MISSING,
         "A hash or another revision of the repository you are in.",
@@ -367,7 +365,7 @@ class LinkRequest(Arguments):
 class UnlinkRequest(Arguments):
     """A request to remove the link between a session and a commit that a human set."""
 
-    session: str = argument(MISSING, _SESSION, min_length=1, max_length=500)
+    session: str = argument(MISSING, SESSION, min_length=1, max_length=500)
     commit: str = argument(
         MISSING, "The hash of the link, or its beginning.", max_length=200, pattern=r"^[^\s-]\S*$"
     )
@@ -384,7 +382,7 @@ class StatusRequest(Arguments):
 class ForgetRequest(Arguments):
     """A request to delete the sessions that match all arguments given."""
 
-    session: str | None = argument(None, _SESSION, names={"cli": "session"}, max_length=500)
+    session: str | None = argument(None, SESSION, names={"cli": "session"}, max_length=500)
     project: str | None = argument(
         None, "All present sessions of this project; later ones are ingested."
     )

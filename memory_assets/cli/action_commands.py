@@ -1,0 +1,47 @@
+"""The commands that lead from what is on record to doing something."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+from memory_assets.cli.ask_commands import answered
+from memory_assets.cli.request_options import takes
+from memory_assets.errors import ConfigurationError
+from memory_assets.requests.actions import ResumeRequest
+
+
+@takes(ResumeRequest)
+def resume(asked: ResumeRequest, as_json: bool) -> None:
+    """Print how to resume a session.
+
+    The command of the session's own agent, with the directory to run it in.
+    """
+    if asked.run:
+        from memory_assets.recall import open_memory
+
+        _run(open_memory().ask(asked))
+    answered(
+        asked,
+        as_json,
+        lambda found: [found["line"]],
+        lambda found: (f"note: {why}" for why in found["missing"]),
+    )
+
+
+def _run(found: Mapping[str, Any]) -> None:
+    """Replace this process by the agent.
+
+    Raises:
+        ConfigurationError: something that the agent needs is not on this machine.
+    """
+    program = shutil.which(found["command"][0])
+    lacking = [*found["missing"]]
+    if program is None:
+        lacking.append(f"{found['command'][0]} is not on the PATH")
+    if program is None or lacking:
+        raise ConfigurationError(f"cannot run {found['line']}: {'; '.join(lacking)}")
+    os.chdir(found["directory"])
+    os.execv(program, found["command"])

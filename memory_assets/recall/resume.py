@@ -1,0 +1,77 @@
+"""The command with which a session's own agent resumes it, and the directory to run it in."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.errors import ConfigurationError
+from memory_assets.paths import KNOWN_AGENTS, is_gone, on_this_machine
+from memory_assets.recall.names import session_named
+from memory_assets.recall.session import rows_of
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+from memory_assets.transcripts.discovery import project_of
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+_CLAUDE_CODE = KNOWN_AGENTS[0]
+_COMMANDS: dict[str, Callable[[str, str], list[str]]] = {
+    _CLAUDE_CODE: lambda session_id, _: ["claude", "--resume", session_id],
+    "codex": lambda session_id, _: ["codex", "resume", session_id],
+    # Every version of Pi takes the path of the file; only newer ones take an id.
+    "pi": lambda session_id, path: ["pi", "--session", path or session_id],
+}
+
+
+def resume_command(memory: Memory, session: str) -> dict[str, Any]:
+    """Return how a session is resumed: `session_id`, `agent`, `directory`, `command` (a list),
+    `line` (directory and command for a shell), and `missing`: what the agent needs for it and is
+    not on this machine.
+
+    `session` is its id, the beginning of the id, or the id of any of its rows.
+
+    Raises:
+        ConfigurationError: its agent has no command to resume a session.
+        NotFound: there is no such session.
+    """
+    project, session_id = session_named(memory, session)
+    sources = [
+        row
+        for row in memory.catalog.sources.rows(project)
+        if row.session_id == session_id and not row.agent_id
+    ]
+    columns = ["agent", "agent_id", "cwd", "project_root"]
+    rows = rows_of(memory.lake, REDACTED_RECORDS, project, session_id, columns)
+    agent = str(rows[0]["agent"]) if rows else sources[0].agent
+    if agent not in _COMMANDS:
+        raise ConfigurationError(f"{agent} has no command that resumes a session")
+    path = next((row.path for row in sources), "")
+    own = [row["cwd"] for row in rows if row["agent_id"] is None]
+    directory = _directory([*own, *(row["project_root"] for row in rows[:1])], project)
+    command = _COMMANDS[agent](session_id, path)
+    missing = []
+    if not directory or not os.path.isdir(directory):  # noqa: PTH112
+        missing.append(f"the directory {directory or 'of the session'} is not on this machine")
+    elif agent == _CLAUDE_CODE and project_of(directory) != project:
+        missing.append(f"Claude Code finds the session only in the directory of {project}")
+    if not path or is_gone(path):
+        missing.append(f"{agent} has deleted the transcript, so it cannot resume the session")
+    line = shlex.join(command)
+    return {
+        "session_id": session_id,
+        "agent": agent,
+        "directory": directory,
+        "command": command,
+        "line": f"cd {shlex.quote(directory)} && {line}" if directory else line,
+        "missing": missing,
+    }
+
+
+def _directory(paths: Iterable[str], project: str) -> str:
+    """Return the directory that a session began in, which Claude Code names its folder of
+    transcripts after, and finds no session elsewhere; else the first that is known."""
+    known = [str(on_this_machine(path)) for path in dict.fromkeys(paths) if path]
+    return next((path for path in known if project_of(path) == project), next(iter(known), ""))

@@ -1,0 +1,96 @@
+"""`memory resume`: the command of the session's own agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.recall import resume
+from memory_assets.recall.resume import resume_command
+from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.recall.worked import Worked, shell
+
+MEMORY = Path(sys.executable).with_name("memory")
+
+
+def test_each_agent_is_resumed_by_its_own_command(asked: Asked) -> None:
+    """Claude Code and Codex by the id, Pi by the file; any id of the session will do."""
+    for row in asked.rows("session_summaries"):
+        found = resume_command(asked.memory, row["id"])
+        session_id = row["session_id"]
+        assert found == resume_command(asked.memory, session_id)
+        assert (found["session_id"], found["agent"]) == (session_id, row["agent"])
+        *command, named = found["command"]
+        if row["agent"] == "pi":
+            assert command == ["pi", "--session"]
+            assert session_id in Path(named).name and Path(named).is_file()
+        else:
+            assert named == session_id
+            expected = {"claude-code": ["claude", "--resume"], "codex": ["codex", "resume"]}
+            assert command == expected[row["agent"]]
+        assert found["line"].startswith("cd ") and found["line"].endswith(named)
+        assert any("is not on this machine" in why for why in found["missing"])
+
+
+def test_a_session_that_nobody_knows_cannot_be_resumed(asked: Asked) -> None:
+    """Nor one of several that begin so."""
+    with pytest.raises(NotFound, match="no session"):
+        resume_command(asked.memory, "nobody")
+
+
+def test_an_agent_without_a_command_is_named(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instead of a guess."""
+    monkeypatch.setattr(resume, "_COMMANDS", {})
+    with pytest.raises(ConfigurationError, match="claude-code has no command"):
+        resume_command(asked.memory, asked.long_session)
+
+
+def test_run_starts_the_agent_in_the_directory_that_the_session_began_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place of `memory`. A subdirectory that the session went to is not it, and without the
+    directory, the transcript or the program nothing is run."""
+    worked, project = Worked(tmp_path), tmp_path / "it's a project"
+    project.mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    session_id = worked.session("a", shell("pwd"), cwd=project)
+    found = resume_command(worked.memory(), "0000000a")
+    assert found["missing"] == [] and found["directory"] == str(project)
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\npwd\necho "$@"\n')
+    program.chmod(0o755)
+    assert _run(worked, f"{program.parent}:{os.defpath}").stdout.splitlines() == [
+        str(project), f"--resume {session_id}",
+    ]  # fmt: skip
+    printed = _run(worked, os.defpath, "--json", run=False).stdout
+    assert json.loads(printed) == found
+    paths = {"PATH": f"{program.parent}:{os.defpath}"}
+    shown = subprocess.check_output(["sh", "-c", found["line"]], env=paths, text=True)
+    assert str(project) in shown
+    refused = _run(worked, os.defpath)
+    assert refused.returncode == 2 and "claude is not on the PATH" in refused.stderr
+    for gone in (tmp_path / "projects").rglob("*.jsonl"):
+        gone.unlink()
+    assert "deleted the transcript" in _run(worked, str(program.parent)).stderr
+    project.rmdir()
+    assert "is not on this machine" in _run(worked, str(program.parent)).stderr
+
+
+def _run(
+    worked: Worked, path: str, *more: str, run: bool = True
+) -> subprocess.CompletedProcess[str]:
+    own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
+    return subprocess.run(
+        [MEMORY, "resume", "0000000a", *(["--run"] if run else []), *more],
+        env={**own, "PATH": path, "HOME": str(worked.root / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,111 @@
+"""Sessions of Claude Code written call by call, and the memory of them, without vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memory_assets.pipeline.redact import redacted_records as redact
+from memory_assets.pipeline.scan import on_disk
+from memory_assets.pipeline.scan import raw_sessions as scan
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.tables import session_summaries as summarise
+from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.recall.memory import Memory
+from memory_assets.settings import load_settings
+from memory_assets.transcripts.discovery import project_of
+
+START = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
+_STAGES = (
+    scan.scan_project,
+    redact.redact_project,
+    chunk.chunk_project,
+    summarise.summarise_project,
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a tool with its output; `text` instead of a call is a prompt."""
+
+    tool: str = ""
+    given: Mapping[str, Any] | None = None
+    output: str = ""
+    failed: bool = False
+    text: str = ""
+
+
+def shell(command: str, output: str = "ok", *, failed: bool = False) -> Call:
+    """A command, run by Bash."""
+    return Call("Bash", {"command": command}, output, failed)
+
+
+@dataclass
+class Worked:
+    """Transcripts of sessions below a directory, and the stages of their memory."""
+
+    root: Path
+
+    def settings(self) -> Any:
+        """Where transcripts and memory are, with which `load_settings` is called."""
+        return {
+            "data_dir": self.root / "data",
+            "projects_dir": self.root / "projects",
+            "codex_dir": self.root / "codex",
+            "pi_dir": self.root / "pi",
+            "embedder": "none",
+        }
+
+    def session(self, name: str, *calls: Call, cwd: Path | str, days: int = 0) -> str:
+        """Write a session that made these calls, a minute apart, so many days after the first;
+        return its id."""
+        session_id = f"{name:0>8}-0000-4000-8000-000000000001"
+        at = START + timedelta(days=days)
+        lines = [_line(session_id, 0, "user", at, f"Work on {name}.", str(cwd))]
+        for number, call in enumerate(calls, 1):
+            later = at + timedelta(minutes=number)
+            if call.text:
+                lines.append(_line(session_id, 2 * number, "user", later, call.text, str(cwd)))
+                continue
+            own = {"id": f"toolu_{session_id}_{number}"}
+            use = {"type": "tool_use", **own, "name": call.tool, "input": call.given}
+            answer = {
+                **{"type": "tool_result", "tool_use_id": own["id"], "content": call.output},
+                **({"is_error": True} if call.failed else {}),
+            }
+            after = later + timedelta(seconds=5)
+            lines.append(_line(session_id, 2 * number, "assistant", later, [use], str(cwd)))
+            lines.append(_line(session_id, 2 * number + 1, "user", after, [answer], str(cwd)))
+        folder = self.root / "projects" / project_of(str(cwd))
+        folder.mkdir(parents=True, exist_ok=True)
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / f"{session_id}.jsonl").write_text(text)
+        return session_id
+
+    def memory(self) -> Memory:
+        """The memory of what was written."""
+        components = Components(load_settings(**self.settings()))
+        for project in on_disk.find_sources(components):
+            for stage in _STAGES:
+                stage(components, project)
+        return Memory(components.settings)
+
+
+def _line(
+    session_id: str, number: int, role: str, at: datetime, content: Any, cwd: str
+) -> dict[str, Any]:
+    return {
+        "type": role,
+        "uuid": f"{session_id[:24]}{number:012}",
+        "parentUuid": None,
+        "isSidechain": False,
+        "sessionId": session_id,
+        "timestamp": at.isoformat().replace("+00:00", "Z"),
+        "cwd": cwd,
+        "version": "2.1.129",
+        "message": {"role": role, "content": content, "id": f"msg_{number}"},
+    }
