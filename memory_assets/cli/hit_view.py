@@ -4,8 +4,9 @@ the text that answers, with the words of the question marked. Pipes get `answer_
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
@@ -22,34 +23,97 @@ _INDENT = "   "
 _TITLE_LEAST = 16
 
 
+Ranked = tuple[int, Mapping[str, Any]]
+"""A hit with its place among all, from 1."""
+
+
 def terminal_lines(
-    memory: Memory, answer: Mapping[str, Any], *, width: int, colours: bool, full: bool = False
+    memory: Memory,
+    answer: Mapping[str, Any],
+    *,
+    width: int,
+    colours: bool,
+    full: bool = False,
+    by_time: bool = False,
 ) -> Iterator[str]:
     """Yield the lines of an answer, at most `width` cells wide, visible and in colour if `colours`;
-    with `full`, the whole text of each hit."""
-    width = max(_NARROWEST, min(width, _WIDEST)) - 1
-    sessions = [
-        (hit["metadata"]["project"], hit["metadata"]["session_id"]) for hit in answer["hits"]
-    ]
-    titles, short = memory.titles(sessions), memory.short_ids(each for _, each in sessions)
+    with `full`, the whole text of each hit. Hits of one session stand together below the best of
+    them; `by_time`, only those that follow one another."""
     if answer["weak"]:
         yield "Nothing close; nearest:"
-    for rank, hit in enumerate(answer["hits"], start=1):
-        session = hit["metadata"]["session_id"]
-        shown_id = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]
-        mark = "weak: " if hit["weak"] and not answer["weak"] else ""
-        title = hit["metadata"].get("title") or titles.get(session) or hit["text"]
-        yield _head(
-            f"{rank}. ",
-            mark + printable(" ".join(title[: 2 * width].split())),
-            (_age(hit["metadata"].get("timestamp")), shown_id.replace(session, short[session])),
-            _place(hit["metadata"]) if len({project for project, _ in sessions}) > 1 else "",
-            width=width,
-            colours=colours,
-        )
-        yield from _body(printable(hit["text"]), answer["query"], width, colours, full)
+    view = HitView(memory, answer, width, colours=colours, full=full)
+    for group in by_session(answer["hits"], by_time=by_time):
+        for at, ranked in enumerate(group):
+            yield from view.lines(ranked, again=at > 0)
     if not answer["hits"]:
         yield "Nothing found."
+
+
+def by_session(hits: Sequence[Mapping[str, Any]], *, by_time: bool) -> list[list[Ranked]]:
+    """Return ranked hits in groups of one session each, in the order of their best hits; `by_time`,
+    in the order of the hits."""
+    ranked = list(enumerate(hits, start=1))
+    if by_time:
+        return [list(group) for _, group in groupby(ranked, key=_session_of)]
+    groups: dict[str, list[Ranked]] = {}
+    for each in ranked:
+        groups.setdefault(_session_of(each), []).append(each)
+    return list(groups.values())
+
+
+def _session_of(ranked: Ranked) -> str:
+    return str(ranked[1]["metadata"]["session_id"])
+
+
+class HitView:
+    """The lines of the hits of one answer, at most `width` cells wide."""
+
+    def __init__(
+        self, memory: Memory, answer: Mapping[str, Any], width: int, *, colours: bool, full: bool
+    ) -> None:
+        self._answer = answer
+        self._width = max(_NARROWEST, min(width, _WIDEST)) - 1
+        self._colours, self._full = colours, full
+        sessions = [(each["project"], each["session_id"]) for each in _metadata(answer)]
+        self._titles = memory.titles(sessions)
+        self._short = memory.short_ids(each for _, each in sessions)
+        self._projects = {project for project, _ in sessions}
+
+    def lines(self, ranked: Ranked, *, again: bool = False) -> Iterator[str]:
+        """Yield title, age and id of a hit, then the text that answers; `again`, indented below
+        another hit of its session, whose title stands there."""
+        rank, hit = ranked
+        indent = _INDENT if again else ""
+        weak = "weak: " if hit["weak"] and not self._answer["weak"] else ""
+        yield indent + _head(
+            f"{rank}. ",
+            weak + self._title(hit, again),
+            (_age(hit["metadata"].get("timestamp")), self.shown_id(hit)),
+            _place(hit["metadata"]) if len(self._projects) > 1 and not again else "",
+            width=self._width - len(indent),
+            colours=self._colours,
+        )
+        text, query = printable(hit["text"]), self._answer["query"]
+        room = self._width - len(indent)
+        for line in _body(text, query, room, self._colours, self._full):
+            yield f"{indent}{line}".rstrip()
+
+    def shown_id(self, hit: Mapping[str, Any]) -> str:
+        """Return the shortest id by which `memory show` knows a hit; of a passage, its turn's."""
+        session = hit["metadata"]["session_id"]
+        shown = hit["turn_id"] if hit["id"].startswith("session::") else hit["id"]
+        return str(shown.replace(session, self._short[session]))
+
+    def _title(self, hit: Mapping[str, Any], again: bool) -> str:
+        own = hit["metadata"].get("title")
+        if again and not own:
+            return "same session"
+        title = own or self._titles.get(hit["metadata"]["session_id"]) or hit["text"]
+        return printable(" ".join(title[: 2 * self._width].split()))
+
+
+def _metadata(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [hit["metadata"] for hit in answer["hits"]]
 
 
 def _head(

@@ -107,7 +107,10 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
         from memory_assets.cli.hit_view import terminal_lines
 
         width, colours = get_terminal_size().columns, rendering.has_colours(sys.stdout)
-        lines = terminal_lines(memory, answer, width=width, colours=colours, full=asked.full)
+        by_time = asked.sort == "date" or not asked.query.strip()
+        lines = terminal_lines(
+            memory, answer, width=width, colours=colours, full=asked.full, by_time=by_time
+        )
         rendering.write_lines(lines, sys.stdout)
         rendering.print_lines(search_notes(answer), stderr=True)
     answered = answer["hits"] and not answer["weak"]

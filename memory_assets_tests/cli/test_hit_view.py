@@ -66,6 +66,18 @@ def test_title_age_and_a_short_id_come_first() -> None:
     ]
 
 
+def test_hits_of_one_session_stand_together_below_the_best_of_them() -> None:
+    """With the place that each has among all; in the order of time, only where they are next to
+    each other."""
+    hits = [_hit("Lit."), _hit("Out.", FLAKY), _hit("Lit again."), _hit("Lamp", title="Oil")]
+    lines = _lines(*hits)
+    assert [line.split(".")[0] for line in lines[::2]] == ["1", "   3", "   4", "2"]
+    assert lines[2] == "   3. same session  3 days ago  session::aaaaaaaa::turn::4"
+    assert lines[3] == "      Lit again." and lines[4].startswith("   4. Oil  3 days")
+    newest = _lines(*hits, by_time=True)
+    assert [line.split(".")[0] for line in newest[::2]] == ["1", "2", "3", "   4"]
+
+
 def test_an_observation_is_called_by_its_own_title_and_id() -> None:
     """Its project is said where the hits are of several."""
     hit = {**_hit("Lit at dusk.", title="The lamp"), "id": f"observation::{LIGHTHOUSE}::7"}
@@ -115,10 +127,10 @@ def test_found_words_are_marked_and_recalled_escapes_are_gone() -> None:
 
 def test_weak_hits_are_marked_or_announced() -> None:
     """As in a pipe."""
-    weak = _hit("y", weak=True)
+    weak = _hit("y", FLAKY, weak=True)
     assert _lines(weak, weak)[0] == "Nothing close; nearest:"
     close, _, marked, _ = _lines(_hit("x"), weak)
-    assert close.startswith("1. How to") and marked.startswith("2. weak: How to")
+    assert close.startswith("1. How to") and marked.startswith("2. weak: y")
     assert _lines() == ["Nothing found."]
 
 
