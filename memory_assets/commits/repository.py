@@ -131,6 +131,13 @@ class Repository:
         one = self._try(["rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"])
         return one.decode().split()
 
+    def files(self) -> list[str]:
+        """Return the files of HEAD and of the index, relative to the root."""
+        names = self._try(["ls-files", "-z"]) + self._try(
+            ["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"]
+        )
+        return sorted(set(names.decode("utf-8", "surrogateescape").split("\0")) - {""})
+
     def patch_ids(self, shas: Iterable[str]) -> dict[str, str]:
         """Return the stable patch id of each commit that has one parent and a change."""
         wanted = "".join(f"{sha}\n" for sha in shas)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets.commits import SCORES, Evidence, Repository, uncontested
 from memory_assets.errors import ConfigurationError, GitFailed, NotFound
 from memory_assets.paths import on_this_machine
+from memory_assets.recall.file_names import is_absolute, only_file, touched_files
 from memory_assets.recall.file_turns import (
     ChangedBy,
     attribute_new_commit,
@@ -25,7 +26,7 @@ from memory_assets.recall.file_turns import (
     turns_that_changed,
 )
 from memory_assets.recall.session import rows_of, session_title
-from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
+from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS, TURN_CHUNKS
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
@@ -90,25 +91,49 @@ class Blame:
 
 def blame(memory: Memory, target: str, directory: Path) -> Blame:
     """Return the sessions behind `target`: `PATH`, `PATH:LINE`, or a commit (a SHA of at least
-    seven digits, or any revision of the repository that contains `directory`).
+    seven digits, or any revision of the repository that contains `directory`). A path that does
+    not exist may be the end of one, or a file's name alone.
 
     Raises:
-        ConfigurationError: it is empty, or a SHA that is too short or means several commits.
+        ConfigurationError: it is empty, a SHA that is too short or means several commits, or the
+            name of several files.
         NotFound: it is neither a file nor a commit that git or the memory knows.
     """
     target = target.strip()
     if not target:
         raise ConfigurationError("give a file, FILE:LINE or a commit to blame")
     path, line = _path_and_line(target, directory)
-    if path.exists() or (_LINE.fullmatch(target) and not _SHA.fullmatch(target)):
+    if path.exists():
         return _blame_file(memory, target, path, line)
     repository = Repository.at(directory)
-    commit = _resolve_commit(memory, target, repository)
-    if commit is not None:
-        return _blame_commit(memory, target, commit, repository)
-    if _SHA.fullmatch(target):
-        raise NotFound(f"no commit {target} in memory or in the repository of this directory")
-    return _blame_file(memory, target, path, None)
+    if line is None:
+        commit = _resolve_commit(memory, target, repository)
+        if commit is not None:
+            return _blame_commit(memory, target, commit, repository)
+        if _SHA.fullmatch(target):
+            raise NotFound(f"no commit {target} in memory or in the repository of this directory")
+    inside = target if line is None else target.rpartition(":")[0]
+    full = None if is_absolute(inside) else _full_path(memory, inside, repository)
+    if full is not None:
+        target, path = full if line is None else f"{full}:{line}", _on_disk(full, directory)
+        if repository is not None and not path.exists():
+            path = repository.root / full
+    return _blame_file(memory, target, path, line)
+
+
+def _full_path(memory: Memory, name: str, repository: Repository | None) -> str | None:
+    """Return the path of the file of this name: in the repository of the current directory, or else
+    in memory. None if neither has one.
+
+    Raises:
+        ConfigurationError: several files are called so; lists them.
+    """
+    if repository is not None and (
+        found := only_file(name, {one: one for one in repository.files()})
+    ):
+        return found
+    projects = projects_in(memory.lake, repository) or memory.lake.projects(TURN_CHUNKS)
+    return only_file(name, touched_files(memory.lake, projects, name))
 
 
 def _path_and_line(target: str, directory: Path) -> tuple[Path, int | None]:

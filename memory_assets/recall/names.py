@@ -48,8 +48,8 @@ def project_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> st
     if len(found) == 1:
         return next(iter(found))
     if found:
-        raise ConfigurationError(f"project {text!r} can mean {_listed(found)}; give one of them")
-    raise UnknownName(f"no project {text!r} in memory; known are: {_listed(known)}")
+        raise ConfigurationError(f"project {text!r} can mean {listed(found)}; give one of them")
+    raise UnknownName(f"no project {text!r} in memory; known are: {listed(known)}")
 
 
 def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]]:
@@ -100,7 +100,7 @@ def _last(path: str) -> str:
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2].lower()
 
 
-def _listed(names: Collection[str]) -> str:
+def listed(names: Collection[str]) -> str:
     """Return names as a list, and how many more there are."""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(sorted(names)[:_LISTED]) + more
@@ -187,7 +187,7 @@ def session_beginning(stores: Stores, text: str) -> tuple[str, str]:
     found = products.sessions_beginning(text)
     if len(found) > 1:
         raise ConfigurationError(
-            f"{len(found)} sessions begin with {text!r}: {_listed(found)}; give more of the id"
+            f"{len(found)} sessions begin with {text!r}: {listed(found)}; give more of the id"
         )
     for session_id in found:
         return products.project_of(session_id) or found[session_id], session_id

@@ -319,7 +319,7 @@ class AuditRequest(Arguments):
 class BlameRequest(Arguments):
     """A request for the sessions behind code; relative paths are of the current directory."""
 
-    target: str = argument(MISSING, "A file, FILE:LINE, or a commit.", max_length=5_000)
+    target: str = argument(MISSING, "A file or its name, FILE:LINE, or a commit.", max_length=5_000)
 
 
 @dataclass(frozen=True)

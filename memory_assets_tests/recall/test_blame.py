@@ -207,6 +207,32 @@ def test_a_commit_a_file_and_a_line_lead_to_the_session_and_its_turn(shop: Shop)
     assert answer.commits[0].subject == "Add a gate"
 
 
+def test_a_file_is_found_by_its_name_alone(shop: Shop) -> None:
+    """In the repository first, then among the files that sessions touched."""
+    for name, full in (("gate.py", "src/gate.py"), ("gate.py:2", "src/gate.py:2")):
+        found = shop.blame(name)
+        assert found.target == full
+        assert found == shop.blame(full)
+    (shop.repository / "src" / "draft.py").unlink()
+    found = shop.blame("draft.py")
+    assert found.target.endswith("shop/src/draft.py")
+    assert [turn.session_id for turn in found.turns] == [SECOND]
+    with pytest.raises(NotFound):
+        shop.blame("nobody.py")
+
+
+def test_several_files_of_one_name_are_listed(shop: Shop) -> None:
+    """Those of the repository; more of the path decides."""
+    other = shop.repository / "tests" / "gate.py"
+    other.parent.mkdir()
+    other.write_text("from shop import gate\n")
+    shop.commit("Test the gate", NOW)
+    for line in ("", ":1"):
+        with pytest.raises(ConfigurationError, match=r"can mean src/gate.py, tests/gate.py; give"):
+            shop.blame(f"gate.py{line}")
+    assert shop.blame("src/gate.py").target == "src/gate.py"
+
+
 def test_the_humans_commit_of_a_sessions_lines_leads_there_too(shop: Shop) -> None:
     """As what it is: time and files."""
     assert shop.sessions("src/quay.py") == {

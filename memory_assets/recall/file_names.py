@@ -1,0 +1,46 @@
+"""What a file is called in full: by its name alone, or by the end of its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+
+from memory_assets.chunking import file_matches
+from memory_assets.errors import ConfigurationError
+from memory_assets.recall.names import listed
+from memory_assets.stores.lake.lake import Lake
+from memory_assets.stores.lake.schemas import TURN_CHUNKS
+
+
+def is_absolute(path: str) -> bool:
+    """Return True for a path from a root or a home directory, of either kind of system."""
+    return path.startswith("~") or any(
+        kind(path).is_absolute() for kind in (PurePosixPath, PureWindowsPath)
+    )
+
+
+def only_file(name: str, paths: Mapping[str, str]) -> str | None:
+    """Return the full path of the file that ends with `name`, of files by what tells them apart;
+    None if there is none.
+
+    Raises:
+        ConfigurationError: several do; lists them.
+    """
+    found = sorted(full for path, full in paths.items() if file_matches(path, name))
+    if len(found) > 1:
+        raise ConfigurationError(f"{name} can mean {listed(found)}; give one of them")
+    return found[0] if found else None
+
+
+def touched_files(lake: Lake, projects: Sequence[str], name: str) -> dict[str, str]:
+    """Return the full paths of the files called `name` that turns of these projects read or wrote,
+    by path in the project, so that copies in worktrees are one; by full path outside."""
+    found: dict[str, str] = {}
+    for project in projects:
+        rows = lake.read_partition(TURN_CHUNKS, project, ["project_root", "files"])
+        pairs = zip(rows["project_root"].to_pylist(), rows["files"].to_pylist(), strict=True)
+        for root, path in {(str(root), str(path)) for root, paths in pairs for path in paths}:
+            if len(path) >= len(name) and file_matches(path, name):
+                full = path if is_absolute(path) else f"{root.rstrip('/')}/{path}"
+                found[path] = min(full, found.get(path, full))
+    return found
