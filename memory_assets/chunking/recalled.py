@@ -19,8 +19,13 @@ FRAME_CLOSING = "</recalled-memory"
 """How the marks around an answer begin; in each answer a random number follows, the same
 in both (none in answers of version 0.1)."""
 SERVER_NAMES = ("memory", "memory-assets", "memory_assets")
-RECALLING_TOOLS = ("recall", "timeline", "get", "cross_query", "summarize_session", "status")
-RECALLING_COMMANDS = ("search", "show", "timeline", "summarize", "blame", "context", "audit")
+RECALLING_TOOLS = (
+    *("recall", "timeline", "get", "cross_query", "summarize_session", "status", "how"),
+)
+RECALLING_COMMANDS = (
+    *("search", "show", "timeline", "summarize", "blame", "context", "audit"),
+    *("how", "friction", "restore"),
+)
 
 _FRAME_WITHIN = 400
 """Characters at the head of an output that the frame's opening stands in: a file that

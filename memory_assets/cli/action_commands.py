@@ -7,10 +7,22 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-from memory_assets.cli.ask_commands import answered
+from memory_assets.cli.ask_commands import answered, require
 from memory_assets.cli.request_options import takes
 from memory_assets.errors import ConfigurationError
-from memory_assets.requests.actions import ResumeRequest
+from memory_assets.requests.actions import HowRequest, ResumeRequest
+from memory_assets.serving.action_lines import how_lines, how_notes
+
+
+@takes(HowRequest)
+def how(asked: HowRequest, as_json: bool) -> None:
+    """Show how a tool was used with success.
+
+    Lists its commands that worked, by project, the most used first, each with what had failed
+    before it in the same session; then what failed and did not work later.
+    """
+    found = answered(asked, as_json, how_lines, how_notes)
+    require(found["commands"], found["failed"])
 
 
 @takes(ResumeRequest)

@@ -160,6 +160,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         ask_commands.summarize,
         ask_commands.blame,
         ask_commands.cross_query,
+        action_commands.how,
         action_commands.resume,
     ),
     "Check": (status, index_command.workspaces, ask_commands.audit, verify, doctor),

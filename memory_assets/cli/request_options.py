@@ -17,6 +17,9 @@ Projects = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 
+_OF_WORDS = {"query", "tool"}
+"""Arguments whose words need no quotes."""
+
 
 def takes(
     request: type[R],
@@ -32,8 +35,8 @@ def takes(
         @wraps(command)
         def run(json: bool, **given: Any) -> None:
             values = {names[name]: value for name, value in given.items() if value != []}
-            if "query" in values:
-                values["query"] = " ".join(values["query"] or ())
+            for name in _OF_WORDS & values.keys():
+                values[name] = " ".join(values[name] or ())
             command(request.given("cli", values), json)
 
         options = [_option(each, names[each.name]) for each in declared(request)]
@@ -52,9 +55,10 @@ def _option(argument: Argument, name: str) -> inspect.Parameter:
         text += f" One of {', '.join(argument.choices)}."
     if not name.startswith("-"):
         default = inspect.Parameter.empty if argument.required else argument.default
-        if name == "query":  # its words need no quotes
-            words = Annotated[list[str] | None, typer.Argument(help=text)]
-            return _parameter(argument.name, words, None)
+        if name in _OF_WORDS:
+            words: Any = list[str] if argument.required else list[str] | None
+            words = Annotated[words, typer.Argument(help=text)]
+            return _parameter(argument.name, words, default)
         return _parameter(argument.name, Annotated[str, typer.Argument(help=text)], default)
     if argument.flag is not None or argument.type is bool:
         on = argument.default is True

@@ -38,7 +38,7 @@ def touched_files(lake: Lake, projects: Sequence[str], name: str) -> dict[str, s
     found: dict[str, str] = {}
     for project in projects:
         rows = lake.read_partition(TURN_CHUNKS, project, ["project_root", "files"])
-        pairs = zip(rows["project_root"].to_pylist(), rows["files"].to_pylist(), strict=True)
+        pairs = ((row["project_root"], row["files"]) for row in rows.to_pylist())
         for root, path in {(str(root), str(path)) for root, paths in pairs for path in paths}:
             if len(path) >= len(name) and file_matches(path, name):
                 full = path if is_absolute(path) else f"{root.rstrip('/')}/{path}"

@@ -127,7 +127,7 @@ def attribute_new_commit(
     its files at most `around` before it was written."""
     found = []
     for project, session_id in _sessions(memory, commit, repository, around):
-        session = _session(memory, project, session_id)
+        session = whole_session(memory, project, session_id)
         if session is None:
             continue
         try:
@@ -170,7 +170,8 @@ def _sessions(
     return sorted(latest, key=lambda key: latest[key], reverse=True)[:_MOST_SESSIONS]
 
 
-def _session(memory: Memory, project: str, session_id: str) -> SessionTurns | None:
+def whole_session(memory: Memory, project: str, session_id: str) -> SessionTurns | None:
+    """Return a session with its records and turns, None if nothing of it is on record."""
     try:
         records = memory.lake.read_rows(REDACTED_RECORDS, project, session_id)
     except NotFound:

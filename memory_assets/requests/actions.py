@@ -8,6 +8,9 @@ from dataclasses import MISSING, dataclass
 from memory_assets.requests.arguments import Arguments, argument
 from memory_assets.requests.questions import SESSION
 
+MAX_LISTED = 100
+"""Most commands or errors of one answer."""
+
 
 @dataclass(frozen=True)
 class ResumeRequest(Arguments):
@@ -24,3 +27,22 @@ class ResumeRequest(Arguments):
         max_length=500,
     )
     run: bool = argument(False, "Run the command, instead of printing it.", names={"http": None})
+
+
+@dataclass(frozen=True)
+class HowRequest(Arguments):
+    """A request for the commands of a tool that worked, and for what failed before them."""
+
+    answers = ("tool", "commands", "failed", "sessions")
+
+    tool: str = argument(
+        MISSING,
+        "A program with the words that follow, such as git push, or an agent's tool.",
+        hint="program, as in git push",
+        min_length=1,
+        max_length=200,
+    )
+    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    n: int = argument(
+        10, "Number of commands.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_LISTED
+    )

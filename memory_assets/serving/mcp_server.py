@@ -19,6 +19,7 @@ from mcp.server.stdio import stdio_server
 
 from memory_assets import __version__
 from memory_assets.errors import MemoryAssetsError, unexpected
+from memory_assets.requests.actions import HowRequest
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import (
     CrossQueryRequest,
@@ -57,6 +58,7 @@ _FEWER: dict[str, dict[str, Any]] = {
     "recall": {"n": 8},
     "timeline": {"before": 5, "after": 5},
     "cross_query": {"n": 5},
+    "how": {"n": 5},
 }
 """Defaults of the tools: an agent pays for what it reads, so it gets less unless it asks."""
 
@@ -87,6 +89,7 @@ _TOOLS: dict[str, tuple[type[Arguments], str]] = {
         LinkRequest,
         "Record that a session is behind a commit, on the user's word.",
     ),
+    "how": (HowRequest, "Commands of a program that worked before, and failures they followed."),
     "status": (StatusRequest, "What is in memory, and how complete it is."),
 }
 

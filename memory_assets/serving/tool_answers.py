@@ -14,6 +14,7 @@ from memory_assets.recall.names import session_named
 from memory_assets.recall.records import records_behind
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.show import whole
+from memory_assets.requests.actions import HowRequest
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import (
     MAX_HITS,
@@ -26,6 +27,7 @@ from memory_assets.requests.questions import (
     TimelineRequest,
     UnlinkRequest,
 )
+from memory_assets.serving.action_lines import how_lines, how_notes
 from memory_assets.serving.answer_lines import (
     clock,
     correction_lines,
@@ -214,6 +216,15 @@ def _summarize(memory: Memory, request: SessionRequest) -> _Answer:
     return _Answer(structured, list(session_lines(payload, _LISTED_ITEMS)), after=[next_call])
 
 
+def _how(memory: Memory, request: HowRequest) -> _Answer:
+    payload = memory.ask(request)
+    ids = [each["turn_id"] for each in [*payload["commands"], *payload["failed"]]]
+    next_call = f'Next: get(ids=["{ids[0]}"], records=true) for all of the turn.' if ids else ""
+    lines = list(how_lines(payload)) if ids else []
+    notes = [*how_notes(payload), next_call]
+    return _Answer({**payload, "next": next_call}, lines, after=notes)
+
+
 def _link(memory: Memory, request: LinkRequest) -> _Answer:
     linked = link_to_commit(memory, request)
     return _Answer(linked, (), f"Linked session {link_line(linked)}.")
@@ -285,5 +296,6 @@ _TOOLS: dict[str, Callable[[Memory, Any], _Answer]] = {
     "cross_query": _cross_query,
     "summarize_session": _summarize,
     "link_session_to_commit": _link,
+    "how": _how,
     "status": _status,
 }

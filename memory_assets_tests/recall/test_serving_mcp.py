@@ -35,6 +35,7 @@ NAMES = (
     "cross_query",
     "summarize_session",
     "link_session_to_commit",
+    "how",
     "status",
 )
 CALLS: dict[str, dict[str, Any]] = {

@@ -1,0 +1,208 @@
+"""`how`: the commands of a tool that worked in earlier sessions, and what failed before them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from memory_assets.recall.file_turns import whole_session
+from memory_assets.recall.session import UNTIMED, one_line
+from memory_assets.requests.actions import HowRequest
+from memory_assets.session_analysis.failures import Run, all_runs
+from memory_assets.session_analysis.shell import Segment, segments, shown
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+MOST_SESSIONS = 200
+"""Most sessions read for one answer, the newest first: 7 ms of CPU each."""
+_MOST_FAILURES = 3
+_ERROR_CHARACTERS = 160
+_VERB = re.compile(r"[a-z][a-z:-]{0,20}")
+_MOST_VERBS = 2
+_ASSIGNED = re.compile(r"(?<==).*")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run of the tool that failed, with the line that tells why."""
+
+    command: str
+    error: str
+    turn_id: str
+    time: str | None
+
+
+@dataclass
+class Worked:
+    """A command that worked: its last form, how often and in how many sessions; `before` are
+    failures of the same tool that it came after, the latest first."""
+
+    project: str
+    command: str
+    times: int = 0
+    sessions: int = 0
+    last: str | None = None
+    turn_id: str = ""
+    before: list[Failure] = field(default_factory=list)
+
+
+def how(memory: Memory, asked: HowRequest) -> dict[str, Any]:
+    """Return the commands of a tool that worked, most used and then newest first, those of one
+    project together; what failed and did not work later in its session (`failed`, newest first);
+    and how many sessions were read, of how many that name the tool.
+
+    Raises:
+        ConfigurationError, UnknownName: the project is not known, or not unique.
+    """
+    project = memory.project_named(asked.project)
+    words = asked.tool.split()
+    naming = _sessions_naming(memory, words[0], project)
+    worked: dict[tuple[str, str], Worked] = {}
+    failed: list[Failure] = []
+    for _, of_project, session_id in naming[:MOST_SESSIONS]:
+        session = whole_session(memory, of_project, session_id)
+        runs = list(_runs_of(words, all_runs(session))) if session is not None else []
+        for form, fresh in _worked_in(of_project, runs).items():
+            known = worked.setdefault((of_project, form), fresh)
+            if known is not fresh:  # of an older session than those before
+                known.times += fresh.times
+                known.sessions += 1
+                known.before += fresh.before
+        failed += _never_worked(runs)
+    for each in worked.values():
+        each.before = _distinct(each.before)[:_MOST_FAILURES]
+    best = sorted(worked.values(), key=_use, reverse=True)[: asked.n]
+    projects = list(dict.fromkeys(each.project for each in best))
+    best.sort(key=lambda each: projects.index(each.project))
+    failed.sort(key=lambda each: each.time or "", reverse=True)
+    return {
+        "tool": asked.tool,
+        "project": project,
+        "commands": [asdict(each) for each in best],
+        "failed": [asdict(each) for each in _distinct(failed)[: asked.n]],
+        "sessions": min(len(naming), MOST_SESSIONS),
+        "sessions_in_all": len(naming),
+    }
+
+
+def _use(each: Worked) -> tuple[int, str]:
+    return each.sessions, each.last or ""
+
+
+def _sessions_naming(
+    memory: Memory, word: str, project: str | None
+) -> list[tuple[datetime, str, str]]:
+    """Return time, project and id of the sessions with a call that names the tool, newest first."""
+    found = []
+    columns = ["session_id", "timestamp", "command", "tool_name"]
+    for name in [project] if project else memory.lake.projects(REDACTED_RECORDS):
+        rows = memory.lake.read_partition(REDACTED_RECORDS, name, columns)
+        named = pc.or_(
+            pc.match_substring(rows["command"], word),
+            pc.match_substring(rows["tool_name"], word, ignore_case=True),
+        )
+        times = rows.filter(named).group_by("session_id").aggregate([("timestamp", "max")])
+        for row in times.to_pylist():
+            found.append((row["timestamp_max"] or UNTIMED, name, row["session_id"]))
+    return sorted(found, reverse=True)
+
+
+@dataclass(frozen=True)
+class _ToolRun:
+    """A run of the tool: as it is shown, and its form, by which runs count as the same command."""
+
+    run: Run
+    command: str
+    form: str
+    verb: str
+
+    @property
+    def time(self) -> str | None:
+        at = self.run.record.timestamp
+        return at.isoformat() if at is not None else None
+
+    @property
+    def failure(self) -> Failure:
+        error = one_line(self.run.head, _ERROR_CHARACTERS) or "failed"
+        return Failure(self.command, error, self.run.turn.id, self.time)
+
+
+def _runs_of(words: Sequence[str], runs: Iterable[Run]) -> Iterator[_ToolRun]:
+    """Yield the runs of a tool. A line of several commands is one of the tool if it succeeded and
+    has such a command, or if it failed and such a command decided that."""
+    for run in runs:
+        if run.segment is None:
+            name = str(run.record.tool_name)
+            if words[0].lower() in (name.lower(), name.lower().rsplit("__", 1)[-1]):
+                yield _ToolRun(run, one_line(run.key[0]), name, name)
+            continue
+        parts = [run.segment] if run.failed else [run.segment, *segments(run.record.command)]
+        part = next((each for each in parts if _is_of(each, words)), None)
+        if part is not None:
+            verb = next((str(word) for word in part.arguments), "")
+            yield _ToolRun(run, str(shown(part)), form_of(part), f"{part.program} {verb}")
+
+
+def _is_of(segment: Segment, words: Sequence[str]) -> bool:
+    """Return True for a command of the program with these options, and these verbs before other
+    arguments; the value of an option may stand before the verbs, as in `git -C app push`."""
+    verbs = [word for word in words[1:] if not word.startswith("-")]
+    given = [str(word) for word in segment.arguments]
+    first = segment.words[1:2]
+    begins = (0, 1) if first and first[0].startswith("-") else (0,)
+    return (
+        segment.program == words[0]
+        and set(words[1:]) - set(verbs) <= {*segment.words}
+        and any(given[at : at + len(verbs)] == verbs for at in begins)
+    )
+
+
+def form_of(segment: Segment) -> str:
+    """Return a command without what differs from use to use: of the arguments, the first two stay
+    where they are words, as in `docker compose up`; options stay without their values."""
+    kept, verbs = [segment.program], 0
+    for word in segment.words[1:]:
+        if word.startswith("-"):
+            kept.append(_ASSIGNED.sub("_", word))
+            continue
+        verbs += 1
+        if verbs <= _MOST_VERBS and _VERB.fullmatch(word):
+            kept.append(str(word))
+        elif kept[-1] != "_":
+            kept.append("_")
+    return " ".join(kept)
+
+
+def _worked_in(project: str, runs: Sequence[_ToolRun]) -> dict[str, Worked]:
+    """Return the commands that worked in one session by form, with what had failed before."""
+    found: dict[str, Worked] = {}
+    open_failures: dict[str, list[Failure]] = {}
+    for each in runs:
+        if each.run.failed:
+            open_failures.setdefault(each.verb, []).insert(0, each.failure)
+            continue
+        one = found.setdefault(each.form, Worked(project, each.command, sessions=1))
+        one.times += 1
+        one.command, one.last, one.turn_id = each.command, each.time, each.run.turn.id
+        one.before = [*open_failures.pop(each.verb, []), *one.before]
+    return found
+
+
+def _never_worked(runs: Sequence[_ToolRun]) -> Iterator[Failure]:
+    last = {each.verb: each for each in runs}
+    yield from (each.failure for each in last.values() if each.run.failed)
+
+
+def _distinct(failures: Iterable[Failure]) -> list[Failure]:
+    """Return the failures without those that repeat the command and error of an earlier one."""
+    distinct: dict[tuple[str, str], Failure] = {}
+    for each in failures:
+        distinct.setdefault((each.command, each.error), each)
+    return list(distinct.values())

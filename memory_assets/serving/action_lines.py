@@ -1,0 +1,39 @@
+"""Answers to the questions of `requests/actions.py` as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from memory_assets.serving.answer_lines import clock
+from memory_assets.status import counted
+
+
+def how_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the commands that worked, by project, each with what had failed before it; then what
+    failed and did not work later."""
+    for project, commands in groupby(answer["commands"], key=lambda each: each["project"]):
+        yield f"# {project}"
+        for each in commands:
+            yield f"{each['command']}"
+            times = f", {each['times']} times" if each["times"] > each["sessions"] else ""
+            used = f"{counted(each['sessions'], 'session')}{times}"
+            yield f"   worked in {used}, last {clock(each['last'])} {each['turn_id']}"
+            yield from (f"   after {_failure(failed)}" for failed in each["before"])
+    if answer["failed"]:
+        yield "# failed, and did not work later in the session"
+    for each in answer["failed"]:
+        yield f"{_failure(each)}  {each['turn_id']}"
+    if not answer["commands"] and not answer["failed"]:
+        yield "Nothing found."
+
+
+def how_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield that older sessions were not read, if there are any."""
+    if (left := answer["sessions_in_all"] - answer["sessions"]) > 0:
+        yield f"There are {counted(left, 'older session')} that were not read; try --project."
+
+
+def _failure(failed: Mapping[str, Any]) -> str:
+    return f"{failed['command']}: {failed['error']}"

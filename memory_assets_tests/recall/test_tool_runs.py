@@ -1,0 +1,132 @@
+"""`memory how`: the commands of a tool that worked, and what failed before them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from memory_assets.recall import tool_runs
+from memory_assets.recall.memory import Memory
+from memory_assets.requests.actions import HowRequest
+from memory_assets.serving.action_lines import how_lines, how_notes
+from memory_assets.serving.http_api import build_app
+from memory_assets.serving.mcp_server import call_tool
+from memory_assets.serving.opened import OpenedMemory
+from memory_assets_tests.recall.worked import Call, Worked, shell
+
+APP, SITE = "/work/app", "/work/site"
+REFUSED = "Exit code 1\nfatal: The current branch tide has no upstream branch."
+BROKEN = "Exit code 2\nerror: no such table: boats"
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    """Three sessions that pushed, two that never migrated, and a tool of an MCP server."""
+    worked = Worked(tmp_path_factory.mktemp("how"))
+    push = shell("git push -u origin tide")
+    worked.session("1", shell("git push", REFUSED, failed=True), push, cwd=APP)
+    worked.session("2", shell("git add . && git push -u origin reef"), cwd=APP, days=1)
+    migrate = shell("./bin/migrate --all", BROKEN, failed=True)
+    worked.session("3", migrate, shell("git stash push"), migrate, cwd=SITE, days=2)
+    page = Call("mcp__web__open_page", {"address": "tides"}, "found")
+    worked.session("4", page, shell("git -C docs push --force"), migrate, cwd=SITE, days=3)
+    return worked.memory()
+
+
+def _how(memory: Memory, tool: str, **more: Any) -> dict[str, Any]:
+    return memory.ask(HowRequest(tool, **more))
+
+
+def test_commands_that_worked_are_counted_by_form_with_what_failed_before(memory: Memory) -> None:
+    """The newest one is shown; those of one project stand together, the most used first."""
+    found = _how(memory, "git push")
+    assert [(each["command"], each["sessions"]) for each in found["commands"]] == [
+        ("git push -u origin reef", 2),
+        ("git -C docs push --force", 1),
+    ]
+    first, second = found["commands"]
+    assert (first["project"], second["project"]) == ("-work-app", "-work-site")
+    assert first["turn_id"].startswith("session::00000002") and first["last"] > "2026-03-31"
+    (before,) = first["before"]
+    assert before["command"] == "git push" and "no upstream branch" in before["error"]
+    assert second["before"] == found["failed"] == []
+    assert found["sessions"] == found["sessions_in_all"] == 4
+
+
+def test_what_failed_and_never_worked_later_is_told(memory: Memory) -> None:
+    """Once, with the turn where it failed last."""
+    found = _how(memory, "migrate")
+    assert found["commands"] == []
+    (failed,) = found["failed"]
+    assert failed["error"] == "error: no such table: boats"
+    assert failed["turn_id"].startswith("session::00000004")
+    assert next(iter(how_lines(found))).startswith("# failed, and did not work")
+
+
+@pytest.mark.parametrize(
+    ("tool", "commands"),
+    [
+        ("git", 3),
+        ("git push --force", 1),
+        ("git stash", 1),
+        ("git reef", 0),
+        ("open_page", 1),
+        ("mcp__web__open_page", 1),
+        ("nobody", 0),
+    ],
+)
+def test_a_tool_is_a_program_with_verbs_and_options_or_a_tool_of_an_agent(
+    memory: Memory, tool: str, commands: int
+) -> None:
+    """Verbs stand first: `git stash push` is no `git push`."""
+    assert len(_how(memory, tool)["commands"]) == commands
+
+
+def test_a_project_and_a_number_restrict_the_answer(memory: Memory) -> None:
+    """By any name of the project."""
+    assert {each["project"] for each in _how(memory, "git", project="site")["commands"]} == {
+        "-work-site"
+    }
+    assert len(_how(memory, "git", n=1)["commands"]) == 1
+
+
+def test_older_sessions_that_were_not_read_are_counted(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest are read."""
+    monkeypatch.setattr(tool_runs, "MOST_SESSIONS", 1)
+    found = _how(memory, "git push")
+    assert [each["command"] for each in found["commands"]] == ["git -C docs push --force"]
+    (note,) = how_notes(found)
+    assert note.startswith("There are 3 older sessions that were not read")
+
+
+def test_the_lines_say_how_often_when_and_after_what(memory: Memory) -> None:
+    """Project by project."""
+    lines = list(how_lines(_how(memory, "git push")))
+    assert lines[:2] == ["# -work-app", "git push -u origin reef"]
+    assert lines[2].startswith("   worked in 2 sessions, last 2026-03-31")
+    assert lines[3].startswith("   after git push: fatal: The current branch")
+    assert list(how_lines(_how(memory, "nobody"))) == ["Nothing found."]
+
+
+def test_agents_and_programs_get_the_same_answer(memory: Memory) -> None:
+    """The tool `how`, framed, and `GET /how`; a question with no answer says so."""
+    library = json.loads(json.dumps(_how(memory, "git push", n=5)))
+    opened = OpenedMemory(memory.settings)
+    told = call_tool(opened, "how", {"tool": "git push"})
+    content = json.loads(json.dumps(told.structured_content))
+    assert {name: content[name] for name in library} == library
+    text = told.content[0].text  # type: ignore[union-attr]
+    assert (
+        "after git push: fatal" in text and "records=true" in text and "</recalled-memory" in text
+    )
+    nothing = call_tool(opened, "how", {"tool": "nobody"})
+    assert nothing.content[0].text == "Nothing found."  # type: ignore[union-attr]
+    with TestClient(build_app(memory.settings), base_url="http://127.0.0.1") as http:
+        answer = http.get("/how", params={"tool": "git push", "n": 5}).json()
+        assert {name: answer[name] for name in library} == library
+        assert http.get("/how").status_code == 400
