@@ -10,8 +10,8 @@ from typing import Any
 from memory_assets.cli.ask_commands import answered, require
 from memory_assets.cli.request_options import takes
 from memory_assets.errors import ConfigurationError
-from memory_assets.requests.actions import HowRequest, ResumeRequest
-from memory_assets.serving.action_lines import how_lines, how_notes
+from memory_assets.requests.actions import FrictionRequest, HowRequest, ResumeRequest
+from memory_assets.serving.action_lines import friction_lines, how_lines, how_notes
 
 
 @takes(HowRequest)
@@ -23,6 +23,16 @@ def how(asked: HowRequest, as_json: bool) -> None:
     """
     found = answered(asked, as_json, how_lines, how_notes)
     require(found["commands"], found["failed"])
+
+
+@takes(FrictionRequest)
+def friction(asked: FrictionRequest, as_json: bool) -> None:
+    """Show errors that keep coming back.
+
+    Lists the errors met in several sessions, and in which way each ended. Errors that differ in
+    paths, numbers and quoted texts alone are one.
+    """
+    require(answered(asked, as_json, friction_lines)["errors"])
 
 
 @takes(ResumeRequest)

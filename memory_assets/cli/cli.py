@@ -161,6 +161,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         ask_commands.blame,
         ask_commands.cross_query,
         action_commands.how,
+        action_commands.friction,
         action_commands.resume,
     ),
     "Check": (status, index_command.workspaces, ask_commands.audit, verify, doctor),

@@ -16,7 +16,7 @@ from memory_assets.recall.search.answer import Answer, with_held_back
 from memory_assets.recall.search.hybrid import within_window
 from memory_assets.recall.search.newest import newest_first
 from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
-from memory_assets.requests.actions import HowRequest, ResumeRequest
+from memory_assets.requests.actions import FrictionRequest, HowRequest, ResumeRequest
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import (
     AuditRequest,
@@ -141,6 +141,10 @@ class Memory(Stores):
                 from memory_assets.recall.tool_runs import how
 
                 return how(self, asked)
+            case FrictionRequest():
+                from memory_assets.recall.friction import friction
+
+                return friction(self, asked)
             case AuditRequest():
                 return self._audit(asked.id)
             case StatusRequest():

@@ -46,3 +46,18 @@ class HowRequest(Arguments):
     n: int = argument(
         10, "Number of commands.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_LISTED
     )
+
+
+@dataclass(frozen=True)
+class FrictionRequest(Arguments):
+    """A request for the errors that were met in several sessions, and for what ended them."""
+
+    answers = ("errors",)
+
+    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    sessions: int = argument(
+        3, "Only errors met in so many sessions or more.", names={"mcp": None}, ge=2, le=1_000
+    )
+    n: int = argument(
+        10, "Number of errors.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_LISTED
+    )

@@ -37,3 +37,20 @@ def how_notes(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _failure(failed: Mapping[str, Any]) -> str:
     return f"{failed['command']}: {failed['error']}"
+
+
+def friction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the errors met in several sessions, each with where it was met last and how it ended,
+    the newest ending first."""
+    for each in answer["errors"]:
+        met = f"{counted(each['sessions'], 'session')}, ended in {each['ended']}"
+        yield f"{each['error']}"
+        yield f"   {each['command']}"
+        yield f"   met in {met}; last {clock(each['last'])} {each['turns'][0]}"
+        for ending in each["endings"]:
+            ran = [f"`{command}`" for command in ending["ran"]]
+            changed = [f"changing {path}" for path in ending["changed"]]
+            after = f" after {', '.join([*ran, *changed])}" if ran or changed else ""
+            yield f"   ended by `{ending['command']}`{after}  {ending['turn_id']}"
+    if not answer["errors"]:
+        yield "Nothing found."

@@ -25,7 +25,7 @@ from memory_assets.errors import (
     UnknownName,
     unexpected,
 )
-from memory_assets.requests.actions import HowRequest
+from memory_assets.requests.actions import FrictionRequest, HowRequest
 from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.questions import (
     CrossQueryRequest,
@@ -68,6 +68,7 @@ _QUESTIONS: dict[str, tuple[str, type[Arguments]]] = {
         CrossQueryRequest,
     ),
     "/how": ("The commands of a tool that worked, and what failed before them", HowRequest),
+    "/friction": ("The errors met in several sessions, and what ended them", FrictionRequest),
     "/status": ("What is in memory", StatusRequest),
 }
 """Each route of the API: what it answers, and its request."""

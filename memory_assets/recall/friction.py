@@ -1,0 +1,184 @@
+"""`friction`: errors that were met in several sessions, and what ended them.
+
+The summaries name the errors of each session, at most 20. They say which sessions are worth
+reading; the errors themselves, and what ended them, are taken from the records of those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.recall.file_turns import whole_session
+from memory_assets.recall.session import one_line
+from memory_assets.requests.actions import FrictionRequest
+from memory_assets.session_analysis import SessionTurns
+from memory_assets.session_analysis.failures import Run, all_runs
+from memory_assets.session_analysis.files import touched
+from memory_assets.session_analysis.shell import LOOKING_GIT, SEARCHERS, VIEWERS, Segment, shown
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+_LISTED = 5
+_COMMAND_LIMIT = 160
+_LISTERS = {"ls", "find", "tree", "pwd", "which"}
+_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`|‘[^’\n]*’|“[^”\n]*”")
+_PATH = re.compile(r"(?:[a-z]:\\|[~.]{0,2}[/\\]|\w[\w.-]*/)[\w./\\@+~-]*")
+_NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{7,}\b|<redacted[^>\n]*>|\d+")
+_BLANKS = re.compile(r"[\s.:;,…]+")
+_FEWEST_WORDS = 2
+_WORD = re.compile(r"[a-z]{2,}")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an error ended in one session: the command or tool that worked at last, the commands
+    between the last failure and that (`ran`), and the files changed meanwhile."""
+
+    session_id: str
+    turn_id: str
+    command: str
+    ran: list[str]
+    changed: list[str]
+
+
+@dataclass(frozen=True)
+class _Met:
+    """An error as one session met it; `ending` is None if it did not end there."""
+
+    key: str
+    error: str
+    command: str
+    project: str
+    session_id: str
+    turn_id: str
+    time: str
+    ending: Ending | None
+
+
+def error_key(line: str) -> str:
+    """Return what is the same in lines of one error: paths, quoted texts, numbers, ids and what was
+    redacted differ. "" if too little is left to tell errors apart."""
+    line = _QUOTED.sub("_", line.lower())
+    line = _BLANKS.sub(" ", _NUMBER.sub("0", _PATH.sub("/", line))).strip()
+    return line if len(_WORD.findall(line)) >= _FEWEST_WORDS else ""
+
+
+def friction(memory: Memory, asked: FrictionRequest) -> dict[str, Any]:
+    """Return the errors that were met in `asked.sessions` sessions or more, those of most sessions
+    and then the newest first, each with the sessions, and with how it ended where it did.
+
+    Raises:
+        ConfigurationError, UnknownName: the project is not known, or not unique.
+    """
+    project = memory.project_named(asked.project)
+    met: dict[str, list[_Met]] = {}
+    for of_project, session_id in _worth_reading(memory, project, asked.sessions):
+        session = whole_session(memory, of_project, session_id)
+        for each in _errors_of(session) if session is not None else ():
+            met.setdefault(each.key, []).append(each)
+    shared = [
+        sorted(group, key=lambda each: each.time, reverse=True)
+        for group in met.values()
+        if len(group) >= asked.sessions
+    ]
+    shared.sort(key=lambda group: (len(group), group[0].time), reverse=True)
+    return {"project": project, "errors": [_answer(group) for group in shared[: asked.n]]}
+
+
+def _answer(group: Sequence[_Met]) -> dict[str, Any]:
+    newest = group[0]
+    endings = [asdict(each.ending) for each in group if each.ending is not None]
+    return {
+        "error": newest.error,
+        "command": newest.command,
+        "sessions": len(group),
+        "ended": len(endings),
+        "last": newest.time or None,
+        "projects": list(dict.fromkeys(each.project for each in group)),
+        "turns": [each.turn_id for each in group],
+        "endings": endings[:_LISTED],
+    }
+
+
+def _worth_reading(memory: Memory, project: str | None, least: int) -> list[tuple[str, str]]:
+    """Return project and id of the sessions whose summary names an error that so many name."""
+    keys: dict[tuple[str, str], set[str]] = {}
+    columns = ["session_id", "errors"]
+    for name in [project] if project else memory.lake.projects(SESSION_SUMMARIES):
+        for row in memory.lake.read_partition(SESSION_SUMMARIES, name, columns).to_pylist():
+            texts = [str(each["text"]) for each in row["errors"]]
+            keys[name, row["session_id"]] = {key for text in texts for key in _tail_keys(text)}
+    counts = Counter(key for of_session in keys.values() for key in of_session)
+    return [
+        session
+        for session, of_session in keys.items()
+        if any(counts[key] >= least for key in of_session)
+    ]
+
+
+def _tail_keys(text: str) -> Iterator[str]:
+    """Yield the keys that an error of a summary can have: it is a command, a colon and the error's
+    line, and either may hold colons."""
+    parts = text.split(": ")
+    for at in range(1, len(parts)):
+        if key := error_key(": ".join(parts[at:])):
+            yield key
+
+
+def _errors_of(session: SessionTurns) -> Iterator[_Met]:
+    """Yield the errors of a session, each once, as it was met last."""
+    runs = all_runs(session)
+    last: dict[str, int] = {}
+    for place, run in enumerate(runs):
+        if run.failed and (key := error_key(run.head)):
+            last[key] = place
+    for key, place in last.items():
+        run = runs[place]
+        at = run.record.timestamp
+        yield _Met(
+            key,
+            one_line(run.head),
+            one_line(run.command),
+            session.project,
+            session.session_id,
+            run.turn.id,
+            at.isoformat() if at is not None else "",
+            _ending(session, runs, place),
+        )
+
+
+def _ending(session: SessionTurns, runs: Sequence[Run], place: int) -> Ending | None:
+    """Return how the failure of a run ended: by the first later run that covers it and worked."""
+    failed, later = runs[place], runs[place + 1 :]
+    found = next((each for each in later if not each.failed and each.covers(failed)), None)
+    if found is None:
+        return None
+    between = later[: later.index(found)]
+    ran = [
+        str(shown(each.segment))
+        for each in between
+        if not each.failed and each.segment is not None and not _only_looks(each.segment)
+    ]
+    worked = str(shown(found.segment)) if found.segment is not None else found.key[0]
+    places = {(each.agent_id, each.seq): at for at, each in enumerate(session.records)}
+    first, end = (places[each.record.agent_id, each.record.seq] for each in (failed, found))
+    changed = touched(session, session.records[first:end]).modified
+    return Ending(
+        session.session_id,
+        found.turn.id,
+        one_line(worked, _COMMAND_LIMIT),
+        list(dict.fromkeys(ran))[-_LISTED:],
+        [str(path) for path in changed[:_LISTED]],
+    )
+
+
+def _only_looks(segment: Segment) -> bool:
+    if segment.program == "git":
+        return segment.words[1:2] == () or segment.words[1] in LOOKING_GIT
+    return segment.program in VIEWERS | SEARCHERS | _LISTERS

@@ -1,0 +1,105 @@
+"""`memory friction`: errors met in several sessions, and what ended them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from memory_assets.recall.friction import error_key
+from memory_assets.recall.memory import Memory
+from memory_assets.requests.actions import FrictionRequest
+from memory_assets.serving.action_lines import friction_lines
+from memory_assets.serving.http_api import build_app
+from memory_assets_tests.recall.worked import Call, Worked, shell
+
+APP, SITE = "/work/app", "/work/site"
+MODULE = "Exit code 1\nModuleNotFoundError: No module named '{}' at /work/app/{}.py"
+
+
+def _broken(name: str, command: str = "pytest tests") -> Call:
+    return shell(command, MODULE.format(name, name), failed=True)
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    """One error in four sessions of two projects, twice in one; another in two."""
+    worked = Worked(tmp_path_factory.mktemp("friction"))
+    edit = Call(
+        "Edit", {"file_path": f"{APP}/pyproject.toml", "old_string": "a", "new_string": "b"}
+    )
+    look, install = shell("git status"), shell("pip install -e .")
+    works = shell("pytest tests", "3 passed")
+    worked.session("1", _broken("tide"), edit, look, install, works, cwd=APP)
+    worked.session("2", _broken("reef"), _broken("shoal"), cwd=APP, days=1)
+    worked.session("3", _broken("tide", "npm test"), shell("npm test"), cwd=SITE, days=2)
+    lost = shell("make docs", "Exit code 2\nerror: cannot find the harbour chart", failed=True)
+    worked.session("4", lost, _broken("tide"), cwd=APP, days=3)
+    worked.session("5", lost, cwd=APP, days=4)
+    return worked.memory()
+
+
+def _friction(memory: Memory, **more: Any) -> dict[str, Any]:
+    return memory.ask(FrictionRequest(**more))
+
+
+def test_an_error_of_three_sessions_is_told_with_what_ended_it(memory: Memory) -> None:
+    """It counts once a session; the newest session's words are shown."""
+    (error,) = _friction(memory)["errors"]
+    assert error["error"].startswith("ModuleNotFoundError: No module named 'tide'")
+    assert (error["sessions"], error["ended"]) == (4, 2)
+    assert [turn[9:17] for turn in error["turns"]] == [f"{n:08}" for n in (4, 3, 2, 1)]
+    assert error["projects"] == ["-work-app", "-work-site"]
+    site, app = error["endings"]
+    assert (site["command"], site["ran"], site["changed"]) == ("npm test", [], [])
+    assert (app["command"], app["ran"]) == ("pytest tests", ["pip install -e ."])
+    assert app["changed"] == ["pyproject.toml"] and app["turn_id"].startswith("session::00000001")
+
+
+def test_project_number_of_sessions_and_of_errors_can_be_given(memory: Memory) -> None:
+    """Fewer sessions give more errors, those of most sessions first."""
+    assert [each["sessions"] for each in _friction(memory, sessions=2)["errors"]] == [4, 2]
+    assert [each["sessions"] for each in _friction(memory, project="app")["errors"]] == [3]
+    assert len(_friction(memory, sessions=2, n=1)["errors"]) == 1
+    assert _friction(memory, project="site")["errors"] == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("error: no module named 'tide'", "Error: No module named `reef`."),
+        ("cannot open /home/a/x.py:12", "cannot open ~/b/y.py:907"),
+        ("cannot open src/x.py", "cannot open C:\\work\\y.py"),
+        ("bad object 1f6b1f04aa in index", "bad object 99ab12cd in index"),
+        ("token <redacted:github-token:aaaa> was refused", "token <redacted:x> was refused"),
+        (
+            "listen tcp [::1]:4001: address already in use",
+            "listen tcp [::1]:80: address already in use",
+        ),
+    ],
+)
+def test_lines_of_one_error_have_one_key(one: str, other: str) -> None:
+    """Whatever path, number, id, quoted or redacted text they name."""
+    assert error_key(one) == error_key(other) != ""
+
+
+def test_other_errors_have_other_keys_and_a_mere_number_has_none() -> None:
+    """What is left must be two words."""
+    assert error_key("permission denied: x/y") != error_key("no such file: x/y")
+    assert error_key("=== 12 ===") == error_key("Error: 500") == ""
+
+
+def test_programs_get_the_same_answer_and_people_lines(memory: Memory) -> None:
+    """`GET /friction`; nothing found says so."""
+    library = json.loads(json.dumps(_friction(memory, sessions=2)))
+    with TestClient(build_app(memory.settings), base_url="http://127.0.0.1") as http:
+        answer = http.get("/friction", params={"sessions": 2}).json()
+    assert {name: answer[name] for name in library} == library
+    lines = list(friction_lines(library))
+    assert lines[2].startswith("   met in 4 sessions, ended in 2; last 2026-04-02")
+    assert (
+        "   ended by `pytest tests` after `pip install -e .`, changing pyproject.toml" in lines[4]
+    )
+    assert list(friction_lines(_friction(memory, project="site"))) == ["Nothing found."]
