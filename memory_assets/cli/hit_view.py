@@ -93,9 +93,8 @@ class HitView:
             width=self._width - len(indent),
             colours=self._colours,
         )
-        text, query = printable(hit["text"]), self._answer["query"]
         room = self._width - len(indent)
-        for line in _body(text, query, room, self._colours, self._full):
+        for line in _body(hit, self._answer["query"], room, self._colours, self._full):
             yield f"{indent}{line}".rstrip()
 
     def shown_id(self, hit: Mapping[str, Any]) -> str:
@@ -132,15 +131,18 @@ def _head(
     return f"{rank}{_styled(title, 'bold')}  {_styled(said, 'cyan')}"
 
 
-def _body(text: str, query: str, width: int, colours: bool, full: bool) -> Iterator[str]:
+def _body(
+    hit: Mapping[str, Any], query: str, room: int, colours: bool, full: bool
+) -> Iterator[str]:
     """Yield the text that answers: whole, or the stretch of it that fits a few lines."""
     from memory_assets.recall.search.excerpts import excerpt
 
-    room = width - len(_INDENT)
-    paragraphs = text.splitlines() if full else [excerpt(text, query, _LINES * (room - 8))]
+    text = printable(hit["text"])
+    prompt = len(printable(hit["text"][: hit["prompt_length"]]))
+    paragraphs = text.splitlines() if full else [excerpt(text, query, _LINES * (room - 8), prompt)]
     lines = [line for each in paragraphs for line in _wrapped(each, room)]
     for line in lines if full else lines[:_LINES]:
-        yield f"{_INDENT}{_marked(line, query) if colours else line}".rstrip()
+        yield _marked(line, query) if colours else line
     if full:
         yield ""
 

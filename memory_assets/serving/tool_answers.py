@@ -93,7 +93,12 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             "weak": hit["weak"],
             "time": hit["metadata"].get("timestamp") or None,
             "project": hit["metadata"].get("project"),
-            "text": excerpt(visible(hit["text"]), asked, SNIPPET),
+            "text": excerpt(
+                visible(hit["text"]),
+                asked,
+                SNIPPET,
+                len(visible(hit["text"][: hit["prompt_length"]])),
+            ),
         }
         for hit in payload["hits"]
     ]

@@ -45,6 +45,7 @@ def _hit(
     turn = f"session::{session}::turn::4"
     return {
         **{"id": f"{turn}::part::2", "turn_id": turn, "score": 0.5, "text": text, "weak": weak},
+        "prompt_length": 0,
         "metadata": {**about, **metadata},
     }
 

@@ -13,10 +13,11 @@ LONG = (
     + "The cause was a stale lock file in the cache directory. "
     + "Then everything passed. " * 20
 )
+PROMPT = "why does the upload of large files time out?"
 
 
-def test_the_stretch_that_answers_is_shown() -> None:
-    """From the beginning of its sentence, with marks where something was left out."""
+def test_the_sentence_that_answers_is_shown() -> None:
+    """From its beginning, with marks where something was left out."""
     shown = excerpt(LONG, "why was the lock file stale?", 80)
     assert shown.startswith("…The cause was a stale lock file in the cache directory.")
     assert shown.endswith("…") and len(shown) <= 80
@@ -25,7 +26,7 @@ def test_the_stretch_that_answers_is_shown() -> None:
 @pytest.mark.parametrize("query", ["", "  ", "zebra", "what about the tests", "the"])
 def test_without_anything_better_the_beginning_is_shown(query: str) -> None:
     """No question, no word of it found, or as many at the beginning."""
-    assert excerpt(LONG, query, 80).startswith("Let me look at the tests first.")
+    assert excerpt("The tests are first. " * 30, query, 80).startswith("The tests are first.")
 
 
 def test_a_short_text_is_shown_whole() -> None:
@@ -34,9 +35,48 @@ def test_a_short_text_is_shown_whole() -> None:
     assert excerpt("", "three", 80) == ""
 
 
-@given(st.text(max_size=400), st.text(max_size=40), st.integers(20, 120))
-def test_an_excerpt_is_a_part_of_the_text(text: str, query: str, most: int) -> None:
+def test_the_prompt_gives_way_to_the_reply() -> None:
+    """However many words of the question it has; it is shown if there is nothing else."""
+    text = f"{PROMPT}\n\nThe proxy closes idle connections after 60 s."
+    assert (
+        excerpt(text, PROMPT, 80, len(PROMPT)) == "…The proxy closes idle connections after 60 s."
+    )
+    assert excerpt(PROMPT, PROMPT, 80, len(PROMPT)) == PROMPT
+
+
+def test_an_answer_is_preferred_to_an_announcement() -> None:
+    """Sentences with as many words of the question differ by how they begin."""
+    text = "Let me check the upload timeout of the proxy.\n" * 5
+    text += "Found it: the upload timeout of the proxy is 60 s."
+    assert excerpt(text, "upload timeout of the proxy", 60).startswith("…Found it:")
+
+
+def test_prose_is_preferred_to_code_and_to_the_digest_of_calls() -> None:
+    """Where these have more words of the question than the prose has."""
+    text = (
+        "Here is what there is.\n\nThe proxy cuts an upload off.\n\n"
+        "```\nupload(timeout=60, retries=3)\n```\n\n"
+        "Bash: upload --timeout 60 --retries 3\nRead: upload/retries.py"
+    )
+    assert excerpt(text, "upload timeout retries", 36) == "…The proxy cuts an upload off.…"
+
+
+def test_whole_sentences_are_shown() -> None:
+    """A part of one is added only if less than .6 of the room would be used."""
+    text = "The lock was stale. It was removed by hand yesterday evening after the second try."
+    assert excerpt(text, "stale lock", 30) == "The lock was stale.…"
+    assert excerpt(text, "stale lock", 40) == "The lock was stale. It was removed by…"
+
+
+def test_a_number_begins_its_sentence() -> None:
+    """The number of an item of a list is not a sentence, nor is a short yes."""
+    text = "Preliminaries come here. " * 9 + "\n1. Restart the proxy. Then wait.\nYes. All of it."
+    assert excerpt(text, "restart proxy", 40).startswith("…1. Restart the proxy.")
+
+
+@given(st.text(max_size=400), st.text(max_size=40), st.integers(20, 120), st.integers(0, 100))
+def test_an_excerpt_is_a_part_of_the_text(text: str, query: str, most: int, prompt: int) -> None:
     """Never longer than asked for, and nothing in it but the text's own words and marks."""
-    shown = excerpt(text, query, most)
+    shown = excerpt(text, query, most, min(prompt, len(text)))
     assert len(shown) <= most
     assert shown.removeprefix("…").removesuffix("…") in " ".join(text.split())

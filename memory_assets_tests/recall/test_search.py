@@ -271,6 +271,19 @@ def test_all_kinds_together_are_ranked_together(asked: Asked) -> None:
     assert {hit.id.partition("::")[0] for hit in together[:5]} >= {"session", "prompt"}
 
 
+@pytest.mark.parametrize("question", [*QUESTIONS, "how does one keep a lighthouse?"])
+def test_a_hit_knows_how_much_of_it_is_the_prompt(asked: Asked, question: str) -> None:
+    """The length of the prompt's passage that it begins with; 0 if the reply begins it."""
+    prompts = {row["id"]: str(row["text"]) for row in asked.rows("user_prompts")}
+    lengths = []
+    for hit in asked.memory.search(question).hits:
+        name = hit.id.replace("session::", "prompt::").replace("turn::", "").replace("part::", "")
+        begins = hit.metadata["role"] != "assistant" and hit.text.startswith(prompts[name])
+        assert hit.prompt_length == (len(prompts[name]) if begins else 0)
+        lengths.append(hit.prompt_length)
+    assert any(lengths)
+
+
 def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
     """The keys that scripts rely on, with scalar metadata, and nothing JSON cannot hold."""
     answer = asked.memory.search("why does login loop in Safari", n=2).to_dict()
@@ -300,7 +313,16 @@ def test_the_answer_is_the_contract_in_json(asked: Asked) -> None:
         "complete",
     }
     for hit in answer["hits"]:
-        assert list(hit) == ["id", "turn_id", "score", "weak", "text", "metadata", "why"]
+        assert list(hit) == [
+            "id",
+            "turn_id",
+            "score",
+            "weak",
+            "text",
+            "prompt_length",
+            "metadata",
+            "why",
+        ]
         assert type(hit["text"]) is str
         assert {
             "session_id",

@@ -23,7 +23,8 @@ _MOST_HELD_BACK = 20
 class Hit:
     """One hit. In hybrid mode, `score` is the weighted sum of the two values in `why` (`words`:
     share of the question's words found, weighted by rarity; `meaning`: cosine of its passages); in
-    the other modes it is one of them. `weak`: it is not probable that the hit answers."""
+    the other modes it is one of them. `weak`: it is not probable that the hit answers. The first
+    `prompt_length` characters of `text` are the prompt of the turn."""
 
     id: str
     turn_id: str
@@ -32,6 +33,7 @@ class Hit:
     metadata: Mapping[str, Any]
     why: Mapping[str, float | str] = field(default_factory=dict)
     weak: bool = False
+    prompt_length: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ class Answer:
                     "score": round(hit.score, 4),
                     "weak": hit.weak,
                     "text": str(hit.text),
+                    "prompt_length": hit.prompt_length,
                     "metadata": dict(hit.metadata),
                     "why": dict(hit.why),
                 }

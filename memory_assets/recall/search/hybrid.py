@@ -29,7 +29,7 @@ from memory_assets.recall.search.ranking import (
 from memory_assets.recall.search.spelling import Vocabulary, corrections, replaced
 from memory_assets.requests.questions import SearchRequest
 from memory_assets.stores.keyword_index.blocks import file_name_mark, mark_term, tool_mark
-from memory_assets.stores.keyword_index.index import KeywordIndex
+from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
@@ -224,6 +224,7 @@ def _hits(
     ]
     hits = []
     rows = corpus.rows_at(corpora.index, places)
+    prompts = _prompt_lengths(rows, corpora.index)
     for turn, shown, confidence in zip(turns, rows, judged, strict=True):
         if shown is None:
             continue
@@ -236,5 +237,25 @@ def _hits(
         weak = confidence is not None and confidence.weak
         whole = str(shown.metadata.get("turn_id") or shown.id)
         score = float(ranking.scores[turn])
-        hits.append(Hit(shown.id, whole, score, shown.text, shown.metadata, why, weak))
+        hits.append(
+            Hit(shown.id, whole, score, shown.text, shown.metadata, why, weak, prompts[shown.id])
+        )
     return hits
+
+
+def _prompt_lengths(rows: Sequence[IndexedRow | None], index: KeywordIndex) -> dict[str, int]:
+    """Return how many characters at the start of each passage are the prompt of its turn, by id. A
+    prompt is cut into passages where its turn is."""
+    lengths = {row.id: 0 for row in rows if row is not None}
+    prompt_of = {}
+    for row in rows:
+        if row is not None and row.metadata.get("role") in ("user", "turn"):
+            session_id, _, place = row.id.removeprefix("session::").partition("::turn::")
+            prompt = f"prompt::{session_id}::{place.replace('part::', '')}"
+            prompt_of[row.id] = (str(row.metadata["project"]), session_id, prompt)
+    texts = index.texts("prompts", prompt_of.values())
+    for row in rows:
+        prompt = texts.get(prompt_of[row.id][2], "") if row and row.id in prompt_of else ""
+        if row and prompt and (row.text.startswith(prompt) or prompt.startswith(row.text)):
+            lengths[row.id] = min(len(prompt), len(row.text))
+    return lengths

@@ -37,6 +37,16 @@ WITH RECURSIVE found (term) AS (
 """
 """A step in the table for each term, where DISTINCT takes one for each block that has the term."""
 
+_TEXTS = f"""
+SELECT found.id, found.text FROM json_each(?) AS wanted
+CROSS JOIN blocks ON kind = ?
+    AND project = json_extract(wanted.value, '$[0]')
+    AND session_id = json_extract(wanted.value, '$[1]')
+CROSS JOIN rows AS found ON row >= block * {BLOCK_ROWS} AND row < (block + 1) * {BLOCK_ROWS}
+    AND found.id = json_extract(wanted.value, '$[2]')
+"""
+"""CROSS JOIN keeps this order; SQLite's own reads every row of the kind (20 times the CPU)."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -217,6 +227,11 @@ class KeywordIndex:
             )
         }
         return [found.get(row) for row in numbers]
+
+    def texts(self, kind: str, wanted: Iterable[tuple[str, str, str]]) -> dict[str, RedactedText]:
+        """Return the texts of rows (project, session id, id) by id, of those that are there."""
+        rows = self._file.rows(_TEXTS, json.dumps(list(wanted)), kind)
+        return {row_id: seal(text) for row_id, text in rows}
 
     @contextmanager
     def reading(self) -> Iterator[None]:
