@@ -89,6 +89,7 @@ def chunk(project: str, session: str, turn: int, part: int, at: datetime) -> Chu
         project=project, project_root=NOTHING, agent="claude-code", session_id=session,
         turn_index=turn, role="turn", timestamp=at, ended_at=at, text=TEXT,
         tools_used=(seal("Bash"),), files=files, commands=(), errors=(), git_branch=NOTHING,
+        error_lines=(), identifiers=(),
         prompt_uuid="", first_seq=0, last_seq=0, content_hash="", chunker_version="",
     )  # fmt: skip
 

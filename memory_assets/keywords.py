@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any
 
 import snowballstemmer
@@ -61,16 +62,23 @@ BASE_FORMS = {
 }
 """The base form of each irregular form."""
 # Changes whenever the same text would give other terms.
-TERMS_VERSION = "1"
+TERMS_VERSION = "2"
 
 WEAK = 0.2
 """How much a word of the question counts that is only there to make it one."""
+
+IDENTIFIER = re.compile(
+    r"\b(?:[A-Za-z]\w*_\w{1,64}|[a-z]+\d*[A-Z]\w{1,64}|[A-Z][a-z0-9]+[A-Z]\w{0,64}|[A-Z]+-?\d{2,16})\b"
+)
+"""A name as code has it: `read_footer`, `readFooter`, `TypeError`, `TS2345`."""
 
 _LONGEST = 64
 _COMPOUND = re.compile(r"[^\W_]+(?:[_\-./:'’][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 _SYMBOL = re.compile(r"[(){}\[\]=_;<>:*+/\\|&#\"'`]")
+_TOKEN = re.compile(r"\w+")
+_COLOUR = re.compile(r"\x1b?\[[\d;]*m")
 _UNSPACED = re.compile(r"[⺀-鿿぀-ヿ가-힯豈-﫿]")
 _MONTHS = """
 january february march april may june july august september october november december
@@ -92,6 +100,21 @@ def query_terms(query: str) -> dict[str, float]:
         for term in _terms_of(match[0]):
             weights[term] = max(weights.get(term, 0.0), WEAK if weak or is_weak(term) else 1.0)
     return weights
+
+
+def pasted_terms(line: str) -> set[str]:
+    """Return the terms by which a line of tool output is found when it is pasted: each pair of
+    words that stand next to each other. No text yields such a term."""
+    words = [word[:_LONGEST] for word in _TOKEN.findall(_COLOUR.sub(" ", line).lower())]
+    return {f"~{word} {after}" for word, after in pairwise(words)}
+
+
+def identifier_terms(text: str) -> set[str]:
+    """Return the terms by which the identifiers in a text are found, whole and in any case. A
+    text of one word is taken to be an identifier."""
+    words = _TOKEN.findall(text)
+    names = words if len(words) == 1 else IDENTIFIER.findall(text)
+    return {f"~{name.lower()}" for name in names}
 
 
 def date_terms(moment: datetime | None) -> tuple[str, ...]:

@@ -202,6 +202,12 @@ class Chunk:
     files: Annotated[tuple[RedactedText, ...], "Files touched."]
     commands: Annotated[tuple[RedactedText, ...], "Commands run."]
     errors: Annotated[tuple[RedactedText, ...], "Head of each error met."]
+    error_lines: Annotated[
+        tuple[RedactedText, ...], "On passage 0: lines of tool output that look like errors."
+    ]
+    identifiers: Annotated[
+        tuple[RedactedText, ...], "On passage 0: names of code in calls and error lines."
+    ]
     git_branch: Annotated[RedactedText, "Git branch of the turn."]
     prompt_uuid: Annotated[str, "Human prompt that begins in this passage."]
     first_seq: Annotated[int, "First record of the turn in redacted_records."]

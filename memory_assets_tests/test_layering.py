@@ -41,6 +41,7 @@ DOMAIN = {
 } | READS_SESSIONS
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
+    "chunking": {"models", "errors", "redacted_text", "keywords"},
     "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
     "transcripts": {"models", "errors", "redacted_text", "record_identity"},
     "documents": {"chunking", "embedding"},

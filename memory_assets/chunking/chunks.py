@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Literal
 
 from memory_assets.chunking.composition import Segment, segments
@@ -19,12 +20,13 @@ from memory_assets.chunking.digest import (
     unique,
 )
 from memory_assets.chunking.passages import Tokens, split_passages
+from memory_assets.chunking.printed import Whole, error_lines, identifiers
 from memory_assets.chunking.recalled import without_recalled
 from memory_assets.models import Chunk, Prompt, Turn
 from memory_assets.redacted_text import compose, content_hash, join, require_redacted
 
 # Changes whenever the same turn would give other chunks.
-CHUNKER_VERSION = "2"
+CHUNKER_VERSION = "3"
 MAX_TOKENS = 256
 """Word pieces of a passage, special ones included; measured best (docs/chunking.md)."""
 
@@ -40,13 +42,14 @@ def chunk_turn(
     tokens: Tokens,
     max_tokens: int = MAX_TOKENS,
     composed: Callable[[Turn], Iterable[Segment]] = segments,
+    whole_outputs: Whole = MappingProxyType({}),
 ) -> list[Chunk]:
     """Return the passages of a turn, in reading order; none if nobody says anything.
 
     Part 0 has the turn's own id, part k that id and `::part::<k>`. Tools, files,
     commands and errors are the whole turn's on every passage, so that a filter finds
-    the turn whichever passage answers. `prompt_uuid` is set where the prompt begins.
-    `composed` selects the text.
+    the turn whichever passage answers. Error lines and identifiers are on part 0 alone.
+    `prompt_uuid` is set where the prompt begins. `composed` selects the text.
 
     Raises:
         TypeError: a text of the turn has not passed the redactor.
@@ -60,6 +63,8 @@ def chunk_turn(
     limit = min(max_tokens, tokens.max_tokens)
     prompt_start = next((at for at, part in zip(starts, parts, strict=True) if part.is_prompt), -1)
     shared = _shared(turn)
+    lines = error_lines(turn.records, whole_outputs)
+    names = identifiers(turn.records, lines)
     chunks = []
     for part, (start, end) in enumerate(split_passages(whole, tokens, limit, starts)):
         text = whole.cut(start, end)
@@ -71,6 +76,8 @@ def chunk_turn(
                 part=part,
                 role=_role(parts, starts, start, end),
                 text=text,
+                error_lines=() if part else lines,
+                identifiers=() if part else names,
                 prompt_uuid=turn.prompt.record_uuid if turn.prompt and begins_prompt else "",
                 content_hash=content_hash(text),
             )
@@ -145,6 +152,8 @@ def _shared(turn: Turn) -> Chunk:
         files=unique(paths, MAX_FILES),
         commands=unique(commands, MAX_COMMANDS, MAX_COMMAND),
         errors=unique((error_head(record.text) for record in failed), MAX_ERRORS, MAX_ERROR),
+        error_lines=(),
+        identifiers=(),
         git_branch=first.git_branch,
         prompt_uuid="",
         first_seq=min(seqs),

@@ -39,7 +39,7 @@ _NOISE = re.compile(
     r"|apply_patch verification failed|The user doesn't want to|Claude requested permissions"
     r"|Permission to use|Found \d+ matches of the string)"
 )
-_TELLING = re.compile(
+TELLING = re.compile(
     r"error|exception|fail|fatal|panic|denied|refused|not found|no such|cannot|can't|unable"
     r"|invalid|undefined|unexpected|timed? ?out|conflict|rejected",
     re.IGNORECASE,
@@ -176,7 +176,7 @@ def error_head(text: RedactedText) -> RedactedText:
     lines = [line.span() for line in _LINE.finditer(text, start, start + 20_000)]
     if not lines:
         return text.cut(0, 0)
-    begin, end = next((span for span in lines if _TELLING.search(text, *span)), lines[0])
+    begin, end = next((span for span in lines if TELLING.search(text, *span)), lines[0])
     end = begin + len(text[begin:end].removesuffix("</tool_use_error>"))
     return text.cut(begin, min(end, begin + MAX_ERROR))
 

@@ -117,6 +117,8 @@ _MADE = (
             "files": ("paths",),
             "commands": ("command",),
             "errors": ("text", "is_error"),
+            "error_lines": ("text", "kind", "tool_name", "is_error"),
+            "identifiers": ("text", "kind", "tool_name"),
             "prompt_uuid": ("record_uuid", "kind"),
             "first_seq": ("seq",),
             "last_seq": ("seq",),

@@ -152,17 +152,19 @@ class SampleMemory:
         (found,) = self.transcripts.rglob(f"*{session_id}.jsonl")
         return found
 
-    def append(self, session_id: str, *texts: str, at: str = "2026-04-01T10:00:00.000Z") -> None:
-        """Let a Claude Code session go on: prompt, answer, prompt, answer, ..."""
+    def append(self, session_id: str, *texts: Any, at: str = "2026-04-01T10:00:00.000Z") -> None:
+        """Let a Claude Code session go on: prompt, answer, prompt, answer, ..., each a text or the
+        blocks of a message."""
         path = self.path(session_id)
         last = [json.loads(line) for line in path.read_text().splitlines() if "uuid" in line][-1]
         with path.open("a") as file:
             for number, text in enumerate(texts):
-                said: Any = text if number % 2 == 0 else [{"type": "text", "text": text}]
+                said = [{"type": "text", "text": text}] if number % 2 else text
+                said = said if isinstance(text, str) else text
                 role = "assistant" if number % 2 else "user"
                 record = {
                     "type": role,
-                    "uuid": f"{abs(hash((session_id, text, number))):032x}",
+                    "uuid": f"{abs(hash((session_id, str(text), number))):032x}",
                     "parentUuid": None,
                     "isSidechain": False,
                     "sessionId": session_id,

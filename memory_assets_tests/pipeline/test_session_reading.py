@@ -67,6 +67,26 @@ def test_what_does_not_fit_is_read_each_time(
     assert reads[memory.flaky] == 3
 
 
+def test_errors_at_the_end_of_long_output_are_kept_as_a_session_grows(
+    memory: SampleMemory, reads: Counter[str]
+) -> None:
+    """Records have the head of an output alone; the rest is not read for it once more."""
+    output = "compiling\n" * 2_000 + "ld: cannot find -lzanzibar"
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}}
+    for said in (("build it", [call], [_result(output)]), ("and now?", "It is built.")):
+        memory.append(memory.flaky, *said)
+        memory.run(MADE, [memory.harbor])
+        reads.clear()
+        memory.run(("turn_chunks",), [memory.harbor])
+        assert reads[memory.flaky] <= 2
+        kept = [line for row in memory.rows("turn_chunks") for line in row["error_lines"]]
+        assert kept.count("ld: cannot find -lzanzibar") == 1
+
+
+def _result(output: str) -> dict[str, str]:
+    return {"type": "tool_result", "tool_use_id": "toolu_1", "content": output}
+
+
 def _records(memory: SampleMemory, project: str) -> list[Any]:
     return list(
         memory.components.catalog.products.of_project(REDACTED_RECORDS.name, project).values()

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memory_assets.keywords import TERMS_VERSION, date_terms, symbol_share, text_terms
+from memory_assets.keywords import (
+    TERMS_VERSION,
+    date_terms,
+    identifier_terms,
+    pasted_terms,
+    symbol_share,
+    text_terms,
+)
 from memory_assets.pipeline.indexes import collection_rows
 from memory_assets.pipeline.indexes.indexed_tables import IndexedTable
 from memory_assets.redacted_text import RedactedText
@@ -30,6 +37,10 @@ Vector = npt.NDArray[np.float32]
 _FACTS = ("files", "commands", "errors")
 """Columns with what a turn did. Their terms count a quarter of those in the text, where the
 digest has most of them already."""
+
+_PASTED = {"error_lines": pasted_terms, "identifiers": identifier_terms}
+"""Columns whose terms are apart from those of the text: they count only for a question that is
+nearly all of them."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +72,7 @@ def lake_rows(
             TERMS_VERSION,
             row["id"],
             json.dumps(metadata, sort_keys=True),
-            json.dumps([list(row.get(name, ())) for name in _FACTS]),
+            json.dumps([list(row.get(name, ())) for name in (*_FACTS, *_PASTED)]),
             made_by,
         )
         rows.append(LakeRow(row, text, metadata, vector, row_hash(*made_from)))
@@ -83,6 +94,9 @@ def keyword_row(row: LakeRow, unit: int, time: str) -> KeywordRow:
         facts = (str(fact) for name in _FACTS for fact in row.values.get(name, ()))
         for term in {term for fact in facts for term in text_terms(fact)}:
             terms[term] = terms.get(term, 0) + 1
+        for name, terms_of in _PASTED.items():
+            for value in row.values.get(name, ()):
+                terms |= dict.fromkeys(terms_of(str(value)), TERM_UNIT)
         marks = _marks(row.values)
     return KeywordRow(
         id=str(row.values["id"]),

@@ -7,7 +7,8 @@ read again. Checks do not use the cache; they read the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,9 +16,11 @@ import pyarrow.compute as pc
 from memory_assets.chunking import as_said, build_turns
 from memory_assets.errors import NotFound
 from memory_assets.models import RedactedRecord, Turn
+from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.lake import Lake, rows_from_arrow
+from memory_assets.stores.lake.rows import texts_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 
 _TOOL_OUTPUT_HEAD = 8_000
@@ -27,6 +30,8 @@ _CACHE_BYTES = 20 << 20
 The first sessions of a project stay, because all stages read them in one order."""
 
 Records = Sequence[RedactedRecord]
+Outputs = Mapping[tuple[str | None, int], RedactedText]
+"""Texts of tool results by subagent and `seq` of their records."""
 
 
 class SessionCache:
@@ -37,6 +42,7 @@ class SessionCache:
         self._project = ""
         self._records: dict[str, Records] = {}
         self._sessions: dict[str, SessionTurns | None] = {}
+        self._outputs: tuple[tuple[str, int], Outputs] = (("", 0), {})
         self._bytes = 0
 
     def records(self, source: Product, *, skip: int = 0) -> Records:
@@ -57,6 +63,17 @@ class SessionCache:
             self._bytes += size
             self._records[source.output_hash] = records
         return records
+
+    def whole_outputs(self, source: Product, *, skip: int = 0) -> Outputs:
+        """Return the tool output that `records` cuts, whole. Costs nothing right after these
+        records were read.
+
+        Raises:
+            NotFound, DamagedFile: the lake lacks the session's file.
+        """
+        if self._outputs[0] != (source.output_hash, skip):
+            self._read(source, skip)
+        return self._outputs[1]
 
     def session(self, source: Product) -> SessionTurns | None:
         """Return a session's turns, its records ordered by source file and without answers
@@ -79,6 +96,7 @@ class SessionCache:
         """Empty the cache."""
         self._records.clear()
         self._sessions.clear()
+        self._outputs = (("", 0), {})
         self._bytes = 0
 
     def _turn_to(self, project: str) -> None:
@@ -92,13 +110,22 @@ class SessionCache:
         except NotFound:
             if source.rows:
                 raise
+            self._outputs = ((source.output_hash, skip), {})
             return (), 0
         is_output = pc.is_in(table["kind"], value_set=pa.array(["tool_result"]))
+        self._outputs = ((source.output_hash, skip), _long_outputs(table, is_output))
         head = pc.utf8_slice_codeunits(table["text"], 0, _TOOL_OUTPUT_HEAD)
         text = pc.if_else(is_output, head, table["text"])
         position = table.schema.get_field_index("text")
         table = table.set_column(position, "text", text)
         return tuple(rows_from_arrow(REDACTED_RECORDS, table)), table.nbytes
+
+
+def _long_outputs(table: pa.Table, is_output: Any) -> Outputs:
+    length: Any = pc.utf8_length(table["text"])
+    table = table.filter(pc.and_(is_output, pc.greater(length, pa.scalar(_TOOL_OUTPUT_HEAD))))
+    places: Any = zip(table["agent_id"].to_pylist(), table["seq"].to_pylist(), strict=True)
+    return dict(zip(places, texts_of(table), strict=True))
 
 
 def turns_of(source: Product, records: Sequence[RedactedRecord]) -> Iterator[Turn]:

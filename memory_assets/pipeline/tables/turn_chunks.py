@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from memory_assets.chunking import CHUNKER_VERSION, build_turns, chunk_turn, prompt_passages
+from memory_assets.chunking.printed import Whole
 from memory_assets.errors import NotFound
 from memory_assets.models import Chunk, Prompt, Turn
 from memory_assets.pipeline.stage.components import Components
@@ -33,14 +34,14 @@ def chunk_project(components: Components, project: str) -> StageReport:
     unchanged passage keeps its `ingested_at`.
     """
 
-    def chunks_of(turn: Turn) -> list[Chunk]:
-        chunks = chunk_turn(turn, components.tokens)
+    def chunks_of(turn: Turn, whole_outputs: Whole) -> list[Chunk]:
+        chunks = chunk_turn(turn, components.tokens, whole_outputs=whole_outputs)
         return [redact_composed(components.redactor, chunk) for chunk in chunks]
 
     def ingested_at(session_id: str, chunks: list[Chunk], skip: int) -> Mapping[str, list[object]]:
         return {"ingested_at": _ingested_at(components, project, session_id, chunks, skip)}
 
-    table = _TableOfTurns(components, TURN_CHUNKS, chunks_of)
+    table = _TableOfTurns(components, TURN_CHUNKS, chunks_of, components.sessions.whole_outputs)
     report = derive_table(
         components,
         project,
@@ -58,7 +59,7 @@ def extract_prompts(components: Components, project: str) -> StageReport:
     """Make the prompts of the sessions whose records or chunker changed, and return the
     report."""
 
-    def prompts_of(turn: Turn) -> list[Prompt]:
+    def prompts_of(turn: Turn, _: Whole) -> list[Prompt]:
         prompts = prompt_passages(turn, components.tokens)
         return [redact_composed(components.redactor, prompt) for prompt in prompts]
 
@@ -73,20 +74,27 @@ def extract_prompts(components: Components, project: str) -> StageReport:
 
 
 class _TableOfTurns:
-    """A table in which each row is made from one turn; `rows_of` makes the rows of a turn."""
+    """A table in which each row is made from one turn; `rows_of` makes the rows of a turn, with
+    what `whole_outputs` reads of the session."""
 
     def __init__(
-        self, components: Components, table: Table, rows_of: Callable[[Turn], list[Any]]
+        self,
+        components: Components,
+        table: Table,
+        rows_of: Callable[[Turn, Whole], list[Any]],
+        whole_outputs: Callable[..., Whole] = lambda source, *, skip=0: {},
     ) -> None:
         self._components = components
         self._table = table
         self._rows_of = rows_of
+        self._whole_outputs = whole_outputs
 
     def make(self, source: Product) -> Made:
         """Return the rows of all turns of a session, and the facts of the product."""
         records = self._components.sessions.records(source)
         turns = list(turns_of(source, sorted(records, key=by_source_file)))
-        made = [self._rows_of(turn) for turn in turns]
+        whole = self._whole_outputs(source)
+        made = [self._rows_of(turn, whole) for turn in turns]
         row_of = {id(record): row for row, record in enumerate(records)}
         places = TurnPlaces.of(turns, [len(rows) for rows in made], row_of, TurnPlaces(), 0)
         return _flat(made), {"turns": len(turns), "places": places.fact()}
@@ -106,7 +114,8 @@ class _TableOfTurns:
         turns = list(build_turns(reached, first_index=place.turn))
         if not turns or turns[0].records[0].seq != place.prompt_seq or turns[0].prompt is None:
             return None  # a subagent of an earlier turn
-        made = [self._rows_of(turn) for turn in turns]
+        whole = self._whole_outputs(source, skip=min(place.first_row, growth.kept))
+        made = [self._rows_of(turn, whole) for turn in turns]
         rows = _flat(made)
         key = (source.project, source.session_id)
         old = self._components.lake.read(self._table, *key, ["id"], skip=place.first_derived_row)

@@ -18,6 +18,7 @@ from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
 from memory_assets.recall.search.confidence import FIELD, Confidence, confidences
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
+from memory_assets.recall.search.pasted import pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
     KeywordScores,
     best,
@@ -106,19 +107,34 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
     hits: list[Hit] = []
     compared = embedder is not None
     with corpora.index.reading():
-        corrected = corrections(request.query, Vocabulary(corpora, request.kinds, request.project))
+        pasted = {kind: _pasted(request, kind, corpora) for kind in request.kinds}
+        corrected: dict[str, str] = {}
+        if all(shares is None for shares in pasted.values()):
+            known = Vocabulary(corpora, request.kinds, request.project)
+            corrected = corrections(request.query, known)
         if corrected:
             request = replace(request, query=replaced(request.query, corrected))
         for kind in request.kinds:
-            found, by_meaning = _find_kind(request, kind, corpora, embedder)
+            found, by_meaning = _find_kind(request, kind, corpora, embedder, pasted[kind])
             hits += found
             compared = compared and by_meaning
     hits.sort(key=lambda hit: (-hit.score, hit.id))
     return Found(tuple(hits[: request.n]), compared, corrected)
 
 
+def _pasted(request: SearchRequest, kind: str, corpora: Corpora) -> Floats | None:
+    if request.mode == "semantic":
+        return None
+    corpus = corpora.corpus(kind)
+    return pasted_shares(corpus, corpora.index, request.query, corpus.scope(request.project))
+
+
 def _find_kind(
-    request: SearchRequest, kind: str, corpora: Corpora, embedder: Embedder | None
+    request: SearchRequest,
+    kind: str,
+    corpora: Corpora,
+    embedder: Embedder | None,
+    pasted: Floats | None,
 ) -> tuple[list[Hit], bool]:
     corpus = corpora.corpus(kind)
     if not corpus.turns:
@@ -128,14 +144,14 @@ def _find_kind(
     scope = corpus.scope(request.project)
     words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
     if embedder is None or vectors is None:
-        ranking = field = _by_words(words)
+        ranking = field = _by_words(words, pasted)
         cosines = None
     else:
         asked = request.query
         if request.mode == "hybrid":
             asked = worded_for_meaning(asked, corpus, corpora.index, scope)
         cosines = _cosines(corpus, vectors, embedder.embed([asked])[0], allowed)
-        ranking = field = _by_both(corpus, words, cosines, allowed)
+        ranking = field = _by_both(corpus, words, cosines, allowed, pasted)
         if request.mode == "semantic":
             ranking = _by_meaning(corpus, words, cosines)
     nearest = best(_among(allowed, ranking.scores), max(request.n, FIELD)).tolist()
@@ -145,6 +161,11 @@ def _find_kind(
         if field is not ranking:
             nearest = best(_among(allowed, field.scores), FIELD).tolist()
         judged = confidences(turns, nearest, corpus, field.scores, words.covered, cosines)
+        if pasted is not None:
+            judged = [
+                replace(each, weak=each.weak and not pasted[turn])
+                for turn, each in zip(turns, judged, strict=True)
+            ]
     return _hits(turns, judged, ranking, corpus, corpora), vectors is not None
 
 
@@ -154,19 +175,20 @@ def _among(allowed: Mask | None, scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Ranking:
-    """Scores by turn and by row, and the two parts of each turn's score; None for a part that the
-    mode does not use."""
+    """Scores by turn and by row, and the parts of each turn's score; None for a part that the mode
+    does not use, or the question does not call for."""
 
     scores: Floats
     rows: Floats
     words: Floats
     meaning: Floats | None
     weight: float | None
+    pasted: Floats | None = None
 
 
-def _by_words(words: KeywordScores) -> _Ranking:
-    scores = np.where(words.turns > 0, words.turns, -np.inf)
-    return _Ranking(scores.astype(np.float32), words.rows, words.turns, None, None)
+def _by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
+    scores = with_pasted(np.where(words.turns > 0, words.turns, -np.inf), pasted)
+    return _Ranking(scores.astype(np.float32), words.rows, words.turns, None, None, pasted)
 
 
 def _by_meaning(corpus: Corpus, words: KeywordScores, cosines: Floats) -> _Ranking:
@@ -176,16 +198,21 @@ def _by_meaning(corpus: Corpus, words: KeywordScores, cosines: Floats) -> _Ranki
 
 
 def _by_both(
-    corpus: Corpus, words: KeywordScores, cosines: Floats, allowed: Mask | None
+    corpus: Corpus,
+    words: KeywordScores,
+    cosines: Floats,
+    allowed: Mask | None,
+    pasted: Floats | None,
 ) -> _Ranking:
     meaning = meaning_scores(corpus, cosines)
     weight = meaning_weight(corpus, meaning, allowed)
     return _Ranking(
-        weight * meaning + (1 - weight) * words.turns,
+        with_pasted(weight * meaning + (1 - weight) * words.turns, pasted),
         weight * cosines + (1 - weight) * words.rows,
         words.turns,
         meaning,
         weight,
+        pasted,
     )
 
 
@@ -232,6 +259,8 @@ def _hits(
         if ranking.meaning is not None and ranking.weight is not None:
             why["meaning"] = round(float(ranking.meaning[turn]), 4)
             why["meaning_weight"] = round(ranking.weight, 2)
+        if ranking.pasted is not None and ranking.pasted[turn]:
+            why["pasted"] = round(float(ranking.pasted[turn]), 4)
         if confidence is not None:
             why["answers"] = round(confidence.probability, 2)
         weak = confidence is not None and confidence.weak

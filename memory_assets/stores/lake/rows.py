@@ -53,8 +53,14 @@ def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
 
 def texts_from_arrow(arrow: pa.Table) -> list[tuple[str, str, RedactedText]]:
     """Return (id, content_hash, text) of each row; the text is sealed."""
-    columns = (arrow[name].to_pylist() for name in ("id", "content_hash", "text"))
-    return [(row_id, content, seal(text)) for row_id, content, text in zip(*columns, strict=True)]
+    columns = (arrow[name].to_pylist() for name in ("id", "content_hash"))
+    return list(zip(*columns, texts_of(arrow), strict=True))
+
+
+def texts_of(arrow: pa.Table) -> list[RedactedText]:
+    """Return the text of each row, sealed."""
+    texts: list[Any] = arrow["text"].to_pylist()
+    return list(map(seal, texts))
 
 
 def with_other_ids(

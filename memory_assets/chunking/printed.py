@@ -1,0 +1,60 @@
+"""What a turn printed and wrote that people paste into a search: error lines and identifiers.
+
+Neither is part of the text of a passage: mixed with the prose, tool output costs more than it
+finds (docs/retrieval.md). The keyword index has them apart, for exact and nearly exact matches.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from memory_assets.chunking.digest import LOOKUPS, TELLING, unique
+from memory_assets.keywords import IDENTIFIER
+from memory_assets.models import RedactedRecord
+from memory_assets.redacted_text import RedactedText
+
+MAX_LINES = 400
+MAX_LINE = 240
+MAX_IDENTIFIERS = 400
+_SHORTEST = 12
+_LINE = re.compile(r"\S[^\r\n]*")
+
+Whole = Mapping[tuple[str | None, int], RedactedText]
+"""Whole outputs, by the subagent and `seq` of their records, where a record has only the head."""
+
+
+def error_lines(records: Iterable[RedactedRecord], whole: Whole) -> tuple[RedactedText, ...]:
+    """Return the different lines of tool output that look like errors, whether or not the call
+    failed. Contents of files that were read are no output."""
+    lines = (
+        text.cut(line.start(), line.end())
+        for record in records
+        if record.kind == "tool_result" and (record.is_error or not _shows_file(record))
+        for text in [whole.get((record.agent_id, record.seq), record.text)]
+        for line in _LINE.finditer(text)
+        if line.end() - line.start() >= _SHORTEST and TELLING.search(text, *line.span())
+    )
+    return unique(lines, MAX_LINES, MAX_LINE)
+
+
+def identifiers(
+    records: Iterable[RedactedRecord], lines: Iterable[RedactedText]
+) -> tuple[RedactedText, ...]:
+    """Return the different identifiers in what the calls of a turn were given, edits and scripts
+    included, and in its error lines."""
+    return unique(_identifiers(records, lines), MAX_IDENTIFIERS)
+
+
+def _identifiers(
+    records: Iterable[RedactedRecord], lines: Iterable[RedactedText]
+) -> Iterator[RedactedText]:
+    texts = list(lines)
+    texts += [r.text for r in records if r.kind == "tool_use" and r.tool_name not in LOOKUPS]
+    for text in texts:
+        for found in IDENTIFIER.finditer(text):
+            yield text.cut(*found.span())
+
+
+def _shows_file(record: RedactedRecord) -> bool:
+    return record.tool_name in LOOKUPS or bool(record.paths and not record.command)
