@@ -108,7 +108,7 @@ def _redaction(name: str, settings: Settings) -> Finding:
     from memory_assets.pipeline.stage.components import redaction_settings
     from memory_assets.redaction import load_redactor
 
-    redactor = load_redactor(redaction_settings(settings), load_install_key())
+    redactor = load_redactor(redaction_settings(settings), load_install_key(), test=True)
     engine = "hyperscan" if find_spec("hyperscan") else "Python's own engine, which is slower"
     return Finding(name, True, f"rules {redactor.ruleset_version}, {engine}")
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from memory_assets.errors import RedactionFailed, RedactionUnavailable, StoreError
 from memory_assets.install_key import load_install_key
+from memory_assets.paths import user_cache_dir
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.redaction.edits import FILE_CONTENTS, Edit, Rendered, merge_edits
+from memory_assets.redaction.engine.kept_files import code_digest, keep, kept_path, read_kept
 from memory_assets.redaction.engine.scanner import Scanner, load_scanner
 from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.engine.token_runs import TokenFormat, compile_formats
@@ -28,10 +31,14 @@ from memory_assets.redaction.views.sightings import find_secrets
 _MOST_PASSES = 8
 
 
-def load_redactor(settings: RedactionSettings | None = None, key: bytes | None = None) -> Redactor:
+def load_redactor(
+    settings: RedactionSettings | None = None, key: bytes | None = None, *, test: bool = False
+) -> Redactor:
     """Return a redactor whose every rule was compiled and found its canary.
 
     `key` is the key of tags and known hashes; None means the install key, created on first use.
+    The canaries were looked for now (always with `test`), or by an earlier process with the same
+    code, Python and compiled patterns.
 
     Raises:
         RedactionUnavailable: a rule failed, or there is no key; the message names it,
@@ -42,7 +49,8 @@ def load_redactor(settings: RedactionSettings | None = None, key: bytes | None =
             key = load_install_key()
         except StoreError as error:
             raise RedactionUnavailable(str(error)) from None
-    return build_redactor(settings or RedactionSettings(), TOKEN_FORMATS, ANCHORED_RULES, key)
+    settings = settings or RedactionSettings()
+    return build_redactor(settings, TOKEN_FORMATS, ANCHORED_RULES, key, shipped=not test)
 
 
 def build_redactor(
@@ -50,8 +58,11 @@ def build_redactor(
     format_rows: Iterable[tuple[str, ...]],
     anchored: tuple[AnchoredRule, ...],
     key: bytes,
+    *,
+    shipped: bool = False,
 ) -> Redactor:
-    """Return a redactor over the given rule table, after its self-test.
+    """Return a redactor over the given rule table, after its self-test. If the rules are the
+    `shipped` ones, a self-test that an earlier process passed counts.
 
     Raises:
         RedactionUnavailable: as `load_redactor`.
@@ -64,7 +75,11 @@ def build_redactor(
         except (ValueError, KeyError, re.error, OverflowError):
             raise RedactionUnavailable(f"redaction rule {row[0]} does not compile") from None
     scanner = load_scanner(formats, anchored, settings.engine)
-    run_self_test(scanner, formats, anchored)
+    passed = _passed_path(scanner) if shipped else None
+    if passed is None or read_kept(passed) is None:
+        run_self_test(scanner, formats, anchored)
+        if passed is not None:
+            keep(passed, b"")
     version = version_of(settings, rows, anchored)
     return Redactor(scanner, settings, version, key)
 
@@ -183,6 +198,15 @@ def keep_lines(text: str, redaction: Redaction) -> RedactedText:
         pieces += (text[position : each.start], each.tag, feeds)
         position = each.end
     return seal("".join([*pieces, text[position:]])) if taken else redaction.text
+
+
+def _passed_path(scanner: Scanner) -> Path | None:
+    """Return the path of the file that says that the shipped rules passed the self-test, as they
+    are and as they were compiled; None if that cannot be told."""
+    code = code_digest()
+    if not code:
+        return None
+    return kept_path(user_cache_dir(), "self-test", f"{code} {scanner.digest}", ".passed")
 
 
 def _redaction(rendered: Rendered) -> Redaction:

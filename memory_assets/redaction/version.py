@@ -18,7 +18,9 @@ from memory_assets.redaction.settings import RedactionSettings
 ENGINE_VERSION = "re-6"
 """Raised by hand whenever code (not data) changes findings or replacements."""
 
-_WITHOUT_EFFECT = re.compile(r"hyperscan|selftest|version|byte_patterns|pattern_cache|trigger")
+_WITHOUT_EFFECT = re.compile(
+    r"hyperscan|selftest|version|byte_patterns|pattern_cache|kept_files|trigger"
+)
 """Modules whose constants do not change findings, only speed and self-checks."""
 
 
@@ -75,7 +77,7 @@ def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         return repr([(_plain(key), _plain(item)) for key, item in value.items()])
     if isinstance(value, AnchoredRule):
-        return _plain((value.name, value.anchor, value.pattern, value.lead))
+        return _plain((value.name, value.anchor, value.source, value.lead))
     if isinstance(value, RedactionSettings):
         return repr(value)
     return ""  # no data; of a logger even the type depends on the process (Dagster sets its own)

@@ -316,7 +316,7 @@ def test_a_confirmation_that_takes_too_long_redacts_the_text() -> None:
         now[0] += 600.0
         return False
 
-    rule = AnchoredRule("slow", b"slow:", re.compile("slow:(?P<secret>.)"), slow, "slow:x")
+    rule = AnchoredRule("slow", b"slow:", "slow:(?P<secret>.)", slow, "slow:x")
     scanner = Scanner((), (rule,), clock=lambda: now[0])
     text = "before slow:x after"
     assert scanner.scan(text) == [Span(0, len(text), TIMED_OUT)]
@@ -331,7 +331,7 @@ def test_many_slow_confirmations_end_early() -> None:
         calls.append(value)
         return False
 
-    rule = AnchoredRule("slow", b"slow:", re.compile("slow:(?P<secret>.)"), slow, "slow:x")
+    rule = AnchoredRule("slow", b"slow:", "slow:(?P<secret>.)", slow, "slow:x")
     scanner = Scanner((), (rule,), clock=lambda: float(len(calls)))
     text = "slow:x " * 10_000
     assert scanner.scan(text) == [Span(0, len(text), TIMED_OUT)]

@@ -13,7 +13,10 @@ from unittest.mock import patch
 import pytest
 
 from memory_assets.paths import user_cache_dir
+from memory_assets.redaction.engine.hyperscan_triggers import HyperscanTriggers
 from memory_assets.redaction.engine.pattern_cache import Databases
+from memory_assets.redaction.engine.trigger_patterns import anchored_triggers
+from memory_assets.redaction.rules.anchored import ANCHORED_RULES
 
 pytest.importorskip("hyperscan", reason="Hyperscan is not installed: nothing is compiled")
 
@@ -124,6 +127,27 @@ def test_no_cache_means_memory_only(tmp_path: Path) -> None:
     """Without a cache directory all is compiled, each time."""
     assert _load(None)[1] == len(GROUPS)
     assert _works(_load(None)[0])
+
+
+def test_kept_triggers_are_those_of_the_rules(tmp_path: Path) -> None:
+    """A second load reads the triggers, with equal clues; a damaged file is derived anew."""
+    text = "export ACME_PASSWORD=Tr0ub4dor\nAuthorization: " + "Basic QWxhZGRpbjpvcGVu\n"
+
+    def load() -> tuple[HyperscanTriggers, int]:
+        name = f"{HyperscanTriggers.__module__}.anchored_triggers"
+        with patch(name, side_effect=anchored_triggers) as derived:
+            return HyperscanTriggers((), ANCHORED_RULES[:9], tmp_path), derived.call_count
+
+    first, derived = load()
+    assert derived == 1
+    second, derived = load()
+    assert derived == 0
+    assert second._triggers == first._triggers
+    assert second.digest == first.digest
+    assert second.find(text) == first.find(text)
+    (kept,) = tmp_path.glob("triggers-*.json")
+    kept.write_bytes(kept.read_bytes()[:-1])
+    assert load()[1] == 1
 
 
 def test_processes_that_compile_at_once_do_each_other_no_harm(tmp_path: Path) -> None:

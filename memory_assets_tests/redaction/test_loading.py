@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -20,6 +23,10 @@ from memory_assets.redaction import (
     ruleset_version,
     version,
 )
+from memory_assets.redaction import redactor as redactor_module
+from memory_assets.redaction.engine import kept_files
+from memory_assets.redaction.engine.kept_files import code_digest
+from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES
 from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
@@ -60,6 +67,78 @@ def test_a_missing_anchored_rule_is_noticed() -> None:
     broken = dataclasses.replace(ANCHORED_RULES[0], sample="nothing to see")
     with pytest.raises(RedactionUnavailable, match=ANCHORED_RULES[0].name):
         build_redactor(PLAIN, TOKEN_FORMATS, (broken,), KEY)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's cache directory, empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "memory_assets"
+
+
+def _tests_run(load: Callable[[], object]) -> int:
+    """Return how often loading runs the self-test."""
+    with patch.object(redactor_module, "run_self_test", wraps=run_self_test) as tested:
+        load()
+    return tested.call_count
+
+
+def _load_shipped(*, test: bool = False) -> Redactor:
+    return load_redactor(PLAIN, KEY, test=test)
+
+
+def test_a_passed_self_test_counts_for_the_same_code_only(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shipped rules are tested once; again for other code, when the note of it is damaged or
+    cannot be written, and when asked."""
+    assert _tests_run(_load_shipped) == 1
+    assert _tests_run(_load_shipped) == 0
+    assert _tests_run(lambda: _load_shipped(test=True)) == 1
+    (passed,) = cache.glob("self-test-*.passed")
+    passed.write_bytes(b"")
+    assert _tests_run(_load_shipped) == 1
+    monkeypatch.setattr(redactor_module, "code_digest", lambda: "other")
+    assert _tests_run(_load_shipped) == 1
+    assert _tests_run(_load_shipped) == 0
+    monkeypatch.setattr(redactor_module, "code_digest", lambda: "")
+    assert _tests_run(_load_shipped) == _tests_run(_load_shipped) == 1
+
+
+def test_a_failed_self_test_is_not_noted(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules that miss a canary refuse to load each time."""
+    broken = (dataclasses.replace(ANCHORED_RULES[0], sample="nothing to see"),)
+    monkeypatch.setattr(redactor_module, "ANCHORED_RULES", broken)
+    for _ in range(2):
+        with pytest.raises(RedactionUnavailable, match=ANCHORED_RULES[0].name):
+            load_redactor(PLAIN, KEY)
+    assert not [*cache.glob("*.passed")]
+
+
+def test_rules_of_ones_own_are_tested_each_time(cache: Path) -> None:
+    """What another process found of the shipped rules says nothing about others."""
+    _load_shipped()
+
+    def load() -> None:
+        build_redactor(PLAIN, TOKEN_FORMATS[1:], ANCHORED_RULES, KEY)
+
+    assert _tests_run(load) == _tests_run(load) == 1
+
+
+def test_the_code_digest_follows_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any module of redaction counts; without source there is no digest."""
+    digests = [code_digest()]
+    copy = shutil.copytree(PACKAGE, tmp_path / "redaction")
+    monkeypatch.setattr(kept_files, "_PACKAGE", copy)
+    digests.append(code_digest.__wrapped__())
+    with (copy / "rules" / "values.py").open("a") as file:
+        file.write("# changed\n")
+    digests.append(code_digest.__wrapped__())
+    assert digests[0] == digests[1] != digests[2]
+    with patch.object(Path, "read_bytes", side_effect=OSError):
+        assert code_digest.__wrapped__() == ""
 
 
 def test_settings_cannot_turn_redaction_off() -> None:

@@ -8,6 +8,7 @@ longer. Small databases answer questions about short stretches.
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,7 @@ from typing import Any
 
 from memory_assets.redaction.engine.assignment_patterns import assignment_triggers, may_be_token
 from memory_assets.redaction.engine.hyperscan_runs import Reports, RunClues, left_edge
+from memory_assets.redaction.engine.kept_files import code_digest, keep, kept_path, read_kept
 from memory_assets.redaction.engine.pattern_cache import Databases
 from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
 from memory_assets.redaction.engine.trigger_patterns import (
@@ -30,6 +32,7 @@ from memory_assets.redaction.engine.trigger_patterns import (
 )
 from memory_assets.redaction.engine.triggers import (
     ANCHORED,
+    ASKING,
     ASSIGNED,
     JOINED,
     MENTION,
@@ -65,16 +68,8 @@ class HyperscanTriggers:
         """
         templates = tuple(templates)
         self._rules = tuple(anchored)
-        asking = asking_triggers()
-        self._asks = tuple(trigger.rule for trigger in asking)
-        self._triggers = (
-            *asking,
-            *assignment_triggers(),
-            *anchored_triggers(self._rules),
-            *mention_triggers(),
-            *table_triggers(),
-            *token_triggers(templates),
-        )
+        self._triggers = _kept_triggers(templates, self._rules, cache)
+        self._asks = tuple(trigger.rule for trigger in self._triggers if trigger.kind == ASKING)
         self._keywords = keyword_triggers()
         self._run_clues = RunClues(templates)
         groups: tuple[Sequence[Trigger], ...] = (
@@ -87,6 +82,8 @@ class HyperscanTriggers:
         )
         patterns = ([(trigger.source, trigger.once) for trigger in group] for group in groups)
         self._databases = Databases(dict(zip(_GROUPS, patterns, strict=True)), cache)
+        self.digest = self._databases.digest()
+        """A hash of the patterns as they are compiled."""
         self._local = threading.local()
 
     def find(self, text: str) -> Clues:
@@ -165,7 +162,7 @@ class HyperscanTriggers:
         searched = last = -1
         for end, trigger in reports:
             begin = end - trigger.back
-            if trigger.kind is ASSIGNED:
+            if trigger.kind == ASSIGNED:
                 begin = max(begin, searched, 0)
                 found = keyword_scan(data[begin:end])
                 for stop, keyword in found:
@@ -175,22 +172,49 @@ class HyperscanTriggers:
                         last = position
                 found.clear()
                 searched = end - _LONGEST_KEYWORD
-            elif trigger.kind is ANCHORED:
+            elif trigger.kind == ANCHORED:
                 begin = max(begin, 0)
                 anchor, window = self._rules[trigger.rule].anchor, data[begin:end].lower()
                 position = window.find(anchor)
                 while position >= 0:
                     anchored[trigger.rule, begin + position] = None
                     position = window.find(anchor, position + 1)
-            elif trigger.kind is MENTION:
+            elif trigger.kind == MENTION:
                 mentions[begin] = None
-            elif trigger.kind is TABLE:
+            elif trigger.kind == TABLE:
                 insert = data[max(begin, 0) : end].lower().rfind(b"insert")
                 start = begin + insert if insert >= 0 else data.rfind(b"\n", 0, end) + 1
                 tables[start] = None
             else:
                 cookies.append(begin)
         return keywords, list(anchored), cookies, list(mentions), list(tables)
+
+
+def _kept_triggers(
+    templates: tuple[Template, ...], anchored: tuple[AnchoredRule, ...], cache: Path | None
+) -> tuple[Trigger, ...]:
+    """Return the triggers of places, those that ask for views first; from `cache`, because deriving
+    them from the rules takes .1 s."""
+    rules = [(rule.anchor, rule.source, rule.lead) for rule in anchored]
+    code = code_digest()
+    path = None
+    if cache is not None and code:
+        path = kept_path(cache, "triggers", repr((code, templates, rules)), ".json")
+        stored = read_kept(path)
+        if stored is not None:
+            return tuple(Trigger(row[0].encode("latin-1"), *row[1:]) for row in json.loads(stored))
+    triggers = (
+        *asking_triggers(),
+        *assignment_triggers(),
+        *anchored_triggers(anchored),
+        *mention_triggers(),
+        *table_triggers(),
+        *token_triggers(templates),
+    )
+    if path is not None:
+        rows = [(trigger.source.decode("latin-1"), *trigger[1:]) for trigger in triggers]
+        keep(path, json.dumps(rows).encode())
+    return triggers
 
 
 def _scan(databases: Databases, name: str) -> Callable[[bytes], Reports]:

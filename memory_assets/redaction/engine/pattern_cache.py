@@ -1,9 +1,9 @@
 """Compiled Hyperscan databases, kept between runs.
 
-One file per group of patterns in the cache directory, named by the hash of the patterns. A file is
-written whole before it gets its name (mode 0600, directory 0700); one that is cut short, altered,
-or of another version of Hyperscan or another processor is compiled anew, and where nothing can be
-written all is compiled in memory. One process compiles at a time; others wait for its files.
+One file per group of patterns in the cache directory, named by the hash of the patterns. One that
+is cut short, altered, or of another version of Hyperscan or another processor is compiled anew, and
+where nothing can be written all is compiled in memory. One process compiles at a time; others wait
+for its files.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import contextlib
 import hashlib
 import importlib
 import logging
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
-_DIGEST = hashlib.sha256().digest_size
+from memory_assets.redaction.engine.kept_files import keep, kept_path, read_kept
+
 _LOG = logging.getLogger("memory_assets.redaction")
 
 
@@ -42,6 +42,13 @@ class Databases:
             name: self._load(name, patterns, cache) for name, patterns in groups.items() if patterns
         }
 
+    def digest(self) -> str:
+        """Return a hash of all databases, which depend on Hyperscan's version and the processor."""
+        digest = hashlib.sha256()
+        for serialised in self._serialised.values():
+            digest.update(hashlib.sha256(serialised).digest())
+        return digest.hexdigest()
+
     def scanner(self, name: str) -> Callable[[bytes, Any], None]:
         """Return the group's scan function on a copy of its own, as a database and its
         scratch space serve one thread at a time."""
@@ -56,7 +63,7 @@ class Databases:
     def _load(self, name: str, patterns: Sequence[tuple[bytes, bool]], cache: Path | None) -> bytes:
         if cache is None:
             return self._compile(name, patterns)
-        path = cache / f"{name}-{hashlib.sha256(repr(patterns).encode()).hexdigest()[:24]}.hsdb"
+        path = kept_path(cache, name, repr(patterns), ".hsdb")
         with contextlib.ExitStack() as after:
             stored = self._stored(path)
             if stored is None:
@@ -66,19 +73,18 @@ class Databases:
                 stored = self._stored(path)
             if stored is None:
                 stored = self._compile(name, patterns)
-                with contextlib.suppress(OSError):
-                    _write(path, stored)
+                keep(path, stored)
             return stored
 
     def _stored(self, path: Path) -> bytes | None:
         """Return a stored database that is whole and can be loaded; None if there is none."""
-        with contextlib.suppress(OSError, self._hyperscan.error):
-            content = path.read_bytes()
-            stored = content[_DIGEST:]
-            if hashlib.sha256(stored).digest() == content[:_DIGEST]:
-                # refuses what another version compiled, or for another processor
-                self._hyperscan.loadb(stored, self._hyperscan.HS_MODE_BLOCK)
-                return stored
+        stored = read_kept(path)
+        if stored is None:
+            return None
+        with contextlib.suppress(self._hyperscan.error):
+            # refuses what another version compiled, or for another processor
+            self._hyperscan.loadb(stored, self._hyperscan.HS_MODE_BLOCK)
+            return stored
         return None
 
     def _compile(self, name: str, patterns: Sequence[tuple[bytes, bool]]) -> bytes:
@@ -91,16 +97,3 @@ class Databases:
             flags=[self._hyperscan.HS_FLAG_SINGLEMATCH if once else 0 for _, once in patterns],
         )
         return bytes(self._hyperscan.dumpb(database))
-
-
-def _write(path: Path, database: bytes) -> None:
-    """Write the file whole before it gets its name: who compiles at the same time sees all
-    of it or nothing, and the last one wins with the same bytes."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as staging:
-        try:
-            staging.write(hashlib.sha256(database).digest() + database)
-            staging.close()
-            Path(staging.name).replace(path)
-        except OSError:
-            Path(staging.name).unlink(missing_ok=True)
-            raise

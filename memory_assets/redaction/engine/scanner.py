@@ -98,13 +98,16 @@ class Scanner:
         anchored: Iterable[AnchoredRule],
         find: Callable[[str], Clues] | None = None,
         clock: Callable[[], float] = time.thread_time,
+        digest: str = "",
     ) -> None:
         """Index the rules. `find` returns the clues of a text, from several threads (None: the
-        standard library's); `clock` returns the seconds spent on confirming."""
+        standard library's); `clock` returns the seconds spent on confirming; `digest` is a hash of
+        what `find` has compiled."""
         self._tokens = TokenIndex(formats)
         self._rules = tuple(anchored)
         self._find = find or PlainTriggers(self._rules).find
         self._clock = clock
+        self.digest = digest
 
     def scan(self, text: str) -> list[Span]:
         """Return the secret ranges in order, merged if they overlap.
@@ -248,12 +251,12 @@ def load_scanner(
 
     templates = [template for each in formats for template in each.templates]
     try:
-        find = HyperscanTriggers(templates, anchored, cache or user_cache_dir()).find
+        triggers = HyperscanTriggers(templates, anchored, cache or user_cache_dir())
     except ImportError as error:
         if engine == "auto":
             return Scanner(formats, anchored)
         raise RedactionUnavailable(f"Hyperscan cannot be loaded: {error}") from None
-    return Scanner(formats, anchored, find)
+    return Scanner(formats, anchored, triggers.find, digest=triggers.digest)
 
 
 def _cookies(text: str, positions: Iterable[int]) -> Iterator[Span]:

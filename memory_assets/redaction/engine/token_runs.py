@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.contexts import CONTEXTS
@@ -182,10 +183,13 @@ class _Bucket:
         self.leads = tuple(
             {len(split["outside"] or "") for _, t in entries if (split := _OUTSIDE.match(t.prefix))}
         )
-        self._pattern = re.compile(
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(
             "|".join(
                 f"(?P<r{number}>{template.pattern}){_right_edge(template)}"
-                for number, (_, template) in enumerate(entries)
+                for number, (_, template) in enumerate(self._entries)
             )
         )
 

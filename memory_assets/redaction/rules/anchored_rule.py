@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.formats import sample_characters
@@ -28,17 +29,23 @@ _TECHNICAL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnchoredRule:
     """A pattern that is tried at every occurrence of its anchor."""
 
     name: str
     anchor: bytes
-    pattern: re.Pattern[str]
+    source: str
+    """The regular expression."""
     accept: Callable[[str], bool]
     sample: str
     lead: int = 0
     """How many characters before the anchor the pattern begins."""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern, compiled when it is first tried: few rules are in one run."""
+        return re.compile(self.source)
 
 
 def rule(
@@ -46,7 +53,7 @@ def rule(
 ) -> AnchoredRule:
     """Return a row as a rule: look for `anchor` (a lower-case literal); there `pattern` must match,
     and `accept` what is in its group `secret`. `sample` is made up, for the self-test."""
-    return AnchoredRule(name, anchor.encode(), re.compile(pattern), accept, sample, lead)
+    return AnchoredRule(name, anchor.encode(), pattern, accept, sample, lead)
 
 
 def any_value(value: str) -> bool:

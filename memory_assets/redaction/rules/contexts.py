@@ -45,7 +45,8 @@ _LONGEST_WORD = 24
 _COUNT = re.compile(r"\{(\d+),(\d+)\}")
 _LONGEST = 4_000
 
-Row = tuple[str, re.Pattern[str]]
+Row = tuple[str, tuple[str, ...]]
+"""A rule, and the sources of its shapes."""
 
 
 class ContextIndex:
@@ -55,7 +56,7 @@ class ContextIndex:
         self._entries: list[tuple[range, str, Row, Template]] = []
         for name, context, *sources in rows:
             templates = [compile_template(source) for source in sources]
-            row = (name, _any_of(tuple(template.pattern for template in templates)))
+            row = (name, tuple(template.pattern for template in templates))
             for shape in templates:
                 lengths = _lengths(shape)
                 self._entries.extend((lengths, word, row, shape) for word in words(context))
@@ -74,8 +75,8 @@ class ContextIndex:
         for start in starts:
             at = start.start()
             word = lower_ascii(window[at : at + _LONGEST_WORD])
-            for name, (rule, shape) in rows.heads[start[1].lower()]:
-                if not word.startswith(name) or shape.fullmatch(value) is None:
+            for name, (rule, shapes) in rows.heads[start[1].lower()]:
+                if not word.startswith(name) or _any_of(shapes).fullmatch(value) is None:
                     continue
                 if _links(name, window[at + len(name) :]):
                     return rule

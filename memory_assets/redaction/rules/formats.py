@@ -2,8 +2,8 @@
 
 A template is literal text and runs of characters: `ghp_{a:36,}` is the literal `ghp_`
 and 36 or more letters and digits; `{h:32}` is exactly 32 lower-case hex digits. The
-same row gives the pattern that finds a token and the made-up token that proves, each
-time the redactor loads, that the pattern still works.
+same row gives the pattern that finds a token and the made-up token that proves, in the
+self-test, that the pattern works.
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ here; `values.py` judges whether the value looks like a secret.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.vendors import SERVICES
@@ -123,12 +122,12 @@ VENDOR_END = (
 """What may follow a vendor's name in lower case, which is not the rest of another word."""
 
 
-def _any_of(vendors: Iterable[str]) -> re.Pattern[str]:
+@cache
+def _any_of(vendors: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(f"(?<![a-z])(?:{any_of(vendors)}){VENDOR_END}")
 
 
 _VENDOR = _any_of(VENDORS)
-_ANY_VENDOR = _any_of(_ALL_VENDORS)
 
 
 @lru_cache(maxsize=8_192)
@@ -153,7 +152,7 @@ def name_kind(name: str) -> NameKind:
     vendor = has_vendor(name)
     if "key" in parts or last == "keys":
         known = (
-            _ANY_VENDOR.search(lower_ascii(name))
+            _any_of(_ALL_VENDORS).search(lower_ascii(name))
             or len(parts) == 1
             or _KEY_QUALIFIERS.intersection(parts)
         )
