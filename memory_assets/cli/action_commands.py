@@ -5,13 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from memory_assets.cli import rendering
 from memory_assets.cli.ask_commands import answered, require
 from memory_assets.cli.request_options import takes
 from memory_assets.errors import ConfigurationError
-from memory_assets.requests.actions import FrictionRequest, HowRequest, ResumeRequest
-from memory_assets.serving.action_lines import friction_lines, how_lines, how_notes
+from memory_assets.requests.actions import (
+    FrictionRequest,
+    HowRequest,
+    RestoreRequest,
+    ResumeRequest,
+)
+from memory_assets.serving.action_lines import friction_lines, how_lines, how_notes, restore_notes
 
 
 @takes(HowRequest)
@@ -67,3 +74,38 @@ def _run(found: Mapping[str, Any]) -> None:
         raise ConfigurationError(f"cannot run {found['line']}: {'; '.join(lacking)}")
     os.chdir(found["directory"])
     os.execv(program, found["command"])
+
+
+@takes(RestoreRequest)
+def restore(asked: RestoreRequest, as_json: bool) -> None:
+    """Print a file as sessions left it.
+
+    Its contents are put together from what sessions wrote, read and edited. What is not on record
+    is marked in the text, and said on standard error.
+    """
+    from memory_assets.recall import open_memory
+
+    target = _writable(asked)
+    found = open_memory().ask(asked)
+    if target is not None:
+        with target.open("w" if asked.force else "x", encoding="utf-8", newline="") as file:
+            file.write(found["text"])
+    said = [*restore_notes(found), *([f"written to {target}"] if target is not None else [])]
+    lines = [] if target is not None else found["text"].removesuffix("\n").split("\n")
+    rendering.print_answer(found, as_json, lines, said)
+
+
+def _writable(asked: RestoreRequest) -> Path | None:
+    """Return the file to write to, if one is asked for.
+
+    Raises:
+        ConfigurationError: it exists and may not be replaced, or its directory does not exist.
+    """
+    if asked.output is None:
+        return None
+    target = Path(asked.output).expanduser()
+    if target.is_dir() or not target.parent.is_dir():
+        raise ConfigurationError(f"{target} cannot be a file; give --output a path of a file")
+    if os.path.lexists(target) and not asked.force:
+        raise ConfigurationError(f"{target} exists; use --force to write over it")
+    return target

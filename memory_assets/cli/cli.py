@@ -163,6 +163,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         action_commands.how,
         action_commands.friction,
         action_commands.resume,
+        action_commands.restore,
     ),
     "Check": (status, index_command.workspaces, ask_commands.audit, verify, doctor),
     "Run": (

@@ -20,8 +20,8 @@ def is_absolute(path: str) -> bool:
 
 
 def only_file(name: str, paths: Mapping[str, str]) -> str | None:
-    """Return the full path of the file that ends with `name`, of files by what tells them apart;
-    None if there is none.
+    """Return the full path of the only file that ends with `name`, of full paths by what tells
+    files apart; None if there is none.
 
     Raises:
         ConfigurationError: several do; lists them.

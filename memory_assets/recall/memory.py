@@ -16,7 +16,12 @@ from memory_assets.recall.search.answer import Answer, with_held_back
 from memory_assets.recall.search.hybrid import within_window
 from memory_assets.recall.search.newest import newest_first
 from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
-from memory_assets.requests.actions import FrictionRequest, HowRequest, ResumeRequest
+from memory_assets.requests.actions import (
+    FrictionRequest,
+    HowRequest,
+    RestoreRequest,
+    ResumeRequest,
+)
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import (
     AuditRequest,
@@ -145,6 +150,10 @@ class Memory(Stores):
                 from memory_assets.recall.friction import friction
 
                 return friction(self, asked)
+            case RestoreRequest():
+                from memory_assets.recall.restore import restore
+
+                return restore(self, asked, Path.cwd())
             case AuditRequest():
                 return self._audit(asked.id)
             case StatusRequest():

@@ -136,9 +136,17 @@ def _entry(turn_id: str, record: RedactedRecord) -> dict[str, Any]:
 def as_diff(call: str) -> str | None:
     """Return the edits of a call as a diff without line numbers, or None if it is no edit that
     replaces one text by another."""
-    pairs = [(found["old"], found["new"]) for found in _EDIT.finditer(call)] or _listed_edits(call)
-    diffs = [diff for old, new in pairs if (diff := _diff(old, new))]
+    diffs = [diff for old, new in edits_of(call) if (diff := _diff(old, new))]
     return "\n".join(diffs) or None
+
+
+def edits_of(call: str) -> list[tuple[str, str]]:
+    """Return the old and new texts of a call that edits a file."""
+    pairs = [
+        (found["old"], found["new"].removesuffix("\n" if found.end() < len(call) else ""))
+        for found in _EDIT.finditer(call)
+    ]
+    return pairs or _listed_edits(call)
 
 
 def _listed_edits(call: str) -> list[tuple[str, str]]:

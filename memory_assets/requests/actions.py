@@ -4,9 +4,12 @@ tool, avoiding an error, restoring a file."""
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
+from datetime import datetime
 
+from memory_assets.errors import ConfigurationError
 from memory_assets.requests.arguments import Arguments, argument
 from memory_assets.requests.questions import SESSION
+from memory_assets.requests.times import AGO, parse_time
 
 MAX_LISTED = 100
 """Most commands or errors of one answer."""
@@ -61,3 +64,40 @@ class FrictionRequest(Arguments):
     n: int = argument(
         10, "Number of errors.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_LISTED
     )
+
+
+@dataclass(frozen=True)
+class RestoreRequest(Arguments):
+    """A request for the contents of a file, as sessions read and wrote it, after the last event
+    that is not later than `at`, or that is of `session`."""
+
+    answers = ("file", "text", "complete", "missing")
+
+    file: str = argument(
+        MISSING, "A file's path, the end of it, or its name.", min_length=1, max_length=5_000
+    )
+    at: datetime | None = argument(
+        None,
+        "As it was then: 7d, 12h, 2w, yesterday or a date; local time.",
+        wire=str,
+        reads=parse_time,
+        max_length=40,
+        pattern=AGO,
+    )
+    session: str | None = argument(
+        None,
+        "As this session left it.",
+        aliases=("session_id",),
+        max_length=500,
+    )
+    output: str | None = argument(
+        None, "Write it to this file.", names={"http": None}, max_length=5_000
+    )
+    force: bool = argument(
+        False, "With --output: also over a file that exists.", names={"http": None}
+    )
+
+    def check_together(self) -> None:
+        """Raise `ConfigurationError` for a time and a session at once."""
+        if self.at is not None and self.session is not None:
+            raise ConfigurationError("give a time or a session, not both")

@@ -54,3 +54,11 @@ def friction_lines(answer: Mapping[str, Any]) -> Iterator[str]:
             yield f"   ended by `{ending['command']}`{after}  {ending['turn_id']}"
     if not answer["errors"]:
         yield "Nothing found."
+
+
+def restore_notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which file a restored text is of, as of when, and what of it is not on record."""
+    when = f"{clock(answer['time'])}, session {answer['session_id']}"
+    whole = "whole" if answer["complete"] else "not whole"
+    yield f"{answer['file']} as of {when}: {whole}"
+    yield from (f"note: {why}" for why in answer["missing"])

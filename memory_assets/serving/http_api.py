@@ -25,7 +25,7 @@ from memory_assets.errors import (
     UnknownName,
     unexpected,
 )
-from memory_assets.requests.actions import FrictionRequest, HowRequest
+from memory_assets.requests.actions import FrictionRequest, HowRequest, RestoreRequest
 from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.questions import (
     CrossQueryRequest,
@@ -69,6 +69,7 @@ _QUESTIONS: dict[str, tuple[str, type[Arguments]]] = {
     ),
     "/how": ("The commands of a tool that worked, and what failed before them", HowRequest),
     "/friction": ("The errors met in several sessions, and what ended them", FrictionRequest),
+    "/restore": ("The contents of a file, as far as sessions wrote or read them", RestoreRequest),
     "/status": ("What is in memory", StatusRequest),
 }
 """Each route of the API: what it answers, and its request."""

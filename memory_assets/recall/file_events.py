@@ -1,0 +1,205 @@
+"""What the calls of a session say of one file: that it was written, edited, read or deleted."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from memory_assets.chunking import file_matches
+from memory_assets.models import RedactedRecord
+from memory_assets.recall.file_names import is_absolute
+from memory_assets.recall.file_text import Hunk
+from memory_assets.recall.records import edits_of
+from memory_assets.recall.session import UNTIMED
+from memory_assets.session_analysis.files import tool_kind
+from memory_assets.session_analysis.shell import Segment, meaningful
+
+_CONTENT = re.compile(
+    r"^(?:content|contents|file_text):(?: |\n)(?P<text>.*?)(?=\n(?:file_path|path): [^\n]*\Z|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_RANGE = re.compile(r"^(?:offset|limit|view_range|start_line|end_line): ", re.MULTILINE)
+_EVERYWHERE = re.compile(r"^replace_all: true$", re.MULTILINE)
+_NUMBERED = re.compile(r"\s*(\d+)(?:→|\t|: )(.*)", re.DOTALL)
+_REMINDER = re.compile(r"\n*<system-reminder>.*", re.DOTALL)
+_OUTPUT = re.compile(
+    r"(?:(?:Chunk ID|Wall time|Process exited|Original token|Exit code)[^\n]*\n)+Output:\n"
+)
+_CUT = re.compile(
+    r"<redacted-file-contents-of-\d+-bytes>|\n\[(?:Showing lines|\d+ more lines)[^\n]*\]\s*\Z"
+    r"|\n?…\d+ (?:tokens|chars) truncated…|\[\.\.\. truncated"
+)
+_SED = re.compile(r"(\d+),(\d+|\$)p")
+_SECTION = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+_MOST_READ = 2_000
+"""Lines of a file that Claude Code reads at most at once."""
+
+Kind = Literal["written", "edited", "read", "deleted", "changed by a command"]
+
+
+@dataclass(frozen=True)
+class FileEvent:
+    """What a call did with the file. Of `written` and `read`, `text` is the contents, or `lines`
+    those that were read, by number from 1; of `edited`, `edits` are old and new texts, or
+    `hunks` those of a patch. None is there where redaction cut it, or the call does not say."""
+
+    kind: Kind
+    time: datetime
+    session_id: str
+    seq: int
+    text: str | None = None
+    lines: tuple[tuple[int, str], ...] = ()
+    edits: tuple[tuple[str, str], ...] = ()
+    everywhere: bool = False
+    hunks: tuple[Hunk, ...] = ()
+
+
+def full_path(path: str, directory: str) -> str:
+    """Return a path of a call in full, without `.` and `..`."""
+    joined = path if is_absolute(path) else posixpath.join(directory, path)
+    return posixpath.normpath(joined) if "\\" not in joined else joined
+
+
+def named_files(records: Iterable[RedactedRecord], name: str) -> set[str]:
+    """Return the full paths that end with `name` and that calls of a session may have touched."""
+    found: set[str] = set()
+    for call in records:
+        if call.kind != "tool_use":
+            continue
+        paths = [str(path) for path in call.paths]
+        paths += [section[2] for section in _SECTION.finditer(call.text)]
+        for part in meaningful(call.command) if call.command else ():
+            paths += [str(word) for word in (*part.arguments, part.writes) if word]
+        full = {full_path(path, str(call.cwd or call.project_root)) for path in paths}
+        found |= {path for path in full if file_matches(path, name) and len(path) >= len(name)}
+    return found
+
+
+def file_events(records: Iterable[RedactedRecord], file: str) -> Iterator[FileEvent]:
+    """Yield the events of one file in the records of a session; a call that failed has none."""
+    calls: dict[str, RedactedRecord] = {}
+    for record in records:
+        if record.kind == "tool_use":
+            calls[record.tool_use_id] = record
+        call = calls.get(record.tool_use_id) if record.kind == "tool_result" else None
+        if call is not None and not record.is_error:
+            yield from _events(call, record, file)
+
+
+def _events(call: RedactedRecord, result: RedactedRecord, file: str) -> Iterator[FileEvent]:
+    directory = str(call.cwd or call.project_root)
+    at = (result.timestamp or call.timestamp or UNTIMED, call.session_id, call.seq)
+    kind = tool_kind(call)
+    if "*** Begin Patch" in call.text:
+        yield from _patched(str(call.text), directory, file, at)
+    elif kind == "shell":
+        yield from _of_shell(call, result, file, at)
+    elif file not in {full_path(str(path), directory) for path in call.paths}:
+        return
+    elif kind == "read":
+        asked_whole = _RANGE.search(call.text) is None
+        yield _read(_REMINDER.sub("", str(result.text)), at, whole=asked_whole)
+    elif kind == "write":
+        yield _written(str(call.text), at)
+
+
+_At = tuple[datetime, str, int]
+
+
+def _written(call: str, at: _At) -> FileEvent:
+    edits = tuple(edits_of(call))
+    if len(edits) == 1 and not edits[0][0]:  # an edit of nothing makes a new file
+        return FileEvent("written", *at, text=_uncut(edits[0][1]))
+    content = None if edits else _CONTENT.search(call)
+    if content is None:
+        return FileEvent("edited", *at, edits=edits, everywhere=bool(_EVERYWHERE.search(call)))
+    return FileEvent("written", *at, text=_uncut(content["text"]))
+
+
+def _uncut(text: str) -> str | None:
+    return None if _CUT.search(text) else text
+
+
+def _read(output: str, at: _At, *, whole: bool, first: int = 1) -> FileEvent:
+    """Return what was read: the whole file, or some of its lines. Lines are numbered by the tool,
+    or from `first`."""
+    if _CUT.search(output):
+        return FileEvent("read", *at)
+    rows = output.removesuffix("\n").split("\n")
+    found = [_NUMBERED.fullmatch(row) for row in rows]
+    if all(found):
+        lines = tuple((int(each[1]), each[2]) for each in found if each is not None)
+    else:
+        lines = tuple(enumerate(rows, first))
+    gapless = [number for number, _ in lines] == list(range(1, len(lines) + 1))
+    if whole and gapless and len(lines) < _MOST_READ:
+        return FileEvent("read", *at, text="\n".join(line for _, line in lines))
+    return FileEvent("read", *at, lines=lines)
+
+
+def _of_shell(
+    call: RedactedRecord, result: RedactedRecord, file: str, at: _At
+) -> Iterator[FileEvent]:
+    """Yield what a command did: printed the file by `cat`, or lines of it by `sed -n` or `nl`, or
+    changed it in a way that its text does not tell."""
+    directory = str(call.cwd or call.project_root)
+    parts = meaningful(call.command)
+
+    def names(segment: Segment) -> bool:
+        return file in {full_path(str(word), directory) for word in segment.arguments}
+
+    for part in parts:
+        written = part.writes is not None and full_path(str(part.writes), directory) == file
+        in_place = part.program == "sed" and any(word.startswith("-i") for word in part.words)
+        if written or ((in_place or part.program in ("mv", "rm")) and names(part)):
+            yield FileEvent("changed by a command", *at)
+            return
+    if not parts or not names(parts[0]):
+        return
+    output = _OUTPUT.sub("", str(result.text), count=1)
+    piped = [word for part in parts[1:] for word in part.arguments]
+    shown = _SED.fullmatch(next((str(word) for word in parts[0].arguments), ""))
+    alone = len(parts) == 1 and "|" not in call.command
+    if parts[0].program == "cat" and alone and len(parts[0].words) == 2:
+        yield _read(output, at, whole=True)
+    elif parts[0].program == "sed" and alone and "-n" in parts[0].words and shown:
+        yield _read(output, at, whole=False, first=int(shown[1]))
+    elif parts[0].program == "nl" and all(_SED.fullmatch(str(word)) for word in piped):
+        yield _read(output, at, whole=not piped)
+
+
+def _patched(patch: str, directory: str, file: str, at: _At) -> Iterator[FileEvent]:
+    """Yield what an apply_patch text did to the file."""
+    sections = list(_SECTION.finditer(patch))
+    for number, section in enumerate(sections):
+        if full_path(section[2], directory) != file:
+            continue
+        end = sections[number + 1].start() if number + 1 < len(sections) else len(patch)
+        body = patch[section.end() : end].split("*** End Patch")[0].strip("\n").split("\n")
+        if section[1] == "Delete" or any(line.startswith("*** Move to: ") for line in body):
+            yield FileEvent("deleted", *at)
+        elif _CUT.search("\n".join(body)):
+            yield FileEvent("edited", *at)
+        elif section[1] == "Add":
+            added = [line[1:] for line in body if line.startswith("+")]
+            yield FileEvent("written", *at, text="\n".join(added) + "\n")
+        else:
+            yield FileEvent("edited", *at, hunks=tuple(_hunks(body)))
+
+
+def _hunks(body: Iterable[str]) -> Iterator[Hunk]:
+    """Yield the hunks of a patch."""
+    header, hunk = "", list[str]()
+    for line in [*body, "@@"]:
+        if not line.startswith("@@"):
+            hunk.append(line)
+            continue
+        old = tuple(each[1:] for each in hunk if not each.startswith("+"))
+        new = tuple(each[1:] for each in hunk if not each.startswith("-"))
+        if old != new:
+            yield Hunk(header, old, new)
+        header, hunk = line[2:].strip(), []

@@ -1,0 +1,142 @@
+"""`restore`: the contents of a file, put together from what sessions wrote, read and edited."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.paths import on_this_machine
+from memory_assets.recall.file_events import FileEvent, file_events, named_files
+from memory_assets.recall.file_text import FileText
+from memory_assets.recall.names import listed, session_named
+from memory_assets.requests.actions import RestoreRequest
+from memory_assets.requests.times import spoken_time
+from memory_assets.status import counted
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+_TAG = re.compile(r"<redacted[:-][^>\n]*>|\[REDACTED[^\]\n]*\]")
+
+
+def restore(memory: Memory, asked: RestoreRequest, directory: Path) -> dict[str, Any]:
+    """Return the contents of a file as far as they are on record: `file`, its path in full, `time`
+    and `session_id` of the last event, `text`, whether it is `complete`, the number of `redactions`
+    in it, `missing` (what is not on record, and why), and `events`.
+
+    A relative path is one of `directory` if a session touched that, else the end of a path.
+
+    Raises:
+        ConfigurationError: several files are called so; lists them.
+        NotFound: no session wrote or read it, or not by then.
+    """
+    by_file = _events_by_file(memory, _as_recorded(asked.file))
+    file = _only(asked.file, by_file, directory)
+    events = by_file[file]
+    events.sort(key=lambda each: (each.time, each.session_id, each.seq))
+    events = _until(memory, events, asked)
+    if not events:
+        raise NotFound(f"no contents of {file} are on record; try another --at or --session")
+    text, missing = _put_together(events)
+    rendered = text.rendered()
+    if tags := len(_TAG.findall(rendered)):
+        missing.append(f"{counted(tags, 'redaction')} in the text")
+    return {
+        "file": file,
+        "time": events[-1].time.isoformat(),
+        "session_id": events[-1].session_id,
+        "complete": text.whole,
+        "redactions": tags,
+        "missing": missing,
+        "events": [
+            {"kind": each.kind, "time": each.time.isoformat(), "session_id": each.session_id}
+            for each in events
+        ],
+        "text": rendered,
+    }
+
+
+def _as_recorded(name: str) -> str:
+    """Return a path as records have it: with `~` for the home directory, without `./`."""
+    path, home = os.path.normpath(name), f"{Path.home()}{os.sep}"
+    return f"~/{path.removeprefix(home)}" if path.startswith(home) else path
+
+
+def _events_by_file(memory: Memory, name: str) -> dict[str, list[FileEvent]]:
+    """Return the events of the files that end with this name, by full path."""
+    last = re.split(r"[/\\]", name)[-1]
+    found: dict[str, list[FileEvent]] = {}
+    for project in memory.lake.projects(REDACTED_RECORDS):
+        rows = memory.lake.read_partition(REDACTED_RECORDS, project, ["session_id", "text"])
+        named = rows.filter(pc.match_substring(rows["text"], last))
+        for session_id in pc.unique(named["session_id"]).to_pylist():
+            records = memory.lake.read_rows(REDACTED_RECORDS, project, str(session_id))
+            for file in named_files(records, name):
+                if events := list(file_events(records, file)):
+                    found.setdefault(file, []).extend(events)
+    return found
+
+
+def _only(name: str, files: Iterable[str], directory: Path) -> str:
+    """Return the file that is meant: the one at that path, else the only one that ends so."""
+    known = {str(on_this_machine(file)): file for file in files}
+    here = os.path.normpath(directory / on_this_machine(name))
+    if here in known:
+        return known[here]
+    if len(known) > 1:
+        raise ConfigurationError(f"{name} can mean {listed(known.values())}; give one of them")
+    if not known:
+        raise NotFound(f"no session wrote or read a file {name}, as far as is on record")
+    return next(iter(known.values()))
+
+
+def _until(memory: Memory, events: Sequence[FileEvent], asked: RestoreRequest) -> list[FileEvent]:
+    """Return the events up to the time, or to the last one of the session."""
+    if asked.at is not None:
+        return [each for each in events if each.time <= asked.at]
+    if asked.session is None:
+        return list(events)
+    _, session_id = session_named(memory, asked.session)
+    own = [at for at, each in enumerate(events) if each.session_id == session_id]
+    return list(events[: own[-1] + 1]) if own else []
+
+
+def _put_together(events: Iterable[FileEvent]) -> tuple[FileText, list[str]]:
+    """Return the text after all events, and what could not be put together since it was known in
+    whole for the last time."""
+    text, missing = FileText(), list[str]()
+    for event in events:
+        when = f"at {spoken_time(event.time)} in session {event.session_id}"
+        if event.text is not None:
+            text.replace(event.text, exact=event.kind == "written")
+            missing = []
+        elif event.lines:
+            if not text.overlay(dict(event.lines)):
+                missing.append(f"something else changed the file before it was read {when}")
+        elif event.edits:
+            missing += [
+                f"an edit {when} is of a text that is not on record"
+                for old, new in event.edits
+                if not text.edit(old, new, everywhere=event.everywhere)
+            ]
+        elif event.hunks:
+            edit = f"an edit {when} is of a text that is not on record"
+            missing += [edit] * text.patch(event.hunks)
+        elif event.kind == "deleted":
+            text.forget()
+            missing = [f"the file was deleted or moved {when}"]
+        elif event.kind == "read":
+            missing.append(f"what was read {when} was cut or redacted")
+        else:
+            text.forget()
+            missing = [f"what was {event.kind} {when} is not on record"]
+    if not text.complete:
+        missing.append("where the file ends is not known")
+    return text, missing
