@@ -15,6 +15,8 @@ from memory_assets.redaction.settings import PERSONAL_KINDS
 from memory_assets.redaction.tags import Tagger
 
 FILE_CONTENTS = "file-contents"
+PRINTED_SECRET = "printed-secret"
+"""The rule of a secret that the name in its command tells."""
 KNOWN_SECRET = "known-secret"
 """The rule of a secret recognised by its hash alone. Any other rule that finds it takes precedence,
 so that a text is redacted equally before and after its secrets became known."""

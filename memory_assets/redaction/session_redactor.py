@@ -11,9 +11,10 @@ from memory_assets.errors import RedactionFailed
 from memory_assets.models import Record, RedactedRecord
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redacted_text import seal
-from memory_assets.redaction.edits import FILE_CONTENTS, KNOWN_SECRET, Edit
+from memory_assets.redaction.edits import FILE_CONTENTS, KNOWN_SECRET, PRINTED_SECRET, Edit
 from memory_assets.redaction.findings import RecordRedaction, Redaction
 from memory_assets.redaction.known_secrets import KnownValues, is_guessable, value_hash
+from memory_assets.redaction.policy.printed_secrets import printed_secrets
 from memory_assets.redaction.propagation import SessionValues
 from memory_assets.redaction.record_fields import (
     SHORT_FIELDS,
@@ -165,7 +166,12 @@ class SessionRedactor:
         _, _, record_uuid, parent_uuid, tool_use_id, message_id, spawned_agent_id = ids
         key = (project, project_root, *_shared_of(record))
         shared = self._shared.get(key) or self._shared_fields(key)
-        text = self._apply(record.text, self._redactor.policy.cuts(record, project_root))
+        printed = printed_secrets(record.command, record.text) if record.role == "tool" else ()
+        text = self._apply(
+            record.text,
+            self._redactor.policy.cuts(record, project_root),
+            [Edit(*span, PRINTED_SECRET, record.text[slice(*span)]) for span in printed],
+        )
         command = self._nothing
         if record.command:
             command = self._command(record.command, record.cwd, project_root)
@@ -243,10 +249,15 @@ class SessionRedactor:
                 _keep(self._cache, text, redaction)
         return redaction
 
-    def _apply(self, text: str, contents: Sequence[tuple[int, int]] = ()) -> Redaction:
-        given = [Edit(start, end, FILE_CONTENTS, "") for start, end in contents] if contents else ()
+    def _apply(
+        self, text: str, contents: Sequence[tuple[int, int]] = (), printed: Sequence[Edit] = ()
+    ) -> Redaction:
+        given = [Edit(start, end, FILE_CONTENTS, "") for start, end in contents] if contents else []
         for cut in given:
             self._remember(self._redactor.secrets(text[cut.start : cut.end]))
+        if printed:
+            self._remember(printed)
+            given += printed
         redaction, seen = self._redactor.apply(text, self._tagger, given, self._known_search)
         if seen:
             self._remember(seen)
