@@ -34,7 +34,8 @@ from memory_assets.redaction.rules import blocks
 from memory_assets.redaction.rules.anchored import COMMAND_ENDS, PASSWORD_COMMANDS, AnchoredRule
 from memory_assets.redaction.rules.assignments import RULES as ASSIGNMENT_RULES
 from memory_assets.redaction.rules.assignments import find_assignment
-from memory_assets.redaction.rules.mentioned_passwords import find_mention
+from memory_assets.redaction.rules.mentioned_before import find_before
+from memory_assets.redaction.rules.mentioned_passwords import find_mentions
 from memory_assets.redaction.rules.tables import find_cells
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import ENGINES
@@ -52,9 +53,7 @@ _MOST_COMPARED = 1_000_000_000
 second."""
 _LONGEST_BLOB = 8_000
 TIMED_OUT = "timed-out"
-_ENDING_BY_ITSELF = frozenset(
-    ("url-password", "encoded-secret", "kubernetes-secret", "table-password")
-)
+_ENDING_BY_ITSELF = frozenset(("url-password", "encoded-secret", "kubernetes-secret"))
 _EXTENSIBLE = ("-password", "-secret", "prefixed-token")
 """Ends of the names of rules whose findings may be a part of a value. Formats say where they end,
 and the others have text of another kind next to them."""
@@ -63,7 +62,8 @@ _SECONDS_PER_CHARACTER = 1e-5
 """Limit of the time for confirming: a thousand times what it takes normally."""
 _BY_NAME = (
     *ASSIGNMENT_RULES.values(),
-    *words("authorization-header host-login mentioned-password named-secret prefixed-token"),
+    *words("authorization-header header-value host-login named-secret prefixed-token"),
+    *words("mentioned-password mentioned-secret blank-separated printed-secret table-cell"),
 )
 _BY_SURROUNDINGS = words(
     "bearer-token url-token url-password curl-user command-password cookie kubernetes-secret"
@@ -147,9 +147,11 @@ class Scanner:
         if clues.cookies:
             yield from _cookies(text, clues.cookies)
         for position in self._until(end, clues.mentions):
-            mention = find_mention(text, position)
-            if mention is not None:
+            for mention in find_mentions(text, position):
                 yield Span(*mention, "mentioned-password")
+            before = find_before(text, position)
+            if before is not None:
+                yield Span(*before, "mentioned-secret")
         if clues.tables:
             yield from _cells(text, self._until(end, clues.tables))
         if clues.runs:

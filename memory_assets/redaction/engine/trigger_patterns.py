@@ -29,6 +29,7 @@ from memory_assets.redaction.engine.triggers import (
 )
 from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.rules.formats import Template
+from memory_assets.redaction.rules.mentioned_before import ENCODER, LINKED, NOUNS
 from memory_assets.redaction.rules.mentioned_passwords import KEYWORDS as MENTIONED
 from memory_assets.redaction.rules.names import (
     ALSO_WORDS,
@@ -37,6 +38,7 @@ from memory_assets.redaction.rules.names import (
     SPEAKING,
     VENDORS,
 )
+from memory_assets.redaction.rules.tables import COLUMN
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
 
@@ -65,8 +67,9 @@ def _anchored(number: int, rule: AnchoredRule) -> Trigger:
 
 
 def mention_triggers() -> tuple[Trigger, ...]:
-    """Return the triggers of words for passwords."""
-    found = []
+    """Return the triggers of words for passwords, and of nouns that follow their value."""
+    found = [Trigger(LINKED + b"(?i:" + noun + b")", MENTION, len(noun)) for noun in NOUNS]
+    found.append(Trigger(ENCODER, MENTION, len("base64")))
     for word, whole in MENTIONED:
         source = b"(?i:" + re.escape(word) + b")"
         if whole:
@@ -83,6 +86,8 @@ def table_triggers() -> tuple[Trigger, ...]:
     return (
         Trigger(ruler.encode(), TABLE, 2),
         Trigger(rb"(?i:insert)\s{1,4}(?i:into)\s", TABLE, 12),
+        Trigger(rb"(?:[\n\t,;]|  )" + COLUMN + rb"(?:  |[\t,;\r\n])", TABLE),
+        Trigger(rb"^" + COLUMN + rb"(?:  |[\t,;])", TABLE),
     )
 
 

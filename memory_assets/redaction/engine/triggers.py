@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from memory_assets.redaction.engine.token_runs import MASK, RUNS
 from memory_assets.redaction.rules.anchored import AnchoredRule
+from memory_assets.redaction.rules.mentioned_before import NOUNS
 from memory_assets.redaction.rules.mentioned_passwords import KEYWORDS as MENTIONED
 from memory_assets.redaction.rules.names import KEYWORDS
+from memory_assets.redaction.rules.tables import COLUMN
 
 TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
 """Flags of a run: a token of some format, a value with a name, one with a vendor's name before it
@@ -72,11 +74,17 @@ NO_CLUES = Clues()
 _MENTIONS = re.compile(
     b"(?="
     + b"|".join(re.escape(word) + rb"(?=[ \t:=?])" * whole for word, whole in MENTIONED)
+    + b"|"
+    + b"|".join((*NOUNS, b"base64"))
     + b")"
 )
 
 
-_TABLES = re.compile(rb"(?<=\n)[ \t]*[|+]?[ \t]*:?--|insert\s{1,4}into\s")
+_TABLES = re.compile(
+    rb"(?<=\n)[ \t]*[|+]?[ \t]*:?--|insert\s{1,4}into\s|(?:^|(?<=[\n\t,;])|(?<=  ))"
+    + COLUMN
+    + rb"(?=  |[\t,;\r\n])"
+)
 
 
 class PlainTriggers:

@@ -19,6 +19,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     HEX,
     AnchoredRule,
     any_value,
+    key_material,
     quoted_password,
     random_value,
     rule,
@@ -32,6 +33,7 @@ _JDBC_PASSWORD = re.compile(
     r"(?i)password=[^&;\s]{3}|://[^/@\s]{1,80}:[^/@\s]{3,80}@|:[^/@\s]{1,40}/[^/@\s]{3,40}@"
 )
 _HEADER_BITS = 12
+_CERTAIN_BITS = 25
 _PATH_IN_URL = re.compile(r"\d{1,5}(?:[/?#]|$)")
 _QUOTED = r"(?:\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')"
 _SECRET = r"\\?[\"'](?P<secret>[^\"'\n\\]{4,100})\\?[\"']"
@@ -62,6 +64,11 @@ def _user_and_password(value: str) -> bool:
 def _is_credential(value: str) -> bool:
     """Return True if `value`, after a scheme in a header, is drawn or hexadecimal."""
     return token_value(value) and (values.is_hex(value) or is_generated(value, _HEADER_BITS))
+
+
+def _is_certain_credential(value: str) -> bool:
+    """Return True if `value`, in a header of any name, is drawn and no id."""
+    return is_generated(value, _CERTAIN_BITS)
 
 
 CALLS: tuple[AnchoredRule, ...] = (
@@ -137,7 +144,14 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
          r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?[A-Za-z][\w.-]{1,30}[ \t]{1,4}[\"']?"
          r"(?:\w{3,14}=)?"
          r"(?P<secret>[^\s\"'<>,;(){}]{10,2000})", "Authorization: Acme " + FILL[:32]),
-    rule("digest-response", 'response="', bool, r"(?i)response=\"(?P<secret>[0-9a-f]{32,64})\"",
+    rule("header-value", "x-", _is_certain_credential,
+         r"(?i)(?<![\w/.-])x-(?![\w-]{0,40}?(?:id|trace|span|b3|request|cache|etag|nonce|hash|digest"
+         r"|checksum|version|rev|build|commit|served|timer|runtime|content|frame|forwarded|cf|sha\d*"
+         r"|ray|csrf|xsrf|powered)\b)"
+         r"[\w-]{2,40}:[ ]?(?P<secret>[\w.~+/=-]{16,2000})(?=[\s\"']|$)",
+         "> X-Acme: " + FILL[:32]),
+    rule("digest-response", "response=", key_material,
+         r"(?i)response=[\"']?(?P<secret>[0-9a-f]{32,64})(?![\w-])",
          'Digest username="app", response="' + HEX[:32] + '"'),
     rule("azure-client-secret", "~", values.is_plausible_token,
          r"(?P<secret>[\w.~-]{3}\dQ~[\w.~-]{31,40})", "k7Q8Q~" + FILL[:34], 5),

@@ -6,6 +6,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     FILL,
     AnchoredRule,
     any_value,
+    drawn_value,
     mixed_password,
     rule,
     typed_password,
@@ -18,13 +19,21 @@ _ARGUMENT = r"[\"']?(?P<secret>[^\"'\s$%=][^\"'\s]{3,400})"
 _NAME = r"\w{0,40}(?i:pass|pwd|secret|token|key|auth|cred)\w{0,24}"
 
 _ANY_ARGUMENT = r"[\"']?(?P<secret>[^\s\"'$%=|;&<>()`,-][^\s\"'|;&<>()`,]{5,400})"
+_SETTING = r"(?:auth-?|api-?)?(?:token|key|secret|license|password)"
 _DRAWN = 6
+_CERTAIN = 22
+"""Bits of evidence after options that take all kinds of values."""
 
 
 def _drawn_argument(value: str) -> bool:
     """Return True if `value` can only be a password or token: an argument where settings are given,
     too."""
     return mixed_password(value) and is_generated(value, _DRAWN)
+
+
+def _certain_argument(value: str) -> bool:
+    """Return True if `value` is a token, after an option that takes all kinds of values."""
+    return ":" not in value and is_generated(value, _CERTAIN)
 
 
 _BY_PROGRAM = (
@@ -103,6 +112,16 @@ COMMANDS: tuple[AnchoredRule, ...] = (
           ("printenv ", rf"printenv {_NAME}", "printenv APP_SECRET"),
           ("echo ", rf"echo [\"']?\$\{{?{_NAME}\}}?[\"']?", "echo $APP_SECRET"),
           ("{.data.", r"\{\.data\.[^\n]{1,80}base64 -{1,2}[dD]\w{0,5}", "{.data.x}' | base64 -d"))),
+    *(rule("printed-secret", anchor, drawn_value,
+           rf"{pattern}[\"'\])}}]{{0,3}}\r?\n(?:Out\[\d{{1,4}}\]: |=> ?)?[\"']?"
+           r"(?P<secret>[^\s<$\"'][^\s\"']{3,400})(?=[\"']?(?:\s|$))",
+           f"{sample}\n{FILL[:20]}\n")
+      for anchor, pattern, sample in (
+          ("environ", rf"environ(?:\.get)?[\[(][\"']{_NAME}", ">>> os.environ['APP_SECRET']"),
+          ("env[", rf"(?i:env)\[[\"']{_NAME}", "irb> ENV['APP_SECRET']"),
+          ("getenv(", rf"getenv\([\"']{_NAME}", ">>> os.getenv('APP_SECRET')"),
+          ("process.env.", rf"process\.env\.{_NAME}", "> process.env.APP_SECRET"),
+          ("$env:", rf"(?i:\$env:){_NAME}", "PS> $env:APP_SECRET"))),
     rule("command-secret", ":_auth", any_value,
          r"(?i):_auth(?:token)?[ =][\"']?(?P<secret>[\w.+/=-]{16,400})",
          "npm config set //registry.example.com/:_authToken " + FILL[:32]),
@@ -114,6 +133,12 @@ COMMANDS: tuple[AnchoredRule, ...] = (
       for anchor, before, sample in (
           *((f" {flag} ", rf"(?<=\w) {flag} ", f"acmectl {flag} ")
             for flag in ("-k", "-t")),
+          ("authtoken ", r"auth-?token ", "ngrok authtoken "),
+          *((f" {verb} ", rf"(?<=\w) {verb} {_SETTING} ", f"acmectl config {verb} token ")
+            for verb in ("set", "add")),
+          (" login ", r"(?<=\w) login (?:--?\w[\w-]{0,20} )?", "cargo login "),
+          (" auth ", r"(?<=\w) auth ", "snyk auth "),
+          ("--secret ", r"--secret [\w.:/-]{1,60} ", "pulumi config set --secret app "),
           ("<<<", r"<<< ?", "vercel env add APP <<< "),
           ("config:set ", r"config:set [^\n|;&]{0,200}?\b[A-Z_]\w{0,60}=(?!<)",
            "heroku config:set APP="),
@@ -132,6 +157,9 @@ COMMANDS: tuple[AnchoredRule, ...] = (
           ("wpa_passphrase ", r"wpa_passphrase (?:\"[^\"\n]{1,60}\"|\S{1,60}) ",
            "wpa_passphrase home "),
       )),
+    *(rule("named-secret", f" {flag} ", _certain_argument,
+           rf"(?<=\w) {flag} {_ANY_ARGUMENT}", f"acmectl {flag} {FILL[:24]}")
+      for flag in ("-p", "-a", "-s", "--license", "--otp")),
     rule("command-secret", " -pw ", mixed_password, rf"(?<=\w) -pw {_ANY_ARGUMENT}",
          "plink -pw " + FILL[:12]),
     *(rule("curl-user", flag, mixed_password,

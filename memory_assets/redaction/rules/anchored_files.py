@@ -9,6 +9,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     HEX,
     AnchoredRule,
     any_value,
+    drawn_value,
     key_material,
     mixed_password,
     quoted_password,
@@ -22,12 +23,6 @@ from memory_assets.redaction.rules.anchored_rule import (
 
 _NAMES = ("password", "passwd", "secret", "token", "apikey", "api_key", "passphrase", "psk")
 _TELLING = r"(?:password|passwd|pwd|passphrase|secret|token|api_?key)"
-_FILE_ROW = r"[^\n]{0,160}\n"
-_MORE_ROWS = range(3)
-
-
-def _rows(row: str, count: int) -> str:
-    return f"(?:{row}){{{count}}}" if count else ""
 
 
 FILES: tuple[AnchoredRule, ...] = (
@@ -51,6 +46,25 @@ FILES: tuple[AnchoredRule, ...] = (
          r"(?i)value\"\s{0,4}:\s{0,4}\"(?P<secret>[^\"\n]{4,400})\"\s{0,4},\s{0,24}"
          rf"\"\w{{0,12}}(?:key|name)\"\s{{0,4}}:\s{{0,4}}\"[\w.-]{{0,40}}{_TELLING}[\w-]{{0,4}}\"",
          '{"value": "' + FILL[:12] + '", "name": "APP_PASSWORD"}'),
+    rule("paired-secret", "value:", quoted_password,
+         r"(?i)value:[ \t]{1,8}[\"']?(?P<secret>[^\s\"'{}]{5,400})[\"']?[ \t]{0,4}\r?\n"
+         rf"[ \t]{{0,24}}(?:key|name):[ \t]{{1,8}}[\"']?[\w.-]{{0,40}}{_TELLING}(?=[\"']?\s)",
+         "- value: " + FILL[:20] + "\n  name: APP_PASSWORD\n"),
+    *(rule("paired-secret", anchor, quoted_password,
+           rf"(?i){anchor}[\t ]{{1,8}}[\"']?[\w.-]{{0,40}}{_TELLING}[\"']?[ \t]{{0,4}}\r?\n"
+           r"[ \t]{0,24}val(?:ue)?:[ \t]{1,8}[\"']?(?P<secret>[^\s\"'{}$]{5,400})(?=[\"']?\s|$)",
+           f"- {anchor} APP_PASSWORD\n  val: {FILL[:20]}\n")
+      for anchor in ("key:", "name:")),
+    *(rule("blank-separated", name, drawn_value,
+           rf"(?i){name}(?:word|wd|phrase|key|s)?(?:[ ]{{2,40}}|\t{{1,8}})"
+           r"(?P<secret>[^\s\"'`<>(){}\[\],;|$]{8,400})(?=[ \t]*(?:\r?\n|$))",
+           f"app_{name}      {FILL[:20]}\n")
+      for name in ("pass", "secret", "token", "api_key", "apikey")),
+    rule("variable-default", 'variable "', quoted_password,
+         rf"(?i)variable \"[\w-]{{0,40}}{_TELLING}\w{{0,12}}\" \{{"
+         r"(?:\s{1,12}(?:type|description|sensitive|nullable)[ ]{0,12}=[^\n]{1,120}){1,4}"
+         r"\s{1,12}default[ ]{0,12}=[ ]{0,12}\"(?P<secret>[^\"\n]{4,400})\"",
+         'variable "app_password" {\n  type = string\n  default = "' + FILL[:20] + '"'),
     rule("terraform-output", '"sensitive": true', typed_password,
          r"(?i)\"sensitive\": true,\s{1,24}\"type\": \"string\",\s{1,24}"
          r"\"value\": \"(?P<secret>[^\"\n]{4,400})\"",
@@ -61,11 +75,6 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("html-password", 'type="password"', quoted_password,
          r"(?i)type=\"password\"[^<>\n]{0,160}?\svalue=\"(?P<secret>[^\"<>\n]{4,80})\"",
          '<input type="password" name="pass" value="' + FILL[:12] + '">'),
-    *(rule("table-password", ",password\n", typed_password,
-           rf"(?i),password\n{_rows(_FILE_ROW, row)}[^,\n]{{1,80}}(?:,[^,\n]{{0,80}}){{0,4}}?,"
-           r"(?P<secret>[^\s,\"']{4,80})(?=\r?\n|$)",
-           "user,password\n" + "x,yyyyy12\n" * row + f"app,{FILL[:12]}\n")
-      for row in _MORE_ROWS),
     *(rule("table-secret", f"{name} |", accept,
            rf"(?i){name} \|\s`?(?P<secret>[^\s|`]{{6,200}})`?\s{{1,20}}\|",
            f"| APP_{name.upper()} | {FILL[:20]} |")

@@ -38,6 +38,8 @@ _DER = (
     ("AgEAMBAGByqGSM49", "MIG2", "MIG[A-Z0-9]", _SHORT_BASE64),
     ("MHcCAQEEI", "", "", _SHORT_BASE64),
     ("MC4CAQAwBQYDK2V", "", "", r"[A-Za-z0-9+/]{40,60}={0,2}"),
+    ("b3BlbnNzaC1rZXktdjEA", "", "", _BASE64),
+    ("BgkqhkiG9w0BBQ0w", "MIIFHDBO", r"MI[A-Za-z0-9+/]{4,6}", _BASE64),
 )
 """A mark that stands in every such key, what stands before it (an
 instance and a pattern), the rest of the key."""

@@ -68,10 +68,10 @@ PROSE: tuple[AnchoredRule, ...] = (
           (" `", " `", "пароль `"),
           ("?", "[：是为為は는은가][ ]?", "密码是"))),
     *(rule("one-time-seed", anchor, _is_seed,
-           rf"(?i){anchor}[^\n:=]{{0,30}}[:= ][ \t]{{0,4}}[\"'`]?"
+           rf"(?i){anchor}[^\n:=]{{0,30}}(?:[:= ]|\r?\n)[ \t]{{0,4}}[\"'`]?"
            r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{4})(?![A-Z0-9])",
            f"{anchor} seed: JBSW Y3DP EHPK 3PXP")
-      for anchor in ("2fa", "totp", "otp", "authenticator", "mfa", "setup key", "seed")),
+      for anchor in ("2fa", "otp", "authenticator", "mfa", "key", "secret", "seed", "code")),
     rule("pin", "pin", str.isdigit,
          r"(?:(?<![A-Za-z])PIN|(?i:(?<![a-z])pin[- ]?code))(?i: (?:is|code|ist|was|to))?"
          r"[ ]?[:=]?[ ]?[\"'`]?(?P<secret>\d{4,8})(?![\d\w%-]|\.\d)", "PIN: 90210"),

@@ -12,11 +12,13 @@ from functools import cached_property
 
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.formats import sample_characters
+from memory_assets.redaction.rules.likelihood import is_generated
 
 FILL = sample_characters("A-Za-z0-9", 60)
 HEX = sample_characters("0-9a-f", 64)
 """What samples are made of."""
 
+_DRAWN = 6
 _STAND_IN = re.compile(
     r"[<{*\[.$]|%(?![0-9A-F]{2})|x{3}|your|my_|\\|(?i:password$|pass$|\[?redacted)"
 )
@@ -92,6 +94,13 @@ def spoken_password(value: str) -> bool:
 def quoted_password(value: str) -> bool:
     """Return True if `value` looks like the quoted argument of a call that sets a password."""
     return typed_password(value) and values.is_quoted_password(value)
+
+
+def drawn_value(value: str) -> bool:
+    """Return True if `value`, where little but a secret stands, is drawn or hexadecimal."""
+    return mixed_password(value) and (
+        is_generated(value, _DRAWN) or (values.is_hex(value) and len(value) >= 20)
+    )
 
 
 def strong_value(value: str) -> bool:

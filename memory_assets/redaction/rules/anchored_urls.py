@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import AnchoredRule, rule, typed_password
-from memory_assets.redaction.rules.formats import sample_characters
+from memory_assets.redaction.rules.anchored_rule import FILL, AnchoredRule, rule, typed_password
 from memory_assets.redaction.rules.likelihood import is_generated
 from memory_assets.redaction.rules.wordlist import words
 
-_FILL = sample_characters("A-Za-z0-9", 60)
 _PARAMETERS = words(
     "code ticket appid app_id sig signature sign oobcode otp hmac magic invite invitation"
-    " confirmation confirmation_token st dkey k"
+    " confirmation confirmation_token st dkey k t link auth login_hint_token"
 )
 """Names of parameters that are no names of secrets elsewhere."""
 _STEPS = words(
@@ -21,8 +19,13 @@ _STEPS = words(
     " /passwordless /signin /sso /unlock"
 )
 """Beginnings of the part of a path that a secret follows."""
+_DRAWN_STEPS = words(
+    "/login /sign-in /auth /session /join /share /unsubscribe /calendar /callback /access"
+)
+"""Those that more often an id follows."""
 _PARAMETER_BITS = 12
 _PATH_BITS = 20
+_DRAWN_STEP_BITS = 25
 _PARTS_BITS = 30
 
 
@@ -43,6 +46,11 @@ def _is_step(value: str) -> bool:
     )
 
 
+def _is_drawn_step(value: str) -> bool:
+    """Return True if `value`, a part of a path that may be an id, was drawn."""
+    return is_generated(value, _DRAWN_STEP_BITS)
+
+
 def _are_parts(value: str) -> bool:
     """Return True if the parts of `value` together were drawn, and none of them is a hash."""
     parts = value.split("/")
@@ -52,18 +60,22 @@ def _are_parts(value: str) -> bool:
 URLS: tuple[AnchoredRule, ...] = (
     *(rule("url-parameter", f"{name}=", _is_parameter,
            rf"(?i)(?<=[?&;]){name}=(?P<secret>[\w%.~+/=-]{{10,600}})",
-           f"https://example.com/callback?{name}={_FILL[:32]}")
+           f"https://example.com/callback?{name}={FILL[:32]}")
       for name in _PARAMETERS),
     *(rule("url-step", step, _is_step,
            rf"(?i){step}[\w-]{{0,24}}(?:/[\w.-]{{1,40}}){{0,2}}?(?:/|\?\w{{1,12}}=)"
            r"(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w.~%+-]{16,400}={0,2}"
            r"(?:/[\w%+-]{16,400})?)(?![\w/+]{0,80}\.\w)",
-           f"https://example.com/build{step}/{_FILL[:32]}")
+           f"https://example.com/build{step}/{FILL[:32]}")
       for step in _STEPS),
+    *(rule("url-step", f"{step}/", _is_drawn_step,
+           rf"(?i)(?<=\w){step}/(?P<secret>(?=[^/?#&\s]{{0,40}}\d)[\w.~%+-]{{16,400}})"
+           r"(?![\w/+]{0,80}\.\w)", f"https://example.com{step}/{FILL[:32]}")
+      for step in _DRAWN_STEPS),
     rule("webhook-url", "://hook", _are_parts,
          r"://hooks?\.[\w.-]{1,80}/(?:[a-z]{1,16}/){0,3}(?P<secret>[\w-]{6,80}(?:/[\w-]{6,80}){0,4})",
-         f"https://hooks.example.com/services/T{_FILL[:8]}/B{_FILL[8:16]}/{_FILL[16:40]}"),
+         f"https://hooks.example.com/services/T{FILL[:8]}/B{FILL[8:16]}/{FILL[16:40]}"),
     rule("url-parts", "://", _are_parts,
          r"(?<!http)(?<!https)(?<!file)(?<!op)://(?P<secret>[\w-]{6,80}(?:/[\w-]{6,80}){1,4})(?![\w.@:-])",
-         f"chat://{_FILL[:9]}/{_FILL[9:18]}/{_FILL[18:42]}"),
+         f"chat://{FILL[:9]}/{FILL[9:18]}/{FILL[18:42]}"),
 )  # fmt: skip

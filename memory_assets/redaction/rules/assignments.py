@@ -63,7 +63,8 @@ _VERSION = re.compile(r"\d\.\d")
 _TOKEN_BITS = 5
 _VENDORS_KEY = 20
 """Bits of evidence that a value with a name of kind VENDOR must have."""
-"""`_is_token` accepts no shorter value."""
+_CERTAIN_BITS = 40
+"""Bits of evidence after which even a weak name's value with hyphens is a secret."""
 
 
 class Assignment(NamedTuple):
@@ -174,7 +175,11 @@ def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool
         value.isalpha() or not (quoted or (text[position] != "P" and spoken_password(value)))
     ):
         return False
-    return ("-" not in value and "\\" not in value) or (quoted and values.is_random(value))
+    return (
+        ("-" not in value and "\\" not in value)
+        or (quoted and values.is_random(value))
+        or is_generated(value, _CERTAIN_BITS)
+    )
 
 
 def _is_flag(name: str, text: str, start: int) -> bool:

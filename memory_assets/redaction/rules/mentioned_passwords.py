@@ -1,15 +1,18 @@
 """Passwords that are mentioned: a word for passwords, then the value, without an assignment.
 
-`login admin / X`, `the pw for staging is X`, "Here is the password:" and X alone on the next line.
-One judgement for all forms: what the value looks like beside ordinary text (`likelihood.py`), how
-strong the word is, and what stands between the two. For the engine: `find_mention` is asked at
-every match of `KEYWORDS` in the ASCII copy of the text, and looks at `REACH` characters after it.
+`login admin / X`, `the pw for staging is X`, "Here is the password:" and X alone on the next line,
+`id/password: ann/X, bob/Y`. One judgement for all forms: what the value looks like beside ordinary
+text (`likelihood.py`), how strong the word is, and what stands between the two. For the engine:
+`find_mentions` is asked at every match of `KEYWORDS` in the ASCII copy of the text, and looks at
+`REACH` characters after it, or at a list of pairs. Values before the word: `mentioned_before.py`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.anchored_rule import spoken_password
 from memory_assets.redaction.rules.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.wordlist import words
@@ -19,7 +22,7 @@ _BEGINNINGS = words(
     " zugangsdaten"
 )
 """Beginnings of words that mean a password and little else, in several languages and spellings."""
-_STRONG_WORDS = words("pw pwd mdp has?o haslo heslo senha creds")
+_STRONG_WORDS = words("requirepass pw pwd mdp has?o haslo heslo senha creds")
 _WEAK_WORDS = words("login logins log-in credentials clave parola")
 _WEAK_PHRASES = ("log in as", "mot de passe", "parola d'ordine")
 KEYWORDS = tuple(
@@ -39,6 +42,15 @@ _KEYWORD = re.compile(
 )
 _DIGIT = re.compile(r"\d")
 _VALUE = re.compile(r"[^\s\"'`<>(){}\[\],;|:=&。、，]{5,100}")
+_LIST = re.compile(r"[^\n:=]{0,40}[:=][ \t]{0,4}(?:\r?\n)?")
+_LISTED_PAIR = re.compile(
+    r"[ \t{\[(]{0,8}(?:[-*•][ \t]{1,4})?[\"'`]?[\w.@+-]{1,60}[\"'`]?"
+    r"(?P<sep>[ \t]{0,4}(?:[:=|/→]|->|=>)[ \t]{0,4}|[ \t]{1,24})[\"'`]?"
+    r"(?P<value>[^\s\"'`<>(){}\[\],;|]{5,100})[\"'`]?"
+    r"(?:[ \t})]{0,4}(?:[,;]|and\b|\r?\n|$)|[ \t]{1,4}(?=[\w.@+-]{1,60}[:=/]))"
+)
+"""A user and a password, up to the next pair."""
+_MOST_PAIRS = 50
 _STOP = re.compile(r"[.;!?。](?=\s|$)|\n")
 _WORD = re.compile(r"\w+")
 _ASSIGNED = re.compile(
@@ -71,16 +83,22 @@ _ASSIGNED_BITS = 10.0
 _ADJACENT_BITS = 4.0
 _MOST_BITS = _STRONG_BITS + _ASSIGNED_BITS
 _WORD_BITS = 3.0
+_SHORTEST_HEX = 16
 _CLASS_BITS = 3.0
 
 
-def find_mention(text: str, position: int) -> tuple[int, int] | None:
-    """Return the range of the password that the keyword at `position` announces, or None."""
+def find_mentions(text: str, position: int) -> list[tuple[int, int]]:
+    """Return the ranges of the passwords that the keyword at `position` announces."""
     keyword = _KEYWORD.match(text, position)
     if keyword is None or _DIGIT.search(text, keyword.end(), keyword.end() + REACH) is None:
-        return None
+        return []
     strong = _STRONG_BITS if keyword["strong"] else 0.0
-    start = keyword.end()
+    one = _one_mention(text, keyword.end(), strong)
+    return [*([one] if one else []), *_pairs(text, keyword.end(), strong)]
+
+
+def _one_mention(text: str, start: int, strong: float) -> tuple[int, int] | None:
+    """Return the range of the password after a keyword that ends at `start`, or None."""
     if strong or text[start : start + 1] == ":":
         alone = _NEXT_LINE.match(text, start, start + REACH)
         if alone is not None and _score(alone["value"]) + strong + _ASSIGNED_BITS >= _BITS:
@@ -99,6 +117,23 @@ def find_mention(text: str, position: int) -> tuple[int, int] | None:
     return None
 
 
+def _pairs(text: str, start: int, strong: float) -> Iterator[tuple[int, int]]:
+    """Yield the passwords of a list of users and passwords that begins after the keyword."""
+    head = _LIST.match(text, start)
+    if head is None:
+        return
+    at = head.end()
+    for _ in range(_MOST_PAIRS):
+        pair = _LISTED_PAIR.match(text, at)
+        if pair is None:
+            return
+        if strong + _ASSIGNED_BITS >= _BITS - _score(pair["value"]) and (
+            strong or not pair["sep"].isspace()
+        ):
+            yield pair.span("value")
+        at = pair.end()
+
+
 def _link(between: str, strong: bool) -> float:
     """Return the bits that what stands between keyword and value adds."""
     apart = len(_WORD.findall(between))
@@ -115,6 +150,8 @@ def _link(between: str, strong: bool) -> float:
 
 def _score(value: str) -> float:
     """Return the bits for `value` itself; far below zero if it can be no password."""
+    if values.is_hex(value):
+        return 0.0 if len(value) >= _SHORTEST_HEX and not value.isdecimal() else _NEVER
     if _NOT_CHOSEN.search(value) or not spoken_password(value) or not is_generated(value, _NEVER):
         return _NEVER
     classes = sum(any(map(kind, value)) for kind in (str.islower, str.isupper, str.isdigit))

@@ -30,7 +30,8 @@ _SAID_AFTER = re.compile(
 list, or the hyphen of its first entry."""
 _ANNOUNCED = re.compile(
     r"(?i)(?<![a-z])(?:keys?|tokens?|secrets?|password|credentials?|pat)(?![a-z])[^\n:]{0,24}"
-    r"(?::| is| =)[ \t]{0,4}\r?\n[ \t]{0,8}(?:(?:```\w{0,12})?\r?\n[ \t]{0,8}){0,2}"
+    r"(?:(?::| is|=)[ \t]{0,4}(?:\"{3}|'{3}|<<[-~]?\w{1,20}|[|>][-+]?)?)\\?[ \t]{0,4}\r?\n"
+    r"[ \t]{0,8}(?:(?:```\w{0,12})?\r?\n[ \t]{0,8}){0,2}"
     r"[>`*\"'-]{0,3}[ \t]{0,4}$"
 )
 """A sentence that ends in a word for secrets, above a line that begins with the value."""

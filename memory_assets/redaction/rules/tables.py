@@ -1,7 +1,8 @@
 """Secrets in tables: cells under a column, and values of an INSERT, whose name speaks of secrets.
 
 For the engine: `find_cells` is asked where a line of hyphens begins under a line that has a bar and
-a telling word, and at `insert into`. It reads a bounded part of the text once.
+a telling word, at `insert into`, and in or below a line in which `COLUMN` stands alone between
+blanks, tabs, commas or semicolons. It reads a bounded part of the text once.
 """
 
 from __future__ import annotations
@@ -28,6 +29,15 @@ _INSERT = re.compile(
     r"(?i)insert\s{1,4}into\s{1,4}(?P<table>[\w.\"`\[\]]{1,80})\s{0,4}"
     r"(?:\((?P<columns>[^()]{1,1000})\)\s{0,8})?values\s{0,8}(?=\()"
 )
+COLUMN = (
+    rb"(?i:passw(?:or[dt]s?|d)|pwd?|pass|passphrase|kennwort|senha|secrets?(?:[ _-]key)?"
+    rb"|(?:api|auth|access)[ _-]?(?:keys?|tokens?)|tokens?|credentials?)"
+)
+_SEPARATED = re.compile(r"[\w .()#/-]{1,40}(?:(?P<sign>[,;\t])[\w .()#/-]{1,40}){1,30}\r?")
+_ALIGNED = re.compile(r"\S+(?:[ ]\S+)*")
+_WORD = re.compile(r"\S+")
+_HEAD = re.compile(r"[A-Za-z#][\w ./()#-]{0,30}")
+_RULES = re.compile(r"[-=+ \t]+\r?")
 _AMBIGUOUS = frozenset(("key", "keys", "auth", "pass"))
 """Columns of all kinds of tables."""
 _SECRET_TABLE = re.compile(r"(?i)user|account|credential|secret|token|login|member|admin|password")
@@ -45,7 +55,69 @@ def find_cells(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
     insert = _INSERT.match(text, position)
     if insert is not None:
         return _inserted(text, insert)
+    start = text.rfind("\n", max(position - _LONGEST_LINE, 0), position) + 1
+    if "|" not in text[start : _line_end(text, start)]:
+        above = text.rfind("\n", max(start - _LONGEST_LINE, 0), max(start - 1, 0)) + 1
+        for header in (above, start) if above < start else (start,):
+            cells = _below_names(text, header)
+            if cells is not None:
+                return cells
     return _under_columns(text, position)
+
+
+def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | None:
+    """Return the cells below telling names of the header line that begins at `header`, and where
+    the table ends; None if that line is no header with such a name."""
+    end = _line_end(text, header)
+    line = text[header:end]
+    separated = _SEPARATED.fullmatch(line)
+    sign = separated["sign"] if separated else ""
+    heads = _cells_of(line, sign)
+    names = [line[start:stop].strip(" \r") for start, stop in heads]
+    if len(names) < 2 or not all(map(_HEAD.fullmatch, names)):
+        return None
+    kinds = [_kind(name) for name in names]
+    if max(kinds) < NameKind.TOKEN:
+        return None
+    found = []
+    for _ in range(_MOST_ROWS):
+        start = end + 1
+        end = _line_end(text, start)
+        line = text[start:end]
+        cells = _cells_of(line, sign)
+        if not cells:
+            break
+        if _RULES.fullmatch(line):
+            continue
+        in_order = bool(sign) or len(cells) == len(heads)
+        if not in_order:
+            cells = [word.span() for word in _WORD.finditer(line)]
+        for at, cell in enumerate(cells):
+            number = at if in_order else _column(heads, cell)
+            value = line[slice(*cell)].strip(" \t\r\"'`")
+            if 0 <= number < len(kinds) and _is_cell(value, kinds[number]):
+                begin = text.index(value, start + cell[0])
+                found.append((begin, begin + len(value)))
+    return found, end
+
+
+def _cells_of(line: str, sign: str) -> list[tuple[int, int]]:
+    """Return the ranges of a line's cells, which `sign` or, if it is empty, two blanks separate."""
+    if not sign:
+        return [cell.span() for cell in _ALIGNED.finditer(line)]
+    found, start = [], 0
+    for cell in line.split(sign) if line.strip() else ():
+        found.append((start, start + len(cell)))
+        start += len(cell) + 1
+    return found
+
+
+def _column(heads: list[tuple[int, int]], cell: tuple[int, int]) -> int:
+    """Return the number of the column that a cell is aligned with on either side, or -1."""
+    for number, (start, end) in enumerate(heads):
+        if start == cell[0] or end == cell[1]:
+            return number
+    return -1
 
 
 def _under_columns(text: str, ruler: int) -> tuple[list[tuple[int, int]], int]:
@@ -94,7 +166,9 @@ def _is_cell(value: str, kind: NameKind) -> bool:
     if kind < NameKind.TOKEN or len(value) < 5 or any(map(str.isspace, value)):
         return False
     if kind is NameKind.PASSWORD:
-        return spoken_password(value) and is_generated(value, _ORDINARY)
+        return spoken_password(value) and (
+            is_generated(value, _ORDINARY) or (values.is_hex(value) and len(value) >= 16)
+        )
     return typed_password(value) and (
         is_generated(value, _DRAWN) or (values.is_hex(value) and len(value) >= 20)
     )

@@ -1,0 +1,92 @@
+"""Values that stand before the word that says what they are: "X is the acme token", "use X as the
+password", `X (the staging password)`, `echo X | base64 -d`.
+
+For the engine: `find_before` is asked where a word of `NOUNS` follows its links, and where a word
+for passwords stands (`mentioned_passwords.KEYWORDS`); it looks at `REACH` characters before it.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+
+from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.anchored_rule import spoken_password
+from memory_assets.redaction.rules.likelihood import is_generated
+
+LINKED = rb"(?: (?:is|was|as)| [-(\x3c]?-?) ?(?i:the|my|our|your) (?:[A-Za-z0-9.\'/_\-]+ ){0,3}"
+"""What stands before a noun that follows its value, in the ASCII copy of a text."""
+NOUNS = (b"token", b"key", b"secret", b"credential")
+ENCODER = rb"\|[ ]?base64"
+REACH = 200
+_ARTICLE = r"(?:the|my|our|your|das|mein|le|la|el|mi)"
+_LINK = (
+    r"[\"'`*]{0,3}[ \t]{1,3}(?:(?:is|was|as|ist|als|est|es|<-{1,2}|←|—|–|-{1,2})[ \t]{1,3}|\()"
+    rf"(?:(?:that|it)['’]?s[ ])?(?P<article>{_ARTICLE}[ ])?(?:[\w.'/-]{{1,24}}[ ]){{0,3}}"
+)
+_ENDS_LINKED = re.compile(_LINK + "$")
+_BEFORE = re.compile(
+    r"(?:^|(?<=[\s\"'`(*:]))(?P<value>[^\s\"'`<>(){}\[\],;|:&=]{6,120})" + _LINK + "$"
+)
+_NOUN = re.compile(
+    r"(?i)(?:(?P<password>passw(?:or[dt]s?|d)|passphrase|passcode|pw|pwd|kennwort|contraseña)"
+    r"|tokens?|(?:api|access|secret|private|auth|service|signing|deploy|encryption)?[ _-]?keys?"
+    r"|secrets?|credentials?)"
+    r"(?=[ \t]{0,2}(?:[.,;:!?)\]\"'`*\n\r]|$"
+    r"|(?:for|of|to|on|in|at|and|you|we|i|that|which|from)\b))"
+)
+_ECHOED = re.compile(
+    r"(?:echo|printf)(?: -\w{1,3}){0,2} [\"']?(?P<value>[^\s\"'|$]{6,400})[\"']?[ ]?\|[ ]?$"
+)
+_DECODES = re.compile(r"base64 (?:-\w{0,3}[dD]|--decode)")
+_MIXED_BITS = 0
+_LOWER_BITS = 8
+_TOKEN_BITS = 12
+_SHORTEST_HEX = 32
+
+
+def find_before(text: str, position: int) -> tuple[int, int] | None:
+    """Return the range of the secret that stands before the noun at `position`, or None."""
+    if text.startswith("base64", position):
+        echoed = _ECHOED.search(text[max(position - 2 * REACH, 0) : position])
+        if echoed is None or not _is_echoed(echoed["value"], _DECODES.match(text, position)):
+            return None
+        start = position - len(echoed.string) + echoed.start("value")
+        return start, start + len(echoed["value"])
+    if text[max(position - 1, 0)] not in " (":
+        return None
+    window = text[max(position - REACH, 0) : position]
+    if _ENDS_LINKED.search(window[-120:]) is None:
+        return None
+    noun = _NOUN.match(text, position)
+    said = _BEFORE.search(window) if noun else None
+    if noun is None or said is None:
+        return None
+    value = said["value"]
+    if noun["password"]:
+        is_secret = _is_password(value)
+    else:
+        is_secret = said["article"] is not None and is_generated(value, _TOKEN_BITS)
+    if not is_secret and not (values.is_hex(value) and len(value) >= _SHORTEST_HEX):
+        return None
+    start = position - len(window) + said.start("value")
+    return start, start + len(value)
+
+
+def _is_echoed(value: str, decodes: re.Match[str] | None) -> bool:
+    """Return True if `value`, an argument of echo that base64 reads, is a secret or encodes one."""
+    if decodes is not None:
+        try:
+            value = base64.b64decode(value, validate=True).decode("ascii").strip()
+        except ValueError:
+            return False
+    _, colon, password = value.partition(":")
+    if colon and spoken_password(password):
+        return True
+    return _is_password(value)
+
+
+def _is_password(value: str) -> bool:
+    """Return True if `value` is a password; one of a single case must look drawn."""
+    bits = _LOWER_BITS if value.islower() or value.isupper() else _MIXED_BITS
+    return spoken_password(value) and is_generated(value, bits)
