@@ -120,7 +120,7 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
          r"(?:[\w.-]{1,80}:\d{2,5}\b|localhost\b|[\w-]{1,40}(?:\.[\w-]{1,40}){1,5}(?=[/\s\"'?]|$))",
          "postgres://app:p/" + FILL[:14] + "@db.internal:5432/app"),
     rule("url-token", "://", random_value,
-         r"://(?P<secret>[\w.~%+=-]{16,400})(?::x-oauth-basic)?@(?=\w)",
+         r"://(?P<secret>[\w.~%+=-]{16,400})(?::(?:x-oauth-basic)?)?@(?=\w)",
          "https://" + FILL[:32] + "@git.example.com/app.git"),
     rule("url-path-key", "://", values.is_plausible_token,
          r"://[\w.-]{1,80}(?:infura\.io/(?:ws/)?v3|alchemy(?:api)?\.(?:io|com)/v2|quiknode\.pro)/"
