@@ -12,7 +12,12 @@ import pytest
 from memory_assets.dagster.assets.known_secrets import known_secrets
 from memory_assets.dagster.definitions import ASSETS, defs
 from memory_assets.stores.lake.schemas import TABLES
-from memory_assets.stores.run_history.names import INGEST_JOB, RECHECK_JOB, is_valid_key
+from memory_assets.stores.run_history.names import (
+    INGEST_JOB,
+    RECHECK_JOB,
+    WORKSPACE_JOB,
+    is_valid_key,
+)
 
 GRAPH = {
     "raw_sessions": set(),
@@ -38,6 +43,13 @@ GRAPH = {
         "observation_embeddings",
     },
 }
+OF_WORKSPACES: dict[str, set[str]] = {
+    "workspace_documents": set(),
+    "workspace_chunks": {"workspace_documents"},
+    "workspace_embeddings": {"workspace_chunks"},
+    "workspace_collection": {"workspace_embeddings"},
+    "workspace_keyword_index": {"workspace_embeddings"},
+}
 _INDEPENDENT = "independent_scanner_finds_nothing"
 CHECKS = {
     "redacted_records": {
@@ -62,6 +74,16 @@ CHECKS = {
     "observation_collection": {"ids_match_table"},
     "session_commits": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
     "keyword_index": {"ids_match_tables"},
+    "workspace_documents": {
+        "no_secrets_remain",
+        _INDEPENDENT,
+        "matches_schema",
+        "no_documents_quarantined",
+    },
+    "workspace_chunks": {"no_secrets_remain", _INDEPENDENT, "matches_schema", "lines_conserved"},
+    "workspace_embeddings": {_INDEPENDENT, "matches_schema"},
+    "workspace_collection": {"ids_match_table"},
+    "workspace_keyword_index": {"ids_match_tables"},
 }
 SPECS = {spec.key.to_user_string(): spec for asset in ASSETS for spec in asset.specs}
 
@@ -76,7 +98,7 @@ def test_the_graph_is_the_designed_one() -> None:
     graph = {
         name: {dep.asset_key.to_user_string() for dep in spec.deps} for name, spec in SPECS.items()
     }
-    assert graph == GRAPH
+    assert graph == GRAPH | OF_WORKSPACES
 
 
 def test_the_groups_read_from_left_to_right() -> None:
@@ -133,6 +155,8 @@ def test_every_table_has_a_schema_with_described_columns(name: str) -> None:
         SPECS.keys()
         - {
             "raw_sessions",
+            "workspace_documents",
+            "workspace_keyword_index",
             "prompt_collection",
             "summary_collection",
             "observation_collection",
@@ -157,11 +181,12 @@ def test_the_search_for_known_secrets_is_one_asset_for_all_projects() -> None:
     assert {dep.asset_key.to_user_string() for dep in spec.deps} == {"redacted_records"}
     nodes = {
         name: {node.name for node in defs.resolve_job_def(name).all_node_defs}
-        for name in (INGEST_JOB, RECHECK_JOB)
+        for name in (INGEST_JOB, WORKSPACE_JOB, RECHECK_JOB)
     }
     assert nodes[RECHECK_JOB] == {"known_secrets"}
     assert "known_secrets" not in nodes[INGEST_JOB]
-    assert nodes[INGEST_JOB] == SPECS.keys() - {"redaction_audit"}  # made with the records
+    assert nodes[WORKSPACE_JOB] == OF_WORKSPACES.keys()
+    assert nodes[INGEST_JOB] == GRAPH.keys() - {"redaction_audit"}  # made with the records
 
 
 def test_loading_definitions_imports_neither_gx_nor_chroma_nor_onnx() -> None:

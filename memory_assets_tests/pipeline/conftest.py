@@ -31,7 +31,7 @@ from memory_assets.stores.lake.schemas import TABLES
 from memory_assets_tests.conftest import forget_own_settings, made_once
 
 Stage = Callable[[Components, str], StageReport]
-INDEXES = indexed_tables.INDEXES
+INDEXES = indexed_tables.SESSION_INDEXES
 
 
 def _indexing(of: indexed_tables.IndexedTable) -> Stage:
@@ -41,7 +41,7 @@ def _indexing(of: indexed_tables.IndexedTable) -> Stage:
 STAGES: Mapping[str, Stage] = {
     "raw_sessions": scan.scan_project,
     "redacted_records": redact.redact_project,
-    **{stage.table.name: stage.run for stage in STAGES_OF_TABLES},
+    **{stage.table.name: stage.run for stage in STAGES_OF_TABLES if not stage.of_workspaces},
     **{of.stage: _indexing(of) for of in INDEXES},
     keywords.STAGE: keywords.index_keywords,
 }

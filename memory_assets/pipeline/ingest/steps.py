@@ -25,7 +25,7 @@ from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stages import STAGES
-from memory_assets.pipeline.workspace.documents import read_documents
+from memory_assets.pipeline.workspace.documents import DOCUMENTS_VERSION, read_documents
 from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -133,7 +133,11 @@ def _if_embedding(name: str, run: Run) -> Run:
 
 
 _DOCUMENTS = Step(
-    WORKSPACE_DOCUMENTS.name, read_documents, None, table=WORKSPACE_DOCUMENTS, of_workspaces=True
+    WORKSPACE_DOCUMENTS.name,
+    read_documents,
+    DOCUMENTS_VERSION,
+    table=WORKSPACE_DOCUMENTS,
+    of_workspaces=True,
 )
 
 
