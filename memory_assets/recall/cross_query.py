@@ -14,7 +14,8 @@ from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.keywords import WEAK_WORDS
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.recall.search.answer import Hit
-from memory_assets.recall.session import one_line, stored_vectors
+from memory_assets.recall.search.excerpts import excerpt
+from memory_assets.recall.session import stored_vectors
 from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.requests.questions import CrossQueryRequest
 from memory_assets.search_kinds import SEARCH_KINDS
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
 
 _QUERY_CHARACTERS = 1_000
+_DOCUMENT_CHARACTERS, _TURN_CHARACTERS = 400, 240
 _HITS_PER_DOCUMENT = 3
 _TOUCHED_FILES = 5
 _SHARED_TERMS = 8
@@ -47,9 +49,10 @@ OURS = frozenset(
 @dataclass(frozen=True)
 class SessionFound:
     """A session, the reasons why it is listed ("similar", or "touched" a document's file), and its
-    turns."""
+    turns. `title` is "" if it has none."""
 
     session_id: str
+    title: str
     project: str
     agent: str
     score: float | None
@@ -72,10 +75,13 @@ class Overlap:
 
 @dataclass(frozen=True)
 class CrossAnswer:
-    """The documents and the sessions found, and their overlap. `coverage` and `degraded` are those
-    of the search in the sessions."""
+    """The documents and the sessions found, what was asked of either, and their overlap. `coverage`
+    and `degraded` are those of the search in the sessions."""
 
     query: str
+    corpus_query: str
+    session_query: str
+    filters: Mapping[str, str]
     collection: str
     space: Space
     documents: tuple[dict[str, Any], ...]
@@ -116,27 +122,31 @@ def cross_query(
         found = [(own, 1.0) for own in other.documents([asked.document])]
         if not found:
             raise NotFound(f"no document {asked.document!r} in {other.name}")
-        text = asked.query.strip() or found[0][0].text
+        corpus_query = asked.query.strip() or found[0][0].text
     else:
-        text = asked.query
-        vector = memory.embedder.embed([text])[0]
+        corpus_query = _first(asked.corpus_query, asked.query, asked.session_query)
+        vector = memory.embedder.embed([corpus_query])[0]
         conditions = [{key: value} for key, value in (asked.where or {}).items()]
         where = {"$and": conditions} if len(conditions) > 1 else asked.where or None
         found = other.nearest(vector, asked.n, where)
-    answer = memory.search(
-        text[:_QUERY_CHARACTERS] or asked.document or "",
-        project=asked.project,
-        n=asked.n * _HITS_PER_DOCUMENT,
-    )
-    touched = _touched(memory, [each for each, _ in found], text, asked.project)
-    sessions = _sessions(answer.hits, touched, asked.n)
+    session_query = _first(asked.session_query, asked.query, corpus_query, asked.document or "")
+    session_query = session_query[:_QUERY_CHARACTERS]
+    filters = {name: getattr(asked, name) for name in ("project", "agent", "since", "until")}
+    answer = memory.search(session_query, n=asked.n * _HITS_PER_DOCUMENT, **filters)
+    touched = _touched(memory, [each for each, _ in found], session_query, filters)
+    sessions = _sessions(answer.hits, touched, asked.n, session_query)
+    titles = memory.titles((each.project, each.session_id) for each in sessions)
+    sessions = [replace(each, title=titles.get(each.session_id, "")) for each in sessions]
     turns = {turn["id"] for each in sessions for turn in each.turns}
     payload = answer.to_dict()
     return CrossAnswer(
         query=asked.query,
+        corpus_query=asked.corpus_query,
+        session_query=asked.session_query,
+        filters=answer.filters,
         collection=other.name,
         space=space,
-        documents=tuple(_document(each, similarity) for each, similarity in found),
+        documents=tuple(_document(*each, corpus_query) for each in found),
         sessions=tuple(sessions),
         overlap=tuple(_overlap(memory, [each for each, _ in found], answer.hits, touched, turns)),
         coverage=payload["coverage"],
@@ -144,21 +154,31 @@ def cross_query(
     )
 
 
+def _first(*texts: str) -> str:
+    return next((text for text in texts if text.strip()), "")
+
+
 def _collection(memory: Memory, name: str | None) -> Collection:
-    if name is not None:
-        return memory.vectors.get(name)
+    """Return the collection of a name, or the only one; raise for another with a list of what
+    there is."""
     names = other_collections(memory)
-    if len(names) != 1:
-        there = f"there are: {', '.join(names)}" if names else "there is none besides ours"
+    there = f"there are: {', '.join(names)}" if names else "there is none besides ours"
+    if name is None and len(names) == 1:
+        name = names[0]
+    if name is None:
         raise ConfigurationError(f"say which collection to ask beside the sessions; {there}")
-    return memory.vectors.get(names[0])
+    if name in OURS:
+        raise ConfigurationError(f"{name} holds sessions, which are asked anyway; {there}")
+    if name not in names:
+        raise NotFound(f"no collection {name}; {there}")
+    return memory.vectors.get(name)
 
 
-def _document(document: Document, similarity: float) -> dict[str, Any]:
+def _document(document: Document, similarity: float, query: str) -> dict[str, Any]:
     return {
         "id": document.id,
         "score": round(similarity, 4),
-        "text": one_line(document.text, 400),
+        "text": excerpt(document.text, query, _DOCUMENT_CHARACTERS),
         "metadata": dict(document.metadata),
     }
 
@@ -174,19 +194,18 @@ def document_path(document: Document) -> str | None:
 
 
 def _touched(
-    memory: Memory, documents: Sequence[Document], text: str, project: str | None
+    memory: Memory, documents: Sequence[Document], query: str, filters: Mapping[str, Any]
 ) -> dict[str, tuple[Hit, ...]]:
     """Return the turns that touched the documents' files, by path."""
     paths = [path for document in documents if (path := document_path(document))]
     found = {}
     for path in list(dict.fromkeys(paths))[:_TOUCHED_FILES]:
-        query = text[:_QUERY_CHARACTERS] or path
-        found[path] = memory.search(query, file=path, project=project, n=5).hits
+        found[path] = memory.search(query or path, file=path, n=5, **filters).hits
     return found
 
 
 def _sessions(
-    hits: Sequence[Hit], touched: Mapping[str, Sequence[Hit]], n: int
+    hits: Sequence[Hit], touched: Mapping[str, Sequence[Hit]], n: int, query: str
 ) -> list[SessionFound]:
     by_session: dict[str, list[tuple[str, Hit]]] = {}
     for why, hit in (
@@ -201,23 +220,24 @@ def _sessions(
         found.append(
             SessionFound(
                 session_id=session_id,
+                title="",
                 project=str(reasons[0][1].metadata["project"]),
                 agent=str(reasons[0][1].metadata["agent"]),
                 score=round(max(scores), 4) if scores else None,
                 why=tuple(dict.fromkeys(why for why, _ in reasons)),
-                turns=tuple(_turn(hit) for hit in turns.values()),
+                turns=tuple(_turn(hit, query) for hit in turns.values()),
             )
         )
     found.sort(key=lambda each: (-len(each.why), -(each.score or 0.0), each.session_id))
     return found[:n]
 
 
-def _turn(hit: Hit) -> dict[str, Any]:
+def _turn(hit: Hit, query: str) -> dict[str, Any]:
     return {
         "id": hit.turn_id,
         "score": round(hit.score, 4),
         "time": hit.metadata.get("timestamp"),
-        "text": one_line(str(hit.text), 240),
+        "text": excerpt(str(hit.text), query, _TURN_CHARACTERS, hit.prompt_length),
     }
 
 

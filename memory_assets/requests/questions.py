@@ -46,6 +46,15 @@ def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
     return KINDS if "all" in kinds else kinds
 
 
+def _require_order(since: datetime | None, until: datetime | None) -> None:
+    """Raise `ConfigurationError` for a time range that holds no time."""
+    if since and until and since >= until:
+        raise ConfigurationError(
+            f"since ({spoken_time(since)}) is not before until "
+            f"({spoken_time(until)}); exchange them"
+        )
+
+
 _TIME: dict[str, Any] = {"wire": str, "reads": parse_time, "max_length": 40, "pattern": AGO}
 _SPAN: dict[str, Any] = {"wire": int | str, "reads": parse_reach, "max_length": 8, "pattern": REACH}
 
@@ -142,11 +151,7 @@ class SearchRequest(Arguments):
     def check_together(self) -> None:
         """Raise `ConfigurationError` for filters that the kind does not have, for a time range
         that holds no time, and for a search without query and filters."""
-        if self.since and self.until and self.since >= self.until:
-            raise ConfigurationError(
-                f"since ({spoken_time(self.since)}) is not before until "
-                f"({spoken_time(self.until)}); exchange them"
-            )
+        _require_order(self.since, self.until)
         if self.selects_observations:
             if self.tool:
                 raise ConfigurationError("observations cannot be filtered by tool")
@@ -221,9 +226,10 @@ def parse_conditions(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]
 
 @dataclass(frozen=True)
 class CrossQueryRequest(Arguments):
-    """A search of another collection and the sessions by a question or a document's text.
-    `document` is an id in `collection`, which may be left out if there is only one other
-    collection. `where` restricts documents to those with equal metadata."""
+    """A search of another collection and the sessions by a question or a document's text, or by a
+    question for each side. `document` is an id in `collection`, which may be left out if there is
+    only one other collection. `where` restricts documents to those with equal metadata; `project`,
+    `agent`, `since` and `until` restrict the sessions."""
 
     answers = ("documents", "sessions", "overlap")
 
@@ -233,6 +239,12 @@ class CrossQueryRequest(Arguments):
         hint="question or text",
         names={"http": "q", "cli": "query"},
         max_length=20_000,
+    )
+    corpus_query: str = argument(
+        "", "What to ask the other collection, instead of the query.", max_length=20_000
+    )
+    session_query: str = argument(
+        "", "What to ask the sessions, instead of the query.", max_length=1_000
     )
     document: str | None = argument(
         None,
@@ -251,7 +263,16 @@ class CrossQueryRequest(Arguments):
         reads=parse_conditions,
         names={"http": None},
     )
-    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    project: str | None = argument(None, "Only sessions of this project.", max_length=1_000)
+    agent: str | None = argument(
+        None, "Only sessions of this agent.", wire=one_of(KNOWN_AGENTS) | None
+    )
+    since: datetime | None = argument(
+        None, "Only turns not older than this: 7d, yesterday or a date.", **_TIME
+    )
+    until: datetime | None = argument(
+        None, "Only turns older than this: 7d, yesterday or a date.", **_TIME
+    )
     n: int = argument(
         10,
         "Number of documents and of sessions.",
@@ -265,8 +286,11 @@ class CrossQueryRequest(Arguments):
     )
 
     def check_together(self) -> None:
-        """Raise `ConfigurationError` for a request with neither query nor document."""
-        if not self.query.strip() and not self.document:
+        """Raise `ConfigurationError` for a request with neither query nor document, and for a time
+        range that holds no time."""
+        _require_order(self.since, self.until)
+        asked = (self.query, self.corpus_query, self.session_query)
+        if not any(each.strip() for each in asked) and not self.document:
             raise ConfigurationError("give a query, or the id of a document in the collection")
 
 

@@ -182,7 +182,8 @@ def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[st
     for each in answer["documents"]:
         yield f"document {each['id']}  {each['score']:.2f}\n   {snippet(each['text'], most)}"
     for each in answer["sessions"]:
-        yield f"session {each['session_id']}  {', '.join(each['why'])}  {each['project']}"
+        head = f"session {each['session_id']}  {', '.join(each['why'])}  {each['project']}"
+        yield f"{head}  {each['title']}".rstrip()
         yield from (f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in each["turns"][:3])
     for each in answer["overlap"]:
         touched = f" (touched {each['touched']})" if each["touched"] else ""

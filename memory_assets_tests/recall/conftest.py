@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import chromadb
 import pytest
+from chromadb.api import ClientAPI
 
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.pipeline.indexes import collections as index
@@ -28,6 +31,23 @@ from memory_assets_tests.conftest import forget_own_settings
 HARBOR = "-home-mara-code-harbor-api"
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
 _PARAGRAPHS = 70
+CORPUS = "context-vigilance-corpus"
+DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "harbor-api::docs/reports.md::0": (
+        "The daily report covers a day in the customer's time zone. Day bounds are computed in "
+        "src/harbor/reports.py, not in UTC.",
+        {"source_repo_slug": "mara/harbor-api", "kind": "doc", "bucket": "docs", "chunk_index": 0},
+    ),
+    "harbor-api::docs/migrations.md::0": (
+        "Alembic migrations on staging need a lock_timeout, else an ALTER TABLE waits in the "
+        "lock queue and blocks every query.",
+        {"source_repo_slug": "mara/harbor-api", "kind": "doc", "bucket": "ops", "chunk_index": 0},
+    ),
+    "bakery::recipes/bread.md::0": (
+        "Knead the dough for ten minutes, then let it rise for an hour in a warm place.",
+        {"source_repo_slug": "ada/bakery", "kind": "doc", "bucket": "docs", "chunk_index": 0},
+    ),
+}
 
 
 @dataclass
@@ -138,3 +158,35 @@ def copied(asked: Asked, tmp_path: Path) -> Iterator[Callable[..., Memory]]:
 
     yield opened
     chroma_server.stop(tmp_path / "copy" / "data")
+
+
+def corpus_client(asked: Asked) -> ClientAPI:
+    """A client as others write it, with the token in a header."""
+    address = urlsplit(asked.memory.vectors.url)
+    return chromadb.HttpClient(
+        host=str(address.hostname),
+        port=address.port or 0,
+        headers={"Authorization": f"Bearer {chroma_server.token(asked.memory.data_dir)}"},
+    )
+
+
+@pytest.fixture
+def corpus(asked: Asked) -> Iterator[Callable[..., str]]:
+    """What makes a collection beside ours; it is gone afterwards."""
+    client = corpus_client(asked)
+    made: list[str] = []
+
+    def make(name: str = CORPUS, *, vectors: Any = None, **given: Any) -> str:
+        texts = [text for text, _ in DOCUMENTS.values()]
+        client.create_collection(name, **given).add(
+            ids=list(DOCUMENTS),
+            embeddings=asked.components.embedder.embed(texts) if vectors is None else vectors,
+            documents=texts,
+            metadatas=[dict(metadata) for _, metadata in DOCUMENTS.values()],
+        )
+        made.append(name)
+        return name
+
+    yield make
+    for name in made:
+        client.delete_collection(name)

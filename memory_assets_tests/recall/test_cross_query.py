@@ -2,70 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
-import chromadb
 import numpy as np
 import pytest
-from chromadb.api import ClientAPI
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
 from memory_assets.recall.cross_query import cross_query, other_collections, shared_terms
-from memory_assets.stores.chroma import server as chroma_server
-from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, Asked, corpus_client
 
-CORPUS = "context-vigilance-corpus"
-DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "harbor-api::docs/reports.md::0": (
-        "The daily report covers a day in the customer's time zone. Day bounds are computed in "
-        "src/harbor/reports.py, not in UTC.",
-        {"source_repo_slug": "mara/harbor-api", "kind": "doc", "bucket": "docs", "chunk_index": 0},
-    ),
-    "harbor-api::docs/migrations.md::0": (
-        "Alembic migrations on staging need a lock_timeout, else an ALTER TABLE waits in the "
-        "lock queue and blocks every query.",
-        {"source_repo_slug": "mara/harbor-api", "kind": "doc", "bucket": "ops", "chunk_index": 0},
-    ),
-    "bakery::recipes/bread.md::0": (
-        "Knead the dough for ten minutes, then let it rise for an hour in a warm place.",
-        {"source_repo_slug": "ada/bakery", "kind": "doc", "bucket": "docs", "chunk_index": 0},
-    ),
-}
 QUESTION = "why does a migration hang on staging"
-
-
-def _client(asked: Asked, address: SplitResult) -> ClientAPI:
-    """A client as others write it, with the token in a header."""
-    return chromadb.HttpClient(
-        host=str(address.hostname),
-        port=address.port or 0,
-        headers={"Authorization": f"Bearer {chroma_server.token(asked.memory.data_dir)}"},
-    )
-
-
-@pytest.fixture
-def corpus(asked: Asked) -> Iterator[Callable[..., str]]:
-    """What makes a collection beside ours; it is gone afterwards."""
-    address = urlsplit(asked.memory.vectors.url)
-    client = _client(asked, address)
-    made: list[str] = []
-
-    def make(name: str = CORPUS, *, vectors: Any = None, **given: Any) -> str:
-        texts = [text for text, _ in DOCUMENTS.values()]
-        client.create_collection(name, **given).add(
-            ids=list(DOCUMENTS),
-            embeddings=asked.components.embedder.embed(texts) if vectors is None else vectors,
-            documents=texts,
-            metadatas=[dict(metadata) for _, metadata in DOCUMENTS.values()],
-        )
-        made.append(name)
-        return name
-
-    yield make
-    for name in made:
-        client.delete_collection(name)
 
 
 def _random(dimension: int = 384) -> Any:
@@ -135,8 +82,7 @@ def test_sessions_that_touched_a_documents_file_are_found_as_such(
         if "/" in name and name.endswith(".py")
     )
     corpus()
-    address = urlsplit(asked.memory.vectors.url)
-    client = _client(asked, address)
+    client = corpus_client(asked)
     client.get_collection(CORPUS, embedding_function=None).update(
         ids=["bakery::recipes/bread.md::0"], metadatas=[{"path": path}]
     )
@@ -144,6 +90,37 @@ def test_sessions_that_touched_a_documents_file_are_found_as_such(
     touched = {each.session_id for each in found.sessions if "touched" in each.why}
     assert row["session_id"] in touched
     assert found.overlap[0].touched == path
+
+
+def test_each_side_can_be_asked_in_its_own_words(asked: Asked, corpus: Callable[..., str]) -> None:
+    """The corpus by one question and the sessions by another; what one lacks is the other's."""
+    corpus()
+    found = cross_query(asked.memory, corpus_query="how long does dough rise", session_query="lamp")
+    assert found.documents[0]["id"] == "bakery::recipes/bread.md::0"
+    assert found.sessions[0].session_id == asked.long_session
+    (same,) = {
+        tuple(each["id"] for each in cross_query(asked.memory, **only).documents)
+        for only in ({"query": QUESTION}, {"corpus_query": QUESTION}, {"session_query": QUESTION})
+    }
+    assert same[0] == "harbor-api::docs/migrations.md::0"
+
+
+def test_sessions_are_narrowed_and_called_by_their_titles(
+    asked: Asked, corpus: Callable[..., str]
+) -> None:
+    """By project, agent and time, turns that touched a document's file too; documents are not."""
+    corpus()
+    titles = {row["session_id"]: row["title"] for row in asked.rows("session_summaries")}
+    everything = cross_query(asked.memory, QUESTION, n=50)
+    assert {each.agent for each in everything.sessions} == {"claude-code", "codex", "pi"}
+    assert all(each.title == titles[each.session_id] for each in everything.sessions)
+    given = {"agent": "claude-code", "since": "2026-02-01", "until": "2026-02-02T12:00:00Z"}
+    found = cross_query(asked.memory, QUESTION, n=50, **given)
+    assert [each.session_id for each in found.sessions] == [asked.long_session]
+    assert found.documents == everything.documents
+    assert found.filters["agent"] == "claude-code"
+    with pytest.raises(ConfigurationError, match="exchange them"):
+        cross_query(asked.memory, QUESTION, since="2026-02-02", until="2026-02-01")
 
 
 def test_metadata_narrows_the_documents(asked: Asked, corpus: Callable[..., str]) -> None:
@@ -206,8 +183,12 @@ def test_which_collection_is_meant_must_be_clear(asked: Asked, corpus: Callable[
     assert other_collections(asked.memory) == ["corpus-one", "corpus-two"]
     with pytest.raises(ConfigurationError, match="corpus-one, corpus-two"):
         cross_query(asked.memory, QUESTION)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="no collection corpus-three; there are: corpus-one, corp"):
         cross_query(asked.memory, QUESTION, collection="corpus-three")
+    with pytest.raises(
+        ConfigurationError, match=r"holds sessions.*there are: corpus-one, corpus-t"
+    ):
+        cross_query(asked.memory, QUESTION, collection="claude-code-sessions")
     with pytest.raises(ConfigurationError):
         cross_query(asked.memory, "  ")
 

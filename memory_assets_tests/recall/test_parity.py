@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -15,15 +15,16 @@ from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
 from memory_assets.errors import ConfigurationError
+from memory_assets.recall.cross_query import cross_query
 from memory_assets.recall.session import session_overview
 from memory_assets.recall.timeline import timeline
-from memory_assets.requests.arguments import Door, declared
-from memory_assets.requests.questions import SearchRequest, ShowRequest
+from memory_assets.requests.arguments import Arguments, Door, declared
+from memory_assets.requests.questions import CrossQueryRequest, SearchRequest, ShowRequest
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.record_lines import record_lines
-from memory_assets_tests.recall.conftest import Asked
+from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
 TURN = f"session::{REPORTS}::turn::2"
@@ -90,6 +91,12 @@ NONSENSE: list[dict[str, Any]] = [
     {"query": "x", "n": 0},
     {"query": "x", "n": 201},
     {"query": "x", "n": "many"},
+]
+CROSS_QUERIES: list[dict[str, Any]] = [
+    {"query": "why does a migration hang on staging", "n": 3, "where": {"bucket": "ops"}},
+    {"corpus_query": "dough", "session_query": "lighthouse", "project": "harbor-api", "n": 2},
+    {"document": next(iter(DOCUMENTS)), "collection": CORPUS, "agent": "Claude", "n": 4},
+    {"query": "lock", "since": "2026-01-01", "until": "2026-03-01", "assume_same_embedder": True},
 ]
 _AROUND = ("frame", "frame_end", "next")
 TIMELINES: list[dict[str, Any]] = [
@@ -171,17 +178,21 @@ def everywhere(asked: Asked) -> Iterator[_Everywhere]:
         yield _Everywhere(asked, http)
 
 
-def _named(asked: dict[str, Any], door: Door) -> dict[str, Any]:
+def _named(
+    asked: dict[str, Any], door: Door, request: type[Arguments] = SearchRequest
+) -> dict[str, Any]:
     """Return the values by what they are called at a door, those left out that it lacks."""
-    names = {each.name: each.name_at(door) for each in declared(SearchRequest)}
+    names = {each.name: each.name_at(door) for each in declared(request)}
     return {name: value for key, value in asked.items() if (name := names[key]) is not None}
 
 
-def _options(asked: dict[str, Any]) -> list[str]:
+def _options(asked: dict[str, Any], request: type[Arguments] = SearchRequest) -> list[str]:
     words = []
-    for name, value in _named(asked, "cli").items():
+    for name, value in _named(asked, "cli", request).items():
         if isinstance(value, bool):
             words.append(name if value else name.replace("--", "--no-"))
+        elif isinstance(value, dict):
+            words += [part for pair in value.items() for part in (name, "=".join(pair))]
         else:
             words += [name, str(value)] if name.startswith("-") else [str(value)]
     return words
@@ -213,6 +224,29 @@ def test_a_search_finds_the_same_everywhere(
     ]
     for hit, whole in zip(hits, wanted, strict=True):
         assert hit["text"].strip("…") in " ".join(whole["text"].split())
+
+
+def test_every_argument_of_a_cross_query_is_asked_everywhere() -> None:
+    """An argument that is added must be added to the cases."""
+    names = {each.name for each in declared(CrossQueryRequest)}
+    assert {name for case in CROSS_QUERIES for name in case} == names
+
+
+@pytest.mark.parametrize("asked_for", CROSS_QUERIES, ids=lambda case: str(case)[:40])
+def test_a_cross_query_finds_the_same_everywhere(
+    everywhere: _Everywhere, corpus: Callable[..., str], asked_for: dict[str, Any]
+) -> None:
+    """Whole answers of library, command line, HTTP and MCP."""
+    corpus()
+    given = {"n": 10, **asked_for}
+    library = json.loads(json.dumps(cross_query(everywhere.memory, **given).to_dict()))
+    assert library["documents"]
+    assert everywhere.cli("cross-query", *_options(given, CrossQueryRequest)) == library
+    plain = {name: str(value).lower() if isinstance(value, bool) else value
+             for name, value in _named(given, "http", CrossQueryRequest).items()}  # fmt: skip
+    plain |= {f"where.{key}": value for key, value in given.get("where", {}).items()}
+    assert everywhere.http("/cross-query", **plain) == library
+    assert everywhere.mcp("cross_query", **_named(given, "mcp", CrossQueryRequest)) == library
 
 
 def test_names_of_earlier_versions_find_the_same(everywhere: _Everywhere) -> None:
