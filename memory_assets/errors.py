@@ -8,6 +8,7 @@
     │   └── ResumeFailed        it is not what it was when reading stopped: read it whole
     ├── RedactionUnavailable    the redactor cannot load or fails its self-test
     ├── RedactionFailed         the redactor raised on a record: quarantine the session
+    │   └── Unsettled           redacting a text again always changes it: withhold it whole
     ├── EmbedderUnavailable     model weights are missing or not the expected ones
     ├── OutOfMemory             the machine has too little memory for one part of the work
     ├── StoreError              the lake, the catalogue or Chroma cannot be used
@@ -66,6 +67,10 @@ class RedactionUnavailable(MemoryAssetsError):
 
 class RedactionFailed(MemoryAssetsError):
     """Redacting one record failed; its session must be quarantined."""
+
+
+class Unsettled(RedactionFailed):
+    """Removing what was found in a text reveals more, pass after pass."""
 
 
 class EmbedderUnavailable(MemoryAssetsError):

@@ -143,6 +143,9 @@ class Settings(Arguments):
         reads=_pairs,
         max_length=100_000,
     )
+    record_seconds: float = argument(
+        10.0, "CPU seconds after which a record that is being redacted is withheld whole.", gt=0
+    )
     recent_days: int = argument(
         90, "What `--recent` takes for recent; older hits are counted.", gt=0
     )

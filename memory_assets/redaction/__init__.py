@@ -11,6 +11,7 @@ and must not be written.
 from __future__ import annotations
 
 from memory_assets.redacted_text import RedactedText
+from memory_assets.redaction.engine.scanner import WITHHELD
 from memory_assets.redaction.findings import Finding, RecordRedaction, Redaction
 from memory_assets.redaction.known_secrets import KnownValues, value_hash
 from memory_assets.redaction.redactor import Redactor, keep_lines, load_redactor
@@ -23,6 +24,7 @@ __all__ = [
     "ENGINE_VERSION",
     "PERSONAL_KINDS",
     "TAG",
+    "WITHHELD",
     "Finding",
     "KnownValues",
     "RecordRedaction",

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from memory_assets.redaction.edits import Edit
 from memory_assets.redaction.engine.scanner import TIMED_OUT
 from memory_assets.redaction.rules import values
+from memory_assets.redaction.time_budget import within_budget
 
 _SHORTEST = 6
 _ANYWHERE = 12
@@ -137,7 +138,7 @@ class SessionValues:
             Edit(*stretch, form.rule, form.value)
             for hint, literals in self._search
             if hint in text
-            for start, end, form in literals.find(text)
+            for start, end, form in within_budget(literals.find(text))
             if (stretch := form.stretch(text, start, end)) is not None
         ]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from memory_assets.errors import RedactionFailed, RedactionUnavailable, StoreError
+from memory_assets.errors import RedactionUnavailable, StoreError, Unsettled
 from memory_assets.install_key import load_install_key
 from memory_assets.paths import user_cache_dir
 from memory_assets.redacted_text import RedactedText, seal
@@ -25,6 +25,7 @@ from memory_assets.redaction.rules.tokens import TOKEN_FORMATS
 from memory_assets.redaction.session_redactor import SessionRedactor
 from memory_assets.redaction.settings import RedactionSettings
 from memory_assets.redaction.tags import Tagger
+from memory_assets.redaction.time_budget import check_budget
 from memory_assets.redaction.version import version_of
 from memory_assets.redaction.views.sightings import find_secrets
 
@@ -97,6 +98,7 @@ class Redactor:
         self.key = key
         self.policy = ContentPolicy(settings)
         self._scanner = scanner
+        self.record_seconds = settings.record_seconds
         self._personal = PersonalData(settings.personal)
         self._tagger = Tagger(key)
 
@@ -110,7 +112,7 @@ class Redactor:
         keyed to `session_id`.
 
         Raises:
-            RedactionFailed: the text does not come to rest; nothing of it may be kept.
+            Unsettled: the text does not come to rest; nothing of it may be kept.
         """
         tagger = Tagger(self.key, session_id) if session_id else self._tagger
         if path is None or not self.policy.cut_contents(text, (path,)):
@@ -155,7 +157,7 @@ class Redactor:
         idempotent by construction.
 
         Raises:
-            RedactionFailed: the text does not come to rest.
+            Unsettled: the text does not come to rest.
         """
         if not isinstance(text, str):
             raise TypeError("only text can be redacted")
@@ -168,6 +170,7 @@ class Redactor:
             return Redaction(seal(text), ()), ()
         edits = merge_edits(text, edits)
         for _ in range(_MOST_PASSES):
+            check_budget()
             rendered = Rendered(text, edits, tagger)
             more = personal.directories(rendered.text) if edits else []
             if clues is None or edits:
@@ -184,7 +187,7 @@ class Redactor:
             if not more:
                 return _redaction(rendered), seen
             edits = merge_edits(text, [*edits, *map(rendered.way_back.moved, more)])
-        raise RedactionFailed("the text does not come to rest")
+        raise Unsettled("the text does not come to rest")
 
 
 def keep_lines(text: str, redaction: Redaction) -> RedactedText:

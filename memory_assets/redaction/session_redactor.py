@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from memory_assets.errors import RedactionFailed
+from memory_assets.errors import RedactionFailed, Unsettled
 from memory_assets.models import Record, RedactedRecord
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.redacted_text import seal
 from memory_assets.redaction.edits import FILE_CONTENTS, KNOWN_SECRET, PRINTED_SECRET, Edit
-from memory_assets.redaction.findings import RecordRedaction, Redaction
+from memory_assets.redaction.engine.scanner import TIMED_OUT, UNSETTLED
+from memory_assets.redaction.findings import Finding, RecordRedaction, Redaction
 from memory_assets.redaction.known_secrets import KnownValues, is_guessable, value_hash
 from memory_assets.redaction.policy.printed_secrets import printed_secrets
 from memory_assets.redaction.propagation import SessionValues
@@ -24,12 +26,14 @@ from memory_assets.redaction.record_fields import (
 )
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.tags import Inert, Tagger
+from memory_assets.redaction.time_budget import OutOfTime, time_budget
 
 if TYPE_CHECKING:
     from memory_assets.redaction.redactor import Redactor
 
 _SHORT = 256
 _REMEMBERED = 8_192
+_SECONDS_PER_CHARACTER = 1e-6
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _PLAIN_ID = re.compile(
@@ -126,7 +130,11 @@ class SessionRedactor:
             self._values_at_second = len(self._values)
             self._second.clear()
         texts = texts_of(redaction.record)
-        again = {name: self._again(text) for name, text in texts.items()}
+        try:
+            with self._time_for(redaction.record):
+                again = {name: self._again(text) for name, text in texts.items()}
+        except (OutOfTime, Unsettled) as failure:
+            again = {name: self._withheld(text, failure) for name, text in texts.items()}
         changed = {name: part for name, part in again.items() if part.text != texts[name]}
         if not changed:
             return redaction
@@ -166,16 +174,14 @@ class SessionRedactor:
         _, _, record_uuid, parent_uuid, tool_use_id, message_id, spawned_agent_id = ids
         key = (project, project_root, *_shared_of(record))
         shared = self._shared.get(key) or self._shared_fields(key)
-        printed = printed_secrets(record.command, record.text) if record.role == "tool" else ()
-        text = self._apply(
-            record.text,
-            self._redactor.policy.cuts(record, project_root),
-            [Edit(*span, PRINTED_SECRET, record.text[slice(*span)]) for span in printed],
-        )
-        command = self._nothing
-        if record.command:
-            command = self._command(record.command, record.cwd, project_root)
-        paths = [self._short(path) for path in record.paths] if record.paths else ()
+        try:
+            with self._time_for(record):
+                text, command, paths = self._free_texts(record, project_root)
+        except (OutOfTime, Unsettled) as failure:
+            text, command, *paths = [
+                self._withheld(given, failure)
+                for given in (record.text, record.command, *record.paths)
+            ]
         parts = [("text", text), ("command", command), *shared.touched]
         if paths:
             parts += [(f"paths[{at}]", path) for at, path in enumerate(paths)]
@@ -207,6 +213,34 @@ class SessionRedactor:
         )
         personal = in_fields([(name, part.personal) for name, part in touched]) if touched else ()
         return RecordRedaction(redacted, findings, personal)
+
+    def _free_texts(
+        self, record: Record, project_root: str
+    ) -> tuple[Redaction, Redaction, list[Redaction]]:
+        """Return the text, command and paths of a record, redacted."""
+        printed = printed_secrets(record.command, record.text) if record.role == "tool" else ()
+        text = self._apply(
+            record.text,
+            self._redactor.policy.cuts(record, project_root),
+            [Edit(*span, PRINTED_SECRET, record.text[slice(*span)]) for span in printed],
+        )
+        command = self._nothing
+        if record.command:
+            command = self._command(record.command, record.cwd, project_root)
+        return text, command, [self._short(path) for path in record.paths]
+
+    def _time_for(self, record: Record | RedactedRecord) -> AbstractContextManager[None]:
+        """Limit the time that redacting a record may take."""
+        more = len(record.text) * _SECONDS_PER_CHARACTER
+        return time_budget(self._redactor.record_seconds + more)
+
+    def _withheld(self, text: str, failure: OutOfTime | Unsettled) -> Redaction:
+        """Return a text of which nothing is left but a tag, which says what stopped redaction."""
+        if not text:
+            return self._nothing
+        rule = TIMED_OUT if isinstance(failure, OutOfTime) else UNSETTLED
+        tag = self._tagger.tag(rule, text, guessable=True)
+        return Redaction(seal(tag), (Finding(rule, 0, len(text), tag),))
 
     def _stored_id(self, name: str, value: str) -> str:
         """Return an id as it may be written, and keep it in `_ids`.

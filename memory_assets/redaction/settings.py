@@ -23,12 +23,15 @@ class RedactionSettings:
     scanned for secrets.
     `engine`: what finds the places to look at, one of `ENGINES`; the findings are the same.
     `personal`: kinds of `PERSONAL_KINDS` that go; secrets go whatever it says.
+    `record_seconds`: CPU seconds that one record may take, and one more for each million of its
+    characters, before it is withheld whole.
     """
 
     max_file_bytes: int = 8_192
     allowlist: tuple[str, ...] = ()
     engine: str = "auto"
     personal: tuple[str, ...] = PERSONAL_KINDS[:2]
+    record_seconds: float = 10.0
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for an unknown kind of personal data."""

@@ -38,13 +38,15 @@ def totals(current: Mapping[str, Any]) -> str:
     chunks, redacted = stages.get("turn_chunks", {}), stages.get("redacted_records", {})
     agents = ", ".join(f"{counts['sessions']} {name}" for name, counts in current["agents"].items())
     held = len(current["quarantined"]) + len(current["unlisted"])
+    withheld = redacted.get("withheld") or 0
+    without_text = f"{counted(withheld, 'record')} withheld whole, " if withheld else ""
     return (
         f"{counted(redacted.get('sessions', 0), 'session')} ({agents}) in "
         f"{counted(len(current['projects']), 'project')}: "
         f"{counted(redacted.get('rows') or 0, 'record')}, "
         f"{counted(chunks.get('turns') or 0, 'turn')}, "
         f"{counted(chunks.get('rows') or 0, 'chunk')}, "
-        f"{counted(redacted.get('redactions') or 0, 'redaction')}, {held} held back."
+        f"{counted(redacted.get('redactions') or 0, 'redaction')}, {without_text}{held} held back."
     )
 
 

@@ -134,6 +134,7 @@ def rows_conserved(components: Components, project: str) -> Verdict:
             rows=on_disk,
             copied=facts["copied_blocks"],
             retained_away=retained_away,
+            withheld=facts.get("withheld", 0),
         )
         balanced = (
             facts["records"] == facts["kept"] + dropped

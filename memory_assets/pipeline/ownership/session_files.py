@@ -109,6 +109,7 @@ class Counts:
     prompts: int = 0
     redactions: int = 0
     personal: int = 0
+    withheld: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
 
     @classmethod

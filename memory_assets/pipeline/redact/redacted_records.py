@@ -25,6 +25,7 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS, REDACTION_AUDIT
 
 STAGE = REDACTED_RECORDS.name
 AUDIT_STAGE = REDACTION_AUDIT.name
+_COUNTED = ("records", "kept", "bad_lines", "copied_blocks", "prompts", "redactions", "withheld")
 
 
 @dataclass
@@ -234,7 +235,7 @@ def audit_project(components: Components, project: str) -> StageReport:
 
 
 def _add_details(report: StageReport, products: Mapping[str, Product]) -> None:
-    for name in ("records", "kept", "bad_lines", "copied_blocks", "prompts", "redactions"):
+    for name in _COUNTED:
         report.details[name] = sum(count(product.facts, name) for product in products.values())
     dropped: Counter[str] = Counter()
     for product in products.values():

@@ -16,7 +16,7 @@ from memory_assets.pipeline.redact.state import FileEntry, SessionState
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.redact_composed import applied
-from memory_assets.redaction import RecordRedaction, SessionRedactor
+from memory_assets.redaction import WITHHELD, RecordRedaction, SessionRedactor
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import source_key
@@ -225,6 +225,7 @@ class SessionRedaction:
         counts.redactions += len(traces)
         counts.personal += len(redaction.personal)
         counts.prompts += record.kind == "prompt"
+        counts.withheld += any(trace.rule in WITHHELD for trace in traces)
         self._audit.extend(traces)
         return record, traces
 

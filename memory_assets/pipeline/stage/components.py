@@ -39,6 +39,7 @@ def redaction_settings(settings: Settings) -> RedactionSettings:
         allowlist=settings.allowlist,
         personal=settings.personal_data,
         engine=settings.redaction_engine,
+        record_seconds=settings.record_seconds,
     )
 
 

@@ -39,6 +39,7 @@ from memory_assets.redaction.rules.mentioned_passwords import find_mentions
 from memory_assets.redaction.rules.tables import find_cells
 from memory_assets.redaction.rules.wordlist import words
 from memory_assets.redaction.settings import ENGINES
+from memory_assets.redaction.time_budget import check_budget
 from memory_assets.redaction.views.decodings import BLOB_START
 
 _TAG = re.compile(r"[\"'\\]{0,4}<redacted[:-]")
@@ -53,6 +54,9 @@ _MOST_COMPARED = 1_000_000_000
 second."""
 _LONGEST_BLOB = 8_000
 TIMED_OUT = "timed-out"
+UNSETTLED = "unsettled"
+WITHHELD = frozenset((TIMED_OUT, UNSETTLED))
+"""Rules of what is withheld whole: it took too long, or always changes when redacted again."""
 _ENDING_BY_ITSELF = frozenset(("url-password", "encoded-secret", "kubernetes-secret"))
 _EXTENSIBLE = ("-password", "-secret", "prefixed-token")
 """Ends of the names of rules whose findings may be a part of a value. Formats say where they end,
@@ -77,16 +81,16 @@ _MOST_TELLING = 2
 _Place = TypeVar("_Place")
 
 
+class _OutOfOwnTime(Exception):
+    """Confirming took longer than a text of this length may."""
+
+
 class Span(NamedTuple):
     """A range of a text, and the rule that found it."""
 
     start: int
     end: int
     rule: str
-
-
-class _OutOfTime(Exception):
-    """The time limit was exceeded."""
 
 
 class Scanner:
@@ -133,7 +137,7 @@ class Scanner:
                 if not _TAG.match(text, span.start)
             ]
             self._check(end)
-        except _OutOfTime:
+        except _OutOfOwnTime:
             return [Span(0, len(text), TIMED_OUT)]
         if not found:
             return found
@@ -165,8 +169,9 @@ class Scanner:
             yield place
 
     def _check(self, end: float) -> None:
+        check_budget()
         if self._clock() > end:
-            raise _OutOfTime
+            raise _OutOfOwnTime
 
     def _keywords(self, text: str, positions: Iterable[int]) -> Iterator[Span]:
         done = manifest_end = 0

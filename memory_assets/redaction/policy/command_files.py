@@ -19,6 +19,7 @@ from memory_assets.redaction.policy.shell_commands import (
     stages,
 )
 from memory_assets.redaction.rules.wordlist import word_set, words
+from memory_assets.redaction.time_budget import within_budget
 
 _WITH_SCRIPT = SEARCHERS | word_set("sed awk gawk jq yq")
 _OTHER_PRINTERS = word_set(
@@ -87,7 +88,7 @@ def files_shown(command: str) -> Iterator[str]:
 
     Searches that print the file of each line are left out: the lines themselves name it.
     """
-    for given in parsed(command):
+    for given in within_budget(parsed(command)):
         stage = given.direct()
         if stage.writes or (stage.caller and stage.caller not in _SHOWS_SUBSTITUTION):
             continue
@@ -114,7 +115,7 @@ def searches(command: str) -> bool:
 
 def written(command: str) -> Iterator[Written]:
     """Yield the ranges of a command that it writes into files."""
-    for pipeline in pipelines(parsed(command)):
+    for pipeline in within_budget(pipelines(parsed(command))):
         yield from _written_by([stage.direct() for stage in pipeline])
 
 

@@ -32,6 +32,7 @@ from memory_assets.redaction.policy.sensitive_paths import (
 from memory_assets.redaction.policy.vault_commands import opens_vault
 from memory_assets.redaction.rules.wordlist import word_set
 from memory_assets.redaction.settings import RedactionSettings
+from memory_assets.redaction.time_budget import within_budget
 
 READ_TOOLS = word_set(
     "read readfile read_file readmanyfiles read_many_files read_multiple_files read_text_file"
@@ -64,7 +65,11 @@ _OUTPUT_HEAD = re.compile(
     r"|Exit code|Script completed|Total output lines)[^\n]{0,200}\n){1,8}Output:\n"
 )
 """What Codex writes before a command's own output."""
-_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+'|`(?:[^`\\]|\\.)*+`", re.DOTALL)
+_LITERAL = re.compile(
+    r"\"(?:[^\"\\]|\\.)*+(\")?|'(?:[^'\\\n]|\\.)*+(')?|`(?:[^`\\]|\\.)*+(`)?", re.DOTALL
+)
+"""A string literal up to its end, which is a group, or as far as it goes."""
+_QUOTE = re.compile(r"[\"'`]")
 _WRITES = re.compile(
     r">|<<|\*\*\* |\b(?:tee|sed|perl|[Aa][Cc]|[Ss][Cc])\b|-(?:[Cc]on|[Ff]ile|[Ii]tem)"
 )
@@ -235,7 +240,7 @@ class ContentPolicy:
             yield from ((at + a, at + b) for a, b in self._written_cuts(command, roots))
             if not is_code:
                 return
-        for literal in _LITERAL.finditer(text):
+        for literal in within_budget(_literals(text)):
             if "\\" not in literal.group() and not is_code:
                 continue
             shift = literal.start() + 1
@@ -271,12 +276,31 @@ def _shell_of(command: str) -> str:
     """Return a command, and the commands that it runs if it is code that calls tools."""
     if not _calls_tools(command):
         return command
-    found = [_unescaped(literal.group()[1:-1])[0] for literal in _LITERAL.finditer(command)]
+    found = [_unescaped(literal.group()[1:-1])[0] for literal in _literals(command)]
     return "\n".join((*found, command))
 
 
 def _calls_tools(command: str) -> bool:
     return "tools." in command and _CALLS_TOOLS.search(command) is not None
+
+
+def _literals(text: str) -> Iterator[re.Match[str]]:
+    """Yield the closed string literals of a text.
+
+    A quote that is not closed is passed over once: up to where it was looked for, all others of
+    its kind are escaped, and not closed either.
+    """
+    position = 0
+    unclosed = dict.fromkeys("\"'`", 0)
+    while quote := _QUOTE.search(text, position):
+        position = quote.start()
+        if position >= unclosed[quote.group()] and (literal := _LITERAL.match(text, position)):
+            if literal.lastindex:
+                yield literal
+                position = literal.end()
+                continue
+            unclosed[quote.group()] = literal.end()
+        position += 1
 
 
 def _unescaped(literal: str) -> tuple[str, list[int]]:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from memory_assets.redaction.time_budget import within_budget
+
 _COLOUR = r"(?:\x1b\[[0-9;]{0,20}m)*+"
 _PATCH_HEADER = re.compile(
     r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (?P<path>[^\n]{1,1000})$"
@@ -45,7 +47,7 @@ def patch_sections(text: str) -> Iterator[Section]:
     if "*** " not in text:
         return
     path, begin = "", 0
-    for header in _PATCH_HEADER.finditer(text):
+    for header in within_budget(_PATCH_HEADER.finditer(text)):
         if path and header.start() - 1 > begin:
             yield Section(path, begin, header.start() - 1)
         path, begin = header["path"] or "", header.end() + 1
@@ -63,7 +65,7 @@ def diff_sections(text: str) -> Iterator[Section]:
         return
     names: tuple[str, ...] = ()
     begin = 0
-    for header in _DIFF_HEADER.finditer(text):
+    for header in within_budget(_DIFF_HEADER.finditer(text)):
         if (
             header["old"]
             and names
@@ -108,7 +110,7 @@ def match_sections(text: str, wanted: Callable[[str], bool]) -> Iterator[Section
     run: Section | None = None
     heading = ""
     position = 0
-    for line in lines:
+    for line in within_budget(lines):
         path, prefix = _match_path(line, seen)
         if not path and heading and _HEADING_LINE.match(line):
             path = heading

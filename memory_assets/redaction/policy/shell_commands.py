@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memory_assets.redaction.rules.wordlist import word_set
+from memory_assets.redaction.time_budget import within_budget
 
 _TOKEN = re.compile(
     r"""
@@ -138,7 +139,7 @@ def stages(command: str, depth: int = 0) -> Iterator[Stage]:
     parsed = list(_Parser(skeleton, bodies).stages())
     yield from parsed
     if depth < _NESTING:
-        for stage in parsed:
+        for stage in within_budget(parsed):
             yield from _nested(stage, skeleton, depth)
 
 
@@ -222,15 +223,19 @@ class _Parser:
         self._redirect = ""
 
     def stages(self) -> Iterator[Stage]:
-        position = 0
-        while token := _TOKEN.match(self._text, position) or _ANY.match(self._text, position):
-            position = token.end()
+        for token in within_budget(self._tokens()):
             if token.lastgroup == "word":
                 self._word(token.group(), token.start())
             elif token.lastgroup == "op":
                 yield from self._operator(token.group(), token.start())
         yield self._stage
         yield from reversed(self._open)
+
+    def _tokens(self) -> Iterator[re.Match[str]]:
+        position = 0
+        while token := _TOKEN.match(self._text, position) or _ANY.match(self._text, position):
+            position = token.end()
+            yield token
 
     def _word(self, raw: str, start: int) -> None:
         value = _QUOTED.sub(lambda q: next((g for g in q.groups() if g is not None), ""), raw)

@@ -32,6 +32,7 @@ from memory_assets.redaction.policy.vault_table import (
     VAULT_COMMANDS,
 )
 from memory_assets.redaction.rules.wordlist import any_of, word_set
+from memory_assets.redaction.time_budget import within_budget
 
 _RUNNERS = (
     WRAPPERS
@@ -123,7 +124,7 @@ def opens_vault(command: str) -> bool:
 
 def _opens(command: str, depth: int) -> bool:
     kept: set[str] = set()  # variables and files that hold a secret
-    for pipeline in pipelines(parsed(command)):
+    for pipeline in within_budget(pipelines(parsed(command))):
         for stage, end in zip(pipeline, _ends(pipeline), strict=True):
             if (
                 depth < _NESTING

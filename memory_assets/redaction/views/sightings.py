@@ -14,6 +14,7 @@ from memory_assets.redaction.engine.triggers import (
     Clues,
 )
 from memory_assets.redaction.tags import Inert
+from memory_assets.redaction.time_budget import check_budget
 from memory_assets.redaction.views.decodings import (
     base64_decoded,
     json_unescaped,
@@ -75,6 +76,7 @@ def _sightings(scanner: Scanner, text: str, depth: int, clues: Clues) -> list[Ed
 
 def _through(view: View, text: str, scanner: Scanner, depth: int) -> list[Edit]:
     """Return the secrets in a view of `text`, as edits of `text`."""
+    check_budget()
     found: list[Edit] = []
     clues = scanner.look(view.text)
     if clues is NO_CLUES:

@@ -64,6 +64,8 @@ class RecordFacts(TypedDict, total=False):
     prompts: int
     redactions: int
     personal: int
+    withheld: int
+    """Records of which only a tag is left: redacting them took too long, or did not end."""
     dropped: Mapping[str, int]
     retained_blocks: int
 

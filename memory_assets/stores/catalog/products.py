@@ -120,14 +120,15 @@ class Products(CatalogPart):
 
     def totals(self) -> dict[str, dict[str, Any]]:
         """Return, per stage of the pipeline (the checks' own notes left out): sessions,
-        rows, bytes, newest made_at; turns of turn_chunks, redactions and prompts of
-        redacted_records."""
+        rows, bytes, newest made_at; turns of turn_chunks; redactions, prompts and withheld
+        records of redacted_records."""
         counted = "SUM(CASE WHEN stage = '{}' THEN json_extract(facts, '$.{}') END) AS {},"
         rows = self._connection.rows(
             "SELECT stage, COUNT(*) AS sessions, SUM(rows) AS rows, SUM(bytes) AS bytes,"
             f" {counted.format('turn_chunks', 'turns', 'turns')}"
             f" {counted.format('redacted_records', 'redactions', 'redactions')}"
             f" {counted.format('redacted_records', 'prompts', 'prompts')}"
+            f" {counted.format('redacted_records', 'withheld', 'withheld')}"
             " MAX(made_at) AS made_at"
             " FROM products WHERE stage NOT LIKE '%/%' GROUP BY stage ORDER BY stage"
         )
