@@ -8,11 +8,13 @@ recognised by the frame around every answer, by the names of our tools, or by th
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from memory_assets.models import RedactedRecord
-from memory_assets.redacted_text import RedactedText
+from memory_assets.redacted_text import RedactedText, join
 
 FRAME_OPENING = "<recalled-memory v1"
 FRAME_CLOSING = "</recalled-memory"
@@ -32,9 +34,7 @@ _FRAME_WITHIN = 400
 merely mentions it, further down, is somebody's work."""
 
 _OPENING = re.compile(rf"{re.escape(FRAME_OPENING)}(?: (?P<nonce>[0-9a-f]{{16}}))?>")
-_FRAME = re.compile(
-    rf"{_OPENING.pattern}.*?{re.escape(FRAME_CLOSING)}(?(nonce) (?P=nonce))>[ \t]*\n?", re.DOTALL
-)
+_CLOSING = re.compile(rf"{re.escape(FRAME_CLOSING)}(?: (?P<nonce>[0-9a-f]{{16}}))?>[ \t]*\n?")
 _TOOL = re.compile(
     rf"(?:mcp__)?(?:{'|'.join(SERVER_NAMES)})(?:__|[./])(?:{'|'.join(RECALLING_TOOLS)})"
 )
@@ -78,5 +78,24 @@ def without_recalled(text: RedactedText) -> RedactedText:
     is left. A frame that is not closed is kept."""
     if FRAME_OPENING not in text:
         return text
-    kept = text.sub(_FRAME, "")
+    pieces: list[RedactedText] = []
+    position = 0
+    for start, end in _frames(text):
+        pieces.append(text.cut(position, start))
+        position = end
+    kept = join("", (*pieces, text.cut(position)))
     return kept if kept.strip() else text
+
+
+def _frames(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of closed frames: from an opening to the first closing with its number."""
+    closings: dict[str | None, list[tuple[int, int]]] = defaultdict(list)
+    for closing in _CLOSING.finditer(text):
+        closings[closing["nonce"]].append(closing.span())
+    position = 0
+    for opening in _OPENING.finditer(text):
+        ends = closings[opening["nonce"]]
+        place = bisect_left(ends, (opening.end(), 0))
+        if opening.start() >= position and place < len(ends):
+            position = ends[place][1]
+            yield opening.start(), position

@@ -23,7 +23,7 @@ _NOT_PROSE = re.compile(
     r"\s*(?:\|.*|[-=_*─━═~\s`]{3,}|`?★.*|<!--.*|<(?!redacted)/?[a-z][\w-]*(?:\s[^>]*)?>\s*)$"
 )
 _DEBRIS = re.compile(
-    r"!?\[(?P<label>[^\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))*\)"
+    r"!?\[(?P<label>[^\]\n]{0,300})\]\((?:[^()\s]|\([^()\s]*\))*\)"
     r"|[│┃┆╎▌▏✅✓✔☑❌✗✘️]|\*\*|`+|~~"
     r"|(?<![\w*])\*(?P<soft>\w[^*\n]*?)\*(?![\w*])"
 )
@@ -50,7 +50,7 @@ _PASTED = re.compile(
 )
 _PLAN = phrase(r"^\s*implement the following plan:?\s*")
 _OPENING_HEADING = re.compile(r"\s*#{1,3} +(?:Plan: *)?(\S.*)")
-_IMAGE = re.compile(r"\[(?:Image|image)[^\]]*\]\s*")
+_IMAGE = re.compile(r"\[(?:Image|image)[^\]]{0,300}\]\s*")
 
 
 @dataclass(frozen=True, slots=True)
