@@ -21,6 +21,7 @@ import dagster as dg
 
 from memory_assets.cli.dagster_home import DATABASES, fail_dead_runs, open_instance
 from memory_assets.dagster.partitions import projects as project_partitions
+from memory_assets.dagster.partitions import workspaces as workspace_partitions
 from memory_assets.errors import StoreBusy
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.removal.forget import Names
@@ -79,8 +80,9 @@ def erase_traces(settings: Settings, names: Names) -> int:
             if run not in shared:
                 instance.delete_run(run.run_id)
         for project in names.projects:
-            if instance.has_dynamic_partition(str(project_partitions.name), project):
-                instance.delete_dynamic_partition(str(project_partitions.name), project)
+            for definition in (project_partitions, workspace_partitions):
+                if instance.has_dynamic_partition(str(definition.name), project):
+                    instance.delete_dynamic_partition(str(definition.name), project)
         _forget_in_cursors(instance, mentions)
     databases = [*DATABASES, *(f"history/runs/{run.run_id}.db" for run in shared)]
     _forget_in_batches(home / DATABASES[0], names.projects)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,21 +33,26 @@ if TYPE_CHECKING:
 
 @takes(ForgetRequest)
 def forget(asked: ForgetRequest, as_json: bool) -> None:
-    """Delete sessions for good.
+    """Delete sessions, or documents of workspaces, for good.
 
-    A session must match all options that are given. It is not ingested again. The agents' own
-    transcript files are not deleted.
+    What is deleted must match all options that are given. It is not ingested again; a workspace
+    is when `memory index` is given its directory. The files on disk are not deleted.
     """
+    from memory_assets.pipeline.ownership.forgotten_records import tombstones
     from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.removal.selection import Selection, select
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.recall.ids import parse_id
+    from memory_assets.stores.workspaces import Workspace, Workspaces
 
     settings = load_settings()
     components = Components(settings)
     selection = Selection(
         session=parse_id(asked.session).session_id if asked.session is not None else None,
-        project=_project(components, asked.project),
+        project=_project(components, asked.project)
+        if asked.workspace is None
+        else Workspace(asked.workspace, Path()).partition,
+        file=asked.file,
         tag=asked.containing_tag,
         before=asked.before,
     )
@@ -63,6 +69,9 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         report = forgetting.forget(
             components, found, erase_traces=partial(_erase_traces, settings), progress=status.update
         )
+    if asked.workspace and asked.file is None:
+        Workspaces(settings.data_dir).remove(asked.workspace)
+        tombstones(components).lift(each.key for each in found)
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
 

@@ -25,6 +25,8 @@ ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 MAX_DOCUMENTS = 50
 MAX_IDS = 20
 _FILTERS = ("project", "agent", "session", "since", "until", "tool", "file", "concept", "type")
+OF_DOCUMENTS = ("file_type", "service", "domain")
+"""Filters that only documents of workspaces have."""
 SESSION = "A session id, its beginning, or the id of one of its rows."
 
 
@@ -56,6 +58,7 @@ def _require_order(since: datetime | None, until: datetime | None) -> None:
 
 
 _TIME: dict[str, Any] = {"wire": str, "reads": parse_time, "max_length": 40, "pattern": AGO}
+_UNLISTED: dict[str, Any] = {"names": {"mcp": None}}
 _SPAN: dict[str, Any] = {"wire": int | str, "reads": parse_reach, "max_length": 8, "pattern": REACH}
 
 
@@ -107,6 +110,15 @@ class SearchRequest(Arguments):
     )
     concept: str | None = argument(None, "Only observations with this concept.", max_length=500)
     type: ObservationType | None = argument(None, "Only observations of this type.")
+    file_type: str | None = argument(
+        None, "Only documents of this type: markdown, openapi, python.", max_length=100, **_UNLISTED
+    )
+    service: str | None = argument(
+        None, "Only documents of this service.", max_length=500, **_UNLISTED
+    )
+    domain: str | None = argument(
+        None, "Only documents of this domain.", max_length=500, **_UNLISTED
+    )
     n: int = argument(
         10, "Number of hits.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_HITS
     )
@@ -130,8 +142,13 @@ class SearchRequest(Arguments):
     @property
     def filters(self) -> dict[str, Any]:
         """The filters that are set, by name."""
-        given = {name: getattr(self, name) for name in _FILTERS}
+        given = {name: getattr(self, name) for name in (*_FILTERS, *OF_DOCUMENTS)}
         return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def of_documents(self) -> dict[str, str]:
+        """The filters that only documents have: column and wanted value."""
+        return {name: value for name in OF_DOCUMENTS if (value := getattr(self, name)) is not None}
 
     @property
     def of_session(self) -> dict[str, str]:
@@ -161,8 +178,12 @@ class SearchRequest(Arguments):
                 )
         elif self.tool and self.kinds != ("sessions",):
             raise ConfigurationError("--tool filters sessions only")
-        elif self.file and self.kinds != ("sessions",):
-            raise ConfigurationError("--file filters sessions only, or observations only")
+        elif self.file and self.kinds not in (("sessions",), ("workspace",)):
+            raise ConfigurationError("--file filters one of sessions, observations and workspace")
+        elif self.of_documents and self.kinds != ("workspace",):
+            raise ConfigurationError(
+                "--file-type, --service and --domain filter documents: add --in workspace"
+            )
         elif not (self.query.strip() or self.filters or self.recent or self.sort == "date"):
             raise ConfigurationError(
                 "the query is empty; say what you are looking for, or give a filter: --since 7d"
@@ -404,7 +425,8 @@ class StatusRequest(Arguments):
 
 @dataclass(frozen=True)
 class ForgetRequest(Arguments):
-    """A request to delete the sessions that match all arguments given."""
+    """A request to delete the sessions, or documents of workspaces, that match all arguments
+    given."""
 
     session: str | None = argument(None, SESSION, names={"cli": "session"}, max_length=500)
     project: str | None = argument(
@@ -415,6 +437,12 @@ class ForgetRequest(Arguments):
     )
     before: datetime | None = argument(
         None, "Sessions that ended before this: 90d, 12w or a date.", wire=str, reads=parse_time
+    )
+    workspace: str | None = argument(
+        None, "Documents of this workspace; `memory index ROOT` takes it in again.", max_length=500
+    )
+    file: str | None = argument(
+        None, "Documents whose path fits this pattern: docs/*.md. They stay out.", max_length=1_000
     )
     yes: bool = argument(False, "Do not ask for confirmation.")
     dry_run: bool = argument(False, "Only list what would be removed.")

@@ -107,6 +107,14 @@ class Tombstones:
                     [(keyed_family, *keyed) for keyed in self._keyed_records(owned)],
                 )
 
+    def lift(self, sessions: Iterable[tuple[str, str]]) -> None:
+        """Let these be taken in again."""
+        with self._connected() as connection, transaction(connection):
+            connection.executemany(
+                "DELETE FROM sessions WHERE id = ?",
+                [(_session_key(self._key, *session),) for session in sessions],
+            )
+
     def advance(self, before: State, after: State) -> None:
         """Move every session in state `before` to state `after`."""
         with self._connected() as connection, transaction(connection):

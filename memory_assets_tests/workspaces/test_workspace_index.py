@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.plan.plan import plan
 from memory_assets.pipeline.plan.workspaces import plan_workspace
@@ -117,3 +120,44 @@ def test_the_command_line_indexes_lists_and_searches(wordy: Indexed) -> None:
     assert str(wordy.root) in run_here(environment, "workspaces").stdout
     found = run_here(environment, "search", "--in", "workspace", "lock", "timeout", "-n", "1")
     assert "README.md:" in found.stdout and "harbor::README.md::" in found.stdout
+
+
+def test_documents_are_filtered_by_type_service_domain_and_file(wordy: Indexed) -> None:
+    """An unknown value is refused, with what there is."""
+    wordy.index()
+    memory = Memory(wordy.components.settings)
+
+    def found(**filters: str) -> set[str]:
+        hits = memory.search("orders queue", kinds=("workspace",), **filters).hits
+        return {str(hit.metadata["file_path"]) for hit in hits}
+
+    assert found(file_type="ADR") == {"docs/adr/0001-queue.md"}
+    assert found(service="svc-orders") == {"services/svc-orders/app.py"}
+    assert found(file="services") == {"services/svc-orders/app.py"}
+    with pytest.raises(BadArgument, match="there are: adr, markdown, python, text"):
+        found(file_type="cobol")
+    with pytest.raises(ConfigurationError, match="--in workspace"):
+        memory.search("orders", service="svc-orders")
+
+
+def test_forgotten_documents_leave_no_byte_and_stay_out(indexed: Indexed) -> None:
+    """Of one file by a pattern, of the workspace whole; only the latter can be indexed again."""
+    environment = {"MEMORY_DATA_DIR": str(indexed.data_dir)}
+    assert run_here(environment, "index", str(indexed.root)).returncode == 0
+    assert run_here(environment, "forget", "--file", "docs/adr/*", "--yes").returncode == 0
+    assert _bytes_of(indexed.data_dir, b"queue before billing") == []
+    assert "1 forgotten" in run_here(environment, "index").stdout
+    assert _bytes_of(indexed.data_dir, b"queue before billing") == []
+    done = run_here(environment, "forget", "--workspace", "harbor", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert _bytes_of(indexed.data_dir, b"timeout of three seconds") == []
+    assert _bytes_of(indexed.data_dir, b"workspace:harbor") == []
+    assert run_here(environment, "workspaces").returncode == 3
+    assert run_here(environment, "index", str(indexed.root)).returncode == 0
+    assert _bytes_of(indexed.data_dir, b"timeout of three seconds") != []
+
+
+def _bytes_of(directory: Path, value: bytes) -> list[str]:
+    """The files below a directory that contain a value."""
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return [path.name for path in files if value in path.read_bytes()]

@@ -27,6 +27,7 @@ from memory_assets.stores.chroma.collections import Metadata
 from memory_assets.stores.keyword_index.blocks import (
     TERM_UNIT,
     KeywordRow,
+    facet_mark,
     file_mark,
     row_hash,
     tool_mark,
@@ -34,6 +35,8 @@ from memory_assets.stores.keyword_index.blocks import (
 
 Vector = npt.NDArray[np.float32]
 
+FACETS = ("file_type", "service", "domain")
+"""Columns of documents that a search can filter by."""
 _FACTS = ("files", "commands", "errors")
 """Columns with what a turn did. Their terms count a quarter of those in the text, where the
 digest has most of them already."""
@@ -117,4 +120,5 @@ def keyword_row(row: LakeRow, unit: int, time: str) -> KeywordRow:
 def _marks(row: Mapping[str, Any]) -> list[str]:
     tools: Iterable[str] = row.get("tools_used", ())
     files: Iterable[str] = row.get("files", ())
-    return [*{tool_mark(tool) for tool in tools}, *{file_mark(path) for path in files}]
+    facets = (facet_mark(name, row[name]) for name in FACETS if row.get(name))
+    return [*{tool_mark(tool) for tool in tools}, *{file_mark(path) for path in files}, *facets]

@@ -40,6 +40,7 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.shared_files import locked
 from memory_assets.stores.sqlite_files import compact
 from memory_assets.stores.tombstones import FILE_NAME, Tombstones, unfinished
+from memory_assets.stores.workspaces import is_workspace
 
 _LOCK = "forgotten.lock"
 _COPIED_FROM = "copied_from"
@@ -143,7 +144,9 @@ def _complete(
             project for project, session_id in known.keys() - selected
         }
         report.sessions, report.projects_gone = len(selected), len(gone)
-        names = Names(frozenset(session_id for _, session_id in selected), frozenset(gone))
+        # Paths of documents are too common to be searched for in the run history.
+        sessions = (session_id for name, session_id in selected if not is_workspace(name))
+        names = Names(frozenset(sessions), frozenset(gone))
 
         steps: dict[str, Callable[[], int]] = {
             "lake_files": lambda: _remove_files(components, selected, gone),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -22,6 +23,7 @@ from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
 from memory_assets.stores.tombstones import is_unique
+from memory_assets.stores.workspaces import is_workspace
 
 _LISTED = 8
 _TAG = re.compile(
@@ -32,13 +34,15 @@ _TAG = re.compile(
 @dataclass(frozen=True)
 class Selection:
     """The conditions of a request to forget, all of which must be met: a session id or the
-    beginning of one, a project, a tag that redaction put in a secret's place, and a time
-    before which the session's last record was written."""
+    beginning of one, a project or a workspace's partition, a tag that redaction put in a
+    secret's place, a time before which the session's last record was written, and a pattern of
+    a document's path."""
 
     session: str | None = None
     project: str | None = None
     tag: str | None = None
     before: datetime | None = None
+    file: str | None = None
 
 
 @dataclass
@@ -70,7 +74,8 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
     """
     if selection == Selection():
         raise ConfigurationError(
-            "say what to forget: a session, --project, --containing-tag or --before"
+            "say what to forget: a session, --project, --workspace, --file, --containing-tag or "
+            "--before"
         )
     adopt_archive(components)
     known = sessions_on_record(components)
@@ -79,6 +84,8 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
         wanted &= _by_id(known, selection.session)
     if selection.project is not None:
         wanted &= {key for key in known if key[0] == selection.project}
+    if selection.file is not None:
+        wanted = {key for key in wanted if _is_document(key, selection.file)}
     if selection.before is not None:
         wanted = {key for key in wanted if _ended_before(components, known[key], selection.before)}
     if selection.tag is not None:
@@ -144,6 +151,11 @@ def _by_id(known: Iterable[SessionKey], wanted: str) -> set[SessionKey]:
         listed = ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
         raise ConfigurationError(f"{wanted!r} begins {len(names)} sessions: {listed}")
     return begun
+
+
+def _is_document(key: SessionKey, pattern: str) -> bool:
+    """Whether a key is that of a document of a workspace whose path fits a pattern."""
+    return is_workspace(key[0]) and fnmatchcase(key[1], pattern)
 
 
 def _ended_before(components: Components, session: SessionOnRecord, before: datetime) -> bool:

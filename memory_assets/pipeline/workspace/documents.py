@@ -14,6 +14,7 @@ from memory_assets.documents import KIND_OF, file_type
 from memory_assets.documents.repository import git_blob, repo_slug, service_of
 from memory_assets.documents.walk import FoundFile, Walk, walk
 from memory_assets.errors import ConfigurationError
+from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
@@ -38,13 +39,18 @@ def files_of(components: Components, workspace: Workspace, most: int | None = No
         each.root for each in Workspaces(components.data_dir).all() if each.root != workspace.root
     ]
     try:
-        return walk(workspace.root, components.redactor.is_sensitive, others, most)
+        found = walk(workspace.root, components.redactor.is_sensitive, others, most)
     except OSError as error:
         raise ConfigurationError(
             f"{workspace.root} cannot be read ({type(error).__name__}); what is on record of "
             f"workspace {workspace.name} stays. `memory forget --workspace {workspace.name}` "
             "removes it."
         ) from None
+    if forgotten := tombstones(components).forgotten():
+        for path in [each for each in found.files if (workspace.partition, each) in forgotten]:
+            del found.files[path]
+            found.skipped["forgotten"] += 1
+    return found
 
 
 def made_with(components: Components) -> str:

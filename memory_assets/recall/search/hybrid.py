@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memory_assets.errors import BadArgument
 from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
 from memory_assets.recall.search.confidence import FIELD, Confidence, confidences
@@ -29,7 +30,12 @@ from memory_assets.recall.search.ranking import (
 )
 from memory_assets.recall.search.spelling import Vocabulary, corrections, replaced
 from memory_assets.requests.questions import SearchRequest
-from memory_assets.stores.keyword_index.blocks import file_name_mark, mark_term, tool_mark
+from memory_assets.stores.keyword_index.blocks import (
+    facet_mark,
+    file_name_mark,
+    mark_term,
+    tool_mark,
+)
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 
 if TYPE_CHECKING:
@@ -55,7 +61,24 @@ def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -
         masks.append(_marked(corpus, index, [mark_term(tool_mark(request.tool))]))
     if request.file:
         masks.append(_marked(corpus, index, _file_terms(index, request.file)))
+    for name, value in request.of_documents.items():
+        masks.append(_marked(corpus, index, _facet_terms(index, name, value)))
     return np.logical_and.reduce(masks) if masks else None
+
+
+def _facet_terms(index: KeywordIndex, name: str, value: str) -> list[str]:
+    """Return the term of a value that documents are filtered by.
+
+    Raises:
+        BadArgument: no document has it; lists what there is.
+    """
+    start = mark_term(facet_mark(name, ""))
+    known = sorted(term.removeprefix(start) for term in index.terms_with(start))
+    if value.lower() not in known:
+        what = name.replace("_", " ")
+        listed = ", ".join(known) or "none, run `memory index ROOT`"
+        raise BadArgument(f"no document has the {what} {value!r}; there are: {listed}")
+    return [mark_term(facet_mark(name, value))]
 
 
 def _file_terms(index: KeywordIndex, asked: str) -> list[str]:

@@ -113,6 +113,11 @@ def tool_mark(tool: str) -> str:
     return f"tool={tool.lower()}"
 
 
+def facet_mark(name: str, value: str) -> str:
+    """Return the mark of a row with this value in a column that is filtered by."""
+    return f"{name}={value.lower()}"
+
+
 def file_mark(path: str) -> str:
     """Return the mark of a turn that touched a file: its name, then its path."""
     return f"{file_name_mark(path)}{path}"
