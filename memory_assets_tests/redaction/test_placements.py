@@ -171,6 +171,7 @@ BENIGN = (
     "https://api.x.io/v1/pages/3f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d",
     "https://api.x.io/v1/files/report-2026-11-23-final.pdf",
     "git auth add key helper2",
+    "gpg --export-secret-keys 8E1F899571345D06 > key.asc",
     "secret: THIS WILL WORK HERE",
     "cp -p build/output2 dist",
     "mkdir -p src/components/UserProfile2",

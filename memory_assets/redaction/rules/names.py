@@ -72,7 +72,7 @@ _TAIL_WORDS = word_set(
     " integrity commit etag rev revision hex ratio per second seconds minutes at by in is"
     " has line lines offset position start end mgr"
 )
-_VERBS = word_set("list no show print allow skip has is needs count find delete remove")
+_VERBS = word_set("export list no show print allow skip has is needs count find delete remove")
 KEYLIKE = word_set("api license licence access login")
 """Last words of names, such as `acme_api`, whose values are sometimes keys."""
 _PASSWORD_ENDS = ("password", "passwd", "passphrase")
