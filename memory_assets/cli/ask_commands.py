@@ -38,13 +38,18 @@ _Lines = Callable[[dict[str, Any]], Iterable[str]]
 
 
 def answered(
-    asked: Arguments, as_json: bool, lines: _Lines, notes: _Lines = lambda answer: ()
+    asked: Arguments,
+    as_json: bool,
+    lines: _Lines,
+    notes: _Lines = lambda answer: (),
+    *,
+    paged: bool = False,
 ) -> dict[str, Any]:
-    """Ask the memory, print the answer, and return it."""
+    """Ask the memory, print the answer, by the pager if `paged`, and return it."""
     from memory_assets.recall import open_memory
 
     answer = open_memory().ask(asked)
-    rendering.print_answer(answer, as_json, lines(answer), notes(answer))
+    rendering.print_answer(answer, as_json, lines(answer), notes(answer), paged=paged)
     return answer
 
 
@@ -71,10 +76,13 @@ def show(asked: ShowRequest, as_json: bool) -> None:
     Accepts the id of a turn, prompt, summary, observation or commit; for a session, prints its
     summary. With --records, prints the turns behind it as they were kept.
     """
+    paged = asked.pager
     if asked.records:
-        answered(asked, as_json, lambda found: record_lines(found["records"]), page_note)
+        answered(
+            asked, as_json, lambda found: record_lines(found["records"]), page_note, paged=paged
+        )
     else:
-        answered(asked, as_json, lambda found: row_lines(found["rows"], asked.id))
+        answered(asked, as_json, lambda found: row_lines(found["rows"], asked.id), paged=paged)
 
 
 @takes(TimelineRequest)

@@ -17,7 +17,7 @@ from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.request_options import Json, takes
 from memory_assets.errors import ConfigurationError, StoreError, UnknownName
 from memory_assets.paths import is_gone
-from memory_assets.requests.questions import ForgetRequest
+from memory_assets.requests.actions import ForgetRequest
 from memory_assets.serving.answer_lines import clock, listed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.status import counted

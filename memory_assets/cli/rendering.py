@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
@@ -67,8 +67,13 @@ def print_json(value: object) -> None:
 def print_lines(lines: Iterable[str], *, stderr: bool = False) -> None:
     """Print lines without invisible characters; a terminal shows ids and warnings in colour."""
     stream = sys.stderr if stderr else sys.stdout
+    write_lines(shown_lines(lines, stream), stream)
+
+
+def shown_lines(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
+    """Return lines as a stream shows them: without invisible characters, in colour if it has."""
     shown = map(printable, lines)
-    write_lines(map(_coloured, shown) if has_colours(stream) else shown, stream)
+    return map(_coloured, shown) if has_colours(stream) else shown
 
 
 def has_colours(stream: TextIO) -> bool:
@@ -86,13 +91,23 @@ def write_lines(lines: Iterable[str], stream: TextIO) -> None:
 
 
 def print_answer(
-    answer: object, as_json: bool, lines: Iterable[str], notes: Iterable[str] = ()
+    answer: object,
+    as_json: bool,
+    lines: Iterable[str],
+    notes: Iterable[str] = (),
+    *,
+    paged: bool = False,
 ) -> None:
-    """Print an answer as JSON, or as lines, with notes on standard error."""
+    """Print an answer as JSON, or as lines (by the pager, if `paged`), with notes on standard
+    error."""
     if as_json:
         print_json(answer)
     else:
-        print_lines(lines)
+        if paged:
+            from memory_assets.cli.paging import print_paged as print_all
+        else:
+            print_all = print_lines
+        print_all(lines)
         print_lines(notes, stderr=True)
 
 

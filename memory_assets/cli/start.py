@@ -97,9 +97,17 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
     """Search, print the answer, and return the exit code."""
     from memory_assets.recall import open_memory
 
+    if asked.interactive:
+        from memory_assets.cli.browse import browse, require_terminal
+
+        require_terminal()
     memory = open_memory()
     answer = memory.ask(asked)
-    if as_json or not sys.stdout.isatty():
+    by_time = asked.sort == "date" or not asked.query.strip()
+    if asked.interactive:
+        browse(memory, answer, by_time=by_time)
+        rendering.print_lines(search_notes(answer), stderr=True)
+    elif as_json or not sys.stdout.isatty():
         rendering.print_answer(
             answer, as_json, search_lines(answer, full=asked.full), search_notes(answer)
         )
@@ -107,7 +115,6 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
         from memory_assets.cli.hit_view import terminal_lines
 
         width, colours = get_terminal_size().columns, rendering.has_colours(sys.stdout)
-        by_time = asked.sort == "date" or not asked.query.strip()
         lines = terminal_lines(
             memory, answer, width=width, colours=colours, full=asked.full, by_time=by_time
         )

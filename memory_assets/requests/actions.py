@@ -1,5 +1,5 @@
 """The questions that lead from what is on record to doing something: resuming a session, using a
-tool, avoiding an error, restoring a file."""
+tool, avoiding an error, restoring a file, forgetting."""
 
 from __future__ import annotations
 
@@ -101,3 +101,28 @@ class RestoreRequest(Arguments):
         """Raise `ConfigurationError` for a time and a session at once."""
         if self.at is not None and self.session is not None:
             raise ConfigurationError("give a time or a session, not both")
+
+
+@dataclass(frozen=True)
+class ForgetRequest(Arguments):
+    """A request to delete the sessions, or documents of workspaces, that match all arguments
+    given."""
+
+    session: str | None = argument(None, SESSION, names={"cli": "session"}, max_length=500)
+    project: str | None = argument(
+        None, "All present sessions of this project; later ones are ingested."
+    )
+    containing_tag: str | None = argument(
+        None, "Sessions that contain this redaction tag, given whole or by its digest."
+    )
+    before: datetime | None = argument(
+        None, "Sessions that ended before this: 90d, 12w or a date.", wire=str, reads=parse_time
+    )
+    workspace: str | None = argument(
+        None, "Documents of this workspace; `memory index ROOT` takes it in again.", max_length=500
+    )
+    file: str | None = argument(
+        None, "Documents whose path fits this pattern: docs/*.md. They stay out.", max_length=1_000
+    )
+    yes: bool = argument(False, "Do not ask for confirmation.")
+    dry_run: bool = argument(False, "Only list what would be removed.")

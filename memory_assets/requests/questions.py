@@ -127,6 +127,11 @@ class SearchRequest(Arguments):
     full: bool = argument(
         False, "Print whole texts, not stretches of them.", names={"http": None, "mcp": None}
     )
+    interactive: bool = argument(
+        False,
+        "Go through the hits with keys, and open them.",
+        names={"http": None, "mcp": None, "cli": "-i"},
+    )
     fallback: bool = argument(
         True, "Whether keywords alone may answer if Chroma cannot be reached.", names={"mcp": None}
     )
@@ -333,6 +338,7 @@ class ShowRequest(Arguments):
     records: bool = argument(False, "Print every record: tool output, edits as diffs.")
     subagents: bool = argument(False, "With --records: also those of subagents.")
     page: int = argument(1, "With --records: the page to print.", ge=1, le=10_000)
+    pager: bool = argument(True, "Whether a terminal gets it in $PAGER.", names={"http": None})
 
 
 @dataclass(frozen=True)
@@ -421,28 +427,3 @@ class StatusRequest(Arguments):
     """A request for the contents of the memory; it has no arguments."""
 
     answers = ("coverage",)
-
-
-@dataclass(frozen=True)
-class ForgetRequest(Arguments):
-    """A request to delete the sessions, or documents of workspaces, that match all arguments
-    given."""
-
-    session: str | None = argument(None, SESSION, names={"cli": "session"}, max_length=500)
-    project: str | None = argument(
-        None, "All present sessions of this project; later ones are ingested."
-    )
-    containing_tag: str | None = argument(
-        None, "Sessions that contain this redaction tag, given whole or by its digest."
-    )
-    before: datetime | None = argument(
-        None, "Sessions that ended before this: 90d, 12w or a date.", wire=str, reads=parse_time
-    )
-    workspace: str | None = argument(
-        None, "Documents of this workspace; `memory index ROOT` takes it in again.", max_length=500
-    )
-    file: str | None = argument(
-        None, "Documents whose path fits this pattern: docs/*.md. They stay out.", max_length=1_000
-    )
-    yes: bool = argument(False, "Do not ask for confirmation.")
-    dry_run: bool = argument(False, "Only list what would be removed.")

@@ -1,0 +1,137 @@
+"""`memory search -i`: go through the hits of an answer with keys, and open them."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, Self
+
+from memory_assets.cli import rendering
+from memory_assets.cli.hit_view import HitView, by_session
+from memory_assets.cli.paging import print_paged
+from memory_assets.errors import ConfigurationError
+from memory_assets.requests.questions import ShowRequest
+from memory_assets.serving.answer_lines import row_lines
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+
+_NEXT, _PREVIOUS = ("n", "j", " ", "\x1b[B", "\x1bOB"), ("p", "k", "\x1b[A", "\x1bOA")
+_OPEN, _QUIT = ("\r", "\n"), ("q", "\x1b", "\x04", "")
+_HELP = "n next  p previous  Enter open  q quit"
+_OWN_SCREEN, _USUAL_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
+_ESCAPE_SECONDS = 0.05
+"""After this, an escape was the key of that name, and begins no arrow."""
+_CLEAR = "\x1b[H\x1b[2J"
+
+
+def require_terminal() -> None:
+    """Raise `ConfigurationError` unless keys can be read and hits be shown."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigurationError("-i needs a terminal; leave it out")
+
+
+def browse(memory: Memory, answer: Mapping[str, Any], *, by_time: bool) -> None:
+    """Show the hits, one of them marked, until the user quits: `n` and `p` (or arrows) go to the
+    next and to the one before, Enter opens the hit in the pager. Ctrl-C quits, too."""
+    order = [
+        (ranked, at > 0)
+        for group in by_session(answer["hits"], by_time=by_time)
+        for at, ranked in enumerate(group)
+    ]
+    if not order:
+        rendering.print_lines(["Nothing found."])
+        return
+    at = 0
+    with suppress(KeyboardInterrupt), _Keys() as keys:
+        while True:
+            _draw(memory, answer, order, at)
+            pressed = keys.pressed()
+            if pressed in _QUIT:
+                return
+            if pressed in _NEXT:
+                at = min(at + 1, len(order) - 1)
+            elif pressed in _PREVIOUS:
+                at = max(at - 1, 0)
+            elif pressed in _OPEN:
+                with keys.put_back():
+                    _open(memory, order[at][0][1])
+
+
+def _draw(memory: Memory, answer: Mapping[str, Any], order: Sequence[Any], at: int) -> None:
+    """Draw the hits that fit the screen, with the chosen one among them."""
+    size = get_terminal_size()
+    colours = rendering.has_colours(sys.stdout)
+    view = HitView(memory, answer, size.columns - 2, colours=colours, full=False)
+    drawn = [
+        [f"{'>' if line == 0 and place == at else ' '} {text}" for line, text in enumerate(lines)]
+        for place, (ranked, again) in enumerate(order)
+        for lines in [list(view.lines(ranked, again=again))]
+    ]
+    room = max(size.lines - 2, len(drawn[at]))
+    first, used = at, len(drawn[at])
+    while first > 0 and used + len(drawn[first - 1]) <= room:
+        first -= 1
+        used += len(drawn[first])
+    shown = [line for lines in drawn[first:] for line in lines][:room]
+    weak = "Nothing close; nearest:  " if answer["weak"] else ""
+    rendering.write_lines([f"{_CLEAR}{weak}{at + 1} of {len(order)}  {_HELP}", *shown], sys.stdout)
+
+
+def _open(memory: Memory, hit: Mapping[str, Any]) -> None:
+    """Print a hit in full, by the pager; where that returns at once, wait for a key."""
+    asked = ShowRequest(hit["id"])
+    rendering.write_lines([_CLEAR], sys.stdout)
+    print_paged(row_lines(memory.ask(asked)["rows"], asked.id))
+    rendering.write_lines(["Press Enter to go back."], sys.stdout)
+    sys.stdin.readline()
+
+
+class _Keys:
+    """The keys of a terminal, read one by one; in a `with`, on a screen of their own. The terminal
+    is put back at the end."""
+
+    def __init__(self) -> None:
+        try:
+            import termios
+            import tty
+        except ImportError as error:  # not a Unix
+            raise ConfigurationError("-i needs a Unix terminal; leave it out") from error
+        self._descriptor = sys.stdin.fileno()
+        self._usual = termios.tcgetattr(self._descriptor)
+        self._termios, self._tty = termios, tty
+
+    def __enter__(self) -> Self:
+        rendering.write_lines([_OWN_SCREEN], sys.stdout)
+        self._read_at_once()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
+        rendering.write_lines([_USUAL_SCREEN], sys.stdout)
+
+    def pressed(self) -> str:
+        """Return the next key, an arrow as its escape sequence; "" at the end of the input."""
+        key = os.read(self._descriptor, 1)
+        if key == b"\x1b" and select.select([self._descriptor], [], [], _ESCAPE_SECONDS)[0]:
+            key += os.read(self._descriptor, 2)
+        return key.decode("utf-8", "replace")
+
+    def _read_at_once(self) -> None:
+        self._tty.setcbreak(self._descriptor, self._termios.TCSADRAIN)
+
+    def _restore(self) -> None:
+        self._termios.tcsetattr(self._descriptor, self._termios.TCSADRAIN, self._usual)
+
+    @contextmanager
+    def put_back(self) -> Iterator[None]:
+        """Let a pager have the terminal as it was."""
+        self._restore()
+        try:
+            yield
+        finally:
+            self._read_at_once()
