@@ -16,12 +16,12 @@ from memory_assets.requests.questions import (
     BlameRequest,
     CrossQueryRequest,
     LinkRequest,
-    SearchRequest,
     SessionRequest,
     ShowRequest,
     TimelineRequest,
     UnlinkRequest,
 )
+from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import (
     audit_lines,
     blame_lines,

@@ -13,7 +13,7 @@ from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.private_files import create_private_files, take_from_others
 from memory_assets.requests.arguments import declared
-from memory_assets.requests.questions import SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import search_lines, search_notes
 from memory_assets.settings import Settings, load_settings
 

@@ -6,7 +6,7 @@ sent (`cli/`), how anything came to be stored (`pipeline/`).
 
 from memory_assets.recall.memory import Memory, open_memory
 from memory_assets.recall.search.answer import Answer, Coverage, Hit
-from memory_assets.requests.questions import KINDS, MODES, SearchRequest
+from memory_assets.requests.search import KINDS, MODES, SearchRequest
 
 __all__ = [
     "KINDS",

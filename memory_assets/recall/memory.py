@@ -27,12 +27,12 @@ from memory_assets.requests.questions import (
     AuditRequest,
     BlameRequest,
     CrossQueryRequest,
-    SearchRequest,
     SessionRequest,
     ShowRequest,
     StatusRequest,
     TimelineRequest,
 )
+from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.stores import Stores, require_memory
 

@@ -29,12 +29,12 @@ from memory_assets.requests.actions import FrictionRequest, HowRequest, RestoreR
 from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.questions import (
     CrossQueryRequest,
-    SearchRequest,
     SessionRequest,
     ShowRequest,
     StatusRequest,
     TimelineRequest,
 )
+from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.schemas import document, operation

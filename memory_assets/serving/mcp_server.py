@@ -25,11 +25,11 @@ from memory_assets.requests.questions import (
     CrossQueryRequest,
     GetRequest,
     LinkRequest,
-    SearchRequest,
     SessionRequest,
     StatusRequest,
     TimelineRequest,
 )
+from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.schemas import answer_schema, tool_schema

@@ -17,16 +17,15 @@ from memory_assets.recall.show import whole
 from memory_assets.requests.actions import HowRequest
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.questions import (
-    MAX_HITS,
     CrossQueryRequest,
     GetRequest,
     LinkRequest,
-    SearchRequest,
     SessionRequest,
     StatusRequest,
     TimelineRequest,
     UnlinkRequest,
 )
+from memory_assets.requests.search import MAX_HITS, SearchRequest
 from memory_assets.serving.action_lines import how_lines, how_notes
 from memory_assets.serving.answer_lines import (
     clock,

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
 from memory_assets.cli.start import plain_arguments, search_plainly
-from memory_assets.requests.questions import SearchRequest
+from memory_assets.requests.search import SearchRequest
 
 _SLOW = ("typer", "click", "rich", "pydantic", "pyarrow", "dagster", "chromadb")
 _START = "from memory_assets.cli.start import main; main()"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_assets.requests.questions import MODES
+from memory_assets.requests.search import MODES
 from memory_assets.serving.answer_lines import search_lines
 from memory_assets_tests.recall.conftest import Asked
 

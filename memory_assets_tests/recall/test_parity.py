@@ -19,7 +19,8 @@ from memory_assets.recall.cross_query import cross_query
 from memory_assets.recall.session import session_overview
 from memory_assets.recall.timeline import timeline
 from memory_assets.requests.arguments import Arguments, Door, declared
-from memory_assets.requests.questions import CrossQueryRequest, SearchRequest, ShowRequest
+from memory_assets.requests.questions import CrossQueryRequest, ShowRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_assets.redacted_text import RedactedText
-from memory_assets.requests.questions import SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.status import held_back
 from memory_assets.stores.catalog.catalog import Catalog

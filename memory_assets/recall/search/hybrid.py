@@ -29,7 +29,7 @@ from memory_assets.recall.search.ranking import (
     worded_for_meaning,
 )
 from memory_assets.recall.search.spelling import Vocabulary, corrections, replaced
-from memory_assets.requests.questions import SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.keyword_index.blocks import (
     facet_mark,
     file_name_mark,

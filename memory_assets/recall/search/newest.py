@@ -10,7 +10,7 @@ import numpy as np
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.corpus import Corpora
 from memory_assets.recall.search.hybrid import allowed_turns
-from memory_assets.requests.questions import SearchRequest
+from memory_assets.requests.search import SearchRequest
 
 
 def find_newest(request: SearchRequest, corpora: Corpora) -> list[Hit]:

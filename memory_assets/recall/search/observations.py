@@ -11,7 +11,7 @@ from memory_assets.errors import NotFound
 from memory_assets.models import Observation
 from memory_assets.recall.search.answer import Answer, Hit, coverages
 from memory_assets.recall.session import stored_vectors
-from memory_assets.requests.questions import SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIONS
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from memory_assets.recall.search.answer import Answer, Coverage, coverages
 from memory_assets.recall.search.corpus import Corpora
 from memory_assets.recall.search.hybrid import find
 from memory_assets.recall.search.newest import find_newest
-from memory_assets.requests.questions import SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.ingest_progress import under_way
 from memory_assets.stores.keyword_index import files as keyword_files

@@ -1,0 +1,189 @@
+"""A search: the question, what is searched, and the filters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+from memory_assets.errors import BadArgument, ConfigurationError
+from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.requests.arguments import Arguments, argument, chosen, one_of
+from memory_assets.requests.times import AGO, parse_time, spoken_time
+from memory_assets.search_kinds import SEARCH_KINDS
+
+Mode = Literal["hybrid", "semantic", "keyword"]
+Sort = Literal["relevance", "date"]
+ObservationType = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
+KINDS = tuple(SEARCH_KINDS)
+MODES: tuple[str, ...] = get_args(Mode)
+MAX_HITS = 200
+_KIND_NAMES = (*KINDS, "all")
+_FILTERS = ("project", "agent", "session", "since", "until", "tool", "file", "concept", "type")
+OF_DOCUMENTS = ("file_type", "service", "domain")
+"""Filters that only documents of workspaces have."""
+
+
+def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds for one or several names; `all` means every kind.
+
+    Raises:
+        ConfigurationError: there is none, or one is not known.
+    """
+    names = tuple([name] if isinstance(name, str) else name)
+    found = {each: chosen(each, _KIND_NAMES) for each in names}
+    unknown = [str(each) for each, kind in found.items() if kind is None]
+    if unknown or not names:
+        raise BadArgument(
+            f"cannot search in {', '.join(unknown) or 'nothing'}; "
+            f"choose from {', '.join(_KIND_NAMES)}"
+        )
+    kinds = tuple(dict.fromkeys(filter(None, found.values())))
+    return KINDS if "all" in kinds else kinds
+
+
+def require_order(since: datetime | None, until: datetime | None) -> None:
+    """Raise `ConfigurationError` for a time range that holds no time."""
+    if since and until and since >= until:
+        raise ConfigurationError(
+            f"since ({spoken_time(since)}) is not before until "
+            f"({spoken_time(until)}); exchange them"
+        )
+
+
+TIME: dict[str, Any] = {"wire": str, "reads": parse_time, "max_length": 40, "pattern": AGO}
+_UNLISTED: dict[str, Any] = {"names": {"mcp": None}}
+
+
+@dataclass(frozen=True)
+class SearchRequest(Arguments):
+    """One search. `since` and `until` bound the time of the turn (UTC, since inclusive). `concept`
+    and `type` are filters for observations. Without a query, the newest that pass the filters are
+    the hits. `sort` orders the best hits; by `date`, the newest comes first. With `recent`, hits
+    older than the setting RECENT_DAYS are counted, not listed."""
+
+    answers = ("query", "mode", "coverage", "weak", "hits")
+
+    query: str = argument(
+        "", "A question or keywords.", names={"http": "q", "cli": "query"}, max_length=2_000
+    )
+    kinds: tuple[str, ...] = argument(
+        ("sessions",),
+        "What to search.",
+        wire=one_of(_KIND_NAMES),
+        reads=parse_kinds,
+        names={"http": "in", "mcp": "kind", "cli": "--in"},
+    )
+    mode: Mode = argument("hybrid", "What to match: words and meaning, meaning, or words.")
+    project: str | None = argument(None, "Only this project.", max_length=1_000)
+    agent: str | None = argument(None, "Only this agent.", wire=one_of(KNOWN_AGENTS) | None)
+    session: str | None = argument(
+        None,
+        "Only this session: its id, or the beginning of it.",
+        aliases=("session_id",),
+        max_length=500,
+    )
+    since: datetime | None = argument(
+        None,
+        "Not older than this: 7d, 12h, 2w, yesterday or a date; local time.",
+        hint="7d, 12h, 2w ago or ISO date",
+        **TIME,
+    )
+    until: datetime | None = argument(
+        None, "Older than this: 7d, 12h, 2w, yesterday or a date; local time.", **TIME
+    )
+    tool: str | None = argument(
+        None, "Only turns that called this tool.", hint="tool called", max_length=1_000
+    )
+    file: str | None = argument(
+        None,
+        "Only turns and observations that touched this file or directory.",
+        hint="path touched, or its end",
+        max_length=1_000,
+    )
+    concept: str | None = argument(None, "Only observations with this concept.", max_length=500)
+    type: ObservationType | None = argument(None, "Only observations of this type.")
+    file_type: str | None = argument(
+        None, "Only documents of this type: markdown, openapi, python.", max_length=100, **_UNLISTED
+    )
+    service: str | None = argument(
+        None, "Only documents of this service.", max_length=500, **_UNLISTED
+    )
+    domain: str | None = argument(
+        None, "Only documents of this domain.", max_length=500, **_UNLISTED
+    )
+    n: int = argument(
+        10, "Number of hits.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_HITS
+    )
+    sort: Sort = argument("relevance", "Order of the hits: the best or the newest first.")
+    recent: bool = argument(False, "Only recent hits (MEMORY_RECENT_DAYS); older ones are counted.")
+    full: bool = argument(
+        False, "Print whole texts, not stretches of them.", names={"http": None, "mcp": None}
+    )
+    interactive: bool = argument(
+        False,
+        "Go through the hits with keys, and open them.",
+        names={"http": None, "mcp": None, "cli": "-i"},
+    )
+    fallback: bool = argument(
+        True, "Whether keywords alone may answer if Chroma cannot be reached.", names={"mcp": None}
+    )
+
+    @property
+    def selects_observations(self) -> bool:
+        """True if observations are only filtered, which reads the lake; ranking them by a query
+        uses the indexes."""
+        if self.type or self.concept:
+            return True
+        return self.kinds == ("observations",) and bool(self.file or not self.query.strip())
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """The filters that are set, by name."""
+        given = {name: getattr(self, name) for name in (*_FILTERS, *OF_DOCUMENTS)}
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def of_documents(self) -> dict[str, str]:
+        """The filters that only documents have: column and wanted value."""
+        return {name: value for name in OF_DOCUMENTS if (value := getattr(self, name)) is not None}
+
+    @property
+    def of_session(self) -> dict[str, str]:
+        """The filters that a whole session passes or fails: column and wanted value."""
+        wanted = {"project": self.project, "session_id": self.session, "agent": self.agent}
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    def covers(self, moment: datetime | None) -> bool:
+        """Return True if a time is within `since` and `until`; one that is not known is only
+        without both."""
+        if moment is None:
+            return self.since is None and self.until is None
+        return (self.since is None or moment >= self.since) and (
+            self.until is None or moment < self.until
+        )
+
+    def check_together(self) -> None:
+        """Raise `ConfigurationError` for filters that the kind does not have, for a time range
+        that holds no time, and for a search without query and filters."""
+        require_order(self.since, self.until)
+        if self.selects_observations:
+            if self.tool:
+                raise ConfigurationError("observations cannot be filtered by tool")
+            if self.mode == "keyword":
+                raise ConfigurationError(
+                    "observations are found by filters and by meaning, not by keywords"
+                )
+        elif self.tool and self.kinds != ("sessions",):
+            raise ConfigurationError("--tool filters sessions only")
+        elif self.file and self.kinds not in (("sessions",), ("workspace",)):
+            raise ConfigurationError("--file filters one of sessions, observations and workspace")
+        elif self.of_documents and self.kinds != ("workspace",):
+            raise ConfigurationError(
+                "--file-type, --service and --domain filter documents: add --in workspace"
+            )
+        elif not (self.query.strip() or self.filters or self.recent or self.sort == "date"):
+            raise ConfigurationError(
+                "the query is empty; say what you are looking for, or give a filter: --since 7d"
+            )
