@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
 
@@ -187,3 +187,23 @@ class SearchRequest(Arguments):
             raise ConfigurationError(
                 "the query is empty; say what you are looking for, or give a filter: --since 7d"
             )
+
+
+@dataclass(frozen=True)
+class WorkspaceSearchRequest(Arguments):
+    """A search of documents by the names that other memories give its arguments."""
+
+    query: str = argument(MISSING, "A question or keywords.", min_length=1, max_length=2_000)
+    top_k: int = argument(5, "Number of hits.", ge=1, le=20)
+    file_type: str | None = argument(None, "Only documents of this type.", max_length=100)
+    service: str | None = argument(None, "Only documents of this service.", max_length=500)
+
+    def meant(self) -> SearchRequest:
+        """Return the search that it stands for."""
+        return SearchRequest(
+            self.query,
+            kinds=("workspace",),
+            n=self.top_k,
+            file_type=self.file_type,
+            service=self.service,
+        )

@@ -29,7 +29,7 @@ from memory_assets.requests.questions import (
     StatusRequest,
     TimelineRequest,
 )
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.search import SearchRequest, WorkspaceSearchRequest
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.schemas import answer_schema, tool_schema
@@ -65,8 +65,9 @@ _FEWER: dict[str, dict[str, Any]] = {
 _TOOLS: dict[str, tuple[type[Arguments], str]] = {
     "recall": (
         SearchRequest,
-        "Search earlier sessions: turns, user prompts, summaries or observations. Filters narrow "
-        "it; with file, tool, concept or type, query may be empty. Compact hits; then get.",
+        "Search earlier sessions: turns, user prompts, summaries or observations; BEFORE reading "
+        "files, documents and code: kind workspace. With file, tool, concept or type, query may "
+        "be empty. Then get.",
     ),
     "timeline": (
         TimelineRequest,
@@ -92,6 +93,12 @@ _TOOLS: dict[str, tuple[type[Arguments], str]] = {
     "how": (HowRequest, "Commands of a program that worked before, and failures they followed."),
     "status": (StatusRequest, "What is in memory, and how complete it is."),
 }
+
+_ALIASES: dict[str, tuple[type[Arguments], str]] = {
+    "workspace_search": (WorkspaceSearchRequest, "recall"),
+    "workspace_index_stats": (StatusRequest, "status"),
+}
+"""Tools by the names of other memories, not listed: what they take, and the tool they stand for."""
 
 
 def tools() -> list[types.Tool]:
@@ -139,10 +146,15 @@ def build_server(settings: Settings) -> Server[Any]:
 def call_tool(opened: OpenedMemory, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
     """Return a tool's result; any error becomes an error result that says what to do, and never
     quotes a transcript."""
-    if name not in _TOOLS:
+    if name not in _TOOLS and name not in _ALIASES:
         return _failed(f"there is no tool {name}; there are: {', '.join(_TOOLS)}")
     try:
-        asked = _TOOLS[name][0].given("mcp", arguments, **_FEWER.get(name, {}))
+        if name in _ALIASES:
+            request, name = _ALIASES[name]
+            given = request.given("mcp", arguments)
+            asked = given.meant() if isinstance(given, WorkspaceSearchRequest) else given
+        else:
+            asked = _TOOLS[name][0].given("mcp", arguments, **_FEWER.get(name, {}))
         from memory_assets.serving.tool_answers import answer_tool
 
         structured, text = answer_tool(opened.get(), name, asked)

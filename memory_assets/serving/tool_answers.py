@@ -44,6 +44,8 @@ from memory_assets.status import chroma_notes, counted, held_back, in_words
 
 SNIPPET = 240
 PAGE_CHARACTERS = 12_000
+_DOCUMENT_SNIPPET = 500
+_OF_A_DOCUMENT = ("file_path", "line_start", "line_end", "file_type", "section_heading")
 _FORMS = ("records", "subagents")
 _FULL_ITEM = 1_500
 _LISTED_ITEMS = 50
@@ -92,10 +94,11 @@ def _recall(memory: Memory, request: SearchRequest) -> _Answer:
             "weak": hit["weak"],
             "time": hit["metadata"].get("timestamp") or None,
             "project": hit["metadata"].get("project"),
+            **{name: hit["metadata"][name] for name in _OF_A_DOCUMENT if name in hit["metadata"]},
             "text": excerpt(
                 visible(hit["text"]),
                 asked,
-                SNIPPET,
+                _DOCUMENT_SNIPPET if "file_path" in hit["metadata"] else SNIPPET,
                 len(visible(hit["text"][: hit["prompt_length"]])),
             ),
         }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mcp.types import TextContent
 
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.pipeline.checks.checks import verify_project
@@ -13,6 +15,8 @@ from memory_assets.pipeline.plan.workspaces import plan_workspace
 from memory_assets.recall.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import show
+from memory_assets.serving.mcp_server import call_tool
+from memory_assets.serving.opened import OpenedMemory
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.workspaces.conftest import Indexed, write
 
@@ -161,3 +165,34 @@ def _bytes_of(directory: Path, value: bytes) -> list[str]:
     """The files below a directory that contain a value."""
     files = (path for path in directory.rglob("*") if path.is_file())
     return [path.name for path in files if value in path.read_bytes()]
+
+
+def test_agents_search_documents_by_either_tool(wordy: Indexed) -> None:
+    """`workspace_search` and `workspace_index_stats` stand for `recall` and `status`."""
+    wordy.index()
+    opened = OpenedMemory(wordy.components.settings)
+
+    def called(name: str, **arguments: object) -> tuple[bool, Any]:
+        result = call_tool(opened, name, arguments)
+        shown = result.content[0]
+        assert isinstance(shown, TextContent)
+        return bool(result.is_error), result.structured_content or shown.text
+
+    failed, found = called("workspace_search", query="orders in the queue", service="svc-orders")
+    (hit,) = found["hits"]
+    assert not failed and hit["file_path"] == "services/svc-orders/app.py"
+    assert hit["line_start"] >= 1 and hit["section_heading"] and len(hit["text"]) <= 500
+    assert called("recall", query="orders in the queue", kind="workspace")[1]["hits"]
+    assert not called("workspace_index_stats")[0]
+    for wrong in ({"top_k": 0}, {"top_k": 21}, {"top_k": "x"}):
+        failed, said = called("workspace_search", query="orders", **wrong)
+        assert failed and "top_k" in said
+    failed, said = called("workspace_search", query="orders", file_type="cobol")
+    assert failed and "adr, markdown, python, text" in said
+
+
+def test_without_an_index_the_error_names_the_command(wordy: Indexed) -> None:
+    """Nothing was indexed yet."""
+    result = call_tool(OpenedMemory(wordy.components.settings), "workspace_search", {"query": "x"})
+    shown = result.content[0]
+    assert result.is_error and isinstance(shown, TextContent) and "memory in" in shown.text
