@@ -11,9 +11,12 @@ from memory_assets.observations.moments import (
     Type,
     asked,
     asked_in,
+    may_repair,
+    only_tests,
     type_asked_for,
     type_of_work,
 )
+from memory_assets.observations.repairs import repaired
 from memory_assets.redacted_text import RedactedText, compose, join
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.commits import MadeCommit, made_in
@@ -52,6 +55,7 @@ _QUESTION = re.compile(
     r"\b.*\?|^\W*\S*(?:fuck|wtf|hell)",
     re.IGNORECASE | re.DOTALL,
 )
+_SMALL_REQUEST = 160
 _CHECKED = phrase(
     r"\b(?:tests?|build|lint\w*|checks?|suite|compiles?|typecheck\w*|vet|CI)\b.{0,40}"
     r"\b(?:pass\w*|succe\w+|green|clean|0 (?:issues|errors))\b"
@@ -62,11 +66,14 @@ _CHECKED = phrase(
 
 
 def commits_made(
-    session: SessionTurns, turn: Turn, earlier: Sequence[tuple[Turn, Sequence[RedactedRecord]]]
+    session: SessionTurns,
+    turn: Turn,
+    earlier: Sequence[tuple[Turn, Sequence[RedactedRecord]]],
+    fault: RedactedText | None,
 ) -> Iterator[tuple[Moment, RedactedRecord]]:
     """Yield a moment for each commit of a turn, the last of those with one subject, with the
     record that made it. `earlier` are the turns since the commit before, and their records
-    since then."""
+    since then; `fault` is what was broken, if the turn repaired something."""
     calls = Calls()
     found: dict[RedactedText, tuple[MadeCommit, RedactedRecord, RedactedText]] = {}
     for record in turn.records:
@@ -84,8 +91,13 @@ def commits_made(
         worked = [one for one, records in before if touched(session, records).modified]
         turns = (*worked, turn)
         body = _body(command)
+        kind = type_of_work(made.subject, modified, " ".join(body))
+        alone = len(found) == 1 and may_repair(made.subject) and not only_tests(modified)
+        if fault is not None and alone:
+            kind = "bugfix"
+            body = distinct([*body, fault])
         moment = Moment(
-            type=type_of_work(made.subject, modified, " ".join(body)),
+            type=kind,
             anchor=record,
             began=since[0] if since else record,
             turns=turns,
@@ -128,10 +140,12 @@ def files_changed(
     since: Sequence[RedactedRecord],
     said: Sequence[Said],
     fixed: Collection[str],
+    fault: RedactedText | None,
 ) -> Moment | None:
     """Return the moment of a turn that changed files after its last commit; None if it did
     not, or nothing says why. `since` are the turn's records after that commit, `said` what the
-    agent said in the turn, `fixed` the files that an error's end in this turn tells of."""
+    agent said in the turn, `fixed` the files that an error's end in this turn tells of, `fault`
+    what was broken."""
     modified = touched(session, since).modified
     calls = (record for record in since if tool_kind(record) in ("write", "shell"))
     writing = next((call for call in calls if touched(session, [call]).modified), None)
@@ -144,6 +158,10 @@ def files_changed(
     deeds = [one for one in reports if _DEED.match(one.plain) and not _CHECKED.search(one.plain)]
     deeds = [one for one in deeds if not _BY_THE_WAY.match(one.plain)]
     title, kind = _title_and_type(deeds, asked_in(turn), modified)
+    account = [one.text for one in reports[:3] if one.text != title]
+    if fault is not None and not (kind == "bugfix" and deeds) and not only_tests(modified):
+        account = distinct([title, *account])
+        title, kind = repaired(fault, modified), "bugfix"
     if not title or (not deeds and set(modified) <= set(fixed)):
         return None
     return Moment(
@@ -152,11 +170,16 @@ def files_changed(
         began=writing,
         turns=(turn,),
         title=title.squeezed(),
-        narrative=[asked(turn), *(one.text for one in reports[:3] if one.text != title)],
+        narrative=[asked(turn), *account],
         facts=[compose("Changed: {}.", listing(modified, 8))],
-        concepts=[compose("what-changed")],
+        concepts=[compose("problem-solution" if kind == "bugfix" else "what-changed")],
         records=tuple(since),
     )
+
+
+def is_small(turn: Turn) -> bool:
+    """Return True if a turn's prompt says too little to stand for a change by itself."""
+    return len(asked_in(turn)) <= _SMALL_REQUEST
 
 
 def _title_and_type(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from memory_assets.models import RedactedRecord
 from memory_assets.observations.moments import Moment, Type, only_tests, quoted
@@ -37,11 +38,31 @@ _TELLS = phrase(
 )
 _BARE = phrase(
     r"\W*(?:FAIL(?:ED|URE)?|error|fatal|exit status \d+|script failed|command aborted|"
+    r"error:\s+(?:should be (?:true|false)|not equal|an error is expected).*|"
     r".*invalid hunk.*|.*apply_patch.*|.*sandbox denied.*|.*operation not permitted.*)\W*$"
 )
 _ENDING = re.compile(r"[.:; ]+\Z")
 _HEAD_LIMIT = 110
 _COMMAND_LIMIT = 70
+
+
+def merged(moments: Sequence[Moment]) -> list[Moment]:
+    """Return the moments in order, those of type change that were complete in one turn as one:
+    the last of them, with the facts, records and turns of all."""
+    kept: dict[object, Moment] = {}
+    for moment in moments:
+        key: object = moment.turns[-1].id if moment.type == "change" else id(moment)
+        if earlier := kept.pop(key, None):
+            turns = {turn.id: turn for turn in (*earlier.turns, *moment.turns)}
+            moment = replace(
+                moment,
+                began=earlier.began,
+                turns=tuple(sorted(turns.values(), key=lambda turn: turn.turn_index)),
+                facts=distinct([*earlier.facts, *moment.facts]),
+                records=(*earlier.records, *moment.records),
+            )
+        kept[key] = moment
+    return list(kept.values())
 
 
 def fixes(session: SessionTurns, said: Mapping[str, Sequence[Said]]) -> Iterator[Moment]:

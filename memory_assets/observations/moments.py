@@ -27,6 +27,8 @@ _PREFIXES: dict[str, Type] = {
     ),
 }
 """Conventional commits; other words before a colon name a part of the product."""
+_OF_THE_BUILD = names("build ci")
+"""Prefixes of what can be broken and repaired like the product."""
 _FIX = phrase(
     r"(?:also )?(?:fix(?:e[sd])?|correct(?:s|ed)?|resolve[sd]?|repair(?:s|ed)?|prevent(?:s|ed)?|"
     r"avoid(?:s|ed)? (?!redundant|duplicat|unnecessar|extra)|guard|hotfix|"
@@ -60,6 +62,14 @@ _WAS_BROKEN = phrase(
     r"wrongly|incorrectly|silently (?:dropped|ignored|failed)|nil[- ]pointer|null[- ]pointer|"
     r"bugs?|broke|was broken|would (?:fail|reject|crash|abort|overwrite)|mutated? the caller)\b"
 )
+_NO_FIX = phrase(
+    r"(?:clarif\w+|document\w*|reword\w*|(?:\w+-)?deprecat\w*|bump\w*|format\w*|"
+    r"remove (?:the )?(?:now-)?(?:unused|stale|dead))\b|.*\bfor debugging\b"
+)
+"""What a commit is that calls itself a fix by its prefix only."""
+_NO_REPAIR = phrase(
+    r"\W*(?:release|bump|merge|version|initial|comprehensive|improve\w*|wip|sync|simplify|refactor\w*)\b|.*\b(?:diagnostics?|debug\w*|logging|trac\w+)\b"
+)
 _SAID_BROKEN = phrase(
     r"\b(?:something broke|(?:is|are|was|still) broken|(?:does|do|did)(?: not|n't) work\b|"
     r"not working|(?:have|found|is|there's) a bug|bombing out|crash(?:es|ed|ing)?)\b"
@@ -90,8 +100,12 @@ def type_of_work(sentence: str, modified: Sequence[str], why: str = "") -> Type:
     what was done: by its conventional prefix, else by its first verb, else by what `why` says
     was broken. What changed documents or tests alone is a change, whatever its verb."""
     conventional = _CONVENTIONAL.match(sentence)
-    if conventional and conventional.group(1).lower() in _PREFIXES:
-        return _PREFIXES[conventional.group(1).lower()]
+    prefix = conventional.group(1).lower() if conventional else ""
+    if conventional and prefix in _OF_THE_BUILD and _FIX.match(sentence[conventional.end() :]):
+        return "bugfix"
+    if prefix in _PREFIXES:
+        worded = conventional is not None and _NO_FIX.match(sentence[conventional.end() :])
+        return "change" if worded and _PREFIXES[prefix] == "bugfix" else _PREFIXES[prefix]
     rest = sentence[conventional.end() :] if conventional else sentence
     rest = _LEADING.sub("", rest, count=1)
     if only_tests(modified) or _NOT_THE_PRODUCT.match(rest):
@@ -100,6 +114,16 @@ def type_of_work(sentence: str, modified: Sequence[str], why: str = "") -> Type:
         if pattern.match(rest):
             return kind
     return "bugfix" if _WAS_BROKEN.search(why) else "change"
+
+
+def may_repair(subject: str) -> bool:
+    """Return True unless its conventional prefix or first word says that a commit is something
+    else than a repair."""
+    conventional = _CONVENTIONAL.match(subject)
+    prefix = conventional.group(1).lower() if conventional else ""
+    if prefix in _PREFIXES and prefix not in _OF_THE_BUILD:
+        return False
+    return not _NO_REPAIR.match(subject)
 
 
 def type_asked_for(request: str, modified: Sequence[str]) -> Type:
@@ -158,3 +182,25 @@ def asked(*turns: Turn) -> RedactedText:
 def narrative(parts: list[RedactedText]) -> RedactedText:
     """Return the parts as one paragraph that fits."""
     return join(" ", fitted((closed(part) for part in distinct(parts)), NARRATIVE_LIMIT))
+
+
+def stated(
+    kind: Type,
+    turns: tuple[Turn, ...],
+    anchor: RedactedRecord,
+    title: RedactedText,
+    account: Sequence[RedactedText],
+    facts: list[RedactedText],
+    concept: RedactedText,
+) -> Moment:
+    """Return the moment of a record that states something, with what its turn was asked for."""
+    return Moment(
+        type=kind,
+        anchor=anchor,
+        began=anchor,
+        turns=turns,
+        title=title,
+        narrative=[*account, asked(turns[-1])],
+        facts=facts,
+        concepts=[concept],
+    )

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from memory_assets.models import Observation, RedactedRecord, Turn
-from memory_assets.observations.changes import commits_made, files_changed
-from memory_assets.observations.fixes import fixes
+from memory_assets.observations.changes import commits_made, files_changed, is_small
+from memory_assets.observations.decisions import decisions
+from memory_assets.observations.fixes import fixes, merged
 from memory_assets.observations.moments import TITLE_LIMIT, Moment, narrative
-from memory_assets.observations.statements import decisions, discoveries
-from memory_assets.redacted_text import content_hash, join
+from memory_assets.observations.repairs import fault_repaired
+from memory_assets.observations.statements import discoveries
+from memory_assets.redacted_text import RedactedText, content_hash, join
 from memory_assets.session_analysis import SessionTurns
 from memory_assets.session_analysis.files import touched
 from memory_assets.session_analysis.phrases import distinct, shorten
 from memory_assets.session_analysis.statements import all_said
 
-OBSERVER_ID = "observer-1"
+OBSERVER_ID = "observer-2"
 """Changes whenever the same session would give other observations."""
 TEXT_LIMIT = 880
 _TURNS_OF_A_COMMIT = 12
@@ -39,27 +41,36 @@ def observe(session: SessionTurns) -> tuple[Observation, ...]:
 
 
 def _moments(session: SessionTurns) -> Iterator[Moment]:
-    """Every moment; of two with one anchor the first counts."""
+    """Yield every moment; of two with one anchor the first counts. A small change to files that
+    were changed since the last commit is part of the change before it."""
     said = {turn.id: all_said([turn]) for turn in session.turns}
-    ended = list(fixes(session, said))
+    ended = merged(list(fixes(session, said)))
     fixed = {
         moment.turns[-1].id: set(touched(session, moment.records).modified) for moment in ended
     }
     since: list[tuple[Turn, Sequence[RedactedRecord]]] = []
-    for turn in session.turns:
+    uncommitted: set[RedactedText] = set()
+    for before, turn in zip((None, *session.turns), session.turns, strict=False):
         last: RedactedRecord | None = None
-        for moment, made_by in commits_made(session, turn, since):
+        said_before = said[before.id] if before is not None else []
+        fault = fault_repaired(turn, said[turn.id], before, said_before)
+        for moment, made_by in commits_made(session, turn, since, fault):
             yield moment
             last = made_by
         after: Sequence[RedactedRecord] = turn.records
         if last is not None:
             after = after[next(n for n, one in enumerate(after) if one is last) + 1 :]
-            since = []
+            since, fault = [], None
+            uncommitted = set()
         since = [*since, (turn, after)][-_TURNS_OF_A_COMMIT:]
-        changed = files_changed(session, turn, after, said[turn.id], fixed.get(turn.id, set()))
+        own = fixed.get(turn.id, set())
+        changed = files_changed(session, turn, after, said[turn.id], own, fault)
         if changed is not None:
-            yield changed
-        yield from decisions(turn, said[turn.id])
+            modified = set(touched(session, changed.records).modified)
+            if not (changed.type == "change" and modified <= uncommitted and is_small(turn)):
+                yield changed
+            uncommitted |= modified
+        yield from decisions(turn, before, said[turn.id])
         yield from discoveries(turn, said[turn.id])
     yield from ended
 

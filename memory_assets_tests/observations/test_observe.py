@@ -207,3 +207,206 @@ def test_a_stated_cause_is_a_discovery(script: Make) -> None:
     assert (found.type, found.title) == ("discovery", sure)
     doubt = "The root cause might be that winter salt eats the iron hinge."
     assert script().prompt("Why does it squeak?").say(doubt).observed() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "decided"),
+    [
+        ("there should be only one way into the harbor", True),
+        ("The gate must never open at night.", True),
+        ("ignore the lack of a lock for now", True),
+        ("skip 5, 7 and do the rest", True),
+        ("can we hang it on the left post instead of the right one please?", True),
+        ("I think we can drop the bell, and ring by voice instead", True),
+        ("No, let's paint the gate first.", True),
+        ("I would prefer not to oil it again for this small change.", True),
+        ("let's keep going with the gate", False),
+        ("lets do this instead", False),
+        ("can you check whether the gate uses rope instead of chain?", False),
+        ("The gate hangs on rope instead of chain in this picture, why?", False),
+        ("Then let's make sure that everything is oiled.", False),
+    ],
+)
+def test_what_the_human_wants_so_and_not_otherwise_is_a_decision(
+    script: Make, said: str, decided: bool
+) -> None:
+    """A request, a complaint or a question without a choice is none."""
+    assert bool(script().prompt(said).say("All right then.").observed("decision")) is decided
+
+
+OPTIONS = "Two ways:\n\n- **A. Rope** — light and cheap\n- **B. Chain** — lasts\n\nWhich one?"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("B", "Chosen: Chain — lasts"),
+        ("ok, let's do b for now", "Chosen: Chain — lasts"),
+        ("A and B", "Chosen: Rope — light and cheap, Chain — lasts"),
+        ("B is what I had in mind, but tell me more first", ""),
+        ("C", ""),
+    ],
+)
+def test_options_that_the_human_picks_by_their_label_are_a_decision(
+    script: Make, prompt: str, title: str
+) -> None:
+    """Of those that the turn before ended with; both turns are named."""
+    session = script().prompt("How shall the gate hang?").say(OPTIONS).prompt(prompt)
+    made = session.say("All right.").observed("decision")
+    assert [one.title for one in made] == ([title] if title else [])
+    for one in made:
+        assert one.turn_ids == ("session::s1::turn::0", "session::s1::turn::1")
+        assert "Asked: Which one?" in one.facts
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "1. Commit the gate\n2. Push it to the yard\n\nWhich one?",
+        "1. The left gate of the yard\n2. The right gate\n\nWhich do you mean?",
+        "1. Opened the gate\n2. Oiled its hinge",
+    ],
+)
+def test_a_label_that_decides_nothing_about_the_work_is_no_decision(
+    script: Make, message: str
+) -> None:
+    """How to go on, what was meant, or a list that asks nothing."""
+    session = script().prompt("The gate, please").say(message).prompt("2").say("All right.")
+    assert session.observed("decision") == []
+
+
+def test_an_answer_given_to_codex_is_a_decision(script: Make) -> None:
+    """Its questions are in the call, its answers in the result."""
+    question = '"question":"Which lock should the \\"gate\\" use?","options":[]'
+    asked = f'questions: [{{"id":"lock","header":"Lock",{question}}}]'
+    answer = '{"answers":{"lock":{"answers":["Bolt (Recommended)"]}}}'
+    session = script().prompt("Build a gate please").call("request_user_input", asked, answer)
+    (made,) = session.observed("decision")
+    assert made.title == 'Which lock should the "gate" use? → Bolt'
+
+
+def test_a_plan_given_as_the_prompt_is_a_decision(script: Make) -> None:
+    """As plan mode writes it into a new context."""
+    plan = "Implement the following plan:\n\n# A gate of oak\n\nOak lasts longest in salt water."
+    (made,) = script().prompt(plan).say("All right.").observed("decision")
+    assert made.title == "Plan approved: A gate of oak"
+
+
+def test_what_the_human_says_to_refuse_a_call_is_a_decision(script: Make) -> None:
+    """It is the only place where it stands."""
+    refusal = (
+        "The tool use was rejected. To tell you how to proceed, the user said:\nuse oak instead"
+    )
+    session = script().prompt("Build a gate please")
+    session.call("Edit", "file_path: gate.py", f"{refusal} of pine", error=True)
+    (made,) = session.observed("decision")
+    assert made.title == "use oak instead of pine"
+
+
+@pytest.mark.parametrize(
+    ("said", "decided"),
+    [
+        ("Since the yard is wet, I'll hang it on chain rather than rope.", True),
+        ("I'll keep the old latch because the neighbours know it well.", True),
+        ("The simplest approach: use one hinge for both halves of the gate.", True),
+        ("The user wants a chain instead of a rope for the gate.", True),
+        ("I'll use grep since the agent needs to find every gate.", False),
+        ("I'll open the file and look at the gate of the harbor.", False),
+        ("The simplest approach would be either a rope or a chain.", False),
+    ],
+)
+def test_what_the_agent_decides_while_it_works_is_a_decision(
+    script: Make, said: str, decided: bool
+) -> None:
+    """With a reason or an alternative; how it goes about its work is none."""
+    session = script().prompt("Hang the gate please").say(said)
+    session.touch("Edit", f"{ROOT}/src/gate.py").say("The gate hangs.")
+    assert bool(session.observed("decision")) is decided
+
+
+def test_files_changed_after_a_complaint_that_the_agent_explains_are_a_bugfix(
+    script: Make,
+) -> None:
+    """The title says what was broken and what was changed, without a commit or a failed run."""
+    session = script().prompt("The gate doesn't open any more")
+    session.say("Found the problem. The gate never opens because the hinge was dry.")
+    session.touch("Edit", f"{ROOT}/src/hinge.py").say("Good to go.")
+    (fix,) = session.observed("bugfix")
+    assert fix.title.endswith("because the hinge was dry: fixed by changing hinge.py")
+    assert fix.files_modified == ("src/hinge.py",)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        ("The gate should be blue, please", "You're right, blue it is."),
+        ("This is dead code now, the bell is never rung: it has bugs", "Good catch."),
+        ("The gate doesn't open any more", "I painted it blue."),
+    ],
+)
+def test_a_wish_or_tidying_is_no_bugfix(script: Make, prompt: str, answer: str) -> None:
+    """And nothing is one that the agent does not admit."""
+    session = script().prompt(prompt).say(answer).touch("Edit", f"{ROOT}/src/gate.py")
+    assert session.observed("bugfix") == []
+
+
+@pytest.mark.parametrize(
+    ("subject", "kind"),
+    [
+        ("Add an entry for the hinge", "bugfix"),
+        ("feat: add an entry for the hinge", "feature"),
+        ("Release 0.8.0", "change"),
+    ],
+)
+def test_a_commit_that_repairs_what_somebody_complained_of_is_a_bugfix(
+    script: Make, subject: str, kind: str
+) -> None:
+    """Unless its prefix or first word says otherwise."""
+    session = script().prompt("The gate is broken since yesterday")
+    session.say("Good catch. The hinge does not turn because its entry is missing.")
+    session.touch("Edit", f"{ROOT}/src/gate.py")
+    session.run(f'git commit -am "{subject}"', f"[main 1a2b3c4] {subject}\n 1 file changed")
+    assert [one.type for one in session.observed() if one.title == subject] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("subject", "kind"),
+    [
+        ("ci: fix the build on Windows", "bugfix"),
+        ("ci: add a matrix", "change"),
+        ("fix: clarify a comment", "change"),
+        ("fix(gate): remove unused bell", "change"),
+    ],
+)
+def test_the_first_word_counts_where_the_prefix_says_too_little(
+    script: Make, subject: str, kind: str
+) -> None:
+    """The build can be broken; a comment cannot."""
+    session = script().prompt("Please do it").touch("Edit", f"{ROOT}/src/gate.py")
+    session.run(f'git commit -am "{subject}"', f"[main 1a2b3c4] {subject}\n 1 file changed")
+    assert [one.type for one in session.observed() if one.title == subject] == [kind]
+
+
+def test_what_linters_wanted_in_one_turn_is_one_change(script: Make) -> None:
+    """With the errors of all, and the id of the last."""
+    session = script().prompt("Make the checks green please")
+    for name in ("gate", "hinge"):
+        failed = f"error: {name}.py is not sorted"
+        session.run(f"npm run lint {name}", failed, error=True)
+        session.touch("Edit", f"{ROOT}/src/{name}.py").run(f"npm run lint {name}", "all good")
+    (made,) = (one for one in session.observed("change") if "fixed by" in one.title)
+    assert "gate.py is not sorted" in made.text and "hinge.py is not sorted" in made.text
+    assert made.files_modified == ("src/gate.py", "src/hinge.py")
+    assert made.id == f"observation::s1::{session.records[-1].seq}"
+
+
+def test_a_small_change_to_files_not_committed_yet_is_part_of_the_one_before(
+    script: Make,
+) -> None:
+    """Until a commit; a change to other files is one of its own."""
+    session = script().prompt("Paint the harbor gate in the colors of the town, all of it")
+    session.touch("Edit", f"{ROOT}/src/gate.py").say("Here it is.")
+    session.prompt("make the blue a bit darker").touch("Edit", f"{ROOT}/src/gate.py").say("Here.")
+    session.prompt("and paint the bell red too").touch("Edit", f"{ROOT}/src/bell.py").say("Here.")
+    made = [one.files_modified for one in session.observed("change")]
+    assert made == [("src/gate.py",), ("src/bell.py",)]

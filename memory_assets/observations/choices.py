@@ -1,0 +1,158 @@
+"""Decisions by choice: the human's answers to questions that the agent asked, by a tool or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from memory_assets.models import RedactedRecord, Turn
+from memory_assets.observations.moments import Moment, stated
+from memory_assets.redacted_text import RedactedText, compose
+from memory_assets.session_analysis.phrases import EMPTY, listing, phrase, shorten, unescaped
+from memory_assets.session_analysis.sentences import own_words, plain_text, sentences
+
+TRADE_OFF = compose("trade-off")
+_ASKS_A_CHOICE = phrase(
+    r"\b(?:should|which|prefer|approach|strategy|scope|option|want to (?:use|keep|support)|handle|"
+    r"do you want (?!me to (?:proceed|continue|start|run|commit|push|go))|"
+    r"how (?:do|would) you (?:want|like) (?!to proceed)|channel|build|where|what kind|model)\b"
+)
+_ASKS_TO_GO_ON = phrase(
+    r"like to (?:do|proceed|continue|handle this todo)|how to proceed|ready to|proceed\b|"
+    r"shall I|should I (?:proceed|continue|start|run|commit|push|go|access)|"
+    r"what(?:'s| is) (?:the|your)\b|please run|did you run|\bsudo\b|"
+    r"^(?:is|are|have|has|did|does|do you have|who)\b|"
+    r"^which (?:\w+ )?(?:prs?|pull requests?|issues?|todos?|tickets?|files?|phase)\b"
+)
+_NO_CHOICE = phrase(
+    r"^(?:yes|no|ok(?:ay)?|sure|continue|proceed|skip|done|n/?a|none|cancel|later|\d+)\b.{0,12}$|"
+    r"^(?:help|explain|show) me\b|\?$"
+)
+_RECOMMENDED = re.compile(r"\s*\(Recommended\).*")
+_ANSWERED = re.compile(
+    r"(?:User has answered your questions?|Your questions have been answered):\s*"
+)
+_ANSWER = re.compile(r"\"(?P<question>[^\"\n]{8,400})\"\s*=\s*\"(?P<answer>[^\"\n]{1,300})\"")
+_JSON = r"\"(?:[^\"\\]|\\.)"
+_ASKED_FOR = re.compile(rf"\"id\":\"(?P<id>[\w-]+)\"[^{{}}]*?\"question\":(?P<question>{_JSON}*\")")
+_GIVEN = re.compile(rf"\"(?P<id>[\w-]+)\":\{{\"answers\":\[(?P<answer>{_JSON}{{1,300}}\")")
+_PICKED = phrase(
+    r"\W*(?:(?:ok(?:ay)?|yes|yeah|no|or|so|then|hmm+|sure)[,. ]+)*"
+    r"(?:(?:let'?s|i'?d|i|we|please|can you|you can|just) ){0,2}"
+    r"(?P<verb>(?:do|go with|go for|take|pick|choose|try|prefer|like it to do|want) )?"
+    r"(?:option |number |approach |#)?"
+    r"(?P<labels>(?:[a-e]|\d)(?:(?:, ?and |, ?| and | ?& ?)(?:[a-e]|\d))*)"
+    r"(?: (?:for now|please|then|sounds|is (?:good|fine|best)|does seem|looks)\b.*"
+    r"|[.!]?|(?(verb)[.,;!].*|, (?:but|and|then|please)\b.*))$"
+)
+_OPTION = phrase(
+    r"\s*(?:[-*+•]\s+)?(?:#{1,4}\s+)?(?:\*\*)?\(?(?:option )?(?P<label>[a-e]|\d)"
+    r"(?:[.):]|\*\*)+\s*(?:[-–—:]\s*)?(?P<text>\S.{6,})$"
+)
+_ASKING = 900
+"""Characters at the end of a message in which a question makes its list one of options."""
+_CLARIFIES = phrase(
+    r"\b(?:do you mean|did you mean|clarify|are you (?:referring|asking|seeing|talking)|"
+    r"repl(?:y|ies) with a number)\b"
+)
+_PROCESS = phrase(
+    r".*:$|\W*(?:proceed|continue|go (?:on|ahead)|stage|commit|push|merge|review|walk|verify|"
+    r"start\b|stop|wait|nothing|something else|done|resume|show|inline execution|subagent|"
+    r"run |test )"
+)
+
+
+def chosen(turn: Turn, before: Turn | None) -> Iterator[Moment]:
+    """Yield the choices of a turn: answers to a tool that asks, and a prompt that names options
+    which the turn `before` ended with."""
+    for record, pairs in _answers(turn):
+        if pairs := [pair for pair in pairs if _is_choice(*pair)]:
+            facts = [compose("{} {}", question, answer) for question, answer in pairs]
+            question, answer = pairs[0]
+            title = compose("{} → {}", shorten(question, 90), shorten(answer, 60))
+            account = [compose("The user chose, when asked."), *facts[:3]]
+            yield stated("decision", (turn,), record, title, account, facts, TRADE_OFF)
+    if before is not None and turn.prompt is not None:
+        yield from _picked(turn, turn.prompt, before)
+
+
+def _answers(
+    turn: Turn,
+) -> Iterator[tuple[RedactedRecord, list[tuple[RedactedText, RedactedText]]]]:
+    """Yield each result of a tool that asks, with its questions and answers."""
+    asked: dict[str, RedactedText] = {}
+    for record in turn.records:
+        if record.tool_name == "request_user_input":
+            if record.kind == "tool_use":
+                asked = {
+                    found["id"]: _unquoted(record.text, found, "question")
+                    for found in _ASKED_FOR.finditer(record.text)
+                }
+            else:
+                given = _GIVEN.finditer(record.text)
+                pairs = [
+                    (asked[found["id"]], _answer(_unquoted(record.text, found, "answer")))
+                    for found in given
+                    if found["id"] in asked
+                ]
+                yield record, pairs
+        elif record.kind == "tool_result" and (opening := _ANSWERED.search(record.text)):
+            given = _ANSWER.finditer(record.text, opening.end())
+            pairs = [
+                (
+                    record.text.cut(*found.span("question")).squeezed(),
+                    _answer(record.text.cut(*found.span("answer"))),
+                )
+                for found in given
+            ]
+            yield record, pairs
+
+
+def _unquoted(text: RedactedText, found: re.Match[str], group: str) -> RedactedText:
+    start, end = found.span(group)
+    return unescaped(text.cut(start + 1, end - 1)).squeezed()
+
+
+def _answer(text: RedactedText) -> RedactedText:
+    return text.sub(_RECOMMENDED, "").squeezed()
+
+
+def _is_choice(question: str, answer: str) -> bool:
+    """Return True if an answer decides about the work, not about whether to continue."""
+    if _ASKS_TO_GO_ON.search(question) or _NO_CHOICE.search(answer) or len(answer) < 3:
+        return False
+    return _ASKS_A_CHOICE.search(question) is not None
+
+
+def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment]:
+    words = own_words(prompt.text).squeezed()
+    named = _PICKED.match(words) if len(words) <= 160 else None
+    if named is None:
+        return
+    message = next((r for r in reversed(before.records) if r.kind == "assistant_text"), None)
+    if message is None or message.agent_id is not None:
+        return
+    end = message.text[-_ASKING:]
+    if _CLARIFIES.search(end) or not ("?" in end or named["verb"]):
+        return
+    options = _options(message.text)
+    labels = re.findall(r"[a-e]|\d", re.sub(r"\band\b", "", named["labels"].lower()))
+    picked = [options[label] for label in labels if label in options]
+    picked = [option for option in picked if not _PROCESS.match(option)]
+    if not picked or len(picked) < len(labels) / 2:
+        return
+    title = compose("Chosen: {}", listing([shorten(one, 110) for one in picked], 3))
+    asked = [one.text for one in sentences(message.text.cut(-_ASKING)) if one.text.endswith("?")]
+    facts = [compose("Asked: {}", asked[-1] if asked else EMPTY), *picked]
+    account = [compose("The user chose among options: {}.", listing(picked, 4)), *facts[:1]]
+    yield stated("decision", (before, turn), prompt, title, account, facts, TRADE_OFF)
+
+
+def _options(text: RedactedText) -> dict[str, RedactedText]:
+    """Return the options that a message lists, by label; of two with one label the last."""
+    found: dict[str, RedactedText] = {}
+    lines: Sequence[RedactedText] = text.lines()
+    for line in lines:
+        if option := _OPTION.match(line):
+            found[option["label"].lower()] = plain_text(line.cut(option.start("text")))
+    return found
