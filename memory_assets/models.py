@@ -316,7 +316,7 @@ class Observation:
     narrative: Annotated[RedactedText, "What happened, and why."]
     facts: Annotated[tuple[RedactedText, ...], "Single statements, each true by itself."]
     concepts: Annotated[
-        tuple[RedactedText, ...], "What kind of knowledge it is, and programs it is about."
+        tuple[RedactedText, ...], "What kind of knowledge it is, in words of a fixed list."
     ]
     files_read: Annotated[tuple[RedactedText, ...], "Files read for it."]
     files_modified: Annotated[tuple[RedactedText, ...], "Files changed."]

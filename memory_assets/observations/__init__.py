@@ -7,7 +7,7 @@ this turn and earlier ones, so a session that grows keeps its observations and t
 docs/observations.md has the measured errors.
 """
 
-from memory_assets.observations.moments import OBSERVATION_TYPES
+from memory_assets.observations.moments import CONCEPTS, OBSERVATION_TYPES
 from memory_assets.observations.observer import OBSERVER_ID, observe
 
-__all__ = ["OBSERVATION_TYPES", "OBSERVER_ID", "observe"]
+__all__ = ["CONCEPTS", "OBSERVATION_TYPES", "OBSERVER_ID", "observe"]

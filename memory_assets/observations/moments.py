@@ -15,6 +15,15 @@ from memory_assets.session_analysis.sentences import asks, condensed, own_words
 
 Type = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
 OBSERVATION_TYPES = get_args(Type)
+CONCEPTS = (
+    "how-it-works",
+    "why-it-exists",
+    "what-changed",
+    "problem-solution",
+    "gotcha",
+    "trade-off",
+)
+"""Claude-mem's kinds of knowledge, as far as they can be told."""
 
 _CONVENTIONAL = re.compile(r"^\W*([\w./+-]+)(?:\([^)]*\))?!?: ")
 _PREFIXES: dict[str, Type] = {

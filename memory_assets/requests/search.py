@@ -16,6 +16,9 @@ from memory_assets.search_kinds import SEARCH_KINDS
 Mode = Literal["hybrid", "semantic", "keyword"]
 Sort = Literal["relevance", "date"]
 ObservationType = Literal["bugfix", "feature", "refactor", "change", "decision", "discovery"]
+Concept = Literal[
+    "how-it-works", "why-it-exists", "what-changed", "problem-solution", "gotcha", "trade-off"
+]
 KINDS = tuple(SEARCH_KINDS)
 MODES: tuple[str, ...] = get_args(Mode)
 MAX_HITS = 200
@@ -102,7 +105,7 @@ class SearchRequest(Arguments):
         hint="path touched, or its end",
         max_length=1_000,
     )
-    concept: str | None = argument(None, "Only observations with this concept.", max_length=500)
+    concept: Concept | None = argument(None, "Only observations with this concept.")
     type: ObservationType | None = argument(None, "Only observations of this type.")
     file_type: str | None = argument(
         None, "Only documents of this type: markdown, openapi, python.", max_length=100, **_UNLISTED

@@ -46,7 +46,7 @@ def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         ["--tool=Bash", "--file", "a=b.py", "--session", "x", "--agent", "codex", ""],
         ["why", "did", "-n", "3", "it fail"],
         ["--since", "yesterday", "--sort=date"],
-        ["", "--type", "bugfix", "--concept=oauth", "--no-fallback"],
+        ["", "--type", "bugfix", "--concept=trade-off", "--no-fallback"],
     ],
 )
 def test_plain_arguments_mean_what_the_command_line_makes_of_them(

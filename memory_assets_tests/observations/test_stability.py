@@ -11,7 +11,7 @@ import pytest
 
 from memory_assets.chunking import build_turns
 from memory_assets.models import RedactedRecord
-from memory_assets.observations import OBSERVATION_TYPES, observe
+from memory_assets.observations import CONCEPTS, OBSERVATION_TYPES, observe
 from memory_assets.session_analysis import SessionTurns, session_turns
 from memory_assets.transcripts import discover, read_session
 from memory_assets_tests.redacted_sessions import unredacted
@@ -74,6 +74,7 @@ def test_every_observation_is_whole(real: list[SessionTurns]) -> None:
             assert one.id not in seen
             seen.add(one.id)
             assert one.type in OBSERVATION_TYPES
+            assert one.concepts and set(one.concepts) <= set(CONCEPTS)
             assert one.title and "\n" not in one.title and len(one.title) <= 140
             assert one.turn_ids and turns.issuperset(one.turn_ids) and one.turn_id in one.turn_ids
             assert one.text.startswith(one.title) and len(one.text) <= 880

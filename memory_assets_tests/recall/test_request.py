@@ -10,12 +10,12 @@ from typing import Any, get_args
 import pytest
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.observations import OBSERVATION_TYPES
+from memory_assets.observations import CONCEPTS, OBSERVATION_TYPES
 from memory_assets.recall import KINDS, SearchRequest
 from memory_assets.recall.ids import MemoryId, parse_id
 from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.questions import CrossQueryRequest, LinkRequest, TimelineRequest
-from memory_assets.requests.search import ObservationType, parse_kinds
+from memory_assets.requests.search import Concept, ObservationType, parse_kinds
 from memory_assets.requests.times import parse_time, spoken_time
 from memory_assets.serving.schemas import tool_schema
 
@@ -38,8 +38,9 @@ NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
         ({"query": 7}, "query: give a text, not 7"),
         ({"project": "a\0b"}, "project: holds a NUL character"),
         ({"type": "poem"}, "type: there is no 'poem'; choose from bugfix, feature"),
+        ({"concept": "git"}, "concept: there is no 'git'; choose from how-it-works, why"),
         ({"type": "bugfix", "tool": "Bash"}, "observations cannot be filtered by tool"),
-        ({"concept": "x", "mode": "keyword"}, "not by keywords"),
+        ({"concept": "gotcha", "mode": "keyword"}, "not by keywords"),
         ({"n": -1}, "not -1"),
         ({"tool": "Bash", "kinds": ("prompts",)}, "filters sessions only"),
         ({"tool": "Bash", "kinds": ("observations",)}, "filters sessions only"),
@@ -124,13 +125,14 @@ def test_a_request_without_words_is_about_its_filters() -> None:
                   {"sort": "date"}):  # fmt: skip
         assert not SearchRequest(**given).selects_observations
     assert SearchRequest(kinds=("observations",)).selects_observations
-    assert SearchRequest(concept="oauth").selects_observations
+    assert SearchRequest(concept="gotcha").selects_observations
     assert not SearchRequest("x", kinds=("observations",)).selects_observations
 
 
-def test_the_types_that_can_be_asked_for_are_those_that_are_observed() -> None:
+def test_the_types_and_concepts_that_can_be_asked_for_are_those_that_are_observed() -> None:
     """A type that is added must be made known."""
     assert get_args(ObservationType) == OBSERVATION_TYPES
+    assert get_args(Concept) == CONCEPTS
 
 
 def test_all_stands_for_every_kind() -> None:

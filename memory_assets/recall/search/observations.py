@@ -28,7 +28,7 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     projects = memory.lake.projects(OBSERVATIONS)
     if not projects:
         raise NotFound("this memory has no observations yet; `memory ingest` makes them")
-    query, concept = request.query, (request.concept or "").lower()
+    query = request.query
     found = [
         each
         for name in projects
@@ -38,7 +38,7 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
         for each in memory.lake.read_rows(OBSERVATIONS, name, session_id)
         if all(getattr(each, name) == value for name, value in request.of_session.items())
         and (request.type is None or each.type == request.type)
-        and (not concept or concept in (one.lower() for one in each.concepts))
+        and (request.concept is None or request.concept in each.concepts)
         and request.covers(each.timestamp)
     ]
     if request.file:
