@@ -10,7 +10,10 @@ from memory_assets.chunking import Tokens
 from memory_assets.documents.definitions import definitions
 from memory_assets.documents.document import Chunker, Cut, Malformed, Section, Source
 from memory_assets.documents.file_types import file_type
+from memory_assets.documents.interfaces import asyncapi, openapi
+from memory_assets.documents.keys import keys, toml
 from memory_assets.documents.markdown import decision_record, markdown
+from memory_assets.documents.scripts import dockerfile, makefile, shell
 from memory_assets.documents.sizing import Size, fitted
 from memory_assets.embedding import load_word_pieces
 
@@ -33,6 +36,14 @@ CHUNKERS: MappingProxyType[str, tuple[Chunker, Size]] = MappingProxyType(
     {
         "markdown": (markdown, Size(200, 1500)),
         "adr": (decision_record, Size(100, 500)),
+        "openapi": (openapi, Size(100, 800)),
+        "asyncapi": (asyncapi, Size(100, 500)),
+        "yaml": (keys, _CONFIG),
+        "json": (keys, _CONFIG),
+        "toml": (toml, _CONFIG),
+        "dockerfile": (dockerfile, _CONFIG),
+        "makefile": (makefile, _CONFIG),
+        "shell": (shell, _CODE),
         "java": (definitions("java"), _CODE),
         "python": (definitions("python"), _CODE),
         "typescript": (definitions("typescript"), _CODE),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from memory_assets.chunking import Tokens
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _TO_LINE_END = re.compile(r"[^\r\n]*")
+_COMMENT_LINE = re.compile(r"[ \t]*#")
 _CHARACTERS_PER_TOKEN = 32
 """An unbroken run of letters is one word piece at any length, so length counts too."""
 
@@ -42,10 +44,10 @@ class Section:
 class Cut:
     """Where a chunk begins; it ends where the next one begins.
 
-    Small neighbours of one `group` are merged; a chunk without a group stays alone. `joins_next`
-    puts a header on the chunk after it. `context` are ranges elsewhere in the file that the
-    chunk's text repeats, `left_out` ranges within that it lacks, `edges` offsets where it is
-    best split. All positions are characters of the text. A `skipped` range is in no chunk.
+    Small neighbours of one `group` are merged; a chunk without a group stays alone.
+    `joins_next` puts a header on the chunk after it. `context` are ranges elsewhere in the
+    file that the chunk's text repeats as far as there is room, `left_out` ranges that it
+    lacks, `edges` where it is best split. All positions are characters of the text.
     """
 
     start: int
@@ -56,7 +58,6 @@ class Cut:
     context: tuple[tuple[int, int], ...] = ()
     left_out: tuple[tuple[int, int], ...] = ()
     edges: tuple[int, ...] = ()
-    skipped: bool = False
 
 
 class Source:
@@ -78,6 +79,17 @@ class Source:
         """Return the offset where the line of `offset` begins."""
         return self.line_starts[self.line(offset)]
 
+    def with_comments(self, start: int, floor: int = 0) -> int:
+        """Return where the comment lines (`#`) directly above a line's start begin, looking no
+        further back than `floor`."""
+        line = self.line(start)
+        while line and self.line_starts[line - 1] >= floor:
+            line -= 1
+            if not _COMMENT_LINE.match(self.text, self.line_starts[line]):
+                break
+            start = self.line_starts[line]
+        return start
+
     def size(self, start: int, end: int) -> int:
         """Return the tokens of a range as the embedder counts them, special ones included."""
         pieces = bisect_left(self._token_starts, end) - bisect_left(self._token_starts, start)
@@ -87,6 +99,15 @@ class Source:
         """Return the offset that is `tokens` word pieces before another one."""
         place = bisect_left(self._token_starts, offset) - tokens
         return self._token_starts[place] if place > 0 else 0
+
+    def within(self, start: int, end: int, step: int) -> Iterator[int]:
+        """Yield places within a range, at most `step` word pieces apart, and no further than as
+        many of the longest."""
+        starts = self._token_starts
+        first, last = bisect_right(starts, start), bisect_left(starts, end)
+        furthest = step * _CHARACTERS_PER_TOKEN
+        for place, following in pairwise([start, *starts[first + step - 1 : last : step], end]):
+            yield from range(place if place > start else start + furthest, following, furthest)
 
     def trimmed(self, start: int, end: int) -> tuple[int, int]:
         """Return a range without blank lines around it and without the last line's end."""

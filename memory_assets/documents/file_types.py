@@ -56,12 +56,12 @@ _BY_NAME = re.compile(
     re.IGNORECASE,
 )
 _SHEBANG = re.compile(r"#!.*?\b(?:(?P<shell>(?:ba|z|k|da)?sh)|(?P<python>python)|(?P<node>node))")
-_INTERFACE = re.compile(
-    r"""^[ \t]*(?:\{[ \t]*)?(?P<quote>["']?)(?P<key>openapi|swagger|asyncapi)(?P=quote)[ \t]*:"""
-    r"""[ \t]*["']?\d""",
+_VERSION_KEY = re.compile(
+    r"""^(?P<quote>["']?)(?P<key>openapi|swagger|asyncapi)(?P=quote)[ \t]*:[ \t]*["']?\d""",
     re.MULTILINE,
 )
-_NESTED = re.compile(r"[ \t]*")
+_JSON_VERSION_KEY = re.compile(r'"(?P<key>openapi|swagger|asyncapi)"\s*:\s*"?\d')
+_JSON_STRING_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _ADR_FOLDERS = {"adr", "adrs", "decisions"}
 _ADR_INDEXES = {"readme", "index", "template"}
 _ADR_HEADING = re.compile(
@@ -98,12 +98,25 @@ def file_type(path: str, text: str) -> str:
 
 
 def _interface(text: str) -> str | None:
-    """Return openapi or asyncapi if the document's own version key stands anywhere in it, with
-    nothing less indented before it in YAML."""
-    match = _INTERFACE.search(text)
+    """Return openapi or asyncapi if the version key of one stands at the top level, wherever
+    in the text."""
+    if text.lstrip("\ufeff \t\r\n")[:1] != "{":
+        match = _VERSION_KEY.search(text.removeprefix("\ufeff"))
+    elif match := _JSON_VERSION_KEY.search(text):
+        match = _at_top_level(text)
     if match is None:
         return None
     return "asyncapi" if match["key"] == "asyncapi" else "openapi"
+
+
+def _at_top_level(text: str) -> re.Match[str] | None:
+    depth = 0
+    for token in _JSON_STRING_OR_BRACE.finditer(text):
+        if token[0][0] != '"':
+            depth += 1 if token[0] in "{[" else -1
+        elif depth == 1 and (match := _JSON_VERSION_KEY.match(text, token.start())):
+            return match
+    return None
 
 
 def _is_adr(path: PurePosixPath, text: str) -> bool:

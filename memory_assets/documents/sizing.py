@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from zlib import crc32
 
-from memory_assets.chunking.passages import split_passages
 from memory_assets.documents.document import Cut, Section, Source
 
 OVERLAP = 50
@@ -43,7 +42,7 @@ class _Span:
 def fitted(source: Source, cuts: Iterable[Cut], size: Size) -> list[Section]:
     """Return the chunks of a file, in its order. Together they hold every line that is not
     blank, except skipped and left out ranges."""
-    spans = _joined(source, _spans(source, list(cuts)), size)
+    spans = _joined(source, _spans(source, list(cuts), size), size)
     merged: list[_Span] = []
     for _, run in groupby(spans, key=lambda span: span.cut.group):
         merged += _merged(source, run, size)
@@ -72,15 +71,37 @@ def passages(
     ]
 
 
-def _spans(source: Source, cuts: Sequence[Cut]) -> Iterator[_Span]:
+def _spans(source: Source, cuts: Sequence[Cut], size: Size) -> Iterator[_Span]:
     """Yield what stands between the cuts, without what is blank. Text before the first cut is
     the first chunk's."""
     starts = [0, *(cut.start for cut in cuts[1:]), len(source.text)]
     for cut, (start, end) in zip(cuts, pairwise(starts), strict=True):
         start, end = source.trimmed(start, end)
-        if start < end and not cut.skipped:
-            size = source.size(start, end) + sum(source.size(*part) for part in cut.context)
-            yield _Span(start, end, cut, size - sum(source.size(*part) for part in cut.left_out))
+        if start == end:
+            continue
+        if not (cut.context or cut.left_out):
+            yield _Span(start, end, cut, source.size(start, end))
+            continue
+        own = _size(source, [(start, end)], cut)
+        context = _fitting(source, cut, max(size.high - own, size.high // 4))
+        total = own + _size(source, context, cut)
+        yield _Span(start, end, replace(cut, context=context), total)
+
+
+def _size(source: Source, ranges: Iterable[tuple[int, int]], cut: Cut) -> int:
+    """Return the tokens of ranges without what the cut leaves out."""
+    kept = (each for part in ranges for each in _without(*part, cut.left_out))
+    return sum(source.size(*part) for part in kept)
+
+
+def _fitting(source: Source, cut: Cut, room: int) -> tuple[tuple[int, int], ...]:
+    """Return the context that a chunk has room for."""
+    fitting = []
+    for part in cut.context:
+        if (needed := _size(source, [part], cut)) <= room:
+            fitting.append(part)
+            room -= needed
+    return tuple(fitting)
 
 
 def _joined(source: Source, spans: Iterable[_Span], size: Size) -> list[_Span]:
@@ -91,7 +112,8 @@ def _joined(source: Source, spans: Iterable[_Span], size: Size) -> list[_Span]:
             header = joined[-1]
             total = source.size(header.start, span.end)
             if total <= size.high:
-                joined[-1] = _Span(header.start, span.end, span.cut, total)
+                cut = replace(span.cut, heading=_heading([header.cut, span.cut]))
+                joined[-1] = _Span(header.start, span.end, cut, total)
                 continue
         joined.append(span)
     return joined
@@ -122,17 +144,22 @@ def _together(source: Source, spans: Sequence[_Span]) -> _Span:
     if len(spans) == 1:
         return spans[0]
     start, end = spans[0].start, spans[-1].end
-    headings = list(dict.fromkeys(span.cut.heading for span in spans))
-    heading = " / ".join(headings)
-    if len(heading) > _MAX_HEADING:
-        heading = f"{headings[0]} / … / {headings[-1]}"
     cut = replace(
         spans[0].cut,
-        heading=heading,
+        heading=_heading([span.cut for span in spans]),
         edges=tuple(span.start for span in spans[1:]),
         left_out=tuple(part for span in spans for part in span.cut.left_out),
     )
     return _Span(start, end, cut, source.size(start, end))
+
+
+def _heading(cuts: Sequence[Cut]) -> str:
+    """Return the headings of several cuts as one; a header's only if it names a definition."""
+    named = [cut for cut in cuts if not cut.joins_next or cut.chunk_type == "definition"]
+    named = named or [cuts[-1]]
+    headings = list(dict.fromkeys(cut.heading for cut in named))
+    heading = " / ".join(headings)
+    return heading if len(heading) <= _MAX_HEADING else f"{headings[0]} / … / {headings[-1]}"
 
 
 def _division(
@@ -156,7 +183,7 @@ def _division(
                 ends.append(last)
         if len(ends) > 1 and sizes[first] < low:
             del ends[0]
-        end = min(ends, key=lambda place: ranks[place])
+        end = min(ends, key=lambda place: ranks[place]) if len(ends) > 1 else ends[0]
         yield end
         rest -= sum(sizes[first:end])
         first = end
@@ -170,8 +197,7 @@ def _places(source: Source, start: int, end: int, body: int) -> list[int]:
     for begin, finish in pairwise(lines):
         places.append(begin)
         if source.size(begin, finish) - 2 > body:
-            parts = split_passages(source.text[begin:finish], source.tokens, body + 2)
-            places += (begin + part for part, _ in parts[1:])
+            places += source.within(begin, finish, max(body // 8, 1))
     return places
 
 
@@ -182,7 +208,8 @@ def _rank(text: str, place: int, edges: set[int]) -> tuple[int, ...]:
     indent = _INDENT.match(line)
     width = indent.end() if indent else 0
     after_blank = not text[max(0, place - 4) : place].replace("\r", "").endswith("\n\n")
-    return (place not in edges, after_blank, width, crc32(line.encode(errors="replace")))
+    in_word = text[max(0, place - 1) : place + 1].isalnum() and 0 < place < len(text)
+    return (place not in edges, in_word, after_blank, width, crc32(line.encode(errors="replace")))
 
 
 def _overlapping(source: Source, start: int, begin: int) -> int:
@@ -196,16 +223,16 @@ def _overlapping(source: Source, start: int, begin: int) -> int:
 
 def _sections(source: Source, span: _Span, size: Size) -> Iterator[Section]:
     cut = span.cut
-    if span.size <= size.high:
-        yield _section(source, cut, [*cut.context, *_without(span.start, span.end, cut.left_out)])
-        return
-    context = (
-        cut.context if sum(source.size(*part) for part in cut.context) < size.high // 2 else ()
-    )
-    kind = "window" if cut.chunk_type == "full_file" else cut.chunk_type
-    for number, (start, end) in enumerate(passages(source, span.start, span.end, size, cut.edges)):
-        parts = [*(context if number == 0 else ()), *_without(start, end, cut.left_out)]
-        yield from [_section(source, replace(cut, chunk_type=kind), parts)] if parts else []
+    kind = cut.chunk_type
+    ranges = [(span.start, span.end)]
+    if span.size > size.high:
+        kind = "window" if kind == "full_file" else kind
+        room = Size(size.low, size.high - _size(source, cut.context, cut))
+        ranges = passages(source, span.start, span.end, room, cut.edges)
+    for number, own in enumerate(ranges):
+        parts = [*(cut.context if number == 0 else ()), own]
+        kept = [each for part in parts for each in _without(*part, cut.left_out)]
+        yield from _section(source, replace(cut, chunk_type=kind), kept)
 
 
 def _without(
@@ -220,12 +247,16 @@ def _without(
         yield start, end
 
 
-def _section(source: Source, cut: Cut, parts: Sequence[tuple[int, int]]) -> Section:
-    parts = sorted(source.trimmed(*part) for part in parts)
-    return Section(
+def _section(source: Source, cut: Cut, ranges: Iterable[tuple[int, int]]) -> Iterator[Section]:
+    """Yield the chunk of these ranges, or nothing if they are blank."""
+    trimmed = sorted(source.trimmed(*part) for part in ranges)
+    parts = [(start, end) for start, end in trimmed if start < end]
+    if not parts:
+        return
+    yield Section(
         chunk_type=cut.chunk_type,
-        heading=cut.heading,
+        heading=cut.heading[:_MAX_HEADING],
         line_start=source.line(parts[0][0]) + 1,
         line_end=source.line(max(end for _, end in parts) - 1) + 1,
-        text="\n".join(source.text[start:end] for start, end in parts if start < end),
+        text="\n".join(source.text[start:end] for start, end in parts),
     )
