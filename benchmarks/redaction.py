@@ -5,10 +5,10 @@
     python benchmarks/redaction.py --review 200 --seed 7
     python benchmarks/redaction.py --missed SOURCE
 
-Reads `redaction.jsonl.xz` and `transcripts.tar.xz` from MEMORY_BENCH_DATA, or from
-`../shared/data` beside the checkout. Speed is UTF-8 bytes of decoded record text per
-second of CPU time. Peers are run by the Python of `--peers-python` (this one by default);
-those it does not have are left out, with the command that installs them.
+Reads `redaction.jsonl.xz`, `redaction-fresh.jsonl.xz` and `transcripts.tar.xz` from
+MEMORY_BENCH_DATA, or from `../shared/data` beside the checkout. Speed is UTF-8 bytes of decoded
+record text per second of CPU time. Peers are run by the Python of `--peers-python` (this one
+by default); those it does not have are left out, with the command that installs them.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ MARKS = ("<!-- figures -->", "<!-- end of figures -->")
 """Between these, `--write` puts the tables."""
 SPEED_SAMPLE = 12
 """Peers are timed on every so many records: the slowest do 0.2 MB/s."""
+LABELLED = ("redaction.jsonl.xz", "redaction-fresh.jsonl.xz")
+FRESH = tuple(f"half {name}, {what}" for name in "BA" for what in ("recall by context", "touched"))
 TABLES = ("recall", "touched")
 DETAILS = ("recall by source", "recall by context", "touched by source")
 
@@ -84,7 +86,7 @@ def main() -> int:
     if options.review:
         review(first, _sessions(), options.review, options.seed, options.context)
         return 0
-    items = read_items(data_dir() / "redaction.jsonl.xz")
+    items = [item for archive in LABELLED for item in read_items(data_dir() / archive)]
     scores = [our_score(f"ours, {name}", redactor, items) for name, redactor in redactors.items()]
     if options.missed:
         for missed in scores[0].missed:
@@ -92,7 +94,7 @@ def main() -> int:
                 print(missed["id"], missed["rule"])
         return 0
     if options.quick:
-        print_table(scores, (*TABLES, *DETAILS))
+        print_table(scores, (*FRESH, *TABLES, *DETAILS))
         return 0
     tables = io.StringIO()
     with contextlib.redirect_stdout(tables):
@@ -118,7 +120,7 @@ def print_all(
             print_steps(name, texts, rounds)
             one.megabytes_a_second = print_stages(redactor, sessions, rounds)
     scores += peer_scores(python, items, texts[::SPEED_SAMPLE])
-    print_table(scores, (*TABLES, *DETAILS))
+    print_table(scores, (*FRESH, *TABLES, *DETAILS))
     redacted_share(first, sessions).print()
     print(stages.getvalue())
 

@@ -7,6 +7,7 @@ process of its own (`peer_scanners.py`).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import lzma
 import subprocess
@@ -42,6 +43,18 @@ class Score:
         return count / whole if whole else 0.0
 
 
+def half(item: Item) -> str:
+    """Return the half, A or B, of an item of the fresh set: rules are chosen on A, and no item of B
+    is read. What is alike is in one half: a source, of the largest source a vendor, of harmless
+    items an owner of repositories."""
+    group = item["source"]
+    if item["label"] != "positive":
+        group = f"benign/{item['path'].partition('/')[0].partition(':')[0]}"
+    elif group == "trufflehog":
+        group = f"trufflehog/{item['vendor'].lower()}"
+    return "AB"[hashlib.sha256(f"h1:{group}".encode()).digest()[0] & 1]
+
+
 def read_items(archive: Path) -> list[Item]:
     """Return the labelled items."""
     with lzma.open(archive, "rt", encoding="utf-8") as lines:
@@ -70,25 +83,36 @@ def score(name: str, items: Iterable[Item], found: Iterable[Spans]) -> Score:
     """Return how a scanner that found `found` in `items` did."""
     result = Score(name)
     for item, spans in zip(items, found, strict=True):
-        if item["label"] == "positive":
-            hit = is_caught(item, spans)
-            in_transcript = item["source"] == "transcript"
-            rows = [
-                ("recall", "transcript contexts" if in_transcript else "third-party items"),
-                ("recall by source", item["source"]),
-            ]
-            if in_transcript:
-                rows.append(("recall by context", str(item.get("case"))))
-            if not hit:
-                result.missed.append(item)
-        else:
-            hit = bool(spans)
-            kind = str(item.get("neg_kind"))
-            rows = [("touched", kind), ("touched by source", f"{kind}, {item['source']}")]
+        positive = item["label"] == "positive"
+        hit = is_caught(item, spans) if positive else bool(spans)
+        if positive and not hit:
+            result.missed.append(item)
+        rows = _rows_of_fresh(item) if "context" in item else _rows(item)
         for row in rows:
             result.tally[row][0] += hit
             result.tally[row][1] += 1
     return result
+
+
+def _rows(item: Item) -> list[tuple[str, str]]:
+    """Return the rows (table, row) in which an item of the first set counts."""
+    if item["label"] != "positive":
+        kind = str(item.get("neg_kind"))
+        return [("touched", kind), ("touched by source", f"{kind}, {item['source']}")]
+    in_transcript = item["source"] == "transcript"
+    rows = [
+        ("recall", "transcript contexts" if in_transcript else "third-party items"),
+        ("recall by source", item["source"]),
+    ]
+    return [*rows, ("recall by context", str(item.get("case")))] if in_transcript else rows
+
+
+def _rows_of_fresh(item: Item) -> list[tuple[str, str]]:
+    """Return the rows in which an item of the fresh set counts."""
+    if item["label"] != "positive":
+        return [(f"half {half(item)}, touched", "harmless items")]
+    table = f"half {half(item)}, recall by context"
+    return [(table, "all"), (table, item["context"])]
 
 
 def peer_score(
