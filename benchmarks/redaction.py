@@ -2,6 +2,7 @@
 
     python benchmarks/redaction.py [--peers-python PYTHON] [--write docs/redaction.md]
     python benchmarks/redaction.py --quick
+    python benchmarks/redaction.py --fresh [--peers-python PYTHON]
     python benchmarks/redaction.py --review 200 --seed 7
     python benchmarks/redaction.py --missed SOURCE
 
@@ -69,6 +70,7 @@ def parse() -> argparse.Namespace:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--peers-python", default=sys.executable, help="which Python has peers")
     options.add_argument("--quick", action="store_true", help="labelled items only, no peers")
+    options.add_argument("--fresh", action="store_true", help="the fresh set only, untimed")
     options.add_argument("--missed", metavar="SOURCE", help="list the ids missed of one source")
     options.add_argument("--review", metavar="N", type=int, help="show N random redactions")
     options.add_argument("--write", metavar="FILE", type=Path, help="put the tables there, too")
@@ -86,14 +88,17 @@ def main() -> int:
     if options.review:
         review(first, _sessions(), options.review, options.seed, options.context)
         return 0
-    items = [item for archive in LABELLED for item in read_items(data_dir() / archive)]
+    archives = LABELLED[1:] if options.fresh else LABELLED
+    items = [item for archive in archives for item in read_items(data_dir() / archive)]
     scores = [our_score(f"ours, {name}", redactor, items) for name, redactor in redactors.items()]
     if options.missed:
         for missed in scores[0].missed:
             if missed["source"] == options.missed:
                 print(missed["id"], missed["rule"])
         return 0
-    if options.quick:
+    if options.fresh:
+        scores += peer_scores(options.peers_python, items, ())
+    if options.quick or options.fresh:
         print_table(scores, (*FRESH, *TABLES, *DETAILS))
         return 0
     tables = io.StringIO()

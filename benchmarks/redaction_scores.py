@@ -127,7 +127,7 @@ def peer_score(
         return None
     found, about = answer
     result = score(f"{name} {about['version']}", items, found)
-    timed = _run_peer(name, python, sample)
+    timed = _run_peer(name, python, sample) if sample else None
     if timed is not None and timed[1]["seconds"] > 0:
         size = sum(len(text.encode("utf-8", "surrogatepass")) for text in sample)
         result.megabytes_a_second = size / 1e6 / timed[1]["seconds"]
@@ -163,6 +163,8 @@ def print_table(scores: Sequence[Score], tables: Sequence[str]) -> None:
     """Print the named tables, a column a scanner, as Markdown."""
     rows = sorted({row for one in scores for row in one.tally if row[0] in tables})
     for table in tables:
+        if all(name != table for name, _ in rows):
+            continue
         print(f"\n| {table} | items | " + " | ".join(one.name for one in scores) + " |")
         print("|---|---|" + "---|" * len(scores))
         for name, row in rows:
