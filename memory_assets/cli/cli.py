@@ -21,6 +21,7 @@ from memory_assets.cli import (
     removal_commands,
     server_commands,
 )
+from memory_assets.cli.earlier_names import RequestCommand
 from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.cli.request_options import Json, Projects
 from memory_assets.cli.start import prepare
@@ -177,4 +178,4 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
 
 for _group, _functions in _COMMANDS.items():
     for _function in _functions:
-        app.command(rich_help_panel=_group)(_function)
+        app.command(rich_help_panel=_group, cls=RequestCommand)(_function)

@@ -42,6 +42,7 @@ def takes(
         options = [_option(each, names[each.name]) for each in declared(request)]
         options.append(_parameter("json", Json, default=False))
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+        run.request = request  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in options}
         return run
 
@@ -58,7 +59,7 @@ def _option(argument: Argument, name: str) -> inspect.Parameter:
         if name in _OF_WORDS:
             words: Any = list[str] if argument.required else list[str] | None
             words = Annotated[words, typer.Argument(help=text)]
-            return _parameter(argument.name, words, default)
+            return _parameter(argument.name, words, default if argument.required else None)
         return _parameter(argument.name, Annotated[str, typer.Argument(help=text)], default)
     if argument.flag is not None or argument.type is bool:
         on = argument.default is True
