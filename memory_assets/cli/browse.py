@@ -66,7 +66,7 @@ def _draw(memory: Memory, answer: Mapping[str, Any], order: Sequence[Any], at: i
     """Draw the hits that fit the screen, with the chosen one among them."""
     size = get_terminal_size()
     colours = rendering.has_colours(sys.stdout)
-    view = HitView(memory, answer, size.columns - 2, colours=colours, full=False)
+    view = HitView(memory, answer, size.columns - 2, colours=colours)
     drawn = [
         [f"{'>' if line == 0 and place == at else ' '} {text}" for line, text in enumerate(lines)]
         for place, (ranked, again) in enumerate(order)

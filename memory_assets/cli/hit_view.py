@@ -35,13 +35,14 @@ def terminal_lines(
     colours: bool,
     full: bool = False,
     by_time: bool = False,
+    now: datetime | None = None,
 ) -> Iterator[str]:
     """Yield the lines of an answer, at most `width` cells wide, visible and in colour if `colours`;
-    with `full`, the whole text of each hit. Hits of one session stand together below the best of
-    them; `by_time`, only those that follow one another."""
+    with `full`, the whole text of each hit; ages as of `now`. Hits of one session stand together
+    below the best of them; `by_time`, only those that follow one another."""
     if answer["weak"]:
         yield "Nothing close; nearest:"
-    view = HitView(memory, answer, width, colours=colours, full=full)
+    view = HitView(memory, answer, width, colours=colours, full=full, now=now)
     for group in by_session(answer["hits"], by_time=by_time):
         for at, ranked in enumerate(group):
             yield from view.lines(ranked, again=at > 0)
@@ -69,8 +70,16 @@ class HitView:
     """The lines of the hits of one answer, at most `width` cells wide."""
 
     def __init__(
-        self, memory: Memory, answer: Mapping[str, Any], width: int, *, colours: bool, full: bool
+        self,
+        memory: Memory,
+        answer: Mapping[str, Any],
+        width: int,
+        *,
+        colours: bool,
+        full: bool = False,
+        now: datetime | None = None,
     ) -> None:
+        self._now = now or datetime.now(UTC)
         self._answer = answer
         self._width = max(_NARROWEST, min(width, _WIDEST)) - 1
         self._colours, self._full = colours, full
@@ -88,7 +97,7 @@ class HitView:
         yield indent + _head(
             f"{rank}. ",
             weak + self._title(hit, again),
-            (_age(hit["metadata"].get("timestamp")), self.shown_id(hit)),
+            (_age(hit["metadata"].get("timestamp"), self._now), self.shown_id(hit)),
             _place(hit["metadata"]) if len(self._projects) > 1 and not again else "",
             width=self._width - len(indent),
             colours=self._colours,
@@ -202,10 +211,10 @@ def cells(text: str) -> int:
     )
 
 
-def _age(time: str | None) -> str:
+def _age(time: str | None, now: datetime) -> str:
     if not time:
         return "no time"
-    return f"{lasting((datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds())} ago"
+    return f"{lasting((now - datetime.fromisoformat(time)).total_seconds())} ago"
 
 
 def _place(metadata: Mapping[str, Any]) -> str:
