@@ -361,6 +361,25 @@ class SessionCommit:
 
 
 @dataclass(frozen=True, slots=True)
+class RetrievedDocument:
+    """A row of `retrieved_documents`: a document of another collection that a call of Chroma's MCP
+    server returned to a session."""
+
+    id: Annotated[str, "`retrieval::<session>::<n>`."]
+    turn_id: Annotated[str, "Turn that asked for it."]
+    turn_index: TurnIndex
+    project: Project
+    project_root: ProjectRoot
+    agent: Agent
+    session_id: SessionId
+    collection: Annotated[RedactedText, "Collection that was asked; empty if not known."]
+    document: Annotated[RedactedText, "Id of the document in the collection."]
+    rank: Annotated[Int32, "Place in the result, from 0."]
+    tool_name: Annotated[RedactedText, "Tool that returned it."]
+    timestamp: Annotated[datetime | None, "When it was returned."]
+
+
+@dataclass(frozen=True, slots=True)
 class CommitLink:
     """A row of `commit_links`: a commit that a user linked to a session."""
 

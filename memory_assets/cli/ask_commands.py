@@ -11,10 +11,10 @@ import typer
 from memory_assets.cli import exit_codes, rendering, start
 from memory_assets.cli.request_options import takes
 from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
     AuditRequest,
     BlameRequest,
-    CrossQueryRequest,
     LinkRequest,
     SessionRequest,
     ShowRequest,

@@ -23,6 +23,7 @@ from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable
 from memory_assets.pipeline.tables.embeddings import embed_project, embedded
 from memory_assets.pipeline.tables.observations import OBSERVED, observe_project
+from memory_assets.pipeline.tables.retrieved_documents import RETRIEVED, find_retrieved
 from memory_assets.pipeline.tables.session_commits import ATTRIBUTED, attribute_project
 from memory_assets.pipeline.tables.session_summaries import SUMMARISED, summarise_project
 from memory_assets.pipeline.tables.turn_chunks import (
@@ -218,6 +219,23 @@ _MADE = (
             "attribution_version": (),
         },
         reads=frozenset({"git"}),
+    ),
+    Stage(
+        RETRIEVED,
+        find_retrieved,
+        "The documents of other Chroma collections that each session retrieved.\n\n"
+        "From the results of Chroma's MCP server: the collection and the ids, not the texts.",
+        "sessions",
+        Expectations(
+            bounds={"turn_index": AT_LEAST_0, "rank": AT_LEAST_0, "document": NOT_EMPTY},
+            one_of=_AGENT,
+        ),
+        {
+            "id": ("session_id", "seq"),
+            "turn_id": ("session_id", "kind"),
+            "turn_index": ("kind", "seq"),
+            **dict.fromkeys(("collection", "document", "rank"), ("text", "tool_use_id")),
+        },
     ),
     Stage(
         workspace.CHUNKED,

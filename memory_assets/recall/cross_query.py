@@ -13,11 +13,13 @@ import numpy as np
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.keywords import WEAK_WORDS
 from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.recall.names import session_named
+from memory_assets.recall.retrieved import RetrievedBy, retrieved_documents
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.session import stored_vectors
 from memory_assets.recall.shared_space import Space, require_same_space
-from memory_assets.requests.questions import CrossQueryRequest
+from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.stores.chroma.collections import Collection, Document
 from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
 
 _QUERY_CHARACTERS = 1_000
+_FILTERS = ("project", "session", "agent", "since", "until")
 _DOCUMENT_CHARACTERS, _TURN_CHARACTERS = 400, 240
 _HITS_PER_DOCUMENT = 3
 _TOUCHED_FILES = 5
@@ -48,8 +51,8 @@ OURS = frozenset(
 
 @dataclass(frozen=True)
 class SessionFound:
-    """A session, the reasons why it is listed ("similar", or "touched" a document's file), and its
-    turns. `title` is "" if it has none."""
+    """A session, the reasons why it is listed (it "retrieved" a document or "touched" its file, or
+    is "similar"), and its turns. `title` is "" if it has none."""
 
     session_id: str
     title: str
@@ -62,8 +65,9 @@ class SessionFound:
 
 @dataclass(frozen=True)
 class Overlap:
-    """A document and the most similar turn of a session (cosine), the words that both contain, and
-    the document's path if the turn touched that file."""
+    """A document and the most similar turn of a session (cosine), the words that both contain, the
+    document's path if the turn touched that file, and whether the turn retrieved the document. A
+    turn that did either comes before one that is more similar."""
 
     document: str
     session_id: str
@@ -71,6 +75,7 @@ class Overlap:
     similarity: float
     shared_terms: tuple[str, ...]
     touched: str | None
+    retrieved: bool
 
 
 @dataclass(frozen=True)
@@ -116,25 +121,33 @@ def cross_query(
     """
     asked = query if isinstance(query, CrossQueryRequest) else CrossQueryRequest(query, **arguments)
     asked = replace(asked, project=memory.project_named(asked.project))
+    if asked.session is not None:
+        asked = replace(asked, session=session_named(memory, asked.session)[1])
     other = _collection(memory, asked.collection)
     space = require_same_space(other, memory.embedder, assume=asked.assume_same_embedder)
+    found: Sequence[tuple[Document, float | None]]
     if asked.document:
         found = [(own, 1.0) for own in other.documents([asked.document])]
         if not found:
             raise NotFound(f"no document {asked.document!r} in {other.name}")
         corpus_query = asked.query.strip() or found[0][0].text
+    elif not (corpus_query := _first(asked.corpus_query, asked.query, asked.session_query)):
+        used = [each.document for each in retrieved_documents(memory, asked, other.name)]
+        found = [(own, None) for own in other.documents(list(dict.fromkeys(used))[: asked.n])]
     else:
-        corpus_query = _first(asked.corpus_query, asked.query, asked.session_query)
         vector = memory.embedder.embed([corpus_query])[0]
         conditions = [{key: value} for key, value in (asked.where or {}).items()]
         where = {"$and": conditions} if len(conditions) > 1 else asked.where or None
         found = other.nearest(vector, asked.n, where)
     session_query = _first(asked.session_query, asked.query, corpus_query, asked.document or "")
     session_query = session_query[:_QUERY_CHARACTERS]
-    filters = {name: getattr(asked, name) for name in ("project", "agent", "since", "until")}
+    filters = {name: getattr(asked, name) for name in _FILTERS}
     answer = memory.search(session_query, n=asked.n * _HITS_PER_DOCUMENT, **filters)
-    touched = _touched(memory, [each for each, _ in found], session_query, filters)
-    sessions = _sessions(answer.hits, touched, asked.n, session_query)
+    documents = [each for each, _ in found]
+    touched = _touched(memory, documents, session_query, filters)
+    used_by = retrieved_documents(memory, asked, other.name, {each.id for each in documents})
+    similar = answer.hits if session_query else ()
+    sessions = _sessions(similar, touched, used_by, asked.n, session_query)
     titles = memory.titles((each.project, each.session_id) for each in sessions)
     sessions = [replace(each, title=titles.get(each.session_id, "")) for each in sessions]
     turns = {turn["id"] for each in sessions for turn in each.turns}
@@ -148,7 +161,7 @@ def cross_query(
         space=space,
         documents=tuple(_document(*each, corpus_query) for each in found),
         sessions=tuple(sessions),
-        overlap=tuple(_overlap(memory, [each for each, _ in found], answer.hits, touched, turns)),
+        overlap=tuple(_overlap(memory, documents, similar, touched, used_by, turns)),
         coverage=payload["coverage"],
         degraded=answer.degraded,
     )
@@ -174,10 +187,10 @@ def _collection(memory: Memory, name: str | None) -> Collection:
     return memory.vectors.get(name)
 
 
-def _document(document: Document, similarity: float, query: str) -> dict[str, Any]:
+def _document(document: Document, similarity: float | None, query: str) -> dict[str, Any]:
     return {
         "id": document.id,
-        "score": round(similarity, 4),
+        "score": None if similarity is None else round(similarity, 4),
         "text": excerpt(document.text, query, _DOCUMENT_CHARACTERS),
         "metadata": dict(document.metadata),
     }
@@ -205,10 +218,15 @@ def _touched(
 
 
 def _sessions(
-    hits: Sequence[Hit], touched: Mapping[str, Sequence[Hit]], n: int, query: str
+    hits: Sequence[Hit],
+    touched: Mapping[str, Sequence[Hit]],
+    used_by: Sequence[RetrievedBy],
+    n: int,
+    query: str,
 ) -> list[SessionFound]:
     by_session: dict[str, list[tuple[str, Hit]]] = {}
     for why, hit in (
+        *(("retrieved", each.hit) for each in used_by),
         *(("touched", hit) for same in touched.values() for hit in same),
         *(("similar", hit) for hit in hits),
     ):
@@ -228,7 +246,14 @@ def _sessions(
                 turns=tuple(_turn(hit, query) for hit in turns.values()),
             )
         )
-    found.sort(key=lambda each: (-len(each.why), -(each.score or 0.0), each.session_id))
+    found.sort(
+        key=lambda each: (
+            "retrieved" not in each.why,
+            -len(each.why),
+            -(each.score or 0.0),
+            each.session_id,
+        )
+    )
     return found[:n]
 
 
@@ -246,10 +271,13 @@ def _overlap(
     documents: Sequence[Document],
     hits: Sequence[Hit],
     touched: Mapping[str, Sequence[Hit]],
+    used_by: Sequence[RetrievedBy],
     turns: set[str],
 ) -> list[Overlap]:
     """Return, for each document and session, the most similar turn, most similar first."""
-    everything = {hit.id: hit for hit in (*hits, *(h for same in touched.values() for h in same))}
+    retrieving = {(each.document, each.hit.turn_id) for each in used_by}
+    further = (*(each.hit for each in used_by), *(h for same in touched.values() for h in same))
+    everything = {hit.id: hit for hit in (*further, *hits)}
     passages = [hit for hit in everything.values() if hit.turn_id in turns]
     sessions = {(str(hit.metadata["project"]), str(hit.metadata["session_id"])) for hit in passages}
     vectors = stored_vectors(memory.lake, TURN_EMBEDDINGS, sorted(sessions))
@@ -263,11 +291,13 @@ def _overlap(
         touching = {hit.turn_id for hit in touched.get(path or "", ())}
         for hit, similarity in zip(passages, ours @ document.vector, strict=True):
             touches = path if hit.turn_id in touching else None
-            if similarity < _ALIKE and not touches:
+            retrieved = (document.id, hit.turn_id) in retrieving
+            if similarity < _ALIKE and not touches and not retrieved:
                 continue
             session = str(hit.metadata["session_id"])
             known = best.get((document.id, session))
-            if known is None or (bool(touches), similarity) > (
+            if known is None or (retrieved, bool(touches), similarity) > (
+                known.retrieved,
                 bool(known.touched),
                 known.similarity,
             ):
@@ -278,8 +308,11 @@ def _overlap(
                     round(float(similarity), 4),
                     shared_terms(document.text, str(hit.text)),
                     touches,
+                    retrieved,
                 )
-    return sorted(best.values(), key=lambda each: (not each.touched, -each.similarity))
+    return sorted(
+        best.values(), key=lambda each: (not each.retrieved, not each.touched, -each.similarity)
+    )
 
 
 def shared_terms(left: str, right: str) -> tuple[str, ...]:

@@ -23,10 +23,10 @@ from memory_assets.requests.actions import (
     ResumeRequest,
 )
 from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
     AuditRequest,
     BlameRequest,
-    CrossQueryRequest,
     SessionRequest,
     ShowRequest,
     StatusRequest,

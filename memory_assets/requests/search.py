@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.paths import KNOWN_AGENTS
 from memory_assets.requests.arguments import Arguments, argument, chosen, one_of
-from memory_assets.requests.times import AGO, parse_time, spoken_time
+from memory_assets.requests.times import TIME, require_order
 from memory_assets.search_kinds import SEARCH_KINDS
 
 Mode = Literal["hybrid", "semantic", "keyword"]
@@ -46,16 +46,6 @@ def parse_kinds(name: str | Sequence[str]) -> tuple[str, ...]:
     return KINDS if "all" in kinds else kinds
 
 
-def require_order(since: datetime | None, until: datetime | None) -> None:
-    """Raise `ConfigurationError` for a time range that holds no time."""
-    if since and until and since >= until:
-        raise ConfigurationError(
-            f"since ({spoken_time(since)}) is not before until "
-            f"({spoken_time(until)}); exchange them"
-        )
-
-
-TIME: dict[str, Any] = {"wire": str, "reads": parse_time, "max_length": 40, "pattern": AGO}
 _UNLISTED: dict[str, Any] = {"names": {"mcp": None}}
 
 

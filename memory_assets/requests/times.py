@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, time, timedelta
+from typing import Any
 
 from memory_assets.errors import ConfigurationError
 
@@ -53,6 +54,19 @@ def spoken_time(moment: datetime) -> str:
     """Return a time as `parse_time` takes it, to the minute, in the local zone, which it names:
     `2026-11-01 09:30+01:00`, or `2026-11-01 08:30Z` where local time is UTC."""
     return moment.astimezone().isoformat(" ", "minutes").replace("+00:00", "Z")
+
+
+TIME: dict[str, Any] = {"wire": str, "reads": parse_time, "max_length": 40, "pattern": AGO}
+"""What the arguments that are times have in common."""
+
+
+def require_order(since: datetime | None, until: datetime | None) -> None:
+    """Raise `ConfigurationError` for a time range that holds no time."""
+    if since and until and since >= until:
+        raise ConfigurationError(
+            f"since ({spoken_time(since)}) is not before until "
+            f"({spoken_time(until)}); exchange them"
+        )
 
 
 def parse_reach(text: str | Reach) -> Reach:

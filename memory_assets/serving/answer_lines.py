@@ -180,13 +180,15 @@ def session_lines(answer: Mapping[str, Any], most: int | None = None) -> Iterato
 def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[str]:
     """Yield the documents, the sessions with three turns each, and what is alike in both."""
     for each in answer["documents"]:
-        yield f"document {each['id']}  {each['score']:.2f}\n   {snippet(each['text'], most)}"
+        score = "" if each["score"] is None else f"  {each['score']:.2f}"
+        yield f"document {each['id']}{score}\n   {snippet(each['text'], most)}"
     for each in answer["sessions"]:
         head = f"session {each['session_id']}  {', '.join(each['why'])}  {each['project']}"
         yield f"{head}  {each['title']}".rstrip()
         yield from (f"   {turn['id']}: {snippet(turn['text'], 160)}" for turn in each["turns"][:3])
     for each in answer["overlap"]:
         touched = f" (touched {each['touched']})" if each["touched"] else ""
+        touched += " (retrieved)" if each["retrieved"] else ""
         yield (
             f"overlap {each['document']} ~ {each['turn_id']}  {each['similarity']:.2f}  "
             f"{', '.join(each['shared_terms'])}{touched}"

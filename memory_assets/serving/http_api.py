@@ -27,8 +27,8 @@ from memory_assets.errors import (
 )
 from memory_assets.requests.actions import FrictionRequest, HowRequest, RestoreRequest
 from memory_assets.requests.arguments import Arguments, declared
+from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
-    CrossQueryRequest,
     SessionRequest,
     ShowRequest,
     StatusRequest,

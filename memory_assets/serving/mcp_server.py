@@ -21,8 +21,8 @@ from memory_assets import __version__
 from memory_assets.errors import MemoryAssetsError, unexpected
 from memory_assets.requests.actions import HowRequest
 from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
-    CrossQueryRequest,
     GetRequest,
     LinkRequest,
     SessionRequest,

@@ -16,8 +16,8 @@ from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.show import whole
 from memory_assets.requests.actions import HowRequest
 from memory_assets.requests.arguments import Arguments
+from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
-    CrossQueryRequest,
     GetRequest,
     LinkRequest,
     SessionRequest,

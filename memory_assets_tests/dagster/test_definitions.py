@@ -36,6 +36,7 @@ GRAPH = {
     "observation_embeddings": {"observations"},
     "observation_collection": {"observation_embeddings"},
     "session_commits": {"redacted_records"},
+    "retrieved_documents": {"redacted_records"},
     "keyword_index": {
         "turn_embeddings",
         "prompt_embeddings",
@@ -73,6 +74,7 @@ CHECKS = {
     "observation_embeddings": {_INDEPENDENT, "matches_schema"},
     "observation_collection": {"ids_match_table"},
     "session_commits": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
+    "retrieved_documents": {"no_secrets_remain", _INDEPENDENT, "matches_schema"},
     "keyword_index": {"ids_match_tables"},
     "workspace_documents": {
         "no_secrets_remain",

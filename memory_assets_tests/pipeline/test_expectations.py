@@ -16,7 +16,7 @@ from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.checks.expectations import facts
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.stores.lake.expectations import Expectations
-from memory_assets.stores.lake.schemas import TABLES, TURN_CHUNKS, Table
+from memory_assets.stores.lake.schemas import RETRIEVED_DOCUMENTS, TABLES, TURN_CHUNKS, Table
 from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
@@ -25,6 +25,11 @@ ROWS = 20
 
 def _frame(memory: SampleMemory, table: Table) -> pa.Table:
     lake = memory.components.lake
+    if table is RETRIEVED_DOCUMENTS:  # of which the sample has none
+        names = dict.fromkeys(table.schema.names, "x")
+        row = {**names, "agent": "pi", "turn_index": 0, "rank": 0, "timestamp": None}
+        made = [{**row, "id": f"retrieval::x::{number}"} for number in range(ROWS)]
+        return facts(table, pa.Table.from_pylist(made, schema=table.schema))
     parts = [facts(table, lake.read_partition(table, name)) for name in lake.projects(table)]
     return pa.concat_tables(parts).slice(0, ROWS)
 

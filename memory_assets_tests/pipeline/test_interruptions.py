@@ -19,6 +19,7 @@ STAGES = (
     "session_summaries",
     "observations",
     "session_commits",
+    "retrieved_documents",
     "turn_embeddings",
     "prompt_embeddings",
     "summary_embeddings",
@@ -38,7 +39,9 @@ ONE_OF_EACH = tuple(
 )
 """Without those that are another stage's code over another table."""
 WRITTEN_APART = tuple(
-    stage for stage in ONE_OF_EACH if stage not in ("user_prompts", "observations")
+    stage
+    for stage in ONE_OF_EACH
+    if stage not in ("user_prompts", "observations", "retrieved_documents")
 )
 """Without those whose rows are written and noted by another one's code."""
 UNTIL_EMBEDDED = STAGES[: STAGES.index("session_collection")]

@@ -11,7 +11,10 @@ from memory_assets.pipeline.stage import session_cache as session_reading
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, Table
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
-READING = ("turn_chunks", "user_prompts", "session_summaries", "observations", "session_commits")
+READING = (
+    *("turn_chunks", "user_prompts", "session_summaries", "observations", "session_commits"),
+    "retrieved_documents",
+)
 MADE = ("raw_sessions", "redacted_records")
 
 

@@ -30,6 +30,7 @@ from memory_assets_tests.conftest import forget_own_settings
 
 HARBOR = "-home-mara-code-harbor-api"
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
+RETRIEVING = "bbbbbbbb-0000-4000-8000-000000000001"
 _PARAGRAPHS = 70
 CORPUS = "context-vigilance-corpus"
 DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -99,6 +100,42 @@ def _long_session() -> list[dict[str, Any]]:
     ]
 
 
+def _retrieving_session() -> list[dict[str, Any]]:
+    """A session that asks Chroma's MCP server; the shapes of its answers are those of chroma-mcp
+    0.2 (`collection.query`, `collection.get`), the last one cut short."""
+    reports, migrations, bread = DOCUMENTS
+    collection = {"collection_name": CORPUS}
+    queried = {"ids": [[migrations, reports]], "documents": [["a", "b"]], "distances": [[0.1, 0.9]]}
+    calls = [
+        ("query_documents", {**collection, "query_texts": ["lock"]}, json.dumps(queried, indent=2)),
+        (
+            "get_documents",
+            {**collection, "ids": [bread]},
+            f'{{"ids": ["{bread}"], "documents": ["Kn',
+        ),
+        ("get_documents", {"collection_name": "another"}, json.dumps({"ids": [reports]})),
+        ("list_collections", {}, json.dumps([CORPUS])),
+    ]
+    said: list[tuple[str, Any]] = [("user", "what do our documents say about locks?")]
+    for number, (tool, given, answer) in enumerate(calls):
+        name, call = f"mcp__chroma__chroma_{tool}", f"toolu_{number}"
+        said.append(("assistant", [{"type": "tool_use", "id": call, "name": name, "input": given}]))
+        result = [{"type": "text", "text": answer}]
+        said.append(("user", [{"type": "tool_result", "tool_use_id": call, "content": result}]))
+    said.append(("assistant", [{"type": "text", "text": "Set a lock timeout."}]))
+    return [
+        {
+            "type": role,
+            "uuid": f"00000000-0000-4000-8000-1{number:011}",
+            "sessionId": RETRIEVING,
+            "cwd": "/home/mara/code/harbor-api",
+            "timestamp": f"2026-03-01T08:{number:02}:00.000Z",
+            "message": {"id": f"msg_r{number}", "role": role, "content": content},
+        }
+        for number, (role, content) in enumerate(said)
+    ]
+
+
 def components_of(memory: Memory) -> Components:
     """The stores and engines of a memory, for tests that change it."""
     assert isinstance(memory.settings, Settings)
@@ -134,8 +171,9 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     root = tmp_path_factory.mktemp("asked")
     for name in ("claude", "codex", "pi"):
         shutil.copytree(SAMPLE_DIR / name, root / "transcripts" / name)
-    lines = "".join(json.dumps(record) + "\n" for record in _long_session())
-    (root / "transcripts" / "claude" / "projects" / HARBOR / f"{LONG}.jsonl").write_text(lines)
+    for name, records in ((LONG, _long_session()), (RETRIEVING, _retrieving_session())):
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        (root / "transcripts" / "claude" / "projects" / HARBOR / f"{name}.jsonl").write_text(lines)
     with pytest.MonkeyPatch.context() as patch:
         forget_own_settings(patch, root / "home")
         settings = _settings(root)

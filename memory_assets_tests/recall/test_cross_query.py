@@ -10,7 +10,7 @@ import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
 from memory_assets.recall.cross_query import cross_query, other_collections, shared_terms
-from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, Asked, corpus_client
+from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, RETRIEVING, Asked, corpus_client
 
 QUESTION = "why does a migration hang on staging"
 
@@ -32,14 +32,17 @@ def test_a_question_gives_documents_sessions_and_where_they_meet(
     }
     assert found["documents"][0]["id"] == "harbor-api::docs/migrations.md::0"
     assert found["documents"][0]["metadata"]["source_repo_slug"] == "mara/harbor-api"
-    assert found["sessions"][0]["session_id"].startswith("c27e5d90")
-    meeting = found["overlap"][0]
+    alike = [each for each in found["sessions"] if "retrieved" not in each["why"]]
+    assert alike[0]["session_id"].startswith("c27e5d90")
+    meeting = next(each for each in found["overlap"] if not each["retrieved"])
     assert meeting["document"] == "harbor-api::docs/migrations.md::0"
     assert meeting["session_id"].startswith("c27e5d90")
     # Two turns of the session are all but equally like it (0.723 and 0.718): which comes
     # first depends on how a processor rounds in 8 bits. Both say these.
     assert {"alter", "queue", "staging"} <= set(meeting["shared_terms"])
-    assert not any(each["document"].startswith("bakery") for each in found["overlap"])
+    assert not any(
+        each["document"].startswith("bakery") and not each["retrieved"] for each in found["overlap"]
+    )
 
 
 def test_similarities_are_those_of_the_vectors_whatever_the_distance(
@@ -65,7 +68,8 @@ def test_a_document_finds_the_sessions_that_say_the_same(
     document = "harbor-api::docs/reports.md::0"
     found = cross_query(asked.memory, document=document)
     assert [each["id"] for each in found.documents] == [document]
-    assert found.sessions[0].session_id.startswith("3d0f6a52")
+    alike = [each for each in found.sessions if "retrieved" not in each.why]
+    assert alike[0].session_id.startswith("3d0f6a52")
     assert {each.document for each in found.overlap} == {document}
     with pytest.raises(NotFound):
         cross_query(asked.memory, document="nobody::wrote.md::0")
@@ -89,7 +93,7 @@ def test_sessions_that_touched_a_documents_file_are_found_as_such(
     found = cross_query(asked.memory, document="bakery::recipes/bread.md::0")
     touched = {each.session_id for each in found.sessions if "touched" in each.why}
     assert row["session_id"] in touched
-    assert found.overlap[0].touched == path
+    assert next(each for each in found.overlap if not each.retrieved).touched == path
 
 
 def test_each_side_can_be_asked_in_its_own_words(asked: Asked, corpus: Callable[..., str]) -> None:
@@ -97,7 +101,8 @@ def test_each_side_can_be_asked_in_its_own_words(asked: Asked, corpus: Callable[
     corpus()
     found = cross_query(asked.memory, corpus_query="how long does dough rise", session_query="lamp")
     assert found.documents[0]["id"] == "bakery::recipes/bread.md::0"
-    assert found.sessions[0].session_id == asked.long_session
+    assert found.sessions[0].session_id == RETRIEVING
+    assert found.sessions[1].session_id == asked.long_session
     (same,) = {
         tuple(each["id"] for each in cross_query(asked.memory, **only).documents)
         for only in ({"query": QUESTION}, {"corpus_query": QUESTION}, {"session_query": QUESTION})
@@ -121,6 +126,54 @@ def test_sessions_are_narrowed_and_called_by_their_titles(
     assert found.filters["agent"] == "claude-code"
     with pytest.raises(ConfigurationError, match="exchange them"):
         cross_query(asked.memory, QUESTION, since="2026-02-02", until="2026-02-01")
+
+
+def test_what_sessions_retrieved_is_on_record(asked: Asked) -> None:
+    """Of every call its collection, ids and places, though what follows the ids is cut; no text."""
+    reports, migrations, bread = DOCUMENTS
+    rows = asked.rows("retrieved_documents")
+    assert [(row["collection"], row["document"], row["rank"]) for row in rows] == [
+        (CORPUS, migrations, 0),
+        (CORPUS, reports, 1),
+        (CORPUS, bread, 0),
+        ("another", reports, 0),
+    ]
+    assert {row["turn_id"] for row in rows} == {f"session::{RETRIEVING}::turn::0"}
+    assert len({row["id"] for row in rows}) == len(rows)
+
+
+def test_a_document_names_the_sessions_that_retrieved_it(
+    asked: Asked, corpus: Callable[..., str]
+) -> None:
+    """As a reason of its own, first, with the turn; a turn that is more similar comes after it."""
+    corpus()
+    bread = list(DOCUMENTS)[2]
+    found = cross_query(asked.memory, document=bread)
+    session, *others = found.sessions
+    assert session.session_id == RETRIEVING and "retrieved" in session.why
+    assert others and not any("retrieved" in each.why for each in others)
+    assert session.turns[0]["id"] == f"session::{RETRIEVING}::turn::0"
+    first, *further = found.overlap
+    assert (first.document, first.session_id, first.retrieved) == (bread, RETRIEVING, True)
+    assert not any(each.retrieved for each in further)
+    for nobody in ({"agent": "codex"}, {"until": "2026-02-01"}, {"session": asked.long_session}):
+        found = cross_query(asked.memory, document=bread, **nobody)
+        assert not any("retrieved" in each.why for each in found.sessions)
+
+
+def test_a_session_names_the_documents_that_it_retrieved(
+    asked: Asked, corpus: Callable[..., str]
+) -> None:
+    """Without a query; of the collection that is asked. One that retrieved none has none."""
+    corpus()
+    found = cross_query(asked.memory, session=RETRIEVING[:8])
+    reports, migrations, bread = DOCUMENTS
+    assert {each["id"] for each in found.documents} == {reports, migrations, bread}
+    assert {each["score"] for each in found.documents} == {None}
+    assert [each.why for each in found.sessions] == [("retrieved",)]
+    assert all(each.retrieved for each in found.overlap) and len(found.overlap) == 3
+    none = cross_query(asked.memory, session=asked.long_session)
+    assert not none.documents and not none.sessions and not none.overlap
 
 
 def test_metadata_narrows_the_documents(asked: Asked, corpus: Callable[..., str]) -> None:

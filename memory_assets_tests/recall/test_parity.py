@@ -19,7 +19,8 @@ from memory_assets.recall.cross_query import cross_query
 from memory_assets.recall.session import session_overview
 from memory_assets.recall.timeline import timeline
 from memory_assets.requests.arguments import Arguments, Door, declared
-from memory_assets.requests.questions import CrossQueryRequest, ShowRequest
+from memory_assets.requests.cross_query import CrossQueryRequest
+from memory_assets.requests.questions import ShowRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server, call_tool
@@ -98,6 +99,7 @@ CROSS_QUERIES: list[dict[str, Any]] = [
     {"corpus_query": "dough", "session_query": "lighthouse", "project": "harbor-api", "n": 2},
     {"document": next(iter(DOCUMENTS)), "collection": CORPUS, "agent": "Claude", "n": 4},
     {"query": "lock", "since": "2026-01-01", "until": "2026-03-01", "assume_same_embedder": True},
+    {"session": "session::bbbb"},
 ]
 _AROUND = ("frame", "frame_end", "next")
 TIMELINES: list[dict[str, Any]] = [

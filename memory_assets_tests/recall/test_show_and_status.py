@@ -126,8 +126,8 @@ def test_coverage_of_a_finished_memory_is_complete(
     covered = coverages(asked.memory.catalog, kinds)[1]
     assert covered.complete
     assert covered.rows == covered.indexed == sum(len(asked.rows(table)) for table in tables)
-    assert covered.sessions == 10
-    assert covered.turns == 31
+    assert covered.sessions == 11
+    assert covered.turns == 32
     assert covered.quarantined == 0
     assert covered.as_of.startswith("20")
 
@@ -230,7 +230,7 @@ def test_a_new_turn_makes_coverage_incomplete_until_it_is_indexed(
     finally:
         path.write_text(before)
     covered = coverages(memory.catalog, ("sessions",))[1]
-    assert covered.turns == 32
+    assert covered.turns == 33
     assert (covered.rows - covered.indexed, covered.complete) == (1, False)
 
 
@@ -242,11 +242,11 @@ def test_status_tells_what_is_in_memory_without_opening_chroma(
     status = memory.status()
     assert json.loads(json.dumps(status)) == status
     assert {name: facts["sessions"] for name, facts in status["agents"].items()} == {
-        "claude-code": 7,
+        "claude-code": 8,
         "codex": 2,
         "pi": 1,
     }
-    assert sum(facts["files"] for facts in status["projects"].values()) == 11
+    assert sum(facts["files"] for facts in status["projects"].values()) == 12
     assert status["coverage"].keys() == {"sessions", "prompts", "summaries", "observations"}
     assert all(covered["complete"] for covered in status["coverage"].values())
     assert status["chroma"]["state"] == "stopped"

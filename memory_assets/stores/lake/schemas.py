@@ -96,6 +96,7 @@ USER_PROMPTS = Table("user_prompts", models.Prompt)
 SESSION_SUMMARIES = Table("session_summaries", models.Summary)
 OBSERVATIONS = Table("observations", models.Observation)
 SESSION_COMMITS = Table("session_commits", models.SessionCommit)
+RETRIEVED_DOCUMENTS = Table("retrieved_documents", models.RetrievedDocument)
 COMMIT_LINKS = Table("commit_links", models.CommitLink)
 WORKSPACE_DOCUMENTS = Table("workspace_documents", document_models.WorkspaceDocument)
 WORKSPACE_CHUNKS = Table("workspace_chunks", document_models.WorkspaceChunk)
@@ -116,6 +117,7 @@ TABLES = {
         SESSION_SUMMARIES,
         OBSERVATIONS,
         SESSION_COMMITS,
+        RETRIEVED_DOCUMENTS,
         WORKSPACE_DOCUMENTS,
         WORKSPACE_CHUNKS,
         *_EMBEDDINGS.values(),
