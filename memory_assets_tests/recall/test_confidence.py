@@ -55,6 +55,13 @@ def test_the_probability_is_told_with_each_hit(asked: Asked) -> None:
     assert max(told, key=float) == told[0]
 
 
+def test_no_hit_is_more_probable_than_the_best_one(asked: Asked) -> None:
+    """A question without an answer is not answered by what is found after its best hit."""
+    for question in (*ANSWERED, *UNANSWERED):
+        told = [float(hit.why["answers"]) for hit in asked.memory.search(question).hits]
+        assert max(told) == told[0]
+
+
 def test_filters_alone_have_no_weak_hits(asked: Asked) -> None:
     """They ask nothing that could be left unanswered."""
     answer = asked.memory.search(tool="Bash")

@@ -133,6 +133,17 @@ def test_how_rare_a_word_is_is_judged_within_the_project(index: KeywordIndex) ->
     assert corpus.scope("-nowhere") == slice(0, 0)
 
 
+def test_the_rarest_words_that_occur_are_looked_for_in_each_turn(index: KeywordIndex) -> None:
+    """Two of them; words that occur nowhere and question words are none."""
+    add_session(index, "a", ["the lamp and the lens", "the lamp burns", "oil", "the lamp and oil"])
+    corpus = Corpora(index).corpus("sessions")
+    asked = query_terms("which lamp has a lens but no oil nor zanzibar")
+    scores = keyword_scores(corpus, index, asked, corpus.scope(None))
+    assert scores.rarest.tolist() == [0.5, 0, 0.5, 0.5]
+    nothing = keyword_scores(corpus, index, query_terms("zanzibar"), corpus.scope(None))
+    assert not nothing.rarest.any()
+
+
 def test_code_is_compared_by_meaning_and_prose_by_both(index: KeywordIndex) -> None:
     """The weight follows the share of symbols in what is near."""
     add_session(index, "prose", ["She said it would rain tomorrow, and so it did."])

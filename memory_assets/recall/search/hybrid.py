@@ -183,7 +183,7 @@ def _find_kind(
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
         if field is not ranking:
             nearest = best(_among(allowed, field.scores), FIELD).tolist()
-        judged = confidences(turns, nearest, corpus, field.scores, words.covered, cosines)
+        judged = confidences(turns, nearest, corpus, field.scores, words, cosines)
         if pasted is not None:
             judged = [
                 replace(each, weak=each.weak and not pasted[turn])

@@ -23,6 +23,7 @@ length): a short turn needs its context, a long one does not."""
 _TEMPERATURE = 0.05
 _PROSE_WEIGHT, _SYMBOL_WEIGHT, _MOST_WEIGHT = 0.42, 50.0, 0.95
 _LOOKED_AT = 20
+_RAREST = 2
 _NAME_SHARE, _FEWEST_EPISODES = 0.5, 5
 _POSSESSIVE = re.compile(r"['’]s$")
 _EDGES = ".,?!:;\"'()[]`"
@@ -32,11 +33,13 @@ _EDGES = ".,?!:;\"'()[]`"
 class KeywordScores:
     """BM25 as a share of the highest score that the question allows, in [0, 1]: by turn with its
     neighbours, and by row alone. `covered`, by row: the share of the question's terms that the row
-    contains, weighted by rarity, of all terms, those that occur nowhere included."""
+    contains, weighted by rarity, of all terms, those that occur nowhere included. `rarest`, by
+    turn: the share that it has of the two rarest terms that occur and are no question words."""
 
     turns: Floats
     rows: Floats
     covered: Floats
+    rarest: Floats
 
 
 def keyword_scores(
@@ -49,11 +52,12 @@ def keyword_scores(
     covered = np.zeros(corpus.rows, dtype=np.float32)
     among = scope.stop - scope.start
     if not among:
-        return KeywordScores(turns, rows, covered)
+        return KeywordScores(turns, rows, covered, np.zeros_like(turns))
     share = _NEIGHBOUR * _SHORT_TURN / (_SHORT_TURN + corpus.length)
     length = corpus.length + share * _around(corpus, corpus.length)
     norm = _K1 * (1 - _B + _B * length / max(float(length[scope].mean()), 1.0))
     highest = asked = 0.0
+    occurring: list[tuple[float, Floats]] = []
     for term, weight in terms.items():
         where, counts = corpus.postings(index, term)
         held = np.bincount(corpus.turn[where], counts, corpus.turns).astype(np.float32)
@@ -68,8 +72,14 @@ def keyword_scores(
         turns += worth * nearby / (nearby + norm)
         rows[where] += worth * counts / (counts + norm[corpus.turn[where]])
         highest += worth
+        if weight >= 1:
+            occurring.append((rarity, held))
+    occurring.sort(key=lambda each: -each[0])
     highest, asked = max(highest, 1e-6), max(asked, 1e-6)
-    return KeywordScores(turns / highest, rows / highest, covered / asked)
+    rarest = np.zeros_like(turns)
+    for _, held in occurring[:_RAREST]:
+        rarest += (held > 0) / np.float32(min(_RAREST, len(occurring)))
+    return KeywordScores(turns / highest, rows / highest, covered / asked, rarest)
 
 
 def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> str:
