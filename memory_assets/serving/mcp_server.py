@@ -8,8 +8,13 @@ error.
 
 from __future__ import annotations
 
+import json
+import re
+import sys
 import threading
+from collections.abc import AsyncIterator
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -53,6 +58,7 @@ _WRITES = types.ToolAnnotations(
 )
 _AT_ONCE = 4
 """Most calls answered at a time."""
+_NO_OBJECT = re.compile(r'"params"\s*:\s*[^\s{]')
 
 _FEWER: dict[str, dict[str, Any]] = {
     "recall": {"n": 8},
@@ -185,12 +191,37 @@ def _warm_up(opened: OpenedMemory) -> None:
         del tool_answers
 
 
+class _Requests:
+    """The lines of standard input, as requests that the SDK answers: it drops, without a word to
+    the client that waits, those whose parameters are no object or hold half a character."""
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        """Yield the lines."""
+        stdin = TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
+        async for line in anyio.wrap_file(stdin):
+            yield answerable(line)
+
+
+def answerable(line: str) -> str:
+    """Return a JSON-RPC request with parameters that are an object, empty if they were none, and
+    without halves of characters; any other line as it is."""
+    if "\\ud" not in line.lower() and not _NO_OBJECT.search(line):
+        return line
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    if isinstance(request, dict) and not isinstance(request.get("params", {}), dict):
+        request["params"] = {}
+    return json.dumps(request, ensure_ascii=False).encode(errors="replace").decode() + "\n"
+
+
 def run_stdio(settings: Settings) -> None:
     """Serve on standard input and output until the client disconnects."""
     server = build_server(settings)
 
     async def serve() -> None:
-        async with stdio_server() as (read, write):
+        async with stdio_server(_Requests()) as (read, write):  # type: ignore[arg-type]
             await server.run(read, write, server.create_initialization_options())
 
     anyio.run(serve)

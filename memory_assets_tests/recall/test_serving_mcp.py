@@ -209,6 +209,41 @@ def test_standard_output_carries_the_protocol_alone(asked: Asked) -> None:
     assert used.ru_utime - before.ru_utime < 4.0
 
 
+def test_requests_that_are_not_well_formed_are_answered(asked: Asked) -> None:
+    """Half a character in a query, and parameters that are no object: every id has its answer."""
+    hello = (
+        '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}'
+    )
+    call = '{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}\n'
+    asking = '{"name":"recall","arguments":{"query":"login \\ud800 \\ud83d\\ude00"}}'
+    requests = [
+        call % (1, "initialize", hello),
+        '{"jsonrpc":"2.0","method":"notifications/initialized"}\n',
+        call % (2, "tools/call", asking),
+        call % (3, "tools/call", '["recall"]'),
+        call % (4, "tools/list", "[1]"),
+        call % (5, "ping", "{}"),
+    ]
+    program, arguments = _memory_command("mcp")
+    with subprocess.Popen(
+        [program, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=_environment(asked.settings),
+    ) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write("".join(requests))
+        process.stdin.flush()
+        answers = {
+            each["id"]: each for each in (json.loads(process.stdout.readline()) for _ in "12345")
+        }
+        process.stdin.close()
+    assert set(answers) == {1, 2, 3, 4, 5}
+    assert not answers[2]["result"]["isError"]
+    assert "error" in answers[3]
+
+
 def _with_client(target: Any, then: Callable[[Client], Awaitable[Any]]) -> Any:
     async def run() -> Any:
         async with Client(target) as client:
