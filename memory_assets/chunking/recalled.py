@@ -26,7 +26,7 @@ RECALLING_TOOLS = (
 )
 RECALLING_COMMANDS = (
     *("search", "show", "timeline", "summarize", "blame", "context", "audit"),
-    *("how", "friction", "restore"),
+    *("how", "friction", "restore", "cross-query", "verify", "status"),
 )
 
 _FRAME_WITHIN = 400
@@ -38,10 +38,15 @@ _CLOSING = re.compile(rf"{re.escape(FRAME_CLOSING)}(?: (?P<nonce>[0-9a-f]{{16}})
 _TOOL = re.compile(
     rf"(?:mcp__)?(?:{'|'.join(SERVER_NAMES)})(?:__|[./])(?:{'|'.join(RECALLING_TOOLS)})"
 )
-_COMMAND = re.compile(
-    r"\s*(?:cd\s+\S+\s*(?:&&|;)\s*)?(?:\w+=\S+\s+)*(?:(?:uv|poetry|pipx)\s+run\s+)?"
-    rf"(?:\S*/)?memory\s+(?:{'|'.join(RECALLING_COMMANDS)})\b"
+_COMMAND = re.compile(rf"(?<![\w.-])memory[ \t]+(?:{'|'.join(RECALLING_COMMANDS)})\b")
+_PROGRAM = re.compile(
+    r"(?:^|[;&|(){}\n`]|\b(?:do|then|else|if|while|until)[ \t])\s*"
+    r"(?:(?:\w+=\S+|(?:ba|z)?sh\s+-l?c|uvx|(?:uv|poetry|pipx)\s+run|timeout|sudo|time|env|nohup"
+    r"|exec|command|xargs|-\w\s+[\w@.]+|--?\w\S*|\d+[smh]?)\s+)*+['\"]?(?:[^\s'\"]*/)?$"
 )
+"""Before a word that is the program of a simple command: where one begins, words that take
+another program, and its directory."""
+_BEFORE = 200
 SHELL = re.compile(r"(?:/\S*/)?(?:ba|z)?sh\s+-l?c\s+['\"]?")
 
 
@@ -51,8 +56,10 @@ def asks_memory(record: RedactedRecord) -> bool:
         return False
     if _TOOL.fullmatch(record.tool_name):
         return True
-    shell = SHELL.match(record.command)
-    return _COMMAND.match(record.command, shell.end() if shell else 0) is not None
+    return any(
+        _PROGRAM.search(record.command[max(call.start() - _BEFORE, 0) : call.start()])
+        for call in _COMMAND.finditer(record.command)
+    )
 
 
 def is_recalled(record: RedactedRecord) -> bool:
@@ -68,7 +75,7 @@ def as_said(records: Iterable[RedactedRecord]) -> Iterator[RedactedRecord]:
         if is_recalled(record):
             continue
         text = record.text
-        if record.kind in ("prompt", "assistant_text"):
+        if record.kind in ("prompt", "assistant_text", "tool_result"):
             text = without_recalled(text)
         yield record if text is record.text else replace(record, text=text)
 

@@ -49,7 +49,7 @@ def answered(
     from memory_assets.recall import open_memory
 
     answer = open_memory().ask(asked)
-    rendering.print_answer(answer, as_json, lines(answer), notes(answer), paged=paged)
+    rendering.print_recalled(answer, as_json, lines(answer), notes(answer), paged=paged)
     return answer
 
 

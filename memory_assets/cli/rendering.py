@@ -10,13 +10,13 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
 from memory_assets import status as overview
-from memory_assets.serving.visible_text import visible, visible_payload
+from memory_assets.serving.visible_text import Frame, visible, visible_payload
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,8 +59,12 @@ def progress_bar(console: Console, *, transient: bool = False) -> Progress:
 def print_json(value: object) -> None:
     """Print a value as one JSON document on standard output, without invisible characters,
     because a terminal or an agent may read it."""
+    _write_json(visible_payload(value))
+
+
+def _write_json(value: object) -> None:
     sys.stdout.buffer.write(
-        orjson.dumps(visible_payload(value), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     )
 
 
@@ -91,24 +95,41 @@ def write_lines(lines: Iterable[str], stream: TextIO) -> None:
 
 
 def print_answer(
-    answer: object,
+    answer: object, as_json: bool, lines: Iterable[str], notes: Iterable[str] = ()
+) -> None:
+    """Print an answer as JSON, or as lines with notes on standard error."""
+    if as_json:
+        print_json(answer)
+    else:
+        print_lines(lines)
+        print_lines(notes, stderr=True)
+
+
+def print_recalled(
+    answer: Mapping[str, Any],
     as_json: bool,
     lines: Iterable[str],
     notes: Iterable[str] = (),
     *,
     paged: bool = False,
 ) -> None:
-    """Print an answer as JSON, or as lines (by the pager, if `paged`), with notes on standard
-    error."""
+    """Print an answer from memory as `print_answer` does, within a frame unless a terminal shows
+    it: in an agent's transcript it is recognised by that and not indexed again. `paged`: a
+    terminal shows it by the pager."""
     if as_json:
-        print_json(answer)
+        _write_json(Frame().payload(answer))
+        return
+    if not sys.stdout.isatty():
+        frame = Frame()
+        shown = map(printable, lines)
+        write_lines((frame.notice, *shown, frame.closing), sys.stdout)
+    elif paged:
+        from memory_assets.cli.paging import print_paged
+
+        print_paged(lines)
     else:
-        if paged:
-            from memory_assets.cli.paging import print_paged as print_all
-        else:
-            print_all = print_lines
-        print_all(lines)
-        print_lines(notes, stderr=True)
+        print_lines(lines)
+    print_lines(notes, stderr=True)
 
 
 def _coloured(line: str) -> str:

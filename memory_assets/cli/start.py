@@ -108,7 +108,7 @@ def run_search(asked: SearchRequest, *, as_json: bool) -> int:
         browse(memory, answer, by_time=by_time)
         rendering.print_lines(search_notes(answer), stderr=True)
     elif as_json or not sys.stdout.isatty():
-        rendering.print_answer(
+        rendering.print_recalled(
             answer, as_json, search_lines(answer, full=asked.full), search_notes(answer)
         )
     else:

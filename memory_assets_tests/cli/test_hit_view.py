@@ -183,6 +183,8 @@ def test_a_terminal_gets_titles_in_colour_and_its_own_width(ingested: Cli) -> No
 def test_a_pipe_gets_whole_ids_and_no_colour(ingested: Cli) -> None:
     """For programs, and for `grep`; with --full the whole text."""
     out = ingested.run("search", "lock_timeout", "migration", "-n", "1").stdout
-    assert re.match(r"1\. session::[0-9a-f-]{36}::turn::", out) and "\x1b" not in out
+    mark, first = out.splitlines()[:2]
+    assert re.match(r"<recalled-memory v1 [0-9a-f]{16}> ", mark) and "\x1b" not in out
+    assert re.match(r"1\. session::[0-9a-f-]{36}::turn::", first)
     full = ingested.run("search", "lock_timeout", "migration", "-n", "1", "--full").stdout
     assert len(full) >= len(out)

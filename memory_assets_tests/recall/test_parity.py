@@ -121,10 +121,11 @@ class _Everywhere:
         self._server = build_server(asked.settings)
 
     def cli(self, *arguments: str) -> Any:
-        """What `memory ... --json` prints."""
+        """What `memory ... --json` prints, its frame left out."""
         result = self._run(*arguments)
         assert result.exit_code in (0, 3), result.output
-        return json.loads(result.stdout)
+        answer = json.loads(result.stdout)
+        return {name: value for name, value in answer.items() if name not in _AROUND[:2]}
 
     def _run(self, *arguments: str) -> Any:
         environment = {"MEMORY_DATA_DIR": str(self.settings.data_dir), "COLUMNS": "10000"}
