@@ -24,7 +24,13 @@ _PATHS = "paths["
 
 def in_fields(parts: Iterable[tuple[str, Iterable[Finding]]]) -> tuple[Finding, ...]:
     """Return findings together with the names of their fields."""
-    return tuple([finding._replace(field=name) for name, findings in parts for finding in findings])
+    return tuple(
+        [
+            Finding(rule, start, end, tag, name)  # `_replace` takes four times as long
+            for name, findings in parts
+            for rule, start, end, tag, _ in findings
+        ]
+    )
 
 
 def texts_of(record: RedactedRecord) -> dict[str, str]:
