@@ -119,7 +119,7 @@ def test_what_a_killed_run_had_begun_is_no_failed_check(settings: Settings) -> N
     assert forget_keywords(components, {(project, session)}, ("summaries",)) == 1
     result = run_plans(settings, _plans(settings))
     assert (result.projects, result.failed, result.checks_failed) == (1, {}, [])
-    assert missing_and_extra(components, project, "summaries") == (0, 0)
+    assert missing_and_extra(components, project)["summaries"] == (0, 0)
 
 
 def test_a_batch_started_by_hand_adds_partitions_and_takes_no_path(settings: Settings) -> None:

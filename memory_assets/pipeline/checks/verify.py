@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.indexes.indexed_tables import IndexedTable
-from memory_assets.pipeline.indexes.keywords import KINDS, missing_and_extra
+from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import Batch, note_passed, pending_sessions
@@ -318,8 +318,7 @@ def vectors_complete(components: Components, project: str) -> Verdict:
 def keywords_match(components: Components, project: str) -> Verdict:
     """Whether the ids in the keyword index are exactly those of the lake's tables."""
     counts = {}
-    for kind in KINDS:
-        missing, extra = missing_and_extra(components, project, kind)
+    for kind, (missing, extra) in missing_and_extra(components, project).items():
         counts[f"{kind}_missing"], counts[f"{kind}_extra"] = missing, extra
     return Verdict(not any(counts.values()), counts, f"{_FULL.format(project)}.")
 

@@ -81,23 +81,26 @@ def keywords_reason(components: Components, project: str) -> str:
     return ""
 
 
-def missing_and_extra(components: Components, project: str, kind: str) -> tuple[int, int]:
-    """Return the number of a project's rows of one kind that are in the lake but not in the
-    index, and the number of those in the index but not in the lake.
+def missing_and_extra(components: Components, project: str) -> dict[str, tuple[int, int]]:
+    """Return by kind the number of a project's rows that are in the lake but not in the index, and
+    the number of those in the index but not in the lake.
 
     Raises:
         StoreError: the index cannot be read.
     """
-    table = KINDS[kind].table
-    lake = components.lake
-    in_lake = set(lake.read_partition(table, project, ["id"])["id"].to_pylist())
+    in_lake = {
+        kind: set(components.lake.read_partition(index.table, project, ["id"])["id"].to_pylist())
+        for kind, index in KINDS.items()
+    }
     try:
         opened = keyword_files.open_for_reading(keywords_path(components))
     except NotFound:
-        return len(in_lake), 0
+        return {kind: (len(ids), 0) for kind, ids in in_lake.items()}
     with closing(opened) as index:
-        indexed = index.ids(kind, project)
-    return len(in_lake - indexed), len(indexed - in_lake)
+        indexed = {kind: index.ids(kind, project) for kind in KINDS}
+    return {
+        kind: (len(ids - indexed[kind]), len(indexed[kind] - ids)) for kind, ids in in_lake.items()
+    }
 
 
 def forget_keywords(
