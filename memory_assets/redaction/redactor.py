@@ -11,7 +11,7 @@ from memory_assets.install_key import load_install_key
 from memory_assets.paths import user_cache_dir
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.redaction.edits import FILE_CONTENTS, Edit, Rendered, merge_edits
-from memory_assets.redaction.engine.kept_files import code_digest, keep, kept_path, read_kept
+from memory_assets.redaction.engine.kept_files import code_digest, kept, kept_path
 from memory_assets.redaction.engine.scanner import Scanner, load_scanner
 from memory_assets.redaction.engine.selftest import run_self_test
 from memory_assets.redaction.engine.token_runs import TokenFormat, compile_formats
@@ -76,11 +76,16 @@ def build_redactor(
         except (ValueError, KeyError, re.error, OverflowError):
             raise RedactionUnavailable(f"redaction rule {row[0]} does not compile") from None
     scanner = load_scanner(formats, anchored, settings.engine)
-    passed = _passed_path(scanner) if shipped else None
-    if passed is None or read_kept(passed) is None:
+
+    def test() -> bytes:
         run_self_test(scanner, formats, anchored)
-        if passed is not None:
-            keep(passed, b"")
+        return b""
+
+    passed = _passed_path(scanner) if shipped else None
+    if passed is None:
+        test()
+    else:
+        kept(passed, test)
     version = version_of(settings, rows, anchored)
     return Redactor(scanner, settings, version, key)
 

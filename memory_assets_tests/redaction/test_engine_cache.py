@@ -7,6 +7,8 @@ import logging
 import stat
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import patch
 
@@ -14,6 +16,7 @@ import pytest
 
 from memory_assets.paths import user_cache_dir
 from memory_assets.redaction.engine.hyperscan_triggers import HyperscanTriggers
+from memory_assets.redaction.engine.kept_files import kept
 from memory_assets.redaction.engine.pattern_cache import Databases
 from memory_assets.redaction.engine.trigger_patterns import anchored_triggers
 from memory_assets.redaction.rules.anchored import ANCHORED_RULES
@@ -148,6 +151,21 @@ def test_kept_triggers_are_those_of_the_rules(tmp_path: Path) -> None:
     (kept,) = tmp_path.glob("triggers-*.json")
     kept.write_bytes(kept.read_bytes()[:-1])
     assert load()[1] == 1
+
+
+def test_one_makes_what_others_wait_for(tmp_path: Path) -> None:
+    """Of those who need a file at the same time one makes it."""
+    made = []
+
+    def make() -> bytes:
+        made.append(b"content")
+        time.sleep(0.2)
+        return b"content"
+
+    with ThreadPoolExecutor(4) as threads:
+        found = [threads.submit(kept, tmp_path / "cache" / "file", make) for _ in range(4)]
+    assert {each.result() for each in found} == {b"content"}
+    assert len(made) == 1
 
 
 def test_processes_that_compile_at_once_do_each_other_no_harm(tmp_path: Path) -> None:

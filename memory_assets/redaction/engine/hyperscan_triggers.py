@@ -17,7 +17,7 @@ from typing import Any
 
 from memory_assets.redaction.engine.assignment_patterns import assignment_triggers, may_be_token
 from memory_assets.redaction.engine.hyperscan_runs import Reports, RunClues, left_edge
-from memory_assets.redaction.engine.kept_files import code_digest, keep, kept_path, read_kept
+from memory_assets.redaction.engine.kept_files import code_digest, kept, kept_path
 from memory_assets.redaction.engine.pattern_cache import Databases
 from memory_assets.redaction.engine.token_runs import SHORTEST_RUN
 from memory_assets.redaction.engine.trigger_patterns import (
@@ -195,15 +195,19 @@ def _kept_triggers(
 ) -> tuple[Trigger, ...]:
     """Return the triggers of places, those that ask for views first; from `cache`, because deriving
     them from the rules takes .1 s."""
-    rules = [(rule.anchor, rule.source, rule.lead) for rule in anchored]
     code = code_digest()
-    path = None
-    if cache is not None and code:
-        path = kept_path(cache, "triggers", repr((code, templates, rules)), ".json")
-        stored = read_kept(path)
-        if stored is not None:
-            return tuple(Trigger(row[0].encode("latin-1"), *row[1:]) for row in json.loads(stored))
-    triggers = (
+    if cache is None or not code:
+        return _triggers(templates, anchored)
+    rules = [(rule.anchor, rule.source, rule.lead) for rule in anchored]
+    path = kept_path(cache, "triggers", repr((code, templates, rules)), ".json")
+    stored = kept(path, lambda: _as_json(_triggers(templates, anchored)))
+    return tuple(Trigger(row[0].encode("latin-1"), *row[1:]) for row in json.loads(stored))
+
+
+def _triggers(
+    templates: tuple[Template, ...], anchored: tuple[AnchoredRule, ...]
+) -> tuple[Trigger, ...]:
+    return (
         *asking_triggers(),
         *assignment_triggers(),
         *anchored_triggers(anchored),
@@ -211,10 +215,11 @@ def _kept_triggers(
         *table_triggers(),
         *token_triggers(templates),
     )
-    if path is not None:
-        rows = [(trigger.source.decode("latin-1"), *trigger[1:]) for trigger in triggers]
-        keep(path, json.dumps(rows).encode())
-    return triggers
+
+
+def _as_json(triggers: Sequence[Trigger]) -> bytes:
+    rows = [(trigger.source.decode("latin-1"), *trigger[1:]) for trigger in triggers]
+    return json.dumps(rows).encode()
 
 
 def _scan(databases: Databases, name: str) -> Callable[[bytes], Reports]:

@@ -2,8 +2,7 @@
 
 One file per group of patterns in the cache directory, named by the hash of the patterns. One that
 is cut short, altered, or of another version of Hyperscan or another processor is compiled anew, and
-where nothing can be written all is compiled in memory. One process compiles at a time; others wait
-for its files.
+where nothing can be written all is compiled in memory.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
-from memory_assets.redaction.engine.kept_files import keep, kept_path, read_kept
+from memory_assets.redaction.engine.kept_files import kept, kept_path
 
 _LOG = logging.getLogger("memory_assets.redaction")
 
@@ -64,28 +61,15 @@ class Databases:
         if cache is None:
             return self._compile(name, patterns)
         path = kept_path(cache, name, repr(patterns), ".hsdb")
-        with contextlib.ExitStack() as after:
-            stored = self._stored(path)
-            if stored is None:
-                with contextlib.suppress(OSError):  # compiled by each process where none can write
-                    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    after.enter_context(FileLock(cache / "compiling.lock", mode=0o600))
-                stored = self._stored(path)
-            if stored is None:
-                stored = self._compile(name, patterns)
-                keep(path, stored)
-            return stored
+        return kept(path, lambda: self._compile(name, patterns), self._loads)
 
-    def _stored(self, path: Path) -> bytes | None:
-        """Return a stored database that is whole and can be loaded; None if there is none."""
-        stored = read_kept(path)
-        if stored is None:
-            return None
+    def _loads(self, stored: bytes) -> bool:
+        """Whether a stored database can be loaded: one that another version of Hyperscan compiled,
+        or that was compiled for another processor, cannot."""
         with contextlib.suppress(self._hyperscan.error):
-            # refuses what another version compiled, or for another processor
             self._hyperscan.loadb(stored, self._hyperscan.HS_MODE_BLOCK)
-            return stored
-        return None
+            return True
+        return False
 
     def _compile(self, name: str, patterns: Sequence[tuple[bytes, bool]]) -> bytes:
         _LOG.info("compiling the redaction patterns (%s), once for these rules ...", name)
