@@ -156,6 +156,8 @@ BENIGN = (
     "NAME             TYPE                 DATA\ndefault-token-x  kubernetes.io/tls    3  5d\n",
     "name,token,role\nalice,,admin\nbob,none,dev\n",
     "f(user,token,role)\ng(alice,1a2b3c,dev)\n",
+    "login(user,password,role)\nlogout(user,Tr0ub4dor5,role)\n",
+    "name,password\na sentence, Tr0ub4dor5, and more\n",
     "Pass  Fail  Total\n12    3     15\n",
     "echo hello123 | base64",
     "my-secret            Opaque",

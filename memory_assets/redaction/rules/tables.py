@@ -33,10 +33,10 @@ COLUMN = (
     rb"(?i:passw(?:or[dt]s?|d)|pwd?|pass|passphrase|kennwort|senha|secrets?(?:[ _-]key)?"
     rb"|(?:api|auth|access)[ _-]?(?:keys?|tokens?)|tokens?|credentials?)"
 )
-_SEPARATED = re.compile(r"[\w .()#/-]{1,40}(?:(?P<sign>[,;\t])[\w .()#/-]{1,40}){1,30}\r?")
+_SEPARATED = re.compile(r"[\w .#/-]{1,40}(?:(?P<sign>[,;\t])[\w .#/-]{1,40}){1,30}\r?")
 _ALIGNED = re.compile(r"\S+(?:[ ]\S+)*")
 _WORD = re.compile(r"\S+")
-_HEAD = re.compile(r"[A-Za-z#][\w ./()#-]{0,30}")
+_HEAD = re.compile(r"[A-Za-z#][\w ./#-]{0,30}")
 _RULES = re.compile(r"[-=+ \t]+\r?")
 _AMBIGUOUS = frozenset(("key", "keys", "auth", "pass"))
 """Columns of all kinds of tables."""
@@ -87,7 +87,7 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
         cells = _cells_of(line, sign)
         if not cells:
             break
-        if _RULES.fullmatch(line):
+        if _RULES.fullmatch(line) or (sign and len(cells) != len(heads)):
             continue
         in_order = bool(sign) or len(cells) == len(heads)
         if not in_order:
