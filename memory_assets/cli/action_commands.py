@@ -92,7 +92,7 @@ def restore(asked: RestoreRequest, as_json: bool) -> None:
             file.write(found["text"])
     said = [*restore_notes(found), *([f"written to {target}"] if target is not None else [])]
     lines = [] if target is not None else found["text"].removesuffix("\n").split("\n")
-    rendering.print_recalled(found, as_json, lines, said)
+    rendering.print_answer(found, as_json, lines, said)
 
 
 def _writable(asked: RestoreRequest) -> Path | None:

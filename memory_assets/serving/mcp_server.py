@@ -72,12 +72,11 @@ _TOOLS: dict[str, tuple[type[Arguments], str]] = {
     "recall": (
         SearchRequest,
         "Search earlier sessions: turns, user prompts, summaries or observations; BEFORE reading "
-        "files, documents and code: kind workspace. With file, tool, concept or type, query may "
-        "be empty. Then get.",
+        "files, documents and code: kind workspace. query may be empty with filters.",
     ),
     "timeline": (
         TimelineRequest,
-        "What happened around a turn, prompt, observation, session, commit, file or time.",
+        "What happened around an item or time.",
     ),
     "get": (
         GetRequest,
@@ -85,12 +84,11 @@ _TOOLS: dict[str, tuple[type[Arguments], str]] = {
     ),
     "cross_query": (
         CrossQueryRequest,
-        "Ask another Chroma collection and the sessions at once: documents, sessions that touched "
-        "them, overlap. Give query or document.",
+        "Ask another Chroma collection and the sessions at once. Give query or document.",
     ),
     "summarize_session": (
         SessionRequest,
-        "A session's summary and index of its turns, observations and commits.",
+        "A session's summary and index.",
     ),
     "link_session_to_commit": (
         LinkRequest,
