@@ -7,7 +7,7 @@ there were no tool output.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Set
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def pasted_shares(corpus: Corpus, index: KeywordIndex, query: str, scope: slice)
     for line in query.splitlines():
         pairs, names = pasted_terms(line), identifier_terms(line)
         if names or len(pairs) >= _FEWEST_PAIRS:
-            np.maximum(shares, _shares(corpus, index, sorted(pairs | names), scope), out=shares)
+            np.maximum(shares, _shares(corpus, index, pairs | names, scope), out=shares)
     shares[shares < _NEARLY_ALL] = 0
     return shares if shares.any() else None
 
@@ -43,15 +43,22 @@ def with_pasted(scores: Floats, shares: Floats | None) -> Floats:
     return np.where(shares > 0, np.maximum(scores, lifted), scores).astype(np.float32)
 
 
-def _shares(corpus: Corpus, index: KeywordIndex, terms: Iterable[str], scope: slice) -> Floats:
+def _shares(corpus: Corpus, index: KeywordIndex, terms: Set[str], scope: slice) -> Floats:
     shares = np.zeros(corpus.turns, dtype=np.float32)
+    occurring = sorted(index.occurring(terms))
+    if len(occurring) < _NEARLY_ALL * len(terms):  # the others are as rare as can be
+        return shares
     among = scope.stop - scope.start
-    asked = 0.0
-    for term in terms:
+    asked = (len(terms) - len(occurring)) * _rarity(0, among)
+    for term in occurring:
         where, _ = corpus.postings(index, term)
         turns = np.unique(corpus.turn[where])
         found = int(np.count_nonzero((turns >= scope.start) & (turns < scope.stop)))
-        rarity = math.log(1 + (among - found + 0.5) / (found + 0.5))
+        rarity = _rarity(found, among)
         asked += rarity
         shares[turns] += rarity
     return shares / max(asked, 1e-6)
+
+
+def _rarity(found: int, among: int) -> float:
+    return math.log(1 + (among - found + 0.5) / (found + 0.5))

@@ -210,6 +210,15 @@ class KeywordIndex:
         """Return block and packed places of a term."""
         return self._file.select("postings", "block, places", term=term)
 
+    def occurring(self, terms: Iterable[str]) -> list[str]:
+        """Return those of the terms that occur in any row."""
+        rows = self._file.rows(
+            "SELECT value FROM json_each(?)"
+            " WHERE EXISTS (SELECT 1 FROM postings WHERE term = value)",
+            json.dumps(list(terms)),
+        )
+        return [row[0] for row in rows]
+
     def terms_with(self, prefix: str) -> list[str]:
         """Return the terms that begin so."""
         rows = self._file.rows(_TERMS_WITH, prefix, f"{prefix}\U0010ffff")
