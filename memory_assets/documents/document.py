@@ -14,6 +14,8 @@ from memory_assets.chunking import Tokens
 _LINE_END = re.compile(r"\r\n?|\n")
 _TO_LINE_END = re.compile(r"[^\r\n]*")
 _COMMENT_LINE = re.compile(r"[ \t]*#")
+_BETWEEN_WORDS = re.compile(r"\W")
+_PART = 10_000
 _CHARACTERS_PER_TOKEN = 32
 """An unbroken run of letters is one word piece at any length, so length counts too."""
 
@@ -69,7 +71,7 @@ class Source:
         self.text = text
         self.tokens = tokens
         self.line_starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-        self._token_starts = [start for start, _ in tokens.token_offsets(text)]
+        self._token_starts = list(_token_starts(text, tokens))
 
     def line(self, offset: int) -> int:
         """Return the line that holds a character, counted from 0."""
@@ -117,6 +119,17 @@ class Source:
             return end, end
         line = _TO_LINE_END.match(self.text, start + len(content.rstrip()), end)
         return max(start, self.line_start(begin)), line.end() if line else end
+
+
+def _token_starts(text: str, tokens: Tokens) -> Iterator[int]:
+    """Yield where each word piece begins. The tokenizer's time grows faster than its text, so
+    that it gets a long one in parts."""
+    start = 0
+    while start < len(text):
+        found = _BETWEEN_WORDS.search(text, start + _PART, start + 2 * _PART)
+        end = found.end() if found else start + 2 * _PART
+        yield from (start + offset for offset, _ in tokens.token_offsets(text[start:end]))
+        start = end
 
 
 class Chunker(Protocol):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from memory_assets.documents.document import Cut, Malformed, Source
 from memory_assets.documents.structure import Node, begin, read, whole
@@ -182,11 +183,11 @@ class _Outline:
             raise Malformed
         left_out = sorted(self.left_out)
         starts = [begin for begin, _ in left_out]
-        ends = [*(cut.start for cut in self.cuts[1:]), len(self.source.text)]
+        bounds = [0, *(cut.start for cut in self.cuts[1:]), len(self.source.text)]
         finished = []
-        for cut, end in zip(self.cuts, ends, strict=True):
-            context = tuple(part for part in cut.context if part[1] <= cut.start or part[0] >= end)
-            ranges = [(cut.start, end), *context]
+        for cut, (start, end) in zip(self.cuts, pairwise(bounds), strict=True):
+            context = tuple(part for part in cut.context if part[1] <= start or part[0] >= end)
+            ranges = [(start, end), *context]
             inside = [
                 part
                 for first, last in ranges

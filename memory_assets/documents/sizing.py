@@ -144,8 +144,10 @@ def _together(source: Source, spans: Sequence[_Span]) -> _Span:
     if len(spans) == 1:
         return spans[0]
     start, end = spans[0].start, spans[-1].end
+    kinds = [span.cut.chunk_type for span in spans]
     cut = replace(
         spans[0].cut,
+        chunk_type=next((kind for kind in kinds if kind != "section"), "section"),
         heading=_heading([span.cut for span in spans]),
         edges=tuple(span.start for span in spans[1:]),
         left_out=tuple(part for span in spans for part in span.cut.left_out),
@@ -158,6 +160,8 @@ def _heading(cuts: Sequence[Cut]) -> str:
     named = [cut for cut in cuts if not cut.joins_next or cut.chunk_type == "definition"]
     named = named or [cuts[-1]]
     headings = list(dict.fromkeys(cut.heading for cut in named))
+    prefix = headings[0][: headings[0].find(": ") + 2] if ": " in headings[0] else "\n"
+    headings[1:] = [heading.removeprefix(prefix) for heading in headings[1:]]
     heading = " / ".join(headings)
     return heading if len(heading) <= _MAX_HEADING else f"{headings[0]} / … / {headings[-1]}"
 

@@ -76,19 +76,20 @@ def read(source: Source) -> list[Node]:
         raise Malformed from error
 
 
-def begin(source: Source, key: Node) -> int:
-    """Return where the lines of a key or element begin, with the comments above it; its own
-    place if something else stands before it in its line."""
+def begin(source: Source, key: Node, *, comments: bool = True) -> int:
+    """Return where the lines of a key or element begin, with the comments above it unless told
+    otherwise; its own place if something else stands before it in its line."""
     start = source.line_start(key.start)
     if start < key.before or not _BEFORE_KEY.fullmatch(source.text, start, key.start):
         return key.start
-    return source.with_comments(start, key.before)
+    return source.with_comments(start, key.before) if comments else start
 
 
 def whole(source: Source, key: Node, value: Node) -> tuple[int, int]:
-    """Return the range of a key and its value, with the rest of its last line."""
+    """Return the range of a key and its value, with the rest of its last line, and without the
+    comments above it."""
     rest = _REST_OF_LINE.match(source.text, max(key.end, value.end))
-    return begin(source, key), rest.end() if rest else value.end
+    return begin(source, key, comments=False), rest.end() if rest else value.end
 
 
 def _read_yaml(text: str) -> list[Node]:
