@@ -18,7 +18,13 @@ from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets.transcripts import discover
 from memory_assets_tests.pipeline.bytes_at_rest import found_words
-from memory_assets_tests.pipeline.guessable import CLAUDE, ORIGINAL, Transcripts, write_transcripts
+from memory_assets_tests.pipeline.guessable import (
+    CLAUDE,
+    ORIGINAL,
+    PASSWORDS,
+    Transcripts,
+    write_transcripts,
+)
 from memory_assets_tests.pipeline.guesses import Needles, confirmed, guesses
 
 
@@ -72,7 +78,8 @@ def test_no_hash_of_a_guessed_sentence_stands_anywhere(
     assert found_words(settings.data_dir, set(transcripts.sentences)) == {}
     sources = list(discover(settings.transcript_roots()))
     assert len(sources) > len(transcripts.files())
-    assert confirmed(settings.data_dir, Needles(guesses(sources, transcripts.sentences))) == {}
+    tried = guesses(sources, transcripts.sentences) | set(PASSWORDS)
+    assert confirmed(settings.data_dir, Needles(tried)) == {}
     (row, *_) = Components(settings).lake.read_partition(TURN_CHUNKS, CLAUDE).to_pylist()
     where = confirmed(settings.data_dir, Needles({row["text"]}))
     assert {"chroma/chroma.sqlite3"} < where.keys()
