@@ -50,6 +50,11 @@ class HowRequest(Arguments):
         10, "Number of commands.", names={"cli": "-n"}, aliases=("limit",), ge=1, le=MAX_LISTED
     )
 
+    def check_together(self) -> None:
+        """Raise `ConfigurationError` for a name of blanks alone."""
+        if not self.tool.strip():
+            raise ConfigurationError("tool: is blank; give a program, as in git push")
+
 
 @dataclass(frozen=True)
 class FrictionRequest(Arguments):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from memory_assets.errors import ConfigurationError
 from memory_assets.recall import tool_runs
 from memory_assets.recall.memory import Memory
 from memory_assets.requests.actions import HowRequest
@@ -83,6 +84,12 @@ def test_a_tool_is_a_program_with_verbs_and_options_or_a_tool_of_an_agent(
 ) -> None:
     """Verbs stand first: `git stash push` is no `git push`."""
     assert len(_how(memory, tool)["commands"]) == commands
+
+
+def test_a_tool_without_a_name_is_refused() -> None:
+    """Blanks are none."""
+    with pytest.raises(ConfigurationError, match="tool: is blank"):
+        HowRequest("  ")
 
 
 def test_a_project_and_a_number_restrict_the_answer(memory: Memory) -> None:
