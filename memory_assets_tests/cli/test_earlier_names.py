@@ -11,12 +11,8 @@ from memory_assets.cli.cli import app
 from memory_assets.cli.earlier_names import RequestCommand, with_names_of_today
 from memory_assets.errors import BadArgument
 from memory_assets.requests.arguments import Arguments, declared
-from memory_assets.requests.questions import (
-    LinkRequest,
-    SearchRequest,
-    SessionRequest,
-    TimelineRequest,
-)
+from memory_assets.requests.questions import LinkRequest, SessionRequest, TimelineRequest
+from memory_assets.requests.search import SearchRequest
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 

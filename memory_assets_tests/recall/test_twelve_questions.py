@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from memory_assets.cli.start import plain_arguments
-from memory_assets.requests.questions import SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets_tests.recall import twelve_questions as asked
 
 

@@ -18,7 +18,7 @@ from memory_assets.cli.start import plain_arguments
 from memory_assets.paths import sample_roots
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall import Memory, open_memory
-from memory_assets.requests.questions import SearchRequest
+from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets.serving.tool_answers import answer_tool
 from memory_assets.settings import load_settings
