@@ -102,6 +102,7 @@ class HitView:
             width=self._width - len(indent),
             colours=self._colours,
         )
+        indent += _INDENT
         room = self._width - len(indent)
         for line in _body(hit, self._answer["query"], room, self._colours, self._full):
             yield f"{indent}{line}".rstrip()

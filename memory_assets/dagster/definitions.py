@@ -18,6 +18,7 @@ from memory_assets.dagster.assets.tables import TABLES
 from memory_assets.dagster.assets.workspace_documents import workspace_documents
 from memory_assets.dagster.batch import batch_resources, ingest_batch
 from memory_assets.dagster.jobs import JOBS, retention_schedule, status_schedule
+from memory_assets.dagster.partitions import workspaces
 from memory_assets.dagster.sensors import projects_directory_sensor
 from memory_assets.dagster.superseded_runs import (
     prune_superseded_runs,
@@ -27,7 +28,7 @@ from memory_assets.dagster.workspace_sensor import workspaces_sensor
 from memory_assets.private_files import create_private_files
 from memory_assets.settings import Settings
 
-ASSETS = (
+_PARTITIONED = (
     raw_sessions,
     redacted_records,
     workspace_documents,
@@ -36,7 +37,10 @@ ASSETS = (
     keyword_index,
     workspace_keyword_index,
 )
-"""The assets with partitions."""
+WORKSPACE_ASSETS = tuple(asset for asset in _PARTITIONED if asset.partitions_def == workspaces)
+"""The assets of one workspace."""
+ASSETS = tuple(asset for asset in _PARTITIONED if asset not in WORKSPACE_ASSETS)
+"""The assets of one project."""
 
 
 def build_defs(settings: Settings | None = None) -> dg.Definitions:
@@ -46,7 +50,7 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
     that assets hand each other stay in memory, because the lake is where they are kept.
     """
     return dg.Definitions(
-        assets=[*ASSETS, known_secrets, retained_sessions, memory_status],
+        assets=[*ASSETS, *WORKSPACE_ASSETS, known_secrets, retained_sessions, memory_status],
         jobs=[ingest_batch, *JOBS, prune_superseded_runs],
         schedules=[retention_schedule, status_schedule, superseded_runs_schedule],
         sensors=[projects_directory_sensor, workspaces_sensor],

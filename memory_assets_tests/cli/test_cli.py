@@ -154,7 +154,16 @@ def test_search_prints_the_json_contract(ingested: tuple[Cli, str], run_here: Ru
     assert {"query", "mode", "coverage", "degraded", "hits"} <= answer.keys()
     assert len(answer["hits"]) == 3
     for hit in answer["hits"]:
-        assert hit.keys() == {"id", "turn_id", "score", "weak", "text", "metadata", "why"}
+        assert hit.keys() == {
+            "id",
+            "turn_id",
+            "score",
+            "weak",
+            "text",
+            "metadata",
+            "why",
+            "prompt_length",
+        }
         assert all(isinstance(value, str | int | float) for value in hit["metadata"].values())
     metadata = answer["hits"][0]["metadata"]
     assert {
@@ -268,6 +277,7 @@ def test_project_takes_just_that_project(empty: Cli, run_here: Run) -> None:
     assert by_words in done.stdout
     current = json.loads(run_here(empty, "status", "--json").stdout)
     assert list(current["projects"]) == ["-home-mara-code-lantern"]
+    assert current["coverage"].pop("workspace")["rows"] == 0
     for kind, covered in current["coverage"].items():
         assert covered["complete"] and covered["keywords"] == covered["rows"] > 0, kind
         assert (covered["vectors"], covered["indexed"]) == (False, 0), kind

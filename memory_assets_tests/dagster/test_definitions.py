@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from memory_assets.dagster.assets.known_secrets import known_secrets
-from memory_assets.dagster.definitions import ASSETS, defs
+from memory_assets.dagster.definitions import ASSETS, WORKSPACE_ASSETS, defs
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.run_history.names import (
     INGEST_JOB,
@@ -87,7 +87,8 @@ CHECKS = {
     "workspace_collection": {"ids_match_table"},
     "workspace_keyword_index": {"ids_match_tables"},
 }
-SPECS = {spec.key.to_user_string(): spec for asset in ASSETS for spec in asset.specs}
+_PARTITIONED = (*ASSETS, *WORKSPACE_ASSETS)
+SPECS = {spec.key.to_user_string(): spec for asset in _PARTITIONED for spec in asset.specs}
 
 
 def test_definitions_are_loadable() -> None:
@@ -121,7 +122,7 @@ def test_the_checks_are_the_designed_ones() -> None:
     """Checks by asset, and which of them block what is downstream."""
     found: dict[str, set[str]] = {}
     blocking = set()
-    for asset in ASSETS:
+    for asset in _PARTITIONED:
         for spec in asset.check_specs:
             found.setdefault(spec.asset_key.to_user_string(), set()).add(spec.name)
             if spec.blocking:

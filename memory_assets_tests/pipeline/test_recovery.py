@@ -21,10 +21,10 @@ def test_a_session_that_cannot_be_chunked_does_not_stop_its_project(
     """It is held back at that stage, with the kind of error and not its text; the others
     go on, and it comes in when the code is mended."""
 
-    def fails_for_one(turn: Any, tokens: Any) -> Any:
+    def fails_for_one(turn: Any, tokens: Any, **more: Any) -> Any:
         if turn.session_id == memory.flaky:
             raise KeyError("text of the transcript")
-        return chunk_turn(turn, tokens)
+        return chunk_turn(turn, tokens, **more)
 
     monkeypatch.setattr(chunk, "chunk_turn", fails_for_one)
     for session in (memory.flaky, memory.fork):

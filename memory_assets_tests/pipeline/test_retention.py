@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 from collections import Counter
@@ -303,14 +304,31 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(inner)
 
 
+def _of_prompts(memory: SampleMemory) -> set[str]:
+    """The ids of observations of old sessions that only repeat a prompt, which stays: they are made
+    again."""
+    prompts = " ".join(" ".join(row["text"].split()) for row in memory.rows("user_prompts"))
+    return {
+        row["id"]
+        for row in memory.rows("observations")
+        if is_of(OLD, row)
+        and all(
+            part.strip().rstrip(".") in prompts
+            for part in re.split(r"The user said:|Asked:", row["narrative"])
+        )
+    }
+
+
 def _removed_lines(memory: SampleMemory) -> set[str]:
     """Lines of old sessions that stand in no prompt, no summary and no other session."""
     removed: set[str] = set()
     stays: list[str] = []
+    again = _of_prompts(memory)
     for name, rows in memory.lake_state().items():
         for row in rows:
             texts = list(_strings(row))
-            if is_of(OLD, row) and name not in KEPT and row.get("kind") != "prompt":
+            kept = name in KEPT or row.get("kind") == "prompt" or row.get("id") in again
+            if is_of(OLD, row) and not kept:
                 removed.update(line.strip() for text in texts for line in text.splitlines())
             else:
                 stays += texts
@@ -321,8 +339,10 @@ def _removed_lines(memory: SampleMemory) -> set[str]:
 def _removed_vectors(memory: SampleMemory) -> Any:
     rows = [(name, row) for name, rows in memory.lake_state().items() for row in rows]
     made = [(name, row) for name, row in rows if name.endswith("_embeddings")]
-    mine = [row["vector"] for name, row in made if is_of(OLD, row) and name not in KEPT]
-    rest = [row["vector"] for name, row in made if not is_of(OLD, row) or name in KEPT]
+    again = _of_prompts(memory)
+    old = [is_of(OLD, row) and name not in KEPT and row["id"] not in again for name, row in made]
+    mine = [row["vector"] for (_, row), is_old in zip(made, old, strict=True) if is_old]
+    rest = [row["vector"] for (_, row), is_old in zip(made, old, strict=True) if not is_old]
     removed, others = np.array(mine, dtype=np.float32), np.array(rest, dtype=np.float32)
     return removed[(removed @ others.T).max(axis=1) < 0.98]
 

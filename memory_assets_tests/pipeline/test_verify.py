@@ -14,7 +14,7 @@ import pytest
 from memory_assets.pipeline.checks import verify
 from memory_assets.pipeline.indexes.indexed_tables import (
     INDEX_OF,
-    INDEXES,
+    SESSION_INDEXES,
     SESSIONS_INDEX,
 )
 from memory_assets.redacted_text import seal
@@ -59,11 +59,11 @@ def _verdicts(memory: SampleMemory, project: str) -> dict[str, verify.Verdict]:
         "vectors_complete": verify.vectors_complete(components, project),
         **{
             f"collection_matches {of.stage}": verify.collection_matches(components, project, of)
-            for of in INDEXES
+            for of in SESSION_INDEXES
         },
         **{
             f"embedder_consistent {of.stage}": verify.embedder_consistent(components, project, of)
-            for of in INDEXES
+            for of in SESSION_INDEXES
         },
     }
 
@@ -221,7 +221,7 @@ def test_vectors_that_do_not_fit_the_chunks_are_found(
     assert count is None or verdict.counts[count] == 1
 
 
-@pytest.mark.parametrize("of", INDEXES, ids=lambda of: of.stage)
+@pytest.mark.parametrize("of", SESSION_INDEXES, ids=lambda of: of.stage)
 def test_rows_missing_or_planted_in_chroma_are_found(memory: SampleMemory, of: Any) -> None:
     """In each collection; only rows of the project asked for count."""
     project = memory.harbor

@@ -21,7 +21,7 @@ from memory_assets.recall.timeline import timeline
 from memory_assets.requests.arguments import Arguments, Door, declared
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import ShowRequest
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.search import OF_DOCUMENTS, SearchRequest
 from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
@@ -204,7 +204,10 @@ def _options(asked: dict[str, Any], request: type[Arguments] = SearchRequest) ->
 
 def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
     """An argument that is added must be added to the cases."""
-    names = {each.name for each in declared(SearchRequest)} - {"interactive"}  # of a terminal
+    names = {each.name for each in declared(SearchRequest)} - {
+        "interactive",  # of a terminal
+        *OF_DOCUMENTS,  # of workspaces, which this memory lacks
+    }
     assert {name for case in SEARCHES for name in case} == names
     assert {name for case in NONSENSE for name in case} == names - {"recent", "full", "fallback"}
 

@@ -45,7 +45,10 @@ NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
         ({"n": -1}, "not -1"),
         ({"tool": "Bash", "kinds": ("prompts",)}, "filters sessions only"),
         ({"tool": "Bash", "kinds": ("observations",)}, "filters sessions only"),
-        ({"file": "a.py", "kinds": ("sessions", "summaries")}, "sessions only, or observations"),
+        (
+            {"file": "a.py", "kinds": ("sessions", "summaries")},
+            "one of sessions, observations and workspace",
+        ),
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:

@@ -16,7 +16,7 @@ from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import turn_chunks as chunk
-from memory_assets.recall import Memory
+from memory_assets.recall import KINDS, Memory
 from memory_assets.recall.search.answer import coverages
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets.status import chroma_notes, in_words
@@ -247,7 +247,7 @@ def test_status_tells_what_is_in_memory_without_opening_chroma(
         "pi": 1,
     }
     assert sum(facts["files"] for facts in status["projects"].values()) == 12
-    assert status["coverage"].keys() == {"sessions", "prompts", "summaries", "observations"}
+    assert tuple(status["coverage"]) == KINDS
     assert all(covered["complete"] for covered in status["coverage"].values())
     assert status["chroma"]["state"] == "stopped"
     assert status["chroma"]["bytes"] > 0

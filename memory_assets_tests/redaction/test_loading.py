@@ -142,10 +142,10 @@ def test_the_code_digest_follows_the_source(
 
 
 def test_settings_cannot_turn_redaction_off() -> None:
-    """The settings hold limits of the file-content policy, kinds of personal data and
-    which engine looks (they find the same), no more."""
+    """The settings hold limits of the file-content policy and of the time a record may take (it is
+    withheld then), kinds of personal data and which engine looks (they find the same), no more."""
     names = {field.name for field in dataclasses.fields(RedactionSettings)}
-    assert names == {"max_file_bytes", "allowlist", "personal", "engine"}
+    assert names == {"max_file_bytes", "allowlist", "personal", "engine", "record_seconds"}
 
 
 def test_the_package_reads_no_environment() -> None:

@@ -7,10 +7,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -23,7 +25,8 @@ from memory_assets.stores.lake import files as own_files
 from memory_assets.stores.lake import parquet_files, partition
 from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.lake import Lake
-from memory_assets.stores.lake.schemas import USER_PROMPTS
+from memory_assets.stores.lake.parquet_files import write_file
+from memory_assets.stores.lake.schemas import TURN_CHUNKS, USER_PROMPTS
 from memory_assets.stores.lake.segments import SegmentCache
 from memory_assets_tests.kills import Killed, killed_after
 from memory_assets_tests.stores.conftest import Rows
@@ -344,3 +347,27 @@ def test_the_cache_forgets_what_was_read_first(
     cache: SegmentCache = lake._cache
     assert len(cache._segments) <= 2
     assert 0 < sum(group.nbytes for group in cache._groups.values()) <= 5_000
+
+
+def test_rows_of_an_earlier_version_may_move_before_they_are_made_again(tmp_path: Path) -> None:
+    """They get empty values in columns that their version lacked."""
+    fields = list(TURN_CHUNKS.schema)
+    earlier = pa.schema([field for field in fields if field.name != "error_lines"])
+    path = tmp_path / "moved.parquet"
+    old = earlier.empty_table()
+    row = {field.name: _any_value(field) for field in earlier}
+    old = pa.concat_tables([old, pa.Table.from_pylist([row], schema=earlier)])
+    assert write_file(path, TURN_CHUNKS.schema, [old], dict) == 1
+    (moved,) = pq.read_table(path).to_pylist()
+    assert moved == {**row, "error_lines": []}
+
+
+def _any_value(field: pa.Field[Any]) -> object:
+    """A value that a column may have."""
+    if field.nullable:
+        return None
+    if pa.types.is_list(field.type):
+        return ["x"]
+    if pa.types.is_timestamp(field.type):
+        return datetime(2026, 11, 1, tzinfo=UTC)
+    return "x" if pa.types.is_string(field.type) else 7

@@ -69,7 +69,7 @@ class Bench:
 def bench(sample_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """A watcher that knows every project's files: only scanning counts as work."""
     monkeypatch.setattr(plan, "_redaction_reason", lambda *_: "")
-    monkeypatch.setattr(plan, "_derived_reason", lambda *_: "")
+    monkeypatch.setattr(plan, "derived_reason", lambda *_: "")
     made = Bench(sample_settings)
     made.thread.start()
     yield made

@@ -70,8 +70,8 @@ _BY_NAME = (
     *words("mentioned-password mentioned-secret blank-separated printed-secret table-cell"),
 )
 _BY_SURROUNDINGS = words(
-    "bearer-token url-token url-password curl-user command-password cookie kubernetes-secret"
-    " encoded-secret"
+    "bearer-token url-step url-token url-password curl-user command-password cookie"
+    " kubernetes-secret encoded-secret"
 )
 _TELLING = dict.fromkeys(_BY_NAME, 0) | dict.fromkeys(_BY_SURROUNDINGS, 1)
 _MOST_TELLING = 2
