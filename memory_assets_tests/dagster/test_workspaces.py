@@ -1,0 +1,97 @@
+"""Workspaces in Dagster: the job of one partition, and the sensor that requests it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from memory_assets.cli.dagster_home import open_instance
+from memory_assets.dagster.definitions import WORKSPACE_ASSETS, build_defs
+from memory_assets.dagster.partitions import workspaces
+from memory_assets.dagster.resources import MemoryResource
+from memory_assets.dagster.workspace_sensor import workspaces_sensor
+from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.run_history.names import WORKSPACE_JOB
+from memory_assets.stores.workspaces import Workspaces
+from memory_assets_tests.dagster.test_ingest_batch import QUIET
+
+HARBOR = "workspace:harbor"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """A memory of nothing, whose settings name a workspace of two documents."""
+    root = tmp_path / "harbor"
+    root.mkdir()
+    (root / "README.md").write_text("# Harbor\n\n## Lamps\n\nLamps are lit at dusk.\n")
+    (root / "keeper.py").write_text("def light(lamp: str) -> str:\n    return lamp\n")
+    data_dir = tmp_path / "memory"
+    return load_settings(data_dir=data_dir, embedder="none", workspaces=[str(root)])
+
+
+@pytest.fixture
+def instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
+    """The Dagster instance of that memory."""
+    with open_instance(settings) as opened:
+        yield opened
+
+
+def test_the_job_materializes_every_asset_of_a_workspace(
+    settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """And evaluates every check; a second run has nothing to do."""
+    Workspaces(settings.data_dir).add(Path(settings.workspaces[0]))
+    instance.add_dynamic_partitions(str(workspaces.name), [HARBOR])
+    job = build_defs(settings).resolve_job_def(WORKSPACE_JOB)
+    for work in ("brought up to date", "nothing to do"):
+        done = job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET)
+        assert done.success
+        made = {
+            event.materialization.asset_key.to_user_string(): event.materialization.metadata
+            for event in done.get_asset_materialization_events()
+        }
+        assert made.keys() == {
+            spec.key.to_user_string() for asset in WORKSPACE_ASSETS for spec in asset.specs
+        }
+        assert made["workspace_documents"]["work"].value == work
+        checks = {
+            (each.asset_key.to_user_string(), each.check_name): each.passed
+            for each in done.get_asset_check_evaluations()
+        }
+        wanted = {
+            (spec.asset_key.to_user_string(), spec.name)
+            for asset in WORKSPACE_ASSETS
+            for spec in asset.check_specs
+        }
+        assert checks.keys() == wanted and all(checks.values())
+
+
+def test_the_sensor_requests_a_run_when_a_file_changes(
+    settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """With the partition of a new workspace; and says of a missing directory that it is gone."""
+    first = _tick(settings, instance)
+    assert isinstance(first, dg.SensorResult)
+    (request,) = first.run_requests or ()
+    assert request.partition_key == HARBOR and first.dynamic_partitions_requests
+    instance.add_dynamic_partitions(str(workspaces.name), [HARBOR])
+    job = build_defs(settings).resolve_job_def(WORKSPACE_JOB)
+    assert job.execute_in_process(instance=instance, partition_key=HARBOR, run_config=QUIET).success
+    assert isinstance(_tick(settings, instance), dg.SkipReason)
+    root = Path(settings.workspaces[0])
+    (root / "README.md").write_text("# Harbor\n\n## Lamps\n\nLamps are lit at noon.\n")
+    again = _tick(settings, instance)
+    assert isinstance(again, dg.SensorResult) and len(again.run_requests or ()) == 1
+    root.rename(root.with_name("moved"))
+    gone = _tick(settings, instance)
+    assert isinstance(gone, dg.SkipReason) and "does not exist" in str(gone.skip_message)
+
+
+def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult | dg.SkipReason:
+    with dg.build_sensor_context(instance=instance) as context:
+        result = workspaces_sensor(context, memory=MemoryResource(settings))
+    assert isinstance(result, dg.SensorResult | dg.SkipReason)
+    return result
