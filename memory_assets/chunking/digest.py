@@ -39,11 +39,13 @@ _NOISE = re.compile(
     r"|apply_patch verification failed|The user doesn't want to|Claude requested permissions"
     r"|Permission to use|Found \d+ matches of the string)"
 )
-TELLING = re.compile(
-    r"error|exception|fail|fatal|panic|denied|refused|not found|no such|cannot|can't|unable"
-    r"|invalid|undefined|unexpected|timed? ?out|conflict|rejected",
-    re.IGNORECASE,
+TELLING_WORDS = (
+    *("error", "exception", "fail", "fatal", "panic", "denied", "refused", "not found", "no such"),
+    *("cannot", "can't", "unable", "invalid", "undefined", "unexpected", "timeout", "time out"),
+    *("timedout", "timed out", "conflict", "rejected"),
 )
+"""What a line that tells of an error has in it, in any case."""
+TELLING = re.compile("|".join(TELLING_WORDS), re.IGNORECASE)
 # What agents put around a tool's output.
 _WRAPPING = re.compile(
     r"(?:\s*(?:<tool_use_error>|(?:Exit code|Chunk ID|Wall time|Original token count|Output"
