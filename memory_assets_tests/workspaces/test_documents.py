@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -192,6 +191,4 @@ def test_a_plan_costs_no_reading(wordy: Indexed, monkeypatch: pytest.MonkeyPatch
     """Nothing is opened while nothing changed."""
     wordy.index()
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
-    started = time.process_time()
     assert plan_workspace(wordy.components, wordy.workspace) is None
-    assert time.process_time() - started < 5.0
