@@ -7,6 +7,7 @@ from contextlib import closing
 
 from memory_assets.cli.ingest import IngestResult, open_history
 from memory_assets.errors import safe_reason
+from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest.batch_run import BatchRun, Listener, ignore
 from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, Outcome, Pass
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
@@ -27,15 +28,18 @@ _PASSES = (*(Pass(asset, (asset,)) for asset in DOCUMENTS.assets), DOCUMENT_VECT
 
 def index_workspace(
     settings: Settings, work: ProjectPlan, progress: Listener = ignore
-) -> IngestResult:
-    """Bring a workspace up to date in a run of its own, and return the result. Its words can be
-    searched before anything is embedded."""
+) -> tuple[IngestResult, list[str]]:
+    """Bring a workspace up to date in a run of its own; return the result, and the places that
+    failed checks name. Its words can be searched before anything is embedded."""
     result = IngestResult(projects=1)
+    places: list[str] = []
     partition = work.project
 
     def listen(event: Outcome | Pass) -> None:
         if not isinstance(event, Pass):
             result.add(event)
+            if isinstance(event, Verified) and event.failed:
+                places.extend(filter(None, str(event.verdict.counts.get("places", "")).split("; ")))
         progress(event)
 
     tags = {
@@ -65,4 +69,4 @@ def index_workspace(
                 result.failed[partition] = safe_reason(error)
         note_run_ends(components)
         delete_superseded(history, [partition], settings.runs_kept)
-    return result
+    return result, places

@@ -54,9 +54,11 @@ def files_of(components: Components, workspace: Workspace, most: int | None = No
 
 
 def made_with(components: Components) -> str:
-    """Return the version of what makes documents: code, rules and settings."""
+    """Return the version of what makes documents: code, rules, settings, and the secrets that are
+    known, which are taken out of documents, too."""
     settings = components.settings
-    choices = (settings.workspace_services, settings.workspace_domains)
+    known = len(components.catalog.known_secrets.since(0))
+    choices = (settings.workspace_services, settings.workspace_domains, known)
     return input_hash(DOCUMENTS_VERSION, components.ruleset_version, repr(choices))
 
 
