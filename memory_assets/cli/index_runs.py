@@ -8,7 +8,7 @@ from contextlib import closing
 from memory_assets.cli.ingest import IngestResult, open_history
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.checks.checks import Verified
-from memory_assets.pipeline.ingest.batch_run import BatchRun, Listener, ignore
+from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, Outcome, Pass
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.ingest.workers import Workers
@@ -26,9 +26,7 @@ from memory_assets.stores.run_history.superseded import delete_superseded
 _PASSES = (*(Pass(asset, (asset,)) for asset in DOCUMENTS.assets), DOCUMENT_VECTORS)
 
 
-def index_workspace(
-    settings: Settings, work: ProjectPlan, progress: Listener = ignore
-) -> tuple[IngestResult, list[str]]:
+def index_workspace(settings: Settings, work: ProjectPlan) -> tuple[IngestResult, list[str]]:
     """Bring a workspace up to date in a run of its own; return the result, and the places that
     failed checks name. Its words can be searched before anything is embedded."""
     result = IngestResult(projects=1)
@@ -40,7 +38,6 @@ def index_workspace(
             result.add(event)
             if isinstance(event, Verified) and event.failed:
                 places.extend(filter(None, str(event.verdict.counts.get("places", "")).split("; ")))
-        progress(event)
 
     tags = {
         PARTITION_TAG: partition,

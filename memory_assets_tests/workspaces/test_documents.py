@@ -192,3 +192,14 @@ def test_a_plan_costs_no_reading(wordy: Indexed, monkeypatch: pytest.MonkeyPatch
     wordy.index()
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was read"))
     assert plan_workspace(wordy.components, wordy.workspace) is None
+
+
+def test_a_path_that_holds_a_secret_is_only_counted(wordy: Indexed) -> None:
+    """Of no kind of file is the name stored, and no byte of it is anywhere."""
+    token = "ghp_" + "x7Kq2LmP9sVbN4wRtY8uZ1aC3dE5fG6hJ0oI"
+    write(wordy.root, {f"notes-{token}.md": "# Notes\n", f"{token}.bin": b"\0\0", "a.md": "x"})
+    report = wordy.index()["workspace_documents"]
+    assert report.details["skipped: path that holds a secret"] == 2
+    assert "a.md" in wordy.documents() and report.quarantined == 0
+    stored = [path for path in wordy.data_dir.rglob("*") if path.is_file()]
+    assert not any(token.encode() in path.read_bytes() for path in stored)

@@ -32,6 +32,7 @@ from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction.known_secrets import is_guessable, value_hash
 from memory_assets.redaction.tags import TAG
 from memory_assets.stores.lake.schemas import Table
+from memory_assets.stores.workspaces import is_workspace
 
 if TYPE_CHECKING:
     from kingfisher_sdk.scanner import Scanner
@@ -220,10 +221,10 @@ def _starts(values: Sequence[bytes]) -> list[int]:
 
 def _remedy(project: str, learned: int) -> str:
     if learned:
+        command = "memory index" if is_workspace(project) else f"memory ingest --project={project}"
         return (
-            f"{learned} of the values are now known by keyed hash: run `memory ingest "
-            f"--project={project}` and they are redacted. If the check fails again, report the "
-            "rule by name."
+            f"{learned} of the values are now known by keyed hash: run `{command}` and they are "
+            "redacted. If the check fails again, report the rule by name."
         )
     return (
         "Look at the places named, then report the rule by name. If they are no secrets, list "

@@ -28,9 +28,9 @@ from memory_assets.stores.lake.schemas import (
     TURN_EMBEDDINGS,
     Table,
 )
+from memory_assets.stores.workspaces import is_workspace
 
 _LISTED = 10
-_FULL = "Run `memory ingest --full --project={}`"
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,13 @@ class Verdict:
     def outcome(self) -> str:
         """The result in a word."""
         return "passed" if self.passed else "warning" if self.warning else "failed"
+
+
+def _make_again(partition: str) -> str:
+    """Return the command that makes all of a project, or of the workspaces, again."""
+    if is_workspace(partition):
+        return "Run `memory index --full`"
+    return f"Run `memory ingest --full --project={partition}`"
 
 
 _NO_EMBEDDER = Verdict(True, {"embedder": "none: no vectors are made, none are looked at"})
@@ -110,7 +117,7 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
         **Counter(sorted(report.rule for report in reports)),
     }
     return Verdict(
-        not reports, counts, f"{_FULL.format(project)}; if it stays, report the rule by name."
+        not reports, counts, f"{_make_again(project)}; if it stays, report the rule by name."
     )
 
 
@@ -145,7 +152,7 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     return Verdict(
         not unbalanced,
         {**totals, "unbalanced": len(unbalanced), "sessions": ", ".join(unbalanced[:_LISTED])},
-        f"{_FULL.format(project)}.",
+        f"{_make_again(project)}.",
     )
 
 
@@ -189,7 +196,7 @@ def _compare(
             "sessions_that_differ": len(differing),
             "sessions": ", ".join(sorted(differing)[:_LISTED]),
         },
-        f"{_FULL.format(project)}.",
+        f"{_make_again(project)}.",
     )
 
 
@@ -274,7 +281,7 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     return Verdict(
         missing == extra == 0,
         {"rows": rows, "missing": missing, "extra": extra},
-        f"{_FULL.format(project)}.",
+        f"{_make_again(project)}.",
     )
 
 
@@ -320,7 +327,7 @@ def keywords_match(components: Components, project: str) -> Verdict:
     counts = {}
     for kind, (missing, extra) in missing_and_extra(components, project).items():
         counts[f"{kind}_missing"], counts[f"{kind}_extra"] = missing, extra
-    return Verdict(not any(counts.values()), counts, f"{_FULL.format(project)}.")
+    return Verdict(not any(counts.values()), counts, f"{_make_again(project)}.")
 
 
 def _collection(components: Components, name: str) -> Collection | None:

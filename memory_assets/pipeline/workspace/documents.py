@@ -29,8 +29,9 @@ STAGE = WORKSPACE_DOCUMENTS.name
 DOCUMENTS_VERSION = "documents-1"
 
 
-def files_of(components: Components, workspace: Workspace, most: int | None = None) -> Walk:
-    """Return the documents of a workspace on disk.
+def files_of(components: Components, workspace: Workspace) -> Walk:
+    """Return the documents of a workspace on disk. One whose path holds a secret is only counted:
+    paths stand in the catalogue, in ids and in the run history.
 
     Raises:
         ConfigurationError: its directory is gone or cannot be read; what is on record stays.
@@ -39,17 +40,24 @@ def files_of(components: Components, workspace: Workspace, most: int | None = No
         each.root for each in Workspaces(components.data_dir).all() if each.root != workspace.root
     ]
     try:
-        found = walk(workspace.root, components.redactor.is_sensitive, others, most)
+        found = walk(workspace.root, components.redactor.is_sensitive, others)
     except OSError as error:
         raise ConfigurationError(
             f"{workspace.root} cannot be read ({type(error).__name__}); what is on record of "
             f"workspace {workspace.name} stays. `memory forget --workspace {workspace.name}` "
             "removes it."
         ) from None
-    if forgotten := tombstones(components).forgotten():
-        for path in [each for each in found.files if (workspace.partition, each) in forgotten]:
-            del found.files[path]
-            found.skipped["forgotten"] += 1
+    redact, forgotten = components.redactor.redact, tombstones(components).forgotten()
+    on_record = components.catalog.products.hashes(STAGE, workspace.partition)
+    for path in list(found.files):
+        if (workspace.partition, path) in forgotten:
+            reason = "forgotten"
+        elif path not in on_record and redact(path).text != path:
+            reason = "path that holds a secret"
+        else:
+            continue
+        del found.files[path]
+        found.skipped[reason] += 1
     return found
 
 
@@ -132,7 +140,6 @@ class _Reader:
         self._slug = redact(repo_slug(workspace.root)).text
         known = components.catalog.known_secrets.since(0)
         self._known = frozenset(value.hash for value in known)
-        self._rules: Mapping[str, int] = {}
         self.changed = self.rows_written = 0
 
     def product_of(self, file: FoundFile, before: Product | None, batch: Batch) -> Product:
@@ -152,11 +159,13 @@ class _Reader:
                 facts["skipped"] = skipped
             return replace(before, facts={**before.facts, **facts})
         text, why_not = decoded(content)
-        rows = [self._document(file, content, text)] if text is not None else []
-        if not rows:
+        rows: list[WorkspaceDocument] = []
+        if text is None:
             facts["skipped"] = why_not
         else:
-            facts["redactions"], facts["rules"] = rows[0].redactions, self._rules
+            document, rules = self._document(file, content, text)
+            rows.append(document)
+            facts["redactions"], facts["rules"] = document.redactions, rules
         written = batch.write(
             WORKSPACE_DOCUMENTS,
             file.path,
@@ -176,19 +185,19 @@ class _Reader:
             facts,
         )
 
-    def _document(self, file: FoundFile, content: bytes, text: str) -> WorkspaceDocument:
+    def _document(
+        self, file: FoundFile, content: bytes, text: str
+    ) -> tuple[WorkspaceDocument, Mapping[str, int]]:
+        """Return the document of a file, and how often each rule found something in it."""
         document_id = f"{self._workspace.name}::{file.path}"
         redactor = self._components.redactor.session(document_id, self._known)
         redaction = redactor.redact(text)
         path = redactor.redact(file.path).text
-        if path != file.path:
-            raise ConfigurationError("its path holds a secret; rename it")
         kept = keep_lines(text, redaction)
         service = service_of(file.path, self._services)
         kind = file_type(file.path, kept)
         found = (*redaction.findings, *redaction.personal)
-        self._rules = Counter(each.rule for each in found)
-        return WorkspaceDocument(
+        document = WorkspaceDocument(
             id=document_id,
             project=self._workspace.partition,
             project_root=self._root,
@@ -210,6 +219,7 @@ class _Reader:
             content_hash=content_hash(kept),
             ruleset_version=self._components.ruleset_version,
         )
+        return document, Counter(each.rule for each in found)
 
 
 def decoded(content: bytes) -> tuple[str | None, str]:
