@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from memory_assets.recall import Memory
 
 _NEXT, _PREVIOUS = ("n", "j", " ", "\x1b[B", "\x1bOB"), ("p", "k", "\x1b[A", "\x1bOA")
-_OPEN, _QUIT = ("\r", "\n"), ("q", "\x1b", "\x04", "")
+_OPEN, _QUIT = ("\r", "\n"), ("q", "\x1b", "\x03", "\x04", "")
 _HELP = "n next  p previous  Enter open  q quit"
 _OWN_SCREEN, _USUAL_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 _ESCAPE_SECONDS = 0.05
 """After this, an escape was the key of that name, and begins no arrow."""
+_LOCAL_FLAGS = 3
+"""Their place among the attributes of a terminal, by the documentation of `termios.tcgetattr`."""
 _CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -122,7 +124,12 @@ class _Keys:
         return key.decode("utf-8", "replace")
 
     def _read_at_once(self) -> None:
+        """Read each key as it comes. Ctrl-C is a key, too: its signal could come just before a
+        read begins, which would then wait on."""
         self._tty.setcbreak(self._descriptor, self._termios.TCSADRAIN)
+        mode = self._termios.tcgetattr(self._descriptor)
+        mode[_LOCAL_FLAGS] &= ~self._termios.ISIG
+        self._termios.tcsetattr(self._descriptor, self._termios.TCSADRAIN, mode)
 
     def _restore(self) -> None:
         self._termios.tcsetattr(self._descriptor, self._termios.TCSADRAIN, self._usual)
