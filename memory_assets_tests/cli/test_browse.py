@@ -22,7 +22,7 @@ from memory_assets_tests.cli.test_cli import Cli
 MEMORY = Path(sys.executable).with_name("memory")
 QUERY = ("search", "lock_timeout", "migration", "--mode", "keyword", "-n", "5")
 _STYLE = re.compile("\x1b\\[[0-9;?]*[a-zA-Z]")
-_SECONDS = 20
+_SECONDS = 120
 
 
 @pytest.fixture(scope="module")

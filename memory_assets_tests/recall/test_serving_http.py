@@ -251,7 +251,7 @@ def test_the_command_serves_until_it_is_told_to_stop(asked: Asked) -> None:
         finally:
             process.terminate()
         rest = process.stderr.read()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=120) == 0
     assert rest == ""
 
 
@@ -261,5 +261,5 @@ def test_other_addresses_need_a_token_to_start(asked: Asked, token: str) -> None
     with _serve(asked.settings, "--host", "0.0.0.0", MEMORY_HTTP_TOKEN=token) as process:
         assert process.stderr
         told = process.stderr.read()
-        assert process.wait(timeout=20) == 2
+        assert process.wait(timeout=120) == 2
     assert "MEMORY_HTTP_TOKEN" in told

@@ -200,7 +200,7 @@ def test_standard_output_carries_the_protocol_alone(asked: Asked) -> None:
         lines = [process.stdout.readline(), process.stdout.readline()]
         process.stdin.close()
         lines += process.stdout.readlines()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=120) == 0
     answers = [json.loads(line) for line in lines]
     assert [answer["id"] for answer in answers] == [1, 2]
     assert answers[0]["result"]["instructions"]
@@ -285,6 +285,6 @@ def test_the_sdks_client_is_served_over_http(asked: Asked) -> None:
             found = _with_client(streamable_http_client(url), then)
         finally:
             process.terminate()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=120) == 0
     assert url.startswith("http://127.0.0.1:") and url.endswith("/mcp")
     assert found.structured_content["anchor"]["id"] == TURN

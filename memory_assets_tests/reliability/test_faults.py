@@ -43,7 +43,7 @@ def _remount(disk: Path, options: str) -> None:
     """Read-only it becomes once nobody has a file open, which a server that was stopped may
     have for another moment."""
     command = ["mount", "-o", f"remount,{options}", str(disk)]
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while subprocess.run(command, capture_output=True, check=False).returncode:
         assert time.monotonic() < deadline, "somebody still has files open"
         time.sleep(0.1)

@@ -132,7 +132,7 @@ class Servers:
         """Stop all of them and make sure that they are gone."""
         for data_dir in self.data_dirs:
             chroma_server.stop(data_dir)
-        left = [pid for pid in self._seen if not self.ends(pid, within=10.0)]
+        left = [pid for pid in self._seen if not self.ends(pid, within=60.0)]
         assert left == [], "a test left a Chroma server behind"
 
     @staticmethod

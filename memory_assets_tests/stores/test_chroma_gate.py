@@ -142,7 +142,7 @@ def test_the_token_is_for_the_user_alone_and_stays(servers: Servers) -> None:
     assert path.read_text() == token
     path.unlink()
     left = chroma_server.running(data_dir)
-    assert left is not None and servers.ends(left.pid, within=8.0)
+    assert left is not None and servers.ends(left.pid, within=60.0)
     assert _filled(data_dir).count() == 3
     assert path.read_text() != token
     assert first.port == servers.start(data_dir).port
@@ -217,13 +217,13 @@ def test_more_clients_than_connections_are_all_served(servers: Servers) -> None:
 def test_a_program_that_only_sends_requests_keeps_the_server_running(servers: Any) -> None:
     """It touches no file; a heartbeat alone is no use, so the server stops in the end."""
     data_dir = servers.data_dir()
-    endpoint = servers.start(data_dir, idle_seconds=2.0)
+    endpoint = servers.start(data_dir, idle_seconds=4.0)
     token = chroma_server.token(data_dir)
     for _ in range(6):
-        time.sleep(0.5)
+        time.sleep(1.0)
         assert _ask(endpoint, X_Chroma_Token=token)[0] == 200
     assert chroma_server.running(data_dir) == endpoint
-    assert servers.ends(endpoint.pid, within=10.0)
+    assert servers.ends(endpoint.pid, within=60.0)
 
 
 def test_a_server_of_a_version_without_a_gate_makes_way(servers: Any) -> None:

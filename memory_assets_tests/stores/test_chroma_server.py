@@ -38,7 +38,7 @@ def _add(collection: Collection, *ids: str) -> None:
     collection.upsert(ids, vectors, [seal(name) for name in ids], [{"k": "v"} for _ in ids])
 
 
-def _wait(condition: Any, seconds: float = 10.0) -> bool:
+def _wait(condition: Any, seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -124,14 +124,14 @@ def test_each_data_directory_has_its_own_server(servers: Servers) -> None:
 
 
 def test_a_server_stops_when_nobody_uses_it_and_not_before(servers: Servers) -> None:
-    """Every use puts it off; a second after the last one it is gone, file and process."""
+    """Every use puts it off; some time after the last one it is gone, file and process."""
     data_dir = servers.data_dir()
-    endpoint = servers.start(data_dir, idle_seconds=1.0)
+    endpoint = servers.start(data_dir, idle_seconds=4.0)
     for _ in range(6):
-        time.sleep(0.3)
+        time.sleep(1.0)
         chroma_server.touch(data_dir)
     assert chroma_server.running(data_dir) == endpoint
-    assert servers.ends(endpoint.pid, within=8.0)
+    assert servers.ends(endpoint.pid, within=60.0)
     assert chroma_server.running(data_dir) is None
     assert not (data_dir / "chroma.endpoint.json").exists()
 
@@ -142,7 +142,7 @@ def test_stopping_waits_until_it_is_gone(servers: Servers) -> None:
     endpoint = servers.start(data_dir)
     assert chroma_server.stop(data_dir) is True
     assert chroma_server.running(data_dir) is None
-    assert servers.ends(endpoint.pid, within=3.0)
+    assert servers.ends(endpoint.pid, within=60.0)
     assert chroma_server.stop(data_dir) is False
 
 
@@ -152,7 +152,7 @@ def test_rows_survive_a_killed_server(servers: Servers) -> None:
     _add(_collection(data_dir), "a", "b", "c")
     killed = servers.start(data_dir)
     os.kill(killed.pid, signal.SIGKILL)
-    assert servers.ends(killed.pid, within=3.0)
+    assert servers.ends(killed.pid, within=60.0)
     assert chroma_server.running(data_dir) is None
     collection = _collection(data_dir)
     assert servers.start(data_dir).pid != killed.pid
@@ -173,7 +173,7 @@ def test_a_server_whose_files_were_removed_stops_and_the_next_starts_empty(
     time.sleep(1.2)  # it looks once a second
     shutil.rmtree(data_dir / "chroma")
     assert not chroma_files.has_database(data_dir / "chroma")
-    assert servers.ends(endpoint.pid, within=8.0)
+    assert servers.ends(endpoint.pid, within=60.0)
     after = _collection(data_dir)
     servers.watch(servers.start(data_dir).pid)
     assert after.count() == 0
@@ -230,7 +230,7 @@ def test_a_server_that_is_still_starting_never_points_at_another(servers: Server
             seen.append(endpoint)
         return bool(seen)
 
-    assert _wait(is_seen, 20.0)
+    assert _wait(is_seen)
     assert seen[0].pid == starting.pid
     chroma_server.stop(data_dir)
     starting.wait(10)
