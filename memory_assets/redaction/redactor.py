@@ -10,6 +10,7 @@ from memory_assets.errors import RedactionUnavailable, StoreError, Unsettled
 from memory_assets.install_key import load_install_key
 from memory_assets.paths import user_cache_dir
 from memory_assets.redacted_text import RedactedText, seal
+from memory_assets.redaction.at_rest import AtRest
 from memory_assets.redaction.edits import FILE_CONTENTS, Edit, Rendered, merge_edits
 from memory_assets.redaction.engine.kept_files import code_digest, kept, kept_path
 from memory_assets.redaction.engine.scanner import Scanner, load_scanner
@@ -93,7 +94,8 @@ def build_redactor(
 class Redactor:
     """Replaces secrets and personal data by tags. Made by `load_redactor` only.
 
-    It keeps nothing of what it has read; `session` returns a redactor that does.
+    Of what it has read it keeps only hashes of texts in which it found nothing; `session` returns
+    a redactor that keeps secrets.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class Redactor:
         self.record_seconds = settings.record_seconds
         self._personal = PersonalData(settings.personal)
         self._tagger = Tagger(key)
+        self._at_rest = AtRest()
 
     def __repr__(self) -> str:
         return f"Redactor({self.ruleset_version!r})"
@@ -159,7 +162,7 @@ class Redactor:
         find anything. Return the redaction, and the secrets found, with values in the clear.
 
         Removing a secret can reveal another one; repeating until nothing is found makes redaction
-        idempotent by construction.
+        idempotent by construction. A text that came to rest before is not scanned again.
 
         Raises:
             Unsettled: the text does not come to rest.
@@ -168,11 +171,13 @@ class Redactor:
             raise TypeError("only text can be redacted")
         personal = self._personal
         always = personal.always
+        if not (given or also) and text in self._at_rest:
+            return Redaction(seal(text), ()), ()
         seen: list[Edit] = []
         edits = [*given, *personal.directories(text)]
         clues = None if edits else self._scanner.look(text)
         if clues is NO_CLUES and not (always or also):
-            return Redaction(seal(text), ()), ()
+            return self._clean(Redaction(seal(text), ())), ()
         edits = merge_edits(text, edits)
         for _ in range(_MOST_PASSES):
             check_budget()
@@ -181,7 +186,7 @@ class Redactor:
             if clues is None or edits:
                 clues = self._scanner.look(rendered.text)
                 if clues is NO_CLUES and not (more or always or also):
-                    return _redaction(rendered), seen
+                    return self._clean(_redaction(rendered)), seen
             secrets = find_secrets(self._scanner, rendered.text, clues)
             if also is not None:
                 secrets.extend(also(rendered.text))
@@ -190,9 +195,14 @@ class Redactor:
             if (clues.asks | always) & ADDRESSES:
                 more += personal.others(rendered.text)
             if not more:
-                return _redaction(rendered), seen
+                return self._clean(_redaction(rendered)), seen
             edits = merge_edits(text, [*edits, *map(rendered.way_back.moved, more)])
         raise Unsettled("the text does not come to rest")
+
+    def _clean(self, redaction: Redaction) -> Redaction:
+        """Remember that nothing more is found in a redacted text, and return its redaction."""
+        self._at_rest.add(redaction.text)
+        return redaction
 
 
 def keep_lines(text: str, redaction: Redaction) -> RedactedText:
