@@ -112,19 +112,10 @@ CALLS: tuple[AnchoredRule, ...] = (
 """Secrets passed to calls without a name."""
 
 ANCHORED_RULES: tuple[AnchoredRule, ...] = (
-    rule("url-password", "://", any_value,
-         r"://[^\s/@:\"'<>`\\]{0,120}:(?P<secret>[^\s/\"'<>`\\]{1,400})@(?=[\w\[$%{/-])",
-         "postgres://app:" + FILL[:14] + "@db.internal:5432/app"),
     rule("url-password", "://", _odd_password,
          r"://[^\s/@:\"'<>`\\]{1,60}:(?P<secret>[^\s\"'<>`\\]{4,100})@"
          r"(?:[\w.-]{1,80}:\d{2,5}\b|localhost\b|[\w-]{1,40}(?:\.[\w-]{1,40}){1,5}(?=[/\s\"'?]|$))",
          "postgres://app:p/" + FILL[:14] + "@db.internal:5432/app"),
-    rule("url-token", "://", random_value,
-         r"://(?P<secret>[\w.~%+=-]{16,400})(?::(?:x-oauth-basic)?)?@(?=\w)",
-         "https://" + FILL[:32] + "@git.example.com/app.git"),
-    rule("url-path-key", "://", values.is_plausible_token,
-         r"://[\w.-]{1,80}(?:infura\.io/(?:ws/)?v3|alchemy(?:api)?\.(?:io|com)/v2|quiknode\.pro)/"
-         r"(?P<secret>[\w-]{20,80})", "https://mainnet.infura.io/v3/" + HEX[:32]),
     rule("webhook-url", "://", lambda value: values.is_plausible_token(value.replace("/", "")),
          r"://(?i:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/"
          r"|[\w.-]{1,80}/hooks/catch/|(?:[\w-]{1,60}\.)?webhook\.office\.com/webhookb2/"

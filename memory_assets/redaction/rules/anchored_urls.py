@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import FILL, AnchoredRule, rule, typed_password
+from memory_assets.redaction.rules.anchored_rule import (
+    FILL,
+    HEX,
+    AnchoredRule,
+    any_value,
+    key_material,
+    random_value,
+    rule,
+    typed_password,
+)
 from memory_assets.redaction.rules.likelihood import is_generated
 from memory_assets.redaction.rules.wordlist import words
 
 _PARAMETERS = words(
     "code ticket appid app_id sig signature sign oobcode otp hmac magic invite invitation"
-    " confirmation confirmation_token st dkey k t link auth login_hint_token"
+    " confirmation confirmation_token dkey auth login_hint_token verify verification confirm reset"
+    " private tk crumb user_code q-signature x-goog-signature"
 )
 """Names of parameters that are no names of secrets elsewhere."""
+_SESSIONS = words("st k t link session session_id sessionid sid phpsessid jsessionid")
+"""Those whose values may be ids of another kind, if they are UUIDs."""
 _STEPS = words(
     "/magic /reset /verif /confirm /invit /activat /hook /webhook _hooks /receiver /input /ingest"
     " /heartbeat /eth /rpc /key /token /incoming /trigger /deploy /collect /bot /robot"
-    " /private- /feed /rss /ical /subscribe /notify /push /send /ping"
+    " /private /feed /rss /ical /subscribe /notify /push /send /ping"
     " /passwordless /signin /sso /unlock"
 )
 """Beginnings of the part of a path that a secret follows."""
@@ -23,25 +35,54 @@ _DRAWN_STEPS = words(
     "/login /sign-in /auth /session /join /share /unsubscribe /calendar /callback /access"
 )
 """Those that more often an id follows."""
+_KEYED_HOSTS = (
+    *(r"infura\.io/(?:ws/)?v3", r"alchemy(?:api)?\.(?:io|com)/v2", r"quiknode\.pro"),
+    *(r"blastapi\.io", r"getblock\.io", r"nownodes\.io", r"ankr\.com/\w{1,24}", r"fury\.io"),
+    *(r"cloudsmith\.io(?:/basic)?", r"packagecloud\.io", r"cronitor\.link/p", r"logtail\.com"),
+    *(r"exchangerate-api\.com/v6", r"(?:darksky|pirateweather)\.net/forecast"),
+)
+"""Hosts whose paths begin with a key, and what of the path may stand before it."""
 _PARAMETER_BITS = 12
+_USER_BITS = 15
 _PATH_BITS = 20
 _DRAWN_STEP_BITS = 25
 _ANY_NAME_BITS = 35
-"""Bits of evidence that values of the three kinds need."""
+"""Bits of evidence that values of these kinds need."""
 _NO_FILE = r"(?![\w/+]{0,80}\.(?!ics|xml|rss)\w)"
 _IDS = (
     r"id|cursor|state|nonce|hash|sha\d*|integrity|rev|ref|version|q|query|cb|etag|clid|challenge"
     r"|credential|content|data|text|body|url|uri|redirect\w*|src|image|font|family|next|after|before"
 )
 """Ends of names of parameters whose values are drawn and no secrets."""
+_MIXED = "".join(rf"(?=[\w~-]{{0,60}}?{kind})" for kind in ("[a-z]", "[A-Z]", r"\d"))
+"""What an id in base62 has, and a title in a path has not."""
+_NO_DOCUMENT = "".join(f"(?<!/{kind}/)" for kind in words("d folders file design board"))
+"""What ids of shared documents follow, which open nothing without an account."""
 _PARTS_BITS = 30
 
 
 def _is_parameter(value: str) -> bool:
     """Return True if `value`, of a parameter, was drawn."""
+    return values.is_uuid(value) or _is_session(value)
+
+
+def _is_session(value: str) -> bool:
+    """Return True if `value`, of a parameter, was drawn and is no UUID."""
     if not typed_password(value):
         return False
     return is_generated(value, _PARAMETER_BITS) or (values.is_hex(value) and len(value) >= 24)
+
+
+def _is_user(value: str) -> bool:
+    """Return True if `value`, in the place of a user, was drawn."""
+    return random_value(value) or (
+        any_value(value)
+        and (
+            is_generated(value, _USER_BITS)
+            or values.is_uuid(value)
+            or (values.is_hex(value) and len(value) >= 16)
+        )
+    )
 
 
 def _is_step(value: str) -> bool:
@@ -71,10 +112,29 @@ def _are_parts(value: str) -> bool:
 
 
 URLS: tuple[AnchoredRule, ...] = (
-    *(rule("url-parameter", f"{name}=", _is_parameter,
+    rule("url-password", "://", any_value,
+         r"://[^\s/@:\"'<>`\\]{0,120}:(?P<secret>[^\s/\"'<>`\\]{1,400})@(?=[\w\[$%{/\"'`<-])",
+         "postgres://app:" + FILL[:14] + "@db.internal:5432/app"),
+    rule("url-token", "://", _is_user,
+         r"://(?P<secret>[\w.~%+=-]{12,400})(?::[^\s/@\"'<>`\\]{0,100})?@(?=\w)",
+         "https://" + FILL[:32] + "@git.example.com/app.git"),
+    rule("url-path-key", "://", values.is_plausible_token,
+         rf"://(?:[\w-]{{1,60}}\.){{0,4}}(?:{'|'.join(_KEYED_HOSTS)})/"
+         r"(?P<secret>[\w-]{16,80})(?=[/?#\s\"'`<>)]|$)",
+         f"https://x.quiknode.pro/{HEX[:32]}/"),
+    rule("url-path-key", "://", key_material,
+         r"://[\w.-]{3,80}/v\d{1,2}/(?P<secret>(?=[^/?#\s]{0,30}\d)[0-9a-f-]{20,64})(?![\w./-])",
+         "https://mainnet.example.com/v3/" + HEX[:32]),
+    rule("ldap-password", "bindpw=", typed_password,
+         r"(?i)bindpw=(?P<secret>[^\s,&\"'<>]{4,100})", "ldap://x/????X-BINDPW=" + FILL[:12]),
+    *(rule("url-parameter", f"{name}=", accept,
            rf"(?i)(?<=[?&;]){name}=(?P<secret>[\w%.~+/=-]{{10,600}})",
            f"https://example.com/callback?{name}={FILL[:32]}")
-      for name in _PARAMETERS),
+      for names, accept in ((_PARAMETERS, _is_parameter), (_SESSIONS, _is_session))
+      for name in names),
+    rule("url-parameter", "://", _is_parameter,
+         r"://[^\s\"'<>`]{1,300}?[?&;][\w.-]{0,24}(?i:key)=(?P<secret>[\w%.~+/=-]{16,600})",
+         f"https://example.com/v1?appkey={FILL[:32]}"),
     *(rule("url-step", step, _is_step,
            rf"(?i){step}[\w-]{{0,24}}(?:/[\w.-]{{1,40}}){{0,2}}?(?:/|\?\w{{1,12}}=)"
            r"(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w.~%+-]{16,400}={0,2}"
@@ -92,8 +152,17 @@ URLS: tuple[AnchoredRule, ...] = (
          r"://(?i:api|push|hooks?|webhooks?|in|logs?|rpc|collect|notify)[\w-]{0,30}\.[\w.-]{1,80}"
          r"(?::\d{2,5})?/(?:[\w.-]{1,24}/){0,3}?(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w~-]{16,200})"
          + _NO_FILE, f"https://api.example.com/{FILL[:24]}/send"),
+    rule("url-step", "://", _is_certain,
+         rf"://[^\s\"'<>`?#]{{3,200}}?/{_NO_DOCUMENT}(?P<secret>{_MIXED}[\w~-]{{20,200}})"
+         + _NO_FILE, f"https://example.com/b/{FILL[:24]}/edit"),
+    rule("url-step", "://", _is_step,
+         r"://(?:[\w-]{1,40}\.){0,3}?(?i:hooks?|webhooks?|requestbin|rpc|[\w-]{0,24}(?:rpc|main-?net"
+         r"|test-?net))[\w-]{0,20}\.[\w.-]{1,60}/(?:[\w.-]{1,24}/){0,3}?"
+         r"(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w-]{16,200})" + _NO_FILE,
+         f"https://eth-mainnet.example.com/{HEX[:32]}"),
     rule("url-parameter", "://", _is_certain,
-         rf"://[^\s\"'<>`]{{1,300}}?[?&;](?![\w.-]{{0,30}}?(?i:{_IDS})=)[\w.-]{{1,30}}="
+         r"://[^\s\"'<>`]{1,300}?"
+         rf"(?:[?&;#](?![\w.-]{{0,30}}?(?i:{_IDS})=)[\w.-]{{1,30}}=|[?#])"
          r"(?P<secret>(?=[^&#\s]{0,40}\d)[\w.~+/-]{20,400})(?=[&#\s\"'<>`)]|$)",
          f"https://example.com/?h={FILL[:32]}"),
     rule("webhook-url", "://hook", _are_parts,

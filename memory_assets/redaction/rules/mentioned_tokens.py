@@ -16,6 +16,7 @@ from memory_assets.redaction.rules.names import NameKind, has_vendor, name_kind
 
 QUOTES = b"\"'`"
 SHORTEST_QUOTED = 20
+_QUOTED_RUN = re.compile(rf"[A-Za-z0-9_\-]{{{SHORTEST_QUOTED}}}")
 _LONGEST_QUOTED = 128
 HEX_RUN = re.compile(rb"[0-9a-f\-]+|[0-9A-F\-]+")
 """A hash or a UUID."""
@@ -41,6 +42,7 @@ _PARENT = re.compile(
 )
 """The line above the names that all belong to secrets."""
 _WEAK_NAMES = frozenset(("key", "keys", "auth"))
+_QUALIFIED = re.compile(r"(?i)\b(?:api|access|secret|auth)[ _-]keys?$")
 _SOMETHING_ELSE = re.compile(
     r"(?i)(?:^|[^a-z])(?:ids?|key|ref|refs|node|nonce|cursor|etag|sri|version|build|name|title|slug"
     r"|path|file|url|uri|href|src|class|classname|image|data|content|body|text|pattern|regex|example"
@@ -80,7 +82,7 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         return False
     name = said["name"][::-1]
     if name_kind(name) >= NameKind.TOKEN:
-        weak = name.lower().split()[-1] in _WEAK_NAMES
+        weak = name.lower().split()[-1] in _WEAK_NAMES and not _QUALIFIED.search(name)
         if weak and line.rstrip(" \t")[-1].isalpha():
             return False
         if is_generated(value, _BITS):
@@ -94,6 +96,6 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         return False
     if quoted and len(value) >= _SHORTEST_VENDORS and has_vendor(name):
         return values.is_hex(value) or values.is_uuid(value) or is_generated(value, _BITS)
-    if quoted and begin == start and SHORTEST_QUOTED <= len(value) <= _LONGEST_QUOTED:
+    if quoted and begin == start and _QUOTED_RUN.match(value) and len(value) <= _LONGEST_QUOTED:
         return is_generated(value, _CERTAIN_BITS)
     return below and is_generated(value, _BITS) and _PARENT.search(line) is not None
