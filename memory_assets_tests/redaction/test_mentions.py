@@ -316,6 +316,12 @@ STRUCTURED = (
     "Password\n{s}\n",
     "Username: app\nPassword:\n  {s}\n",
     "User name      app\nPassword       {s}\n",
+    "Key      Value\n---      -----\ntoken    {s}!9zQ2xK\n",
+    '{"secrets":[{"name":"db","value":"{s}"}]}',
+    '"credentials": [\n {"id": 1, "value": "x"},\n {"id": 2, "value": "{s}"}\n]',
+    '<secret name="db">\n  <value>{s}</value>\n</secret>',
+    "WARN invalid credentials for bob/{s}",
+    "ftp -n h <<E\nuser bob {s}\nE",
 )
 
 
@@ -325,6 +331,37 @@ def test_the_secret_of_a_table_or_block_goes(text: str, value: str, redactor: Re
     """Columns, SQL, registries, plans, here-documents, lists of names and values."""
     kept = redactor.redact(text.replace("{s}", value)).text
     assert value not in kept
+
+
+CHOSEN = (
+    "use this key: {s}",
+    'client = Client(api_key="{s}")',
+    "os.environ['SERVICE_TOKEN'] = '{s}'",
+    "%env API_SECRET={s}",
+    "https://app.corp.io/reset?token={s}",
+    "new secret = {s}",
+    "Created user deploy with password {s} (change it at first login)",
+    "-requirepass {s}",
+    "My GitLab PAT ({s}) expired",
+    "Invalid API key provided: {s}.",
+    "screenshot of the vault, api key {s}",
+)
+
+
+@sweep("text", CHOSEN)
+@sweep("value", ["Harbor4711!", "Lantern99#", "xK9vQ2mLpw$T4uR8eW1"])
+def test_a_password_that_a_person_chose_goes(text: str, value: str, redactor: Redactor) -> None:
+    """Behind names for keys and tokens, too, if it has the form that rules ask for."""
+    assert value not in redactor.redact(text.replace("{s}", value)).text
+
+
+def test_a_value_that_code_joins_goes_whole(redactor: Redactor, fake: Fake) -> None:
+    """Literals that a plus sign joins are one value."""
+    first, second = fake("{h:16}"), fake("{h:18}", 1)
+    kept = redactor.redact(f'api_key = "{first}" + "{second}"\nx = "a" + "b"').text
+    assert first not in kept
+    assert second not in kept
+    assert kept.endswith('"\nx = "a" + "b"')
 
 
 BENIGN = (
@@ -376,6 +413,15 @@ BENIGN = (
     "https://x.io/assets/Main-Bundle2.A1b2C3d4E5f6G7h8I9j0.js",
     "https://api.x.io/v2/users/3f2b8c1e7d4a4f6b9c0d1e2f",
     "https://x.io/docs#Section2-Installation-On-Windows10",
+    "key: Ctrl+Shift+F12",
+    'token = "UTF8_String2"',
+    "My GitLab token (expired 2026-11)",
+    "Invalid token provided: unexpected2",
+    "invalid credentials for bob/app",
+    "the api key rotation2 job",
+    "secrets   12345",
+    '"secrets": [{"name": "db", "ref": "x"}]',
+    'label = "one two" + "three"',
     "https://x.io/docs/webhooks/getting-started-v2",
     "https://x.io/invite/team-members-2024",
     "https://x.io/api/v1/users/3f2b8c1e-7d4a-4f6b-9c0d-1e2f3a4b5c6d",

@@ -168,6 +168,14 @@ FILES: tuple[AnchoredRule, ...] = (
            rf"(?<![A-Za-z0-9+/])(?P<secret>{mark}[A-Za-z0-9+/_-]{{100,1000}}={{0,2}})",
            mark + FILL * 3)
       for name, mark in (("aws-bedrock-key", "ABSK"), ("1password-token", "ops_eyJ"))),
+    *(rule("listed-secret", f'"{name}"', any_value,
+           rf'(?i)"{name}"\s{{0,4}}:\s{{0,8}}\[\s{{0,40}}\{{[^{{}}\[\]]{{0,200}}?"value"\s{{0,4}}:\s{{0,4}}"'
+           r'(?P<secret>[^"\n]{4,400}|[^\]]{4,4000}?)(?="\s{0,40}\}\s{0,40}\])',
+           f'"{name}":[{{"name":"db","value":"{FILL[:12]}"}}]')
+      for name in ("secrets", "credentials")),
+    rule("listed-secret", "<secret", any_value,
+         r"(?i)<secret(?:\s[^<>]{0,120})?>\s{0,40}<value>(?P<secret>[^<>\n]{4,400})</value>",
+         '<secret name="db"><value>' + FILL[:12] + "</value></secret>"),
     rule("sanctum-token", "|", random_value,
          r"(?<=\d)\|(?=[0-9a-z]{0,40}[A-Z])(?P<secret>[A-Za-z0-9]{40,48})(?!\w)",
          "18|" + FILL[:40]),

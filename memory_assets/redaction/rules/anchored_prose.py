@@ -15,17 +15,31 @@ from memory_assets.redaction.rules.anchored_rule import (
     spoken_password,
     typed_password,
 )
-from memory_assets.redaction.rules.likelihood import evidence
+from memory_assets.redaction.rules.likelihood import evidence, is_generated
 
 _BARE = r"(?P<secret>[^\s\"'`\\<>(){}\[\],;]{5,79}[^\s\"'`\\<>(){}\[\],;.:!?])"
+_SAID = r"(?P<secret>[^\s\"'`()\[\]]{6,200}?)(?=[.,;:]{0,2}(?:[\s\"'`)\]]|$))"
 _ASCII = r"(?P<secret>[!#-&*+\-/-9<-Z^-z|~]{4,80})"
 _GIVEN = r"[\"']?\s{0,4}(?:=>|[:=：])\s{0,4}[\"'`“]?"
+
+
+_DRAWN = 15
 
 
 def _is_seed(value: str) -> bool:
     """Return True if `value`, in groups of four, is base32 and no words."""
     return (value.isupper() or value.islower()) and (
         values.has_digit(value) or evidence(value) >= 8
+    )
+
+
+def _drawn_or_chosen(value: str) -> bool:
+    """Return True if `value`, in a sentence, is drawn, hexadecimal, or has the form of a chosen
+    password."""
+    return mixed_password(value) and (
+        is_generated(value, _DRAWN)
+        or values.is_chosen(value)
+        or (values.is_hex(value) and len(value) >= 20)
     )
 
 
@@ -100,6 +114,22 @@ PROSE: tuple[AnchoredRule, ...] = (
     rule("form-password", "username=", typed_password,
          r"(?i)username=[^&\s\"'<>]{1,80}&password=(?P<secret>[^&\s\"'<>\\]{4,100})",
          "username=app&password=" + FILL[:12] + "&submit=1"),
+    *(rule("spoken-secret", f"{word} (", _drawn_or_chosen,
+           rf"(?i){word} \((?P<secret>[^\s()\"'`,]{{8,200}})\)", f"the GitLab {word} ({FILL[:24]})")
+      for word in ("pat", "token", "key", "secret")),
+    rule("spoken-secret", "provided: ", _drawn_or_chosen,
+         r"(?i)(?:(?<=key )|(?<=token )|(?<=secret )|(?<=word )|(?<=ials ))provided: [\"'`]?"
+         + _SAID,
+         "Invalid API key provided: " + FILL[:24] + "."),
+    *(rule("spoken-secret", f"api {word} ", _drawn_or_chosen,
+           rf"(?i)api {word} [\"'`]?{_SAID}", f"with the api {word} {FILL[:9]}!{FILL[9:17]}")
+      for word in ("key", "token")),
+    rule("login-password", "for ", spoken_password,
+         r"(?i)(?:(?<=credentials )|(?<=login )|(?<=password ))for (?:user )?[\w.@+-]{1,60}/"
+         + _BARE, "invalid credentials for app/" + FILL[:12]),
+    rule("login-password", "ftp", typed_password,
+         r"(?i)ftp\b[^\n]{0,80}<<[^\n]{1,20}\n(?:[^\n]{0,100}\n){0,3}?user \S{1,60} "
+         r"(?P<secret>\S{4,80})(?=\s|$)", "ftp -n h <<E\nuser app " + FILL[:12] + "\nE"),
     rule("redis-login", "auth ", random_value,
          r"(?<![^\n>])AUTH (?P<secret>[A-Za-z0-9]{12,64})(?=\s|$)", "AUTH " + FILL[:18]),
 )  # fmt: skip

@@ -55,6 +55,9 @@ _CONNECTION = re.compile(
     r"|driver|provider|account(?:name)?|endpoint)\s?=[^\r\n]{0,160};\s{0,4}$"
 )
 _WEAK_NAMES = frozenset({"key", "keys", "auth", "pass", "token", "tokens", "secrets"})
+_JOINT = re.compile(r"[\"'] {0,4}\+\s{0,40}[\"']")
+_JOINED = re.compile(rf"(?:{_JOINT.pattern}[^\"'\n\\]{{1,400}}(?=[\"'])){{1,40}}")
+"""The literals that code joins to the value before them."""
 _LONGEST_VALUE = 4_000
 _LONG_VALUE = 128
 _SHORTEST_TOKEN = 8
@@ -105,6 +108,9 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         return None
     start, end, quoted = span
     value = text[start:end]
+    if quoted and end - start >= _SHORTEST_TOKEN and (rest := _JOINED.match(text, end)):
+        end = rest.end()
+        value = _JOINT.sub("", text[start:end])
     quoted = quoted or after["xml"] is not None
     is_long = not quoted and end - start > _LONG_VALUE
     passed = Assignment(end if is_long else after.end())
@@ -268,6 +274,7 @@ def _is_token(value: str, quoted: bool, following: str) -> bool:
         or values.is_gibberish(value)
         or values.is_drawn(value)
         or values.is_serial(value)
+        or values.is_chosen(value)
         or (
             (value.lower() != value or values.has_digit(value))
             and is_generated(value, _TOKEN_BITS + 5 * (not quoted))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.likelihood import is_generated
 
 _PEM_WORDS = re.compile(r"KEY(?: BLOCK)?-----")
 _PEM_HEAD = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE $")
@@ -22,6 +23,7 @@ _COOKIE_JAR = re.compile(
     r"(?i:cookies?)\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"']?(?P<jar>[^\r\n\"'\\]{8,8000})"
 )
 _COOKIE = re.compile(r"[\w.\-]{1,100}=(?P<value>[^\s;,=]{12,4000}={0,2})")
+_DRAWN = 12
 _KIND_SECRET = re.compile(
     r"(?im)^[ \t]{0,20}[\"']?kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?secret[\"']?[ \t,]{0,20}\r?$"
 )
@@ -80,7 +82,9 @@ def find_cookies(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
     found: list[tuple[int, int]] = []
     for cookie in _COOKIE.finditer(text, *jar.span("jar")):
         value = cookie["value"]
-        if values.is_random(value, 10) and not values.is_reference(value):
+        if (values.is_random(value, 10) or is_generated(value, _DRAWN)) and not values.is_reference(
+            value
+        ):
             found.append(cookie.span("value"))
     return found, jar.end()
 

@@ -155,4 +155,7 @@ def _score(value: str) -> float:
     if _NOT_CHOSEN.search(value) or not spoken_password(value) or not is_generated(value, _NEVER):
         return _NEVER
     classes = sum(any(map(kind, value)) for kind in (str.islower, str.isupper, str.isdigit))
-    return evidence(value) + _CLASS_BITS * (classes - 2 + (not value.isalnum()))
+    bits = evidence(value)
+    if values.is_chosen(value):
+        bits = max(bits, 0.0)
+    return bits + _CLASS_BITS * (classes - 2 + (not value.isalnum()))

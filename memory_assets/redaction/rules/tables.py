@@ -57,6 +57,9 @@ def find_cells(text: str, position: int) -> tuple[list[tuple[int, int]], int]:
         return _inserted(text, insert)
     start = text.rfind("\n", max(position - _LONGEST_LINE, 0), position) + 1
     if "|" not in text[start : _line_end(text, start)]:
+        beside = _beside_name(text, start)
+        if beside is not None:
+            return beside
         above = text.rfind("\n", max(start - _LONGEST_LINE, 0), max(start - 1, 0)) + 1
         for header in (above, start) if above < start else (start,):
             cells = _below_names(text, header)
@@ -99,6 +102,17 @@ def _below_names(text: str, header: int) -> tuple[list[tuple[int, int]], int] | 
                 begin = text.index(value, start + cell[0])
                 found.append((begin, begin + len(value)))
     return found, end
+
+
+def _beside_name(text: str, start: int) -> tuple[list[tuple[int, int]], int] | None:
+    """Return the second cell of the line at `start`, and the line's end, if the first is a telling
+    name and the second a secret: lists of names and values, as `vault kv get` prints them."""
+    end = _line_end(text, start)
+    line = text[start:end]
+    cells = _cells_of(line, "")
+    if len(cells) != 2 or not _is_cell(line[slice(*cells[1])], _kind(line[slice(*cells[0])])):
+        return None
+    return [(start + cells[1][0], start + cells[1][1])], end
 
 
 def _cells_of(line: str, sign: str) -> list[tuple[int, int]]:
@@ -170,7 +184,9 @@ def _is_cell(value: str, kind: NameKind) -> bool:
             is_generated(value, _ORDINARY) or (values.is_hex(value) and len(value) >= 16)
         )
     return typed_password(value) and (
-        is_generated(value, _DRAWN) or (values.is_hex(value) and len(value) >= 20)
+        is_generated(value, _DRAWN)
+        or values.is_chosen(value)
+        or (values.is_hex(value) and len(value) >= 20)
     )
 
 

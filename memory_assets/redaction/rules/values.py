@@ -71,6 +71,9 @@ _MESSAGE = re.compile(
     r"|quotes?|spaces?|passwords?|passphrase|secret|login|sign|account|show|hide)\b"
 )
 """Words of messages and labels, which are no passphrases."""
+_CHOSEN = re.compile(
+    r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=(?:\D*\d){2})(?=.*[!#$%^*?])[A-Za-z][\w!#$%^*?@&.-]{7,39}"
+)
 _VERSION = re.compile(r"^v?\d{1,9}(?:\.\d{1,9})+$")
 _DIGEST = re.compile(
     r"(?i)^(?:(?:sha\d{1,3}|md5|h1|blake\w{0,4}|xxh\w{0,4})[-:_=]"
@@ -121,6 +124,12 @@ def _is_base64_with_slash(value: str) -> bool:
         is_random(segment, 12) and any(map(str.isupper, segment)) and any(map(str.islower, segment))
         for segment in value.split("/")
     )
+
+
+def is_chosen(value: str) -> bool:
+    """Return True if `value` has the form that rules for passwords ask people for: both cases,
+    digits and a sign, as in `Harbor4711!`. Names in code have it as good as never."""
+    return _CHOSEN.fullmatch(value) is not None
 
 
 def is_slug(value: str) -> bool:
