@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
+import random
 from collections.abc import Callable
 from urllib.parse import quote
 
@@ -36,6 +38,51 @@ def test_escaped_json_hides_nothing(rounds: int, redactor: Redactor, fake: Fake)
     assert password[:12] not in kept
     assert kept.startswith("log: ")
     assert kept.endswith(" end")
+
+
+def test_escapes_of_bytes_hide_nothing(redactor: Redactor, fake: Fake) -> None:
+    """A name spelled with `\\x70` is read as one with `p`."""
+    password = fake("Qz7{a:9}")
+    assert password not in redactor.redact(f"\\x70assword: {password}").text
+
+
+@pytest.mark.parametrize("form", ["plain", "canonical", "words"])
+def test_hex_dumps_hide_nothing(form: str, redactor: Redactor, fake: Fake) -> None:
+    """What `xxd -p`, `hexdump -C` and `xxd` print is read as what they printed."""
+    value = fake("Qz7{a:30}")
+    data = f"user=app\npassword={value}\nport=1\n".encode()
+    lines = [data[at : at + 16] for at in range(0, len(data), 16)]
+    if form == "plain":
+        shown = [line.hex() for line in lines]
+    elif form == "canonical":
+        text = [line.decode().replace("\n", ".") for line in lines]
+        shown = [
+            f"{at * 16:08x}  {line[:8].hex(' ')}  {line[8:].hex(' ')}  |{text[at]}|"
+            for at, line in enumerate(lines)
+        ]
+    else:
+        shown = [f"{at * 16:08x}: {line.hex(' ', -2)}  {line!r}" for at, line in enumerate(lines)]
+    kept = redactor.redact("before\n" + "\n".join(shown) + "\nafter").text
+    assert kept.startswith("before\n")
+    assert kept.endswith("\nafter")
+    for part in (value[:7], value[-7:]):
+        assert part not in kept
+        assert part.encode().hex() not in kept.replace(" ", "")
+
+
+def test_a_secret_that_is_dumped_by_name_goes(redactor: Redactor) -> None:
+    """`xxd -p key`: what it prints is the key."""
+    value = b"Tr0ub4dor&3 horse".hex()
+    assert value not in redactor.redact(f"$ xxd -p deploy.key\n{value}\n").text
+
+
+def test_compressed_data_in_base64_goes(redactor: Redactor) -> None:
+    """Nobody can read it, so nothing is lost, whatever it holds; lines around it stay."""
+    data = base64.encodebytes(gzip.compress(random.Random(1).randbytes(300))).decode()
+    kept = redactor.redact(f"$ tar cz env | base64\n{data}\n$ ls\n").text
+    assert not any(line in kept for line in data.split())
+    assert kept.startswith("$ tar cz env | base64\n<redacted:compressed-data:")
+    assert kept.endswith("\n$ ls\n")
 
 
 def test_a_manifest_inside_a_string_is_read_line_by_line(redactor: Redactor) -> None:

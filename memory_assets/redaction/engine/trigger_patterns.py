@@ -21,6 +21,7 @@ from memory_assets.redaction.engine.triggers import (
     COLOURED,
     COOKIE,
     ESCAPED,
+    HEX,
     MENTION,
     PERCENT,
     TABLE,
@@ -156,8 +157,9 @@ def asking_triggers() -> tuple[Trigger, ...]:
     """Return the triggers of a view, or of a search for personal data; `rule` is its flag."""
     rows = (
         (COLOURED, rb"\x1b"),
-        (ESCAPED, rb"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4})"),
+        (ESCAPED, rb"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})"),
         (PERCENT, rb"%[0-9A-Fa-f]{2}"),
+        (HEX, rb"(?:(?:[2-7][0-9A-Fa-f]|0[9AaDd]) {0,2}){8}"),
         (ADDRESSES, rb"@[A-Za-z0-9\-]{1,63}\.[A-Za-z0-9]"),
     )
     return tuple(Trigger(source, ASKING, rule=asks, once=True) for asks, source in rows)

@@ -22,9 +22,9 @@ TOKENS, NAMED, VENDORED, BLOB = 1, 2, 4, 8
 (then NAMED as well), base64 text."""
 
 
-COLOURED, ESCAPED, PERCENT, ENCODED, JOINED, ADDRESSES = 1, 2, 4, 8, 16, 32
+COLOURED, ESCAPED, PERCENT, ENCODED, JOINED, ADDRESSES, HEX = 1, 2, 4, 8, 16, 32, 64
 """Flags of what else a text needs: a view, or a search for personal data."""
-ANYTHING = 63
+ANYTHING = 127
 
 
 ASSIGNED, ANCHORED, COOKIE, ASKING = "assigned", "anchored", "cookie", "asking"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_assets.redaction.rules.anchored_rule import (
     FILL,
+    HEX,
     AnchoredRule,
     any_value,
     drawn_value,
@@ -122,6 +123,11 @@ COMMANDS: tuple[AnchoredRule, ...] = (
           ("getenv(", rf"getenv\([\"']{_NAME}", ">>> os.getenv('APP_SECRET')"),
           ("process.env.", rf"process\.env\.{_NAME}", "> process.env.APP_SECRET"),
           ("$env:", rf"(?i:\$env:){_NAME}", "PS> $env:APP_SECRET"))),
+    *(rule("printed-secret", f"{program} ", any_value,
+           rf"{program}(?: -\w{{1,6}}){{0,3}} [\w.~/-]{{0,80}}?{_NAME}(?:\.\w{{1,6}})?\r?\n"
+           r"(?P<secret>[A-Za-z0-9+/]{16,400}={0,2})(?=\s|$)",
+           f"$ {program} -p app.key\n{HEX[:32]}\n")
+      for program in ("xxd", "base64")),
     rule("command-secret", ":_auth", any_value,
          r"(?i):_auth(?:token)?[ =][\"']?(?P<secret>[\w.+/=-]{16,400})",
          "npm config set //registry.example.com/:_authToken " + FILL[:32]),

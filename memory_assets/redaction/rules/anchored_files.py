@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.anchored_rule import (
     FILL,
@@ -176,6 +178,11 @@ FILES: tuple[AnchoredRule, ...] = (
     rule("listed-secret", "<secret", any_value,
          r"(?i)<secret(?:\s[^<>]{0,120})?>\s{0,40}<value>(?P<secret>[^<>\n]{4,400})</value>",
          '<secret name="db"><value>' + FILL[:12] + "</value></secret>"),
+    *(rule("compressed-data", mark.lower(), key_material,
+           r"(?<![A-Za-z0-9+/])(?<![A-Za-z0-9+/]{20}\n)(?<![A-Za-z0-9+/]{20}\r\n)"
+           rf"(?P<secret>{re.escape(mark)}[A-Za-z0-9+/]{{20,9000}}"
+           r"(?:\r?\n[A-Za-z0-9+/]{1,9000}){0,2000}={0,2})", mark + FILL)
+      for mark in ("H4sI", "UEsDB", "/Td6WFo", "QlpoOT", "KLUv/")),
     rule("sanctum-token", "|", random_value,
          r"(?<=\d)\|(?=[0-9a-z]{0,40}[A-Z])(?P<secret>[A-Za-z0-9]{40,48})(?!\w)",
          "18|" + FILL[:40]),

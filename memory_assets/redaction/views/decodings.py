@@ -1,4 +1,4 @@
-"""Views that undo an encoding: terminal escapes, JSON's escapes, percent signs, base64."""
+"""Views that undo an encoding: terminal escapes, JSON's escapes, percent signs, base64, hex."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ from memory_assets.redaction.views.views import Piece, View
 _TERMINAL_ESCAPE = re.compile(
     r"\x1b(?:\[[0-9;?:]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)|[@-Z\\-_])"
 )
-_JSON_ESCAPE = re.compile(r"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4})")
+_JSON_ESCAPE = re.compile(r"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})")
 _JSON_PLAIN = {'\\"': '"', "\\/": "/", "\\n": "\n", "\\r": "\r", "\\t": "\t"}
-_CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})")
+_CODE_POINT = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})")
+
+_DUMPED = re.compile(
+    r"(?m)^[^\S\n]{0,8}(?:[0-9A-Fa-f]{4,16}:?[ \t]{1,4})?"
+    r"(?P<bytes>(?:[0-9A-Fa-f]{2} ?){1,32}(?: (?:[0-9A-Fa-f]{2} ?){1,16})?)(?=[ \t|]|\r?$)"
+    r"[^\n]{0,100}$"
+)
+"""A line of a hex dump, with or without its place and its text."""
+_SHORTEST_DUMPED = 12
+_NO_TEXT = re.compile(r"[^\t\n\r -~]")
 
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _ALNUM_MASK = bytes(1 if chr(byte) in _BASE64[:62] else 0 for byte in range(256))
@@ -102,8 +111,8 @@ def json_unescaped(text: str) -> View | None:
     plain = "\n".join([text[start:end] for start, end in lines]).replace("\\\\", "\0")
     for escape, character in _JSON_PLAIN.items():
         plain = plain.replace(escape, character)
-    if "\\u" in plain:
-        plain = _CODE_POINT.sub(lambda escape: chr(int(escape[1], 16)), plain)
+    if "\\u" in plain or "\\x" in plain:
+        plain = _CODE_POINT.sub(lambda escape: chr(int(escape[1] or escape[2], 16)), plain)
     return View(plain.replace("\0", "\\"), lambda: _of_lines(text, lines, _JSON_ESCAPE))
 
 
@@ -169,3 +178,41 @@ def _of_blobs(
 def _decoded(blob: str) -> str:
     padded = blob + "=" * (-len(blob) % 4)
     return base64.b64decode(padded).decode("latin-1")
+
+
+def hex_decoded(text: str) -> View | None:
+    """Return the decoded hex dumps of `text` (`xxd`, `xxd -p`, `hexdump -C`), where they decode to
+    text."""
+    texts: list[str] = []
+    dumps: list[list[tuple[int, int, int]]] = []
+    for lines, data in _dumps(text):
+        if len(data) >= _SHORTEST_DUMPED and _NO_TEXT.search(data) is None:
+            dumps.append(lines)
+            texts.append(data)
+    if not dumps:
+        return None
+    return View("\n".join(texts), lambda: _of_dumps(dumps), "encoded-secret")
+
+
+def _dumps(text: str) -> Iterator[tuple[list[tuple[int, int, int]], str]]:
+    """Yield for each dump the (start, end, number of bytes) of its lines, and what they encode."""
+    lines: list[tuple[int, int, int]] = []
+    data = ""
+    for line in _DUMPED.finditer(text):
+        if lines and line.start() > lines[-1][1] + 1:
+            yield lines, data
+            lines, data = [], ""
+        decoded = bytes.fromhex(line["bytes"]).decode("latin-1")
+        lines.append((*line.span(), len(decoded)))
+        data += decoded
+    yield lines, data
+
+
+def _of_dumps(dumps: list[list[tuple[int, int, int]]]) -> Iterator[Piece]:
+    """Yield a piece for each line of some dumps."""
+    length = 0
+    for lines in dumps:
+        for number, (start, end, count) in enumerate(lines):
+            yield Piece(length, start, end, per=0, after_gap=number == 0 and length > 0)
+            length += count
+        length += 1

@@ -8,6 +8,7 @@ from memory_assets.redaction.engine.triggers import (
     COLOURED,
     ENCODED,
     ESCAPED,
+    HEX,
     JOINED,
     NO_CLUES,
     PERCENT,
@@ -17,6 +18,7 @@ from memory_assets.redaction.tags import Inert
 from memory_assets.redaction.time_budget import check_budget
 from memory_assets.redaction.views.decodings import (
     base64_decoded,
+    hex_decoded,
     json_unescaped,
     percent_decoded,
     without_terminal_escapes,
@@ -30,9 +32,10 @@ _READINGS = (
     (ESCAPED, json_unescaped),
     (PERCENT, percent_decoded),
     (ENCODED, base64_decoded),
+    (HEX, hex_decoded),
 )
 """The views by the flag in a text's clues that calls for them."""
-_VIEWS = ESCAPED | PERCENT | ENCODED | JOINED
+_VIEWS = ESCAPED | PERCENT | ENCODED | HEX | JOINED
 
 
 def find_secrets(scanner: Scanner, text: str, clues: Clues | None = None) -> list[Edit]:
