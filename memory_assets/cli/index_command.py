@@ -68,7 +68,7 @@ def index(
 def workspaces(json: Json = False) -> None:
     """List the workspaces on record."""
     from memory_assets.pipeline.stage.components import components_of
-    from memory_assets.pipeline.workspace.documents import STAGE
+    from memory_assets.pipeline.workspace.state import STAGE
     from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
 
     settings = load_settings()
@@ -136,6 +136,7 @@ def _indexed(
     from memory_assets.cli.index_runs import index_workspace
     from memory_assets.pipeline.plan.workspaces import plan_workspace
     from memory_assets.pipeline.stage.components import components_of
+    from memory_assets.pipeline.workspace.state import made_with
 
     started = time.perf_counter()
     components = components_of(settings)
@@ -148,11 +149,13 @@ def _indexed(
     due, tried = work, set[str]()
     while due is not None and due.fingerprint not in tried and len(tried) < _MOST_RUNS:
         tried.add(due.fingerprint)
+        version = made_with(components)
         with console.status(f"indexing {rendering.escaped(workspace.name)}: {due.reason}"):
             result, places = index_workspace(settings, due)
         failed, checks_failed = result.failed, result.checks_failed
         # What the independent scanner reported is known now, and taken out by the next run.
-        due = plan_workspace(components, workspace) if checks_failed else None
+        learned = made_with(components) != version
+        due = plan_workspace(components, workspace) if learned else None
     return {
         "name": workspace.name,
         "root": str(workspace.root),
@@ -167,7 +170,8 @@ def _indexed(
 
 def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
     """Return what is on record of a workspace, and what is left out and why."""
-    from memory_assets.pipeline.workspace.documents import STAGE, files_of
+    from memory_assets.pipeline.workspace.documents import files_of
+    from memory_assets.pipeline.workspace.state import STAGE
     from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
 
     products = components.catalog.products
@@ -198,10 +202,10 @@ def _lines(report: dict[str, Any]) -> Sequence[str]:
     if report["skipped"]:
         reasons = ", ".join(f"{number} {why}" for why, number in report["skipped"].items())
         lines.append(f"Left out: {reasons}.")
-    lines += [
-        f"held back {each['file']}: {each['reason']}; {each['remedy']}"
-        for each in report["held_back"]
-    ]
+    for remedy in sorted({each["remedy"] for each in report["held_back"]}):
+        held = [each for each in report["held_back"] if each["remedy"] == remedy]
+        lines += [f"held back {each['file']}: {each['reason']}" for each in held]
+        lines.append(f"To do: {remedy}.")
     lines += [f"failed: {reason}" for reason in report["failed"].values()]
     lines += [
         f"check failed: {name}, so nothing new of this workspace can be found. Leave out in "

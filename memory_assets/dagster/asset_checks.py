@@ -55,7 +55,7 @@ def check_results(
     for check in checks_of(asset):
         if dg.AssetCheckKey(dg.AssetKey(asset), check.name) not in selected:
             continue
-        verdict = verdicts[check.name] = check.verdict(components, project)
+        verdict = verdicts[check.name] = check.enforced(components, project)
         passed = passed and (verdict.passed or verdict.warning or not check.blocking)
         yield checked(asset, check.name, verdict)
     version = STEPS[asset].code_version or components.ruleset_version

@@ -75,7 +75,7 @@ class Indexed:
             for outcome in run_task(self.components, Task(partition, part.assets)):
                 assert not isinstance(outcome, Failed), outcome
                 if isinstance(outcome, Verified):
-                    assert outcome.verdict.passed, outcome
+                    assert not outcome.failed, outcome
                 elif isinstance(outcome, Made):
                     reports[outcome.asset] = outcome.report
         return reports

@@ -10,6 +10,7 @@ import pytest
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.plan.workspaces import plan_workspace
 from memory_assets.pipeline.workspace.documents import decoded
+from memory_assets.recall.memory import Memory
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.workspaces.conftest import PRIVATE_KEY, Indexed, write
 
@@ -203,3 +204,34 @@ def test_a_path_that_holds_a_secret_is_only_counted(wordy: Indexed) -> None:
     assert "a.md" in wordy.documents() and report.quarantined == 0
     stored = [path for path in wordy.data_dir.rglob("*") if path.is_file()]
     assert not any(token.encode() in path.read_bytes() for path in stored)
+
+
+REPORTED = "    curl -u " + "bob:{v} https://harbor.example/up"
+"""What the independent scanner takes for a password, and the redactor does not."""
+
+
+def test_a_document_in_which_the_scanner_finds_something_is_held_back(wordy: Indexed) -> None:
+    """The others are stored; it is named with rule, line and remedy, and tried again when it
+    changes. Nobody can guess that `{v}` is no password."""
+    write(wordy.root, {"deploy.md": f"# Deploy\n\n{REPORTED}\n"})
+    wordy.index()
+    assert "README.md" in wordy.documents() and "deploy.md" not in wordy.documents()
+    assert all(row["session_id"] != "deploy.md" for row in wordy.chunks())
+    (held,) = wordy.components.catalog.quarantine.entries(wordy.workspace.partition)
+    assert held.session_id == "deploy.md" and "curl-auth-user (line 3)" in held.reason
+    assert "bob" not in held.reason and ".memoryignore" in held.remedy
+    assert plan_workspace(wordy.components, wordy.workspace) is None
+    assert wordy.index()["workspace_documents"].changed == 0
+    write(wordy.root, {"deploy.md": "# Deploy\n\nBy `make up`.\n"})
+    assert wordy.index()["workspace_documents"].quarantined == 0
+    assert "deploy.md" in wordy.documents()
+
+
+def test_a_changed_document_that_is_held_back_is_found_no_more(wordy: Indexed) -> None:
+    """Neither what it was nor what it is: chunks and keywords of it go, too."""
+    wordy.index()
+    write(wordy.root, {"README.md": f"# Harbor\n\n{REPORTED}\n"})
+    wordy.index()
+    memory = Memory(wordy.components.settings)
+    hits = memory.search("lock timeout migration harbor", kinds=("workspace",)).hits
+    assert all(hit.metadata["file_path"] != "README.md" for hit in hits)

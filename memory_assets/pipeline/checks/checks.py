@@ -20,8 +20,15 @@ from memory_assets.pipeline.indexes.keywords import WORKSPACE_KEYWORDS
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import COMPARISONS, NOTED_CHECKS, note_stage
 from memory_assets.pipeline.stages import EXPECTATIONS
+from memory_assets.pipeline.workspace.held_back import hold_back_documents
+from memory_assets.pipeline.workspace.state import STAGE as _DOCUMENTS
+from memory_assets.pipeline.workspace.state import made_with
 from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import TABLES
+from memory_assets.stores.workspaces import is_workspace
+
+_PATHS = frozenset({"id", "document_id", "session_id", "file_path", "files", "bucket"})
+"""Columns of documents and chunks in which a path is."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,31 @@ class Check:
         """Return what the check comes to in a project whose lock the caller holds."""
         verdict = self.verify(components, project)
         return replace(verdict, warning=True) if self.warning else verdict
+
+    def enforced(self, components: Components, project: str) -> Verdict:
+        """Return what the check comes to in a run. If it is blocking and finds something in
+        documents of a workspace, these are held back, and the others go on."""
+        if not (self.blocking and is_workspace(project)):
+            return self.verdict(components, project)
+        version = made_with(components)
+        verdict = self.verdict(components, project)
+        reasons = _reasons_by_document(self, verdict)
+        if not reasons:
+            return verdict
+        hold_back_documents(components, project, reasons, version)
+        return Verdict(True, {**verdict.counts, "documents_held_back": len(reasons)})
+
+
+def _reasons_by_document(check: Check, verdict: Verdict) -> dict[str, str]:
+    """Return why each document must be held back for a check to pass; empty if it passed, or if
+    something was found in a path, which names the document wherever it is held."""
+    reasons: dict[str, str] = {}
+    for report in verdict.reports:
+        if report.rule.partition(": ")[0] in _PATHS:
+            return {}
+        where = f" (line {report.line})" if report.line and check.asset == _DOCUMENTS else ""
+        reasons.setdefault(report.session_id, f"{check.name}: {report.rule}{where}")
+    return reasons
 
 
 def note_run(

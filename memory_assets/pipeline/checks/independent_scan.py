@@ -171,7 +171,8 @@ def independent_scanner_finds_nothing(
             totals["values"] += len(values)
             for each in scanner.scan(values):
                 session_id, column, place = batch[each.index][0]
-                reports.append(Report(f"{column}: {each.rule}", session_id, place))
+                line = values[each.index].count(b"\n", 0, each.start) + 1
+                reports.append(Report(f"{column}: {each.rule}", session_id, place, line))
                 known = _known(values[each.index], each, components.install_key)
                 totals["learned"] += components.catalog.known_secrets.add(session_id, known)
         return reports
@@ -186,7 +187,7 @@ def independent_scanner_finds_nothing(
         "places": "; ".join(report.place for report in reports[:_LISTED]),
         **Counter(sorted(report.rule for report in reports)),
     }
-    return Verdict(not reports, counts, _remedy(project, totals["learned"]))
+    return Verdict(not reports, counts, _remedy(project, totals["learned"]), reports=reports)
 
 
 def _strings(batch: Batch) -> Iterator[tuple[tuple[str, str, str], bytes]]:

@@ -6,7 +6,7 @@ Each function returns a `Verdict` with counts, never with text. Nothing is repai
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -34,16 +34,29 @@ _LISTED = 10
 
 
 @dataclass(frozen=True)
+class Report:
+    """Something that a scanner found: its rule, as the counts name it, and where; no text. `line`
+    is the line of the string that it is in, from 1; 0 if that is not known."""
+
+    rule: str
+    session_id: str
+    place: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The result of a check: whether it passed, the counts, and the remedy if it did not.
 
-    `warning`: a failure is reported, and stops nothing.
+    `warning`: a failure is reported, and stops nothing. `reports`: what a scanner found, where
+    it names sessions.
     """
 
     passed: bool
     counts: Mapping[str, int | str] = field(default_factory=dict)
     remedy: str = ""
     warning: bool = False
+    reports: Sequence[Report] = field(default=(), repr=False)
 
     @property
     def outcome(self) -> str:
@@ -59,15 +72,6 @@ def _make_again(partition: str) -> str:
 
 
 _NO_EMBEDDER = Verdict(True, {"embedder": "none: no vectors are made, none are looked at"})
-
-
-@dataclass(frozen=True)
-class Report:
-    """Something that a scanner found: its rule, as the counts name it, and where; no text."""
-
-    rule: str
-    session_id: str
-    place: str = ""
 
 
 def scan_pending(
@@ -117,7 +121,10 @@ def no_secrets_remain(components: Components, project: str, table: Table) -> Ver
         **Counter(sorted(report.rule for report in reports)),
     }
     return Verdict(
-        not reports, counts, f"{_make_again(project)}; if it stays, report the rule by name."
+        not reports,
+        counts,
+        f"{_make_again(project)}; if it stays, report the rule by name.",
+        reports=reports,
     )
 
 

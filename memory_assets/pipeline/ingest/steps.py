@@ -25,7 +25,8 @@ from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.stages import STAGES
-from memory_assets.pipeline.workspace.documents import DOCUMENTS_VERSION, read_documents
+from memory_assets.pipeline.workspace.documents import read_documents
+from memory_assets.pipeline.workspace.state import DOCUMENTS_VERSION
 from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -98,7 +99,7 @@ def run_step(components: Components, project: str, step: Step) -> Iterator[Made 
             made = True
             yield Made(project, step.asset, report)
             for check in checks_of(step.asset):
-                verdict = verdicts[check.name] = check.verdict(components, project)
+                verdict = verdicts[check.name] = check.enforced(components, project)
                 verified = Verified(project, step.asset, check.name, verdict)
                 yield verified
                 if verified.failed and check.blocking:

@@ -6,7 +6,14 @@ from memory_assets.pipeline.indexes.collections import forget_lost_store
 from memory_assets.pipeline.plan.plan import ProjectPlan, derived_reason
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.pipeline.workspace.documents import STAGE, files_of, is_current, made_with
+from memory_assets.pipeline.workspace.documents import files_of
+from memory_assets.pipeline.workspace.state import (
+    STAGE,
+    held_back,
+    held_state,
+    is_current,
+    made_with,
+)
 from memory_assets.stores.workspaces import Workspace
 
 
@@ -20,16 +27,14 @@ def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan 
     partition, version = workspace.partition, made_with(components)
     found = files_of(components, workspace)
     products = components.catalog.products.of_project(STAGE, partition)
-    held = {
-        each.session_id: each
-        for each in components.catalog.quarantine.entries(partition)
-        if each.stage == STAGE
-    }
+    held = held_back(components, partition)
     changed = [
         path
         for path, file in found.files.items()
         if not is_current(products.get(path), file, version)
-        and not (path in held and held[path].input_hash == str(file.mtime_ns))
+        and not (
+            path in held and held[path].input_hash == held_state(components, file.mtime_ns, version)
+        )
     ]
     gone = products.keys() - found.files.keys()
     if changed or gone:

@@ -13,11 +13,9 @@ from memory_assets.errors import (
 )
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Quarantined
+from memory_assets.stores.workspaces import is_workspace
 
-_PERMANENT_REMEDY = (
-    "it is tried again when its file, the rules or the code change; "
-    "`memory ingest --full` tries it now"
-)
+_PERMANENT_REMEDY = "it is tried again when its file, the rules or the code change"
 
 
 def hold_back(
@@ -35,6 +33,9 @@ def hold_back(
         raise error
     until = "" if may_pass(error) else failed_input
     reason, remedy = safe_reason(error), remedy_for(error)
+    if remedy == _PERMANENT_REMEDY:
+        command = "index" if is_workspace(project) else "ingest"
+        remedy = f"{remedy}; `memory {command} --full` tries it now"
     catalog.quarantine.hold(Quarantined(project, session_id, stage, until, reason, remedy=remedy))
 
 

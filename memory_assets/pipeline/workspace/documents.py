@@ -18,15 +18,19 @@ from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.pipeline.workspace.state import (
+    STAGE,
+    held_back,
+    held_state,
+    is_current,
+    made_with,
+)
 from memory_assets.redaction import keep_lines
 from memory_assets.stores.catalog.facts import ProductFacts, count
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS
 from memory_assets.stores.workspaces import AGENT, Workspace, Workspaces
-
-STAGE = WORKSPACE_DOCUMENTS.name
-DOCUMENTS_VERSION = "documents-1"
 
 
 def files_of(components: Components, workspace: Workspace) -> Walk:
@@ -61,25 +65,6 @@ def files_of(components: Components, workspace: Workspace) -> Walk:
     return found
 
 
-def made_with(components: Components) -> str:
-    """Return the version of what makes documents: code, rules, settings, and the secrets that are
-    known, which are taken out of documents, too."""
-    settings = components.settings
-    known = len(components.catalog.known_secrets.since(0))
-    choices = (settings.workspace_services, settings.workspace_domains, known)
-    return input_hash(DOCUMENTS_VERSION, components.ruleset_version, repr(choices))
-
-
-def is_current(product: Product | None, file: FoundFile, version: str) -> bool:
-    """Whether a product was made of a file that looks as it does now, by this version."""
-    return (
-        product is not None
-        and product.facts.get("size") == file.size
-        and product.facts.get("mtime_ns") == file.mtime_ns
-        and product.input_hash == input_hash(product.facts.get("fingerprint", ""), version)
-    )
-
-
 def read_documents(components: Components, partition: str) -> StageReport:
     """Bring the documents of a workspace up to date with its files, and return the report.
 
@@ -93,7 +78,7 @@ def read_documents(components: Components, partition: str) -> StageReport:
         found = files_of(components, workspace)
         version = made_with(components)
         products = catalog.products.of_project(STAGE, partition)
-        held = {each.session_id for each in catalog.quarantine.entries(partition)}
+        held = held_back(components, partition)
         reader = _Reader(components, workspace, version)
         batch, made = Batch(components.lake, partition, WORKSPACE_DOCUMENTS), list[Product]()
         newest = sorted(found.files.values(), key=lambda file: (-file.mtime_ns, file.path))
@@ -103,6 +88,9 @@ def read_documents(components: Components, partition: str) -> StageReport:
                 if file.path in held:
                     catalog.quarantine.release(partition, file.path, STAGE)
                 continue
+            state = held_state(components, file.mtime_ns, version)
+            if file.path in held and held[file.path].input_hash == state:
+                continue
             try:
                 product = reader.product_of(file, before, batch)
             except FileNotFoundError:  # it vanished since
@@ -110,7 +98,7 @@ def read_documents(components: Components, partition: str) -> StageReport:
                 continue
             except Exception as error:  # noqa: BLE001 - fail closed, whatever went wrong
                 batch.discard(file.path)
-                hold_back(catalog, partition, file.path, STAGE, f"{file.mtime_ns}", error)
+                hold_back(catalog, partition, file.path, STAGE, state, error)
                 continue
             made.append(product)
             if batch.full:
@@ -120,9 +108,7 @@ def read_documents(components: Components, partition: str) -> StageReport:
         report.removed = _remove_vanished(components, partition, products, found)
         batch.compact()
         report.add_products(list(products.values()))
-        report.quarantined = sum(
-            each.stage == STAGE for each in catalog.quarantine.entries(partition)
-        )
+        report.quarantined = len(held_back(components, partition))
         _add_details(report, products, found)
     return report
 
@@ -264,9 +250,8 @@ def _remove_vanished(
     for path in gone:
         components.catalog.products.drop(STAGE, partition, path)
         products.pop(path)
-    for entry in components.catalog.quarantine.entries(partition):
-        if entry.stage == STAGE and entry.session_id not in found.files:
-            components.catalog.quarantine.release(partition, entry.session_id, STAGE)
+    for path in held_back(components, partition).keys() - found.files.keys():
+        components.catalog.quarantine.release(partition, path, STAGE)
     return len(gone)
 
 

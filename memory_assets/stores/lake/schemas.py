@@ -106,6 +106,7 @@ _EMBEDDINGS = {
 }
 TURN_EMBEDDINGS = _EMBEDDINGS["sessions"]
 OBSERVATION_EMBEDDINGS = _EMBEDDINGS["observations"]
+WORKSPACE_EMBEDDINGS = _EMBEDDINGS["workspace"]
 
 TABLES = {
     table.name: table

@@ -1,0 +1,37 @@
+"""Holding back a document in which a check found something, so that the others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.workspace.state import STAGE, held_state
+from memory_assets.stores.catalog.schema import Quarantined
+from memory_assets.stores.lake.schemas import (
+    WORKSPACE_CHUNKS,
+    WORKSPACE_DOCUMENTS,
+    WORKSPACE_EMBEDDINGS,
+)
+
+_REMEDY = (
+    "change those lines, or leave the file out in .memoryignore; if they hold no secret, list the "
+    "rule in MEMORY_SCANNER_IGNORED_RULES"
+)
+
+
+def hold_back_documents(
+    components: Components, partition: str, reasons: Mapping[str, str], version: str
+) -> None:
+    """Remove documents from the tables of their workspace, so that the indexes drop them, too, and
+    hold them back for these reasons, by path; `version`: what they were made with."""
+    catalog = components.catalog
+    products = catalog.products.of_project(STAGE, partition)
+    for path, reason in sorted(reasons.items()):
+        if path not in products:
+            continue
+        state = held_state(components, products[path].facts["mtime_ns"], version)
+        catalog.quarantine.hold(Quarantined(partition, path, STAGE, state, reason, remedy=_REMEDY))
+    components.lake.remove_sessions(partition, sorted(reasons))
+    for table in (WORKSPACE_DOCUMENTS, WORKSPACE_CHUNKS, WORKSPACE_EMBEDDINGS):
+        for path in reasons:
+            catalog.products.drop(table.name, partition, path)

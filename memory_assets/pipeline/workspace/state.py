@@ -1,0 +1,46 @@
+"""Whether a file of a workspace has to be read: what its document was made of, and with what."""
+
+from __future__ import annotations
+
+from memory_assets.documents.walk import FoundFile
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.stores.catalog.schema import Product, Quarantined
+from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS
+
+STAGE = WORKSPACE_DOCUMENTS.name
+DOCUMENTS_VERSION = "documents-1"
+
+
+def made_with(components: Components) -> str:
+    """Return the version of what makes documents: code, rules, settings, and the secrets that are
+    known, which are taken out of documents, too."""
+    settings = components.settings
+    known = len(components.catalog.known_secrets.since(0))
+    choices = (settings.workspace_services, settings.workspace_domains, known)
+    return input_hash(DOCUMENTS_VERSION, components.ruleset_version, repr(choices))
+
+
+def is_current(product: Product | None, file: FoundFile, version: str) -> bool:
+    """Whether a product was made of a file that looks as it does now, by this version."""
+    return (
+        product is not None
+        and product.facts.get("size") == file.size
+        and product.facts.get("mtime_ns") == file.mtime_ns
+        and product.input_hash == input_hash(product.facts.get("fingerprint", ""), version)
+    )
+
+
+def held_state(components: Components, mtime_ns: int, version: str) -> str:
+    """Return the input hash under which a document is held back: it is tried again when its file,
+    what makes documents, or what the scanner looks for changes."""
+    return input_hash(f"{mtime_ns}", version, *components.settings.scanner_ignored_rules)
+
+
+def held_back(components: Components, partition: str) -> dict[str, Quarantined]:
+    """Return the documents of a workspace that are held back, by path."""
+    return {
+        entry.session_id: entry
+        for entry in components.catalog.quarantine.entries(partition)
+        if entry.stage == STAGE
+    }
