@@ -17,6 +17,7 @@ from memory_assets import __version__
 from memory_assets.cli import (
     action_commands,
     ask_commands,
+    git_hooks,
     index_command,
     removal_commands,
     server_commands,
@@ -148,6 +149,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Ingest and maintain": (
         ingest,
         index_command.index,
+        git_hooks.install_hooks,
         ask_commands.link,
         ask_commands.unlink,
         server_commands.rebuild,

@@ -1,0 +1,127 @@
+"""`memory install-hooks`: Git runs `memory index` after a pull and after a switch of branch.
+
+The lines stand at the top of the hooks `post-merge` and `post-checkout`, in the directory where Git
+looks for hooks, so that what else a hook does is done as before, with its exit code:
+https://git-scm.com/docs/githooks
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from hashlib import blake2b
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+from memory_assets.cli.own_program import memory_program, variables
+from memory_assets.errors import ConfigurationError, GitFailed
+from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.workspaces import Workspaces
+
+_HOOKS = ("post-merge", "post-checkout")
+_NEW = b"#!/bin/sh\n"
+_SHELL = re.compile(rb"#!\s*(\S*/)?(env\s+)?(ba|da|k|z)?sh\b")
+_GIT_SECONDS = 20.0
+
+
+def install_hooks(
+    root: Annotated[Path, typer.Argument(help="A Git checkout in a workspace.")] = Path(),
+    uninstall: Annotated[
+        bool, typer.Option("--uninstall", help="Remove the lines from the hooks.")
+    ] = False,
+) -> None:
+    """Index after each pull and switch of branch.
+
+    Adds lines to the hooks `post-merge` and `post-checkout` that start `memory index` in the
+    background. What is in these hooks, and core.hooksPath, stay as they are.
+    """
+    directory = root.expanduser().resolve()
+    checkout, hooks = _of_git(directory)
+    lines = b"" if uninstall else _lines(load_settings(), checkout, directory)
+    texts = {hooks / name: _with_lines(hooks / name, _mark(checkout), lines) for name in _HOOKS}
+    for path, text in texts.items():
+        _write(path, text)
+    done = "no longer indexed after" if uninstall else "indexed after"
+    typer.echo(f"{checkout} is {done} a pull or a switch of branch ({hooks})")
+
+
+def _of_git(directory: Path) -> tuple[Path, Path]:
+    """Return the top directory of a checkout, and the directory where Git looks for its hooks.
+
+    Raises:
+        ConfigurationError: it is no checkout.
+        GitFailed: git cannot be run.
+    """
+    top = Path(_rev_parse(directory, "--show-toplevel")).resolve()
+    return top, top / _rev_parse(top, "--git-path", "hooks")
+
+
+def _rev_parse(directory: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", directory, "rev-parse", *arguments],
+            capture_output=True,
+            timeout=_GIT_SECONDS,
+            check=True,
+        )
+    except subprocess.CalledProcessError:
+        raise ConfigurationError(f"{directory} is not a Git checkout") from None
+    except (OSError, subprocess.TimeoutExpired):
+        raise GitFailed("git cannot be run; is it installed?") from None
+    return os.fsdecode(done.stdout).removesuffix("\n")
+
+
+def _mark(checkout: Path) -> bytes:
+    """Return the name of a checkout's lines: worktrees may share one directory of hooks."""
+    return b"memory " + blake2b(os.fsencode(checkout), digest_size=4).hexdigest().encode()
+
+
+def _lines(settings: Settings, checkout: Path, directory: Path) -> bytes:
+    """Return what a hook does: index the workspace that a directory is in, but not if files were
+    checked out and no branch (the third argument of `post-checkout` is 0), nor in another
+    checkout."""
+    known = {each.root for each in Workspaces(settings.data_dir).all()}
+    root = next((each for each in (directory, *directory.parents) if each in known), checkout)
+    here = f'"$(pwd -P)" = {quote(str(checkout))}'
+    given = "".join(f"{name}={quote(value)} " for name, value in variables(settings).items())
+    return os.fsencode(
+        f'if [ "${{0##*/}}:${{3-}}" != post-checkout:0 ] && [ {here} ]\n'
+        f"then {given}nohup {quote(memory_program())} index {quote(str(root))} "
+        "</dev/null >/dev/null 2>&1 &\nfi\n"
+    )
+
+
+def _with_lines(path: Path, mark: bytes, lines: bytes) -> bytes:
+    """Return the text of a hook with these lines of ours, b"" if nothing else is left.
+
+    Raises:
+        ConfigurationError: it is a program of another kind, or switched off.
+    """
+    before = path.read_bytes() if path.exists() else _NEW
+    begin, end = b"# >>> %b >>>\n" % mark, b"# <<< %b <<<\n" % mark
+    text = re.sub(re.escape(begin) + b".*?" + re.escape(end), b"", before, flags=re.DOTALL)
+    if not lines:
+        return b"" if text == _NEW else text
+    if not _SHELL.match(text):
+        raise ConfigurationError(f"{path} is not a shell script; let it start `memory index`")
+    if path.exists() and not os.access(path, os.X_OK):
+        raise ConfigurationError(f"{path} is switched off; make it executable, or remove it")
+    first, _, rest = text.partition(b"\n")
+    return b"%b\n%b%b%b%b" % (first, begin, lines, end, rest)
+
+
+def _write(path: Path, text: bytes) -> None:
+    """Replace a hook in one step, where a link leads to; remove it if there is no text."""
+    path = path.resolve()
+    if not text:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staging = path.with_name(f"{path.name}.memory")
+    staging.write_bytes(text)
+    staging.chmod(path.stat().st_mode if path.exists() else 0o755)
+    staging.replace(path)
