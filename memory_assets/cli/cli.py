@@ -19,6 +19,7 @@ from memory_assets.cli import (
     ask_commands,
     git_hooks,
     index_command,
+    init_workspace,
     removal_commands,
     server_commands,
 )
@@ -149,6 +150,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Ingest and maintain": (
         ingest,
         index_command.index,
+        init_workspace.init_workspace,
         git_hooks.install_hooks,
         ask_commands.link,
         ask_commands.unlink,

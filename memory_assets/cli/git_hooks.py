@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from memory_assets.cli.own_program import memory_program, variables
+from memory_assets.cli.other_programs import memory_program, replace_file, variables
 from memory_assets.errors import ConfigurationError, GitFailed
 from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.workspaces import Workspaces
@@ -44,7 +44,10 @@ def install_hooks(
     lines = b"" if uninstall else _lines(load_settings(), checkout, directory)
     texts = {hooks / name: _with_lines(hooks / name, _mark(checkout), lines) for name in _HOOKS}
     for path, text in texts.items():
-        _write(path, text)
+        if text:
+            replace_file(path, text, 0o755)
+        else:
+            path.resolve().unlink(missing_ok=True)
     done = "no longer indexed after" if uninstall else "indexed after"
     typer.echo(f"{checkout} is {done} a pull or a switch of branch ({hooks})")
 
@@ -112,16 +115,3 @@ def _with_lines(path: Path, mark: bytes, lines: bytes) -> bytes:
         raise ConfigurationError(f"{path} is switched off; make it executable, or remove it")
     first, _, rest = text.partition(b"\n")
     return b"%b\n%b%b%b%b" % (first, begin, lines, end, rest)
-
-
-def _write(path: Path, text: bytes) -> None:
-    """Replace a hook in one step, where a link leads to; remove it if there is no text."""
-    path = path.resolve()
-    if not text:
-        path.unlink(missing_ok=True)
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    staging = path.with_name(f"{path.name}.memory")
-    staging.write_bytes(text)
-    staging.chmod(path.stat().st_mode if path.exists() else 0o755)
-    staging.replace(path)

@@ -1,4 +1,5 @@
-"""How other programs (Git's hooks, editors, agents) start this installation's `memory`."""
+"""How Git's hooks, editors and agents start this installation's `memory`, and the files that say so
+to them."""
 
 from __future__ import annotations
 
@@ -21,3 +22,16 @@ def variables(settings: Settings) -> dict[str, str]:
     environment is not that of the shell."""
     own = settings.data_dir != DATA_DIR
     return {"MEMORY_DATA_DIR": str(settings.data_dir)} if own else {}
+
+
+def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Replace a file of another program in one step, where a link leads to, and keep its mode; a
+    new one has `mode`, because others than its owner may have to read it."""
+    path = path.resolve()
+    if not path.parent.is_dir():
+        path.parent.mkdir()
+        path.parent.chmod(0o755)
+    staging = path.with_name(f"{path.name}.memory")
+    staging.write_bytes(content)
+    staging.chmod(path.stat().st_mode if path.exists() else mode)
+    staging.replace(path)

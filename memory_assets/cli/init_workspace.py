@@ -1,0 +1,100 @@
+"""`memory init-workspace`: the files in which editors and agents find this memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memory_assets.cli.jsonc import Step, put, value_at
+from memory_assets.cli.other_programs import memory_program, replace_file, variables
+from memory_assets.errors import ConfigurationError
+from memory_assets.settings import Settings, load_settings
+
+_TASKS = Path(".vscode", "tasks.json")
+_FOLDER = "${workspaceFolder}"
+_NEEDED = ("command", "args", "env", "options")
+"""What is set in an entry that exists already; the rest of it may be the user's choice."""
+_Entry = tuple[Sequence[Step], dict[str, Any]]
+
+
+def init_workspace(
+    root: Annotated[Path, typer.Argument(help="The directory that the editor opens.")] = Path(),
+) -> None:
+    """Set up an editor and agents for a workspace.
+
+    Adds tasks that watch and index it to `.vscode/tasks.json`, and the MCP server to
+    `.vscode/mcp.json` and `.mcp.json`. What else is in these files stays as it is.
+    """
+    directory = root.expanduser().resolve()
+    if not directory.is_dir():
+        raise ConfigurationError(f"{directory} is no directory; give that of a workspace")
+    files = {directory / name: each for name, each in _entries(load_settings()).items()}
+    contents = {path: _with_entries(path, entries) for path, entries in files.items()}
+    for path, (before, after) in contents.items():
+        if before != after:
+            replace_file(path, after)
+        typer.echo(f"{path}: {'as it was' if before == after else 'written'}")
+
+
+def _entries(settings: Settings) -> dict[Path, list[_Entry]]:
+    """Return the entries of each file, with their places."""
+    environment = variables(settings)
+    server = {"command": memory_program(), "args": ["mcp"], "env": environment}
+    watch = {"isBackground": True, "runOptions": {"runOn": "folderOpen"}}
+    return {
+        _TASKS: [
+            _task(environment, "memory: watch", ["index", _FOLDER, "--watch"], watch),
+            _task(environment, "memory: full re-index", ["index", _FOLDER, "--full"], {}),
+        ],
+        Path(".vscode", "mcp.json"): [(("servers", "memory"), {"type": "stdio", **server})],
+        Path(".mcp.json"): [(("mcpServers", "memory"), server)],
+    }
+
+
+def _task(
+    environment: dict[str, str], label: str, arguments: list[str], more: dict[str, Any]
+) -> _Entry:
+    """Return a task of VS Code: https://code.visualstudio.com/docs/debugtest/tasks"""
+    return ("tasks", ("label", label)), {
+        "label": label,
+        "type": "process",
+        "command": memory_program(),
+        "args": arguments,
+        "options": {"env": environment},
+        **more,
+        "presentation": {"reveal": "silent", "panel": "dedicated"},
+        "problemMatcher": [],
+    }
+
+
+def _with_entries(path: Path, entries: Sequence[_Entry]) -> tuple[bytes, bytes]:
+    """Return the content of a file without and with the entries.
+
+    Raises:
+        ConfigurationError: it cannot be changed without harm.
+    """
+    try:
+        before = path.read_bytes() if path.exists() else b""
+        text = before.decode()
+        if path.name == _TASKS.name and value_at(text, ("version",)) is None:
+            text = put(text, ("version",), "2.0.0")
+        for place, entry in entries:
+            known = isinstance(value_at(text, place), dict)
+            needed = {name: entry[name] for name in _NEEDED if name in entry} if known else entry
+            text = _with_value(text, place, needed)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not what VS Code reads"
+        raise ConfigurationError(f"{path} cannot be changed: {reason}; correct it") from None
+    return before, text.encode()
+
+
+def _with_value(text: str, place: Sequence[Step], value: Any) -> str:
+    """Return a text with a value at a place; of an object that is there, other members stay."""
+    if not (isinstance(value, dict) and isinstance(value_at(text, place), dict)):
+        return put(text, place, value)
+    for name, member in value.items():
+        text = _with_value(text, (*place, name), member)
+    return text

@@ -1,0 +1,164 @@
+"""Changes of JSON files that people edit: comments, indentation, line ends and commas after the
+last member stay, and so does every value but the one that is set.
+
+The format is VS Code's JSON with comments (https://code.visualstudio.com/docs/languages/json). With
+its comments and such commas blanked out it is JSON, each value at the same place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+Step = str | tuple[str, str]
+"""A way from a value to one in it: the name of a member, or name and value of a member of the
+wanted element of a list."""
+_STRING = r'"(?:\\.|[^"\\\n])*"'
+_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")
+_BLANKS = re.compile(r"\s*")
+_DECODER = json.JSONDecoder()
+
+
+class _Item(NamedTuple):
+    """A member of an object, or an element of a list (without a name), and where it is."""
+
+    name: str
+    begin: int
+    value: int
+    end: int
+
+
+def value_at(text: str, path: Sequence[Step]) -> Any:
+    """Return the value at a path, None if there is none.
+
+    Raises:
+        ValueError: the text is not JSON with comments.
+    """
+    value = json.loads(_without_comments(_whole(text)).removeprefix("\ufeff"))
+    for step in path:
+        if isinstance(step, str):
+            value = value.get(step) if isinstance(value, dict) else None
+        else:
+            items = value if isinstance(value, list) else []
+            value = next((each for each in items if _has(each, step)), None)
+    return value
+
+
+def put(text: str, path: Sequence[Step], value: Any) -> str:
+    """Return a text with a value at a path, whose containers are added where they are missing.
+
+    Raises:
+        ValueError: it is not JSON with comments, or has something else on the way.
+    """
+    text = _whole(text)
+    plain = _without_comments(text)
+    at = _skip(plain, int(plain.startswith("\ufeff")))
+    end = len(text)
+    for depth, step in enumerate(path):
+        if plain[at] != ("{" if isinstance(step, str) else "["):
+            raise ValueError(f"has no {'object' if isinstance(step, str) else 'list'} at {step}")
+        items, close = _items(plain, at)
+        found = [each for each in items if _fits(plain, each, step)]
+        if not found:
+            for outer in reversed(path[depth + 1 :]):
+                value = {outer: value} if isinstance(outer, str) else [value]
+            return _added(text, plain, (at, close), items, step, value)
+        _, _, at, end = found[-1]
+    if json.loads(plain[at:end]) == value:
+        return text
+    return text[:at] + _written(value, text, _indent(text, at)) + text[end:]
+
+
+def _whole(text: str) -> str:
+    return text if text.strip("\ufeff \t\r\n") else "{}\n"
+
+
+def _has(value: Any, member: tuple[str, str]) -> bool:
+    return isinstance(value, dict) and value.get(member[0]) == member[1]
+
+
+def _without_comments(text: str) -> str:
+    plain = _COMMENT.sub(_blank, text)
+    plain = _LAST_COMMA.sub(_blank, plain)
+    json.loads(plain.removeprefix("\ufeff"))
+    return plain
+
+
+def _blank(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith('"') else re.sub(r"\S", " ", found[0])
+
+
+def _skip(plain: str, at: int) -> int:
+    return _BLANKS.match(plain, at).end()  # type: ignore[union-attr]
+
+
+def _items(plain: str, at: int) -> tuple[list[_Item], int]:
+    """Return the items of the object or list that begins at a place, and the place of its end."""
+    items: list[_Item] = []
+    named = plain[at] == "{"
+    at = _skip(plain, at + 1)
+    while plain[at] not in "}]":
+        begin, name = at, ""
+        if named:
+            name, at = _DECODER.raw_decode(plain, at)
+            at = _skip(plain, _skip(plain, at) + 1)
+        end = _DECODER.raw_decode(plain, at)[1]
+        items.append(_Item(name, begin, at, end))
+        at = _skip(plain, end)
+        if plain[at] == ",":
+            at = _skip(plain, at + 1)
+    return items, at
+
+
+def _fits(plain: str, item: _Item, step: Step) -> bool:
+    if isinstance(step, str):
+        return item.name == step
+    return _has(json.loads(plain[item.value : item.end]), step)
+
+
+def _added(
+    text: str,
+    plain: str,
+    span: tuple[int, int],
+    items: Sequence[_Item],
+    step: Step,
+    value: Any,
+) -> str:
+    """Return the text with one more item in the object or list of a span, after the comments that
+    stand behind the last one."""
+    opened, close = span
+    outer = _indent(text, opened)
+    own_line = items and not text[: items[-1].begin].rpartition("\n")[2].strip()
+    inner = _indent(text, items[-1].begin) if own_line else outer + _unit(text)
+    line_end = _line_end(text)
+    name = f"{json.dumps(step)}: " if isinstance(step, str) else ""
+    body = text[:close].rstrip()
+    if items:
+        last = items[-1].end
+        comma = "" if "," in _COMMENT.sub(_blank, body)[last:] else ","
+        body = body[:last] + comma + body[last:]
+    item = f"{line_end}{inner}{name}{_written(value, text, inner)}"
+    return f"{body}{item}{line_end}{outer}{text[close:]}"
+
+
+def _written(value: Any, text: str, indent: str) -> str:
+    """Return a value as JSON in the manner of a text; its first line is indented already."""
+    lines = json.dumps(value, indent=_unit(text), ensure_ascii=False).split("\n")
+    return f"{_line_end(text)}{indent}".join(lines)
+
+
+def _indent(text: str, at: int) -> str:
+    line = text[:at].rpartition("\n")[2]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str) -> str:
+    found = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    return found[1] if found else "  "
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

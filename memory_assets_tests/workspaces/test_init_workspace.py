@@ -1,0 +1,208 @@
+"""Editors and agents find a workspace's memory by files that keep what else is in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import typer.main
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from memory_assets.cli.cli import app
+from memory_assets.cli.jsonc import put, value_at
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.workspaces.conftest import write
+
+TASKS = """{
+\t// What we build.
+\t"version": "2.0.0",
+\t"tasks": [
+\t\t{
+\t\t\t"label": "build", /* first, always */
+\t\t\t"command": "make // not a comment",
+\t\t}, // of the build
+\t\t// and no more
+\t],
+}
+"""
+LAYOUTS = (
+    "",
+    "{}",
+    "\ufeff{ }\r\n",
+    '{"a": {"b": [1]}}',
+    '{"a": 1, // one\n}',
+    '{\r\n    "list": [], // none\r\n    "a": "x, }"\r\n}\r\n',
+    '// before\n{ "list": [ {"id": "other"}, {"id": "ours", "n": 1 /* , */ } /* all */ ] } // end',
+    '{"list": [\n  1,\n  2, // two\n]}',
+)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Options(_Strict):
+    env: dict[str, str]
+
+
+class _Presentation(_Strict):
+    reveal: Literal["always", "silent", "never"]
+    panel: Literal["shared", "dedicated", "new"]
+
+
+class _RunOptions(_Strict):
+    runOn: Literal["default", "folderOpen"]  # noqa: N815
+
+
+class _Task(_Strict):
+    """https://code.visualstudio.com/docs/reference/tasks-appendix"""
+
+    label: str
+    type: Literal["shell", "process"]
+    command: str
+    args: list[str]
+    options: _Options
+    presentation: _Presentation
+    problemMatcher: list[str]  # noqa: N815
+    isBackground: bool = False  # noqa: N815
+    runOptions: _RunOptions | None = None  # noqa: N815
+
+
+class _Tasks(_Strict):
+    version: Literal["2.0.0"]
+    tasks: list[_Task]
+
+
+class _Program(_Strict):
+    command: str
+    args: list[str]
+    env: dict[str, str]
+
+
+class _Server(_Program):
+    """https://code.visualstudio.com/docs/copilot/reference/mcp-configuration"""
+
+    type: Literal["stdio", "http", "sse"]
+
+
+class _Servers(_Strict):
+    servers: dict[str, _Server]
+
+
+class _McpServers(_Strict):
+    mcpServers: dict[str, _Program]  # noqa: N815
+
+
+def _set_up(root: Path) -> str:
+    done = run_here({"MEMORY_DATA_DIR": str(root / "data")}, "init-workspace", str(root))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_new_workspace_gets_files_of_the_known_forms(tmp_path: Path) -> None:
+    """One task watches when the folder is opened, unseen; another makes everything again."""
+    _set_up(tmp_path)
+    tasks = _Tasks.model_validate_json((tmp_path / ".vscode/tasks.json").read_bytes()).tasks
+    watch, full = tasks
+    assert watch.isBackground and watch.runOptions == _RunOptions(runOn="folderOpen")
+    assert watch.presentation == _Presentation(reveal="silent", panel="dedicated")
+    assert watch.problemMatcher == [] and watch.args[0] == "index" and "--watch" in watch.args
+    assert full.runOptions is None
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands[full.args[0]].make_context("memory", full.args[1:])
+    servers = _Servers.model_validate_json((tmp_path / ".vscode/mcp.json").read_bytes()).servers
+    agents = TypeAdapter(_McpServers).validate_json((tmp_path / ".mcp.json").read_bytes())
+    for each in (servers["memory"], agents.mcpServers["memory"]):
+        assert Path(each.command).is_file() and each.args == ["mcp"]
+        assert each.env == {"MEMORY_DATA_DIR": str(tmp_path / "data")}
+
+
+def test_comments_and_other_entries_survive(tmp_path: Path) -> None:
+    """Each line that was there is there, in order; a second time changes no byte."""
+    path = tmp_path / ".vscode" / "tasks.json"
+    other = '{"mcpServers": {"other": {"command": "x"}}}'
+    write(tmp_path, {".vscode/tasks.json": TASKS, ".mcp.json": other})
+    path.chmod(0o640)
+    assert _set_up(tmp_path).count(": written") == 3
+    before, after = TASKS.splitlines(), path.read_text().splitlines()
+    assert after[: len(before) - 2] == before[:-2] and after[-2:] == before[-2:]
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert list(json.loads((tmp_path / ".mcp.json").read_text())["mcpServers"]) == [
+        "other",
+        "memory",
+    ]
+    contents = {each: each.read_bytes() for each in tmp_path.rglob("*.json")}
+    assert _set_up(tmp_path).count(": as it was") == 3
+    assert {each: each.read_bytes() for each in tmp_path.rglob("*.json")} == contents
+
+
+def test_what_a_user_chose_for_our_entries_stays(tmp_path: Path) -> None:
+    """The program and its arguments are set again, because they may have moved."""
+    _set_up(tmp_path)
+    tasks, servers = tmp_path / ".vscode" / "tasks.json", tmp_path / ".mcp.json"
+    chosen = tasks.read_text().replace("folderOpen", "default").replace("--watch", "--old")
+    tasks.write_text(chosen)
+    servers.write_text('{"mcpServers": {"memory": {"command": "old", "env": {"OWN": "1"}}}}')
+    _set_up(tmp_path)
+    assert tasks.read_text() == chosen.replace("--old", "--watch")
+    server = json.loads(servers.read_text())["mcpServers"]["memory"]
+    assert server["command"] != "old" and list(server["env"]) == ["OWN", "MEMORY_DATA_DIR"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{'a': 1}", '{"tasks": {}}', '{"a": 1} x', "\x00"])
+def test_a_file_of_another_form_is_left_alone(tmp_path: Path, text: str) -> None:
+    """The error names it, and no file is written."""
+    write(tmp_path, {".vscode/tasks.json": text})
+    done = run_here({"MEMORY_DATA_DIR": str(tmp_path / "data")}, "init-workspace", str(tmp_path))
+    assert done.returncode == 2 and "tasks.json" in done.stderr
+    assert [path.name for path in tmp_path.rglob("*.json")] == ["tasks.json"]
+    assert (tmp_path / ".vscode" / "tasks.json").read_text() == text
+
+
+@pytest.mark.parametrize("text", LAYOUTS)
+def test_a_value_is_put_into_any_layout(text: str) -> None:
+    """Comments, line ends and other values stay; the second time changes nothing."""
+    path = ("list", ("id", "ours"), "new")
+    value = {"deep": ["ö", 1, None]}
+    if value_at(text, ("list", ("id", "ours"))) is None:
+        after = put(text, path[:2], {"id": "ours", "new": value})
+    else:
+        after = put(text, path, value)
+    assert value_at(after, path) == value and put(after, path, value) == after
+    comments = re.compile(r"// \w+|/\*.*?\*/")
+    assert comments.findall(after) == comments.findall(text)
+    assert after.count("\r\n") == (after.count("\n") if "\r\n" in text else 0)
+    kept = value_at(after, ())
+    kept["list"] = [each for each in kept["list"] if each != value_at(after, path[:2])]
+    before = value_at(text, ())
+    before["list"] = [each for each in before.get("list", ()) if each != value_at(text, path[:2])]
+    assert kept == before
+
+
+_NAMES = st.sampled_from(["a", "b", '"', "}", "//", ",]"])
+_VALUES = st.recursive(
+    st.none() | st.integers() | _NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None)
+@given(st.dictionaries(_NAMES, _VALUES, max_size=3), _NAMES, _NAMES, _VALUES)
+def test_only_the_value_at_the_path_changes(
+    before: dict[str, Any], outer: str, inner: str, value: Any
+) -> None:
+    """Whatever names and texts look like."""
+    text = json.dumps(before, indent=2).replace("\n", " // }, no\n").rstrip()
+    if not isinstance(before.get(outer, {}), dict):
+        with pytest.raises(ValueError):
+            put(text, (outer, inner), value)
+        return
+    after = put(text, (outer, inner), value)
+    expected = {**before, outer: {**before.get(outer, {}), inner: value}}
+    assert value_at(after, ()) == expected
