@@ -91,6 +91,9 @@ class Settings(Arguments):
     chroma_url: str | None = argument(
         None, "A Chroma server to use; unset: a local one that we start ourselves."
     )
+    chroma_token: str | None = argument(
+        None, "What the server at `chroma_url` demands as a bearer token.", secret=True
+    )
     chroma_idle_seconds: float = argument(
         600.0, "The local Chroma server stops after this long without use.", gt=0
     )

@@ -48,6 +48,7 @@ class Memory(Stores):
         super().__init__(
             settings.data_dir,
             chroma_url=settings.chroma_url,
+            chroma_token=settings.chroma_token,
             chroma_idle_seconds=settings.chroma_idle_seconds,
         )
         self.settings = settings

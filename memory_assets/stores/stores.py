@@ -48,14 +48,21 @@ def _keep_pandas_out() -> None:
 
 
 class Stores:
-    """Lake, catalogue and Chroma of a data directory; `chroma_url` None: its own server."""
+    """Lake, catalogue and Chroma of a data directory; `chroma_url` None: its own server, whose
+    token is known."""
 
     def __init__(
-        self, data_dir: Path, *, chroma_url: str | None, chroma_idle_seconds: float
+        self,
+        data_dir: Path,
+        *,
+        chroma_url: str | None,
+        chroma_token: str | None = None,
+        chroma_idle_seconds: float,
     ) -> None:
         self.data_dir = data_dir
         self.chroma_dir = data_dir / "chroma"
         self.chroma_url = chroma_url
+        self._chroma_token = chroma_token
         self._chroma_idle_seconds = chroma_idle_seconds
         self._vectors: VectorStore | None = None
         self._found_at = 0.0
@@ -86,7 +93,10 @@ class Stores:
 
         if self._vectors is None:
             self._vectors = VectorStore(
-                self.data_dir, url=self.chroma_url, idle_seconds=self._chroma_idle_seconds
+                self.data_dir,
+                url=self.chroma_url,
+                token=self._chroma_token,
+                idle_seconds=self._chroma_idle_seconds,
             )
             self._found_at = time.monotonic()
         elif time.monotonic() - self._found_at > _FOUND_SECONDS:

@@ -23,7 +23,9 @@ from chromadb.config import Settings as ChromaSettings
 from filelock import FileLock
 
 from memory_assets.errors import StoreError
+from memory_assets.recall.memory import Memory
 from memory_assets.redacted_text import seal
+from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import Collection, CollectionVersions, VectorStore
 from memory_assets_tests.stores.conftest import Servers
@@ -123,6 +125,17 @@ def test_a_client_that_wants_one_answer_gets_it(
     head, _, body = answer.partition(b"\r\n\r\n")
     assert b" 200 " in head.splitlines()[0] and b"connection: close" in head
     assert isinstance(json.loads(body), list)
+
+
+def test_a_server_at_a_url_gets_the_token_of_the_settings(
+    guarded: tuple[chroma_server.Endpoint, str], tmp_path: Path
+) -> None:
+    """Without it, the error names the setting."""
+    endpoint, token = guarded
+    given = {"data_dir": tmp_path, "chroma_url": endpoint.url}
+    assert Memory(load_settings(**given, chroma_token=token)).vectors.names() == []
+    with pytest.raises(StoreError, match="MEMORY_CHROMA_TOKEN"):
+        Memory(load_settings(**given)).vectors.names()
 
 
 def test_the_token_is_for_the_user_alone_and_stays(servers: Servers) -> None:

@@ -52,6 +52,7 @@ class Components(Stores):
         super().__init__(
             settings.data_dir,
             chroma_url=settings.chroma_url,
+            chroma_token=settings.chroma_token,
             chroma_idle_seconds=settings.chroma_idle_seconds,
         )
         self.settings = settings

@@ -23,6 +23,7 @@ _API = "/api/v2"
 _DATABASE = "/tenants/default_tenant/databases/default_database"
 _NO_ANSWER_FROM = 300
 """The status from which on there is no answer: a redirection is none."""
+_NO_ACCESS = (401, 403)
 
 
 class ChromaRefused(StoreError):
@@ -108,6 +109,10 @@ class ChromaClient:
         status, answer = self._server.send(method, path, content)
         if status < _NO_ANSWER_FROM:
             return orjson.loads(answer)
+        if status in _NO_ACCESS and not self._is_local:
+            raise StoreError(
+                f"Chroma at {self.url} does not let us in; set MEMORY_CHROMA_TOKEN to its token"
+            )
         try:  # the message may quote the request, so only the name is read
             name = str(orjson.loads(answer)["error"])
         except (ValueError, TypeError, KeyError):
