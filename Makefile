@@ -1,14 +1,35 @@
 # Two commands set everything up on a machine with Python 3.11+, make and git:
 #   make ingest    build the environment, take in your agents' transcripts, report
 #   make test      run the tests
+#
+# The documents and code of a workspace, by default this directory (docs/workspace.md):
+#   make vector-index [ROOT=DIR]    index what changed
+#   make vector-watch [ROOT=DIR]    keep it indexed until Ctrl-C
+#   make vector-stats               list the workspaces with their documents and chunks
+#   make vector-search Q="..."      search them
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+ROOT ?= .
 
-.PHONY: ingest test test-long dev check bench reference lock clean
+.PHONY: ingest vector-index vector-watch vector-stats vector-search test test-long dev check bench reference lock clean
 
 ingest: $(READY)
 	@$(BIN)/memory ingest
+
+vector-index: $(READY)
+	@$(BIN)/memory index "$(ROOT)"
+
+vector-watch: $(READY)
+	@$(BIN)/memory index "$(ROOT)" --watch
+
+vector-stats: $(READY)
+	@$(BIN)/memory workspaces
+
+# From the environment, where quotes and dollar signs are only that.
+vector-search: override export Q := $(value Q)
+vector-search: $(READY)
+	@$(BIN)/memory search --in workspace "$$Q"
 
 # The tests start many processes: what one of them compiles, the next need not.
 test: export PYTHONDONTWRITEBYTECODE :=
