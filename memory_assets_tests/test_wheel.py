@@ -16,10 +16,12 @@ from pathlib import Path
 import dagster
 import pytest
 
+import memory_assets
 from memory_assets import __version__
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets_tests.conftest import REPOSITORY
 
+PACKAGE = Path(memory_assets.__file__).parent
 _NOT_PART = (".venv", ".git", "build", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
 
 
@@ -105,9 +107,14 @@ def test_the_installed_wheel_works_from_any_directory(installed: Installed) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="environments are laid out otherwise")
 def test_the_wheel_holds_what_ships_and_nothing_that_was_ingested(installed: Installed) -> None:
-    """Dagster's configuration and the sample; no tests, and nothing of a memory."""
+    """Dagster's configuration, the sample and the files of the pages; no tests, and nothing of a
+    memory."""
     (package,) = (installed.script.parent.parent / "lib").glob("*/site-packages/memory_assets")
     shipped = {path.relative_to(package).as_posix() for path in (package / "shipped").glob("*")}
     assert shipped == {"shipped/dagster.yaml", "shipped/workspace.yaml", "shipped/data"}
     assert [path.name for path in (package / "shipped" / "data").iterdir()] == ["sample"]
     assert not (package.parent / "memory_assets_tests").exists()
+    pages = Path("serving") / "pages"
+    ours = {path.relative_to(PACKAGE) for path in (PACKAGE / pages).glob("[st]*/*.*")}
+    there = {path.relative_to(package) for path in (package / pages).glob("[st]*/*.*")}
+    assert len(ours) > 5 and ours <= there

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
 from memory_assets.cli.rendering import ANSI, printable
-from memory_assets.status import lasting
+from memory_assets.serving.answer_lines import age, project_name
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -97,8 +97,10 @@ class HitView:
         yield indent + _head(
             f"{rank}. ",
             weak + self._title(hit, again),
-            (_age(hit["metadata"].get("timestamp"), self._now), self.shown_id(hit)),
-            _place(hit["metadata"]) if len(self._projects) > 1 and not again else "",
+            (age(hit["metadata"].get("timestamp"), self._now), self.shown_id(hit)),
+            printable(project_name(hit["metadata"]))
+            if len(self._projects) > 1 and not again
+            else "",
             width=self._width - len(indent),
             colours=self._colours,
         )
@@ -158,14 +160,11 @@ def _body(
 
 
 def _marked(line: str, query: str) -> str:
-    """Return a line with the words of the question marked, in whatever form they occur."""
-    from memory_assets.keywords import query_terms, text_terms
+    """Return a line with the words of the question marked."""
+    from memory_assets.recall.search.excerpts import marked_words
 
-    terms = query_terms(query)
-    asked = {term for term, weight in terms.items() if weight == max(terms.values())}
     return " ".join(
-        word if asked.isdisjoint(text_terms(word)) else _styled(word, "marked")
-        for word in line.split(" ")
+        _styled(word, "marked") if asked else word for word, asked in marked_words(line, query)
     )
 
 
@@ -210,18 +209,6 @@ def cells(text: str) -> int:
         0 if category(each) in ("Mn", "Me") else 1 + (east_asian_width(each) in "WF")
         for each in text
     )
-
-
-def _age(time: str | None, now: datetime) -> str:
-    if not time:
-        return "no time"
-    return f"{lasting((now - datetime.fromisoformat(time)).total_seconds())} ago"
-
-
-def _place(metadata: Mapping[str, Any]) -> str:
-    """Return the last name of the project's directory, or of the project."""
-    root = str(metadata.get("project_root") or "").replace("\\", "/").rstrip("/")
-    return printable(root.rpartition("/")[2] or str(metadata["project"]).rpartition("-")[2])
 
 
 def _styled(text: str, style: str) -> str:

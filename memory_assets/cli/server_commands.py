@@ -57,17 +57,19 @@ def serve(
     port: _Port = 8765,
     allow_host: _AllowHost = None,
 ) -> None:
-    """Start the HTTP API for programs.
+    """Start the page for people and the HTTP API for programs.
 
-    Answers searches, turns, sessions, timelines and status as JSON. See docs/http.md.
+    The page shows searches, sessions, projects and health (docs/page.md); the API answers as JSON
+    (docs/http.md).
     """
-    from memory_assets.serving.http_api import build_app
     from memory_assets.serving.http_server import listen
+    from memory_assets.serving.pages.site import build_site
 
     settings = load_settings()
     token = settings.http_token
-    app = build_app(settings, hosts=(host, *(allow_host or ())), token=token)
-    listen(app, host, port, token, lifespan=False, started=partial(_say, "{}/openapi.json"))
+    app = build_site(settings, hosts=(host, *(allow_host or ())), token=token)
+    say = partial(_say, "page at {0}, API at {0}/openapi.json")
+    listen(app, host, port, token, lifespan=False, started=say)
 
 
 def _say(what: str, url: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from memory_assets.requests.times import spoken_time
 from memory_assets.serving.visible_text import joined, snippet
-from memory_assets.status import counted
+from memory_assets.status import counted, lasting
 
 LISTED = 20
 _MOST_LINES = 3
@@ -27,6 +27,19 @@ _NOT_SHOWN = ("id", "project", "passages", "text", "content_hash")
 def clock(time: str | None) -> str:
     """Return the time of a row in the local zone, which it names."""
     return spoken_time(datetime.fromisoformat(time)) if time else "no time"
+
+
+def age(time: str | None, now: datetime) -> str:
+    """Return how long ago a time of a row was, in words."""
+    if not time:
+        return "no time"
+    return f"{lasting((now - datetime.fromisoformat(time)).total_seconds())} ago"
+
+
+def project_name(row: Mapping[str, Any]) -> str:
+    """Return the last name of the directory of a row's project, or of the project."""
+    root = str(row.get("project_root") or "").replace("\\", "/").rstrip("/")
+    return root.rpartition("/")[2] or str(row["project"]).rpartition("-")[2]
 
 
 def listed(lines: Iterable[str], most: int = LISTED) -> Iterator[str]:

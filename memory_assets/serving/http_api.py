@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 8_000_000
 """Most bytes of an answer."""
-_AT_ONCE = 4
+AT_ONCE = 4
+"""Questions answered at a time."""
 _CODES: dict[type[MemoryAssetsError], tuple[int, str]] = {
     BadArgument: (400, "bad_parameter"),
     UnknownName: (404, "not_found"),
@@ -88,9 +89,16 @@ def openapi_document() -> dict[str, Any]:
     return document({**routes, "/healthz": operation("That the server answers", _Health)})
 
 
-def build_app(settings: Settings, *, hosts: Sequence[str] = (), token: str | None = None) -> Guard:
-    """Return the ASGI application over the memory of these settings, guarded."""
-    opened, turns = OpenedMemory(settings), Semaphore(_AT_ONCE)
+def build_app(
+    settings: Settings,
+    *,
+    hosts: Sequence[str] = (),
+    token: str | None = None,
+    opened: OpenedMemory | None = None,
+) -> Guard:
+    """Return the ASGI application over the memory of these settings, guarded; `opened` is the
+    memory where another application shares it."""
+    opened, turns = opened or OpenedMemory(settings), Semaphore(AT_ONCE)
     fixed: Mapping[str, Callable[[], dict[str, Any]]] = {
         "/healthz": lambda: {"status": "ok"},
         "/openapi.json": openapi_document,
@@ -137,16 +145,18 @@ def _response(
         asked = _asked(question, given)
         response = _json(Frame().payload(_answer(memory, asked)))
     except MemoryAssetsError as error:
-        status, code = next(
-            (each for kind, each in _CODES.items() if isinstance(error, kind)),
-            (503, "unavailable"),
-        )
-        return _error(status, code, str(error))
+        return _error(*status_of(error), str(error))
     except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
         return _error(500, "unexpected", str(unexpected(error)))
     if len(response.body) > MAX_BYTES:
         return _error(413, "too_large", f"the answer has more than {MAX_BYTES} bytes; ask for less")
     return response
+
+
+def status_of(error: MemoryAssetsError) -> tuple[int, str]:
+    """Return the HTTP status of an error, and its code for programs."""
+    known = (each for kind, each in _CODES.items() if isinstance(error, kind))
+    return next(known, (503, "unavailable"))
 
 
 def _asked(request: type[Arguments], given: list[tuple[str, str]]) -> Arguments:

@@ -18,6 +18,11 @@ class OpenedMemory:
         self._memory: Memory | None = None
         self._lock = Lock()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the memory was there when it was last asked for."""
+        return self._memory is not None
+
     def get(self) -> Memory:
         """Return the memory, or raise `NotFound` if nothing was ever ingested."""
         from memory_assets.recall import open_memory

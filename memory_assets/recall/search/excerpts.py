@@ -87,6 +87,15 @@ def excerpt(text: str, query: str, most: int, prompt_length: int = 0) -> str:
     return f"{before}{shown[: shown.rfind(' ')] if ' ' in shown else shown[:room]}…"
 
 
+def marked_words(line: str, query: str) -> Iterator[tuple[str, bool]]:
+    """Yield the words of a line, with True for those that the question has, in whatever form they
+    occur; words that merely ask, such as "how", do not count."""
+    terms = query_terms(query)
+    asked = {term for term, weight in terms.items() if weight == max(terms.values())}
+    for word in line.split(" "):
+        yield word, not asked.isdisjoint(text_terms(word))
+
+
 def _sentences(text: str) -> Iterator[_Sentence]:
     """Yield the sentences of a text in reading order."""
     last_paragraph = text.rstrip().rpartition("\n\n")[2].strip().splitlines()

@@ -1,0 +1,134 @@
+"""Templates to HTML. Every value is made visible and escaped, whatever it is; only text that a
+function here made HTML is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from memory_assets.serving.answer_lines import age, clock, project_name
+from memory_assets.serving.visible_text import Frame, visible
+
+_HERE = Path(__file__).parent
+STATIC = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+"""The files that pages load, and their types."""
+NAVIGATION = (("/", "Search"),)
+"""The pages that each page leads to: address and name."""
+_TAG = re.compile(r"<redacted:(?P<rule>[a-z0-9-]{1,60}):(?P<digest>[0-9a-f]{12})>")
+_THEMES = ("light", "dark")
+
+
+def _text_visible(value: Any) -> Any:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def with_tags(text: str) -> Markup:
+    """Return text as HTML, with each redaction tag as a link to where else its value stood."""
+    return Markup("").join(_pieces(visible(text)))
+
+
+def _pieces(text: str, query: str = "") -> Iterator[Markup]:
+    place = 0
+    for tag in _TAG.finditer(text):
+        yield _words(text[place : tag.start()], query)
+        yield tag_link(tag["rule"], tag["digest"])
+        place = tag.end()
+    yield _words(text[place:], query)
+
+
+def _words(text: str, query: str) -> Markup:
+    if not query:
+        return escape(text)
+    from memory_assets.recall.search.excerpts import marked_words
+
+    return Markup(" ").join(
+        Markup("<mark>{}</mark>").format(word) if asked else escape(word)
+        for word, asked in marked_words(text, query)
+    )
+
+
+def tag_link(rule: str, digest: str) -> Markup:
+    """Return a redaction tag as HTML."""
+    return Markup(
+        '<a class="redacted" href="/page/tag/{}:{}" title="Redacted by the rule {}. '
+        'Follow it to see where else the same value stood.">{}</a>'
+    ).format(rule, digest, rule, rule)
+
+
+def marked(text: str, query: str) -> Markup:
+    """Return text as HTML, as `with_tags` does, with the words of the question marked."""
+    return Markup("").join(_pieces(visible(text), query))
+
+
+@cache
+def static_file(name: str) -> bytes:
+    """Return the content of a file that pages load."""
+    return (_HERE / "static" / name).read_bytes()
+
+
+def static_url(name: str) -> str:
+    """Return the address of a file that pages load; it changes with the content."""
+    return f"/page/static/{name}?v={sha256(static_file(name)).hexdigest()[:12]}"
+
+
+def _ago(time: str | None) -> str:
+    return age(time, datetime.now(UTC))
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_text_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "ago": _ago,
+        "clock": clock,
+        "marked": marked,
+        "with_tags": with_tags,
+        "project_name": project_name,
+    }
+    made.globals |= {"static_url": static_url, "pages": NAVIGATION}
+    return made
+
+
+def rendered(template: str, **values: Any) -> Markup:
+    """Return a template with values as HTML."""
+    return Markup(_environment().get_template(template).render(**values))
+
+
+def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a template as a response, in the colours that the reader chose; no cache keeps it. The
+    frame around answers is in it as comments, so that an agent's transcript of it is recognised."""
+    theme = request.cookies.get("memory_theme", "")
+    frame = Frame()
+    comments = {
+        "opening": Markup(f"<!-- {frame.notice} -->"),
+        "closing": Markup(f"<!-- {frame.closing} -->"),
+    }
+    body = rendered(
+        template,
+        theme=theme if theme in _THEMES else "",
+        path=request.url.path,
+        frame=comments,
+        **values,
+    )
+    return HTMLResponse(body, status, {"cache-control": "no-store"})

@@ -1,0 +1,98 @@
+"""The first page: a search, and before anything is asked the newest sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from memory_assets.errors import MemoryAssetsError
+from memory_assets.requests.search import SearchRequest
+from memory_assets.serving.answer_lines import search_notes
+from memory_assets.serving.http_api import status_of
+from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.pages.search_form import fields, given_arguments
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+
+_NEWEST = 12
+_EXCERPT = 420
+
+
+def search_page(memory: Memory, request: Request) -> Response:
+    """Return the search with its form, or the newest sessions if nothing is asked."""
+    return page(request, "search.html", **_answered(memory, request))
+
+
+def hits_fragment(memory: Memory, request: Request) -> Response:
+    """Return the hits alone, for a form that is being filled in."""
+    found = _answered(memory, request)
+    return page(request, "hits.html", 400 if found["problem"] else 200, **found)
+
+
+def _answered(memory: Memory, request: Request) -> dict[str, Any]:
+    """Return what the templates show: the form, and the answer or why there is none."""
+    given = given_arguments(request.query_params)
+    shown = {
+        "fields": fields(request.query_params),
+        "given": given,
+        "filtered": bool(given.keys() - {"q"}),
+        "problem": "",
+        "notes": [],
+    }
+    if given and "q" not in given:  # filters alone: the newest that pass them
+        given = {**given, "sort": "date"}
+    try:
+        asked = SearchRequest.given("http", given) if given else _newest()
+        answer = memory.search(asked).to_dict()
+    except MemoryAssetsError as error:
+        if status_of(error)[0] >= 500:
+            raise
+        return {**shown, "problem": str(error), "answer": None, "hits": []}
+    titles = memory.titles(
+        (each["metadata"]["project"], each["metadata"]["session_id"]) for each in answer["hits"]
+    )
+    hits = [_shown(hit, answer["query"], titles) for hit in answer["hits"]]
+    return {**shown, "answer": answer, "hits": hits, "notes": list(search_notes(answer))}
+
+
+def _newest() -> SearchRequest:
+    return SearchRequest(kinds=("summaries",), sort="date", n=_NEWEST)
+
+
+def _shown(hit: Mapping[str, Any], query: str, titles: Mapping[str, str]) -> dict[str, Any]:
+    """Return a hit with its title, its address, what it is, and the stretch that answers."""
+    from memory_assets.recall.search.excerpts import excerpt
+
+    metadata = hit["metadata"]
+    title = metadata.get("title") or titles.get(metadata["session_id"]) or hit["text"][:120]
+    if "file_path" in metadata:
+        title = f"{metadata['file_path']}:{metadata['line_start']}"
+    kind = "document" if "file_path" in metadata else hit["id"].partition("::")[0]
+    answering = excerpt(hit["text"], query, _EXCERPT, hit["prompt_length"])
+    return {
+        **hit,
+        "title": title,
+        "address": address_of(hit),
+        "kind": "turn" if kind == "session" else kind,
+        "excerpt": answering.removeprefix(title).lstrip(". ") or answering,
+    }
+
+
+def address_of(hit: Mapping[str, Any]) -> str:
+    """Return the address of a hit's page: its turn within its session, or a document."""
+    if "file_path" in hit["metadata"]:
+        return f"/page/document/{quote(hit['id'])}"
+    session, _, turn = str(hit["turn_id"]).partition("::turn::")
+    if not turn:
+        return f"/page/session/{quote(hit['metadata']['session_id'])}"
+    return turn_address(session.removeprefix("session::"), int(turn.partition("::")[0]))
+
+
+def turn_address(session_id: str, turn_index: int) -> str:
+    """Return the address of a turn."""
+    return f"/page/session/{quote(session_id)}?turn={turn_index}#turn-{turn_index}"

@@ -1,0 +1,109 @@
+"""One ASGI application of pages and API: routes of the pages, what guards them, and their errors
+as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from threading import Semaphore
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memory_assets.errors import MemoryAssetsError, NotFound, unexpected
+from memory_assets.serving.http_api import AT_ONCE, build_app, status_of
+from memory_assets.serving.http_server import PAGE_HEADERS, Guard, Header
+from memory_assets.serving.opened import OpenedMemory
+from memory_assets.serving.pages.login import SignIn
+from memory_assets.serving.pages.rendering import STATIC, page, static_file
+from memory_assets.serving.pages.search_page import hits_fragment, search_page
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+    from memory_assets.settings import Settings
+
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+SITE_HEADERS: tuple[Header, ...] = (
+    *PAGE_HEADERS,
+    (b"content-security-policy", _POLICY.encode()),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+)
+"""Headers of each page: it may use its own files alone, and no script or style within it."""
+
+_Page = Callable[["Memory", Request], Response]
+_PAGES: dict[str, _Page] = {
+    "/": search_page,
+    "/page/hits": hits_fragment,
+}
+
+
+def build_site(settings: Settings, *, hosts: Sequence[str] = (), token: str | None = None) -> Site:
+    """Return the pages and the API over the memory of these settings, guarded."""
+    opened, turns = OpenedMemory(settings), Semaphore(AT_ONCE)
+    pages = Starlette(
+        routes=[
+            *(Route(path, _handler(each, opened, turns)) for path, each in _PAGES.items()),
+            Route("/page/static/{name}", _static),
+        ],
+        exception_handlers={HTTPException: _http_error},
+    )
+    guarded = Guard(SignIn(pages, token), hosts=hosts, headers=SITE_HEADERS)
+    return Site(guarded, build_app(settings, hosts=hosts, token=token, opened=opened))
+
+
+class Site:
+    """Pages below `/` and `/page/`, and the API everywhere else."""
+
+    def __init__(self, pages: ASGIApp, api: ASGIApp) -> None:
+        self._pages, self._api = pages, api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer by a page or by the API."""
+        path = scope.get("path", "")
+        is_page = path == "/" or path.startswith("/page/")
+        await (self._pages if is_page else self._api)(scope, receive, send)
+
+
+def _handler(answer: _Page, opened: OpenedMemory, turns: Semaphore) -> Callable[..., Response]:
+    """Return the handler of a page, which Starlette runs in a thread."""
+
+    def answered(request: Request) -> Response:
+        with turns:
+            try:
+                return answer(opened.get(), request)
+            except MemoryAssetsError as error:
+                status = 503 if not opened.is_open else status_of(error)[0]
+                return _problem(request, status, str(error), lost=isinstance(error, NotFound))
+            except HTTPException:
+                raise
+            except Exception as error:  # noqa: BLE001 - a traceback may quote a transcript
+                return _problem(request, 500, str(unexpected(error)))
+
+    return answered
+
+
+def _problem(request: Request, status: int, message: str, *, lost: bool = False) -> Response:
+    title = "Not in memory" if lost else "This cannot be shown"
+    return page(request, "problem.html", status, title=title, message=message)
+
+
+def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in STATIC:
+        raise HTTPException(404)
+    kept = {"cache-control": "public, max-age=31536000, immutable"}
+    return Response(static_file(name), media_type=STATIC[name], headers=kept)
+
+
+def _http_error(request: Request, error: Exception) -> Response | Awaitable[Response]:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    message = "There is no such page." if status == 404 else f"HTTP {status}"
+    return _problem(request, status, message, lost=status == 404)

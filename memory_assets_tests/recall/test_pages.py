@@ -1,0 +1,191 @@
+"""The pages: what they show, that text of a transcript stays text, and who may see them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
+
+from memory_assets.requests.arguments import declared
+from memory_assets.requests.search import SearchRequest
+from memory_assets.serving.pages import login, rendering
+from memory_assets.serving.pages.site import build_site
+from memory_assets.settings import load_settings
+from memory_assets_tests.recall.conftest import Asked
+
+REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+TOKEN = "a-token-of-the-tests-alone"
+LOCAL = "http://127.0.0.1:8765"
+PAGES = ("/", "/?q=lighthouse", "/page/hits?q=lighthouse", "/page/nowhere")
+
+
+@pytest.fixture(scope="module")
+def client(asked: Asked) -> Iterator[TestClient]:
+    """A browser on this machine, without a token."""
+    with TestClient(build_site(asked.settings), base_url=LOCAL) as client:
+        yield client
+
+
+@pytest.fixture
+def guarded(asked: Asked) -> Iterator[TestClient]:
+    """A browser that is asked for a token."""
+    site = build_site(asked.settings, token=TOKEN)
+    with TestClient(site, base_url=LOCAL, follow_redirects=False) as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_may_load_its_own_files_alone(client: TestClient, path: str) -> None:
+    """No script or style within it, nothing from elsewhere, no frame of another page."""
+    response = client.get(path)
+    policy = response.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert response.headers["cache-control"] == "no-store"
+    assert not re.search(
+        r"<style|\sstyle=|\son\w+=|javascript:|<script(?! src=\"/page/)", response.text
+    )
+    assert not re.findall(r"(?:src|srcset)=\"(?!/page/)", response.text)
+
+
+def test_the_form_has_each_argument_that_a_search_over_http_takes(client: TestClient) -> None:
+    """From the one declaration, with its choices."""
+    names = {name for each in declared(SearchRequest) if (name := each.name_at("http"))}
+    text = client.get("/").text
+    assert set(re.findall(r'<(?:input|select) id="\w+" name="(\w+)"', text)) == names
+    assert "<option>trade-off</option>" in text and 'maxlength="2000"' in text
+
+
+def test_before_anything_is_asked_the_newest_sessions_are_shown(client: TestClient) -> None:
+    """And how much there is."""
+    text = client.get("/").text
+    assert "The newest of 11 sessions" in text
+    assert text.count("<article>") >= 9
+    assert f"/page/session/{REPORTS}" in text
+
+
+def test_a_hit_says_why_it_is_one_and_leads_to_its_turn(client: TestClient) -> None:
+    """The words of the question are marked in the stretch that answers."""
+    text = client.get("/", params={"q": "daily report after the clock change"}).text
+    assert re.search(rf'href="/page/session/{REPORTS}\?turn=\d+#turn-\d+"', text)
+    assert "<mark>" in text and "words <meter" in text and "meaning <meter" in text
+    assert "answers this with probability" in text and "Everything up to" in text
+
+
+def test_what_nothing_answers_is_said_plainly(client: TestClient) -> None:
+    """Before the nearest hits."""
+    text = client.get("/", params={"q": "how long must bread dough rise at room temperature"}).text
+    assert "Nothing here answers this." in text
+
+
+def test_filters_alone_list_the_newest_that_pass(client: TestClient) -> None:
+    """Fields left empty count as not given."""
+    text = client.get("/page/hits", params={"agent": "codex", "q": "", "since": ""}).text
+    assert "<html" not in text and "codex" in text
+    assert "claude-code" not in text
+
+
+def test_what_makes_no_sense_is_said_beside_the_form(client: TestClient) -> None:
+    """In the words of the request, with the form to mend it."""
+    response = client.get("/", params={"q": "x", "since": "whenever"})
+    assert "is not a time" in response.text and 'value="whenever"' in response.text
+    assert client.get("/page/hits", params={"q": "x", "n": "0"}).status_code == 400
+
+
+def test_text_is_escaped_and_its_redaction_tags_are_links() -> None:
+    """Whatever stands between them, and in marked words too."""
+    text = "<img src=x onerror=a()> <redacted:pem-key:0123456789ab> </mark>&"
+    for shown in (rendering.with_tags(text), rendering.marked(text, "img")):
+        assert "<img" not in shown and "</mark>&amp;" not in shown.replace("&lt;/mark&gt;", "")
+        assert 'href="/page/tag/pem-key:0123456789ab"' in shown
+    assert "<mark>&lt;img</mark>" in rendering.marked(text, "img")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "memory.example.org"}, 421),
+        ({"Origin": "https://example.org"}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}, 403),
+    ],
+)
+def test_pages_are_for_our_own_names_and_pages(
+    client: TestClient, headers: dict[str, str], status: int
+) -> None:
+    """As the API is."""
+    assert client.get("/", headers=headers).status_code == status
+
+
+def test_the_api_is_where_it_was(client: TestClient) -> None:
+    """Beside the pages, in JSON."""
+    assert client.get("/search", params={"q": "lighthouse"}).json()["hits"]
+    assert client.post("/").status_code == 405
+
+
+def test_a_file_of_the_pages_is_kept_under_the_hash_of_its_content(client: TestClient) -> None:
+    """Others than those are not there."""
+    for name in rendering.STATIC:
+        assert "immutable" in client.get(rendering.static_url(name)).headers["cache-control"]
+    assert client.get("/page/static/..%2frendering.py").status_code == 404
+    assert client.get("/page/static/site.py").status_code == 404
+
+
+def test_before_the_first_ingest_the_page_says_what_to_do(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """503, in words."""
+    settings = load_settings(data_dir=tmp_path_factory.mktemp("none"))
+    with TestClient(build_site(settings), base_url=LOCAL) as client:
+        response = client.get("/")
+        assert response.status_code == 503 and "memory ingest" in response.text
+
+
+def _sign_in(client: TestClient, token: str, follows: str = "/") -> tuple[int, str, str]:
+    answer = client.post("/page/login", data={"token": token, "next": follows})
+    headers = answer.headers
+    return answer.status_code, headers.get("location", ""), headers.get("set-cookie", "")
+
+
+def test_with_a_token_a_form_asks_for_it_and_a_cookie_stands_for_it(guarded: TestClient) -> None:
+    """The page that was asked for follows; scripts and other sites cannot use the cookie."""
+    refused = guarded.get("/?q=lighthouse")
+    assert refused.status_code == 401 and 'name="token"' in refused.text
+    assert "lighthouse" not in refused.text.replace('value="/?q=lighthouse"', "")
+    assert _sign_in(guarded, "wrong")[0] == 401
+    status, follows, cookie = _sign_in(guarded, TOKEN, "/?q=lighthouse")
+    assert (status, follows) == (303, "/?q=lighthouse")
+    assert "HttpOnly" in cookie and "SameSite=lax" in cookie and TOKEN not in cookie
+    assert "<article>" in guarded.get(follows).text
+    assert guarded.get("/search?q=lighthouse").status_code == 401
+
+
+def test_a_cookie_that_ended_or_was_changed_admits_nobody(guarded: TestClient) -> None:
+    """Nor does one of another token; the token itself does, as for the API."""
+    ended = f"1.{login._signature('1', TOKEN)}"
+    longer = f"99999999999.{login._signature('1', TOKEN)}"
+    other = f"99999999999.{login._signature('99999999999', TOKEN[::-1])}"
+    for value in (ended, longer, other, "", "x", "²."):
+        refused = guarded.get("/", headers={b"Cookie": f"{login.COOKIE}={value}".encode()})
+        assert refused.status_code == 401
+    assert guarded.get("/", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+@pytest.mark.parametrize("follows", ["//evil.example", "/\\evil.example", "https://evil.example"])
+def test_signing_in_leads_nowhere_else(guarded: TestClient, follows: str) -> None:
+    """But to the first page."""
+    assert _sign_in(guarded, TOKEN, follows)[1] == "/"
+
+
+def test_after_ten_wrong_tokens_a_minute_has_to_pass() -> None:
+    """The right one is not looked at either meanwhile."""
+    now = [1_000.0]
+    signs_in = login.SignIn(PlainTextResponse("fine"), TOKEN, clock=lambda: now[0])
+    client = TestClient(signs_in, base_url=LOCAL, follow_redirects=False)
+    assert [_sign_in(client, "wrong")[0] for _ in range(11)] == [401] * 10 + [429]
+    assert _sign_in(client, TOKEN)[0] == 429
+    now[0] += 61.0
+    assert _sign_in(client, TOKEN)[0] == 303
+    assert client.get("/").text == "fine"
