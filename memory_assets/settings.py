@@ -155,6 +155,11 @@ class Settings(Arguments):
     http_token: str | None = argument(
         None, "Bearer token of `memory serve`; needed for any address but loopback.", secret=True
     )
+    dagster_url: str = argument(
+        "http://127.0.0.1:3000",
+        "Address of Dagster's web UI, which pages and audits lead to.",
+        pattern=r"^https?://[^\s\"'<>]+$",
+    )
     ingest_workers: int | None = argument(
         None, "Processes of `memory ingest`; unset: one a CPU, if worth it.", gt=0
     )

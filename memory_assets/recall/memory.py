@@ -38,6 +38,7 @@ from memory_assets.stores.stores import Stores, require_memory
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
+    from memory_assets.recall.conversation import Conversations
     from memory_assets.stores.chroma.collections import VectorStore
 
 
@@ -178,6 +179,13 @@ class Memory(Stores):
         from memory_assets.recall.names import short_id
 
         return {session_id: short_id(self, session_id) for session_id in set(sessions)}
+
+    @cached_property
+    def conversations(self) -> Conversations:
+        """The sessions, to be read as conversations."""
+        from memory_assets.recall.conversation import Conversations
+
+        return Conversations(self)
 
     @cached_property
     def _searcher(self) -> Searcher:

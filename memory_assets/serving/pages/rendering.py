@@ -29,6 +29,8 @@ STATIC = {
 NAVIGATION = (("/", "Search"),)
 """The pages that each page leads to: address and name."""
 _TAG = re.compile(r"<redacted:(?P<rule>[a-z0-9-]{1,60}):(?P<digest>[0-9a-f]{12})>")
+_TAG_LINK = re.compile(r'<a class="redacted"[^>]*>([a-z0-9-]+)</a>')
+"""A link of ours in HTML, where text cannot look like one."""
 _THEMES = ("light", "dark")
 
 
@@ -62,11 +64,16 @@ def _words(text: str, query: str) -> Markup:
 
 
 def tag_link(rule: str, digest: str) -> Markup:
-    """Return a redaction tag as HTML."""
+    """Return a redaction tag as a link to where else its value stood."""
     return Markup(
         '<a class="redacted" href="/page/tag/{}:{}" title="Redacted by the rule {}. '
         'Follow it to see where else the same value stood.">{}</a>'
     ).format(rule, digest, rule, rule)
+
+
+def with_plain_tags(text: str) -> Markup:
+    """Return text as HTML, with redaction tags that lead nowhere: for what is pressed itself."""
+    return Markup(without_tag_links(with_tags(text)))
 
 
 def marked(text: str, query: str) -> Markup:
@@ -91,6 +98,9 @@ def _ago(time: str | None) -> str:
 
 @cache
 def _environment() -> Environment:
+    from memory_assets.recall.session import one_line
+    from memory_assets.serving.pages.prose import diff_lines, prose
+
     made = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -102,12 +112,21 @@ def _environment() -> Environment:
     made.filters |= {
         "ago": _ago,
         "clock": clock,
+        "diff_lines": diff_lines,
+        "head": lambda text: one_line(text, 100),
         "marked": marked,
+        "prose": prose,
         "with_tags": with_tags,
+        "with_plain_tags": with_plain_tags,
         "project_name": project_name,
     }
     made.globals |= {"static_url": static_url, "pages": NAVIGATION}
     return made
+
+
+def without_tag_links(html: str) -> str:
+    """Return HTML whose redaction tags lead nowhere."""
+    return _TAG_LINK.sub(r'<span class="redacted">\1</span>', str(html))  # Markup would escape
 
 
 def rendered(template: str, **values: Any) -> Markup:
@@ -115,20 +134,22 @@ def rendered(template: str, **values: Any) -> Markup:
     return Markup(_environment().get_template(template).render(**values))
 
 
+def framed() -> dict[str, Markup]:
+    """Return the marks around one answer as comments."""
+    frame = Frame()
+    marks = {"opening": frame.notice, "closing": frame.closing}
+    return {name: Markup(f"<!-- {mark} -->") for name, mark in marks.items()}
+
+
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a template as a response, in the colours that the reader chose; no cache keeps it. The
     frame around answers is in it as comments, so that an agent's transcript of it is recognised."""
     theme = request.cookies.get("memory_theme", "")
-    frame = Frame()
-    comments = {
-        "opening": Markup(f"<!-- {frame.notice} -->"),
-        "closing": Markup(f"<!-- {frame.closing} -->"),
-    }
     body = rendered(
         template,
         theme=theme if theme in _THEMES else "",
         path=request.url.path,
-        frame=comments,
+        frame=framed(),
         **values,
     )
     return HTMLResponse(body, status, {"cache-control": "no-store"})

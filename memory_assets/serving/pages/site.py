@@ -21,6 +21,13 @@ from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.pages.login import SignIn
 from memory_assets.serving.pages.rendering import STATIC, page, static_file
 from memory_assets.serving.pages.search_page import hits_fragment, search_page
+from memory_assets.serving.pages.session_page import (
+    record_text,
+    session_export,
+    session_markdown,
+    session_page,
+    turns_fragment,
+)
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -42,6 +49,11 @@ _Page = Callable[["Memory", Request], Response]
 _PAGES: dict[str, _Page] = {
     "/": search_page,
     "/page/hits": hits_fragment,
+    "/page/session/{id:path}": session_page,
+    "/page/turns/{id:path}": turns_fragment,
+    "/page/record/{id:path}": record_text,
+    "/page/markdown/{id:path}": session_markdown,
+    "/page/export/{id:path}": session_export,
 }
 
 

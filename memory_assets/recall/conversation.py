@@ -1,0 +1,245 @@
+"""A session as a conversation: its turns in windows, each call with its result, subagents within
+the turn that started them, observations and commits beside their turn."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from memory_assets.errors import NotFound
+from memory_assets.models import RedactedRecord, Turn
+from memory_assets.recall.names import Named, id_named
+from memory_assets.recall.records import as_diff, session_turns
+from memory_assets.recall.session import Item, one_line, plain, rows_of, session_items
+from memory_assets.stores.lake.schemas import (
+    OBSERVATIONS,
+    REDACTED_RECORDS,
+    SESSION_COMMITS,
+    SESSION_SUMMARIES,
+)
+from memory_assets.stores.stores import Stores
+
+_KEPT = 2
+"""Sessions whose turns are kept in memory: one who scrolls asks for the same again and again."""
+_NOT_SHOWN = ("title",)
+_WITH_TURN = {"observation": OBSERVATIONS, "commit": SESSION_COMMITS}
+_INPUT_FIELDS = ("description:", "pattern:", "query:", "prompt:", "url:", "path:")
+
+
+@dataclass
+class Entry:
+    """One thing of a turn: what was said (`kind` is the record's), a `call` with its result, or a
+    `subagent` with its own `entries`. `subject` is a call's command, file or other argument."""
+
+    kind: str
+    seq: int
+    agent_id: str | None
+    time: str | None
+    text: str
+    subtype: str = ""
+    tool: str = ""
+    subject: str = ""
+    diff: str | None = None
+    result: str | None = None
+    result_seq: int | None = None
+    failed: bool = False
+    entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def calls(self) -> int:
+        """The calls of a subagent, and of those that it started."""
+        return sum(each.calls + (each.kind == "call") for each in self.entries)
+
+
+@dataclass(frozen=True)
+class TurnShown:
+    """One turn: its entries in order, and the observations and commits that belong to it."""
+
+    id: str
+    index: int
+    time: str | None
+    entries: list[Entry]
+    beside: list[Item]
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A session, and those of its turns from `first` to before `end` (places among `count` turns).
+    `wanted` is the index of the turn that was asked for; `summary` is empty if there is none yet;
+    `fork_of` has project and id of the sessions whose first `copied_prompts` prompts it repeats."""
+
+    project: str
+    session_id: str
+    agent: str
+    summary: Mapping[str, Any]
+    fork_of: Sequence[Sequence[str]]
+    copied_prompts: int
+    turns: list[TurnShown]
+    first: int
+    end: int
+    count: int
+    wanted: int | None
+
+
+class Conversations:
+    """The conversations of one memory."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self._kept: OrderedDict[tuple[str, str], tuple[str, list[Turn]]] = OrderedDict()
+        self._lock = Lock()
+
+    def window(
+        self, any_id: str, most: int, *, turn: int | None = None, first: int | None = None
+    ) -> Conversation:
+        """Return a session by its id or the id of any of its rows, with at most `most` turns: from
+        the place `first` on, else around the turn of index `turn`, else around what the id names,
+        else from the beginning.
+
+        Raises:
+            ConfigurationError: it looks like no id.
+            NotFound: it is not in memory, or has no turns.
+        """
+        named = id_named(self._stores, any_id)
+        project, session_id = named.project, named.parts.session_id
+        turns = self.turns(project, session_id)
+        wanted = turn if turn is not None else self._turn_of(named)
+        if first is None:
+            places = [at for at, each in enumerate(turns) if each.turn_index == wanted]
+            first = max(0, places[0] - 3) if places else 0
+        first = min(max(first, 0), len(turns) - 1)
+        chosen = turns[first : first + most]
+        lake = self._stores.lake
+        summaries = rows_of(lake, SESSION_SUMMARIES, project, session_id)
+        product = self._stores.catalog.products.of_session(project, session_id)
+        facts = product[REDACTED_RECORDS.name].facts if REDACTED_RECORDS.name in product else {}
+        beside: dict[int, list[Item]] = {}
+        kinds = ("observations", "commits")
+        for item in session_items(lake, project, session_id, kinds, full=False):
+            beside.setdefault(item.turn_index, []).append(item)
+        return Conversation(
+            project,
+            session_id,
+            turns[0].records[0].agent,
+            plain(summaries[0]) if summaries else {},
+            facts.get("copied_from", ()),
+            facts.get("copied_prompts", 0),
+            [_shown(each, beside.get(each.turn_index, [])) for each in chosen],
+            first,
+            first + len(chosen),
+            len(turns),
+            wanted,
+        )
+
+    def record(self, any_id: str, seq: int, agent_id: str | None) -> RedactedRecord:
+        """Return one record of a session, by its place in its source file.
+
+        Raises:
+            NotFound: there is no such record.
+        """
+        named = id_named(self._stores, any_id)
+        for turn in self.turns(named.project, named.parts.session_id):
+            for record in turn.records:
+                if (record.seq, record.agent_id) == (seq, agent_id):
+                    return record
+        raise NotFound(f"no record {seq} in session {named.parts.session_id}")
+
+    def turns(self, project: str, session_id: str) -> list[Turn]:
+        """Return the turns of a session, answers of this memory among them.
+
+        Raises:
+            NotFound: it has none.
+        """
+        products = self._stores.catalog.products.of_session(project, session_id)
+        product = products.get(REDACTED_RECORDS.name)
+        state = product.output_hash if product is not None else ""
+        key = (project, session_id)
+        with self._lock:
+            kept = self._kept.get(key)
+        if kept is None or kept[0] != state:
+            kept = (state, session_turns(self._stores, project, session_id, recalled=True))
+        with self._lock:
+            self._kept[key] = kept
+            self._kept.move_to_end(key)
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        if not kept[1]:
+            raise NotFound(f"session {session_id} has no turns: nobody says anything in it")
+        return kept[1]
+
+    def _turn_of(self, named: Named) -> int | None:
+        if named.parts.turn_index is not None or named.parts.kind not in _WITH_TURN:
+            return named.parts.turn_index
+        table = _WITH_TURN[named.parts.kind]
+        for row in rows_of(self._stores.lake, table, named.project, named.parts.session_id):
+            if row["id"] == named.id:
+                return int(row["turn_index"])
+        raise NotFound(f"no {named.parts.kind} {named.id} in memory")
+
+
+def _shown(turn: Turn, beside: list[Item]) -> TurnShown:
+    times = (record.timestamp for record in turn.records if record.timestamp is not None)
+    time = next(times, None)
+    moment = time.isoformat() if time is not None else None
+    return TurnShown(turn.id, turn.turn_index, moment, entries_of(turn.records), beside)
+
+
+def entries_of(records: Iterable[RedactedRecord]) -> list[Entry]:
+    """Return the records of a turn as entries: results joined to their calls, the records of each
+    subagent in one entry where they begin."""
+    ordered = list(records)
+    parents = {each.spawned_agent_id: each.agent_id for each in ordered if each.spawned_agent_id}
+    own: dict[str | None, list[Entry]] = {None: []}
+    calls: dict[str, Entry] = {}
+    for record in ordered:
+        if record.agent_id not in own:
+            entry = Entry("subagent", record.seq, record.agent_id, _time(record), "")
+            own.get(parents.get(str(record.agent_id)), own[None]).append(entry)
+            own[record.agent_id] = entry.entries
+        if record.kind == "tool_result" and record.tool_use_id in calls:
+            _answer(calls[record.tool_use_id], record)
+        elif record.kind not in _NOT_SHOWN:
+            entry = _entry(record)
+            own[record.agent_id].append(entry)
+            if record.kind == "tool_use" and record.tool_use_id:
+                calls[record.tool_use_id] = entry
+    return own[None]
+
+
+def _entry(record: RedactedRecord) -> Entry:
+    text = str(record.text)
+    entry = Entry(record.kind, record.seq, record.agent_id, _time(record), text, record.subtype)
+    if record.kind in ("tool_use", "tool_result"):
+        entry.kind, entry.tool, entry.subject = "call", str(record.tool_name), _subject(record)
+        if record.kind == "tool_use":
+            entry.diff = as_diff(text)
+        else:
+            entry.text = ""
+            _answer(entry, record)
+    return entry
+
+
+def _answer(entry: Entry, record: RedactedRecord) -> None:
+    more = str(record.text)
+    entry.result = more if entry.result is None else f"{entry.result}\n{more}"
+    entry.result_seq = record.seq
+    entry.failed = entry.failed or record.is_error
+
+
+def _subject(record: RedactedRecord) -> str:
+    """Return what a call is about, on one line: its command, its files, or its first argument."""
+    if record.command:
+        return one_line(str(record.command))
+    if record.paths:
+        return one_line(", ".join(record.paths))
+    for line in str(record.text).splitlines():
+        if line.startswith(_INPUT_FIELDS):
+            return one_line(line.partition(":")[2])
+    return ""
+
+
+def _time(record: RedactedRecord) -> str | None:
+    return record.timestamp.isoformat() if record.timestamp is not None else None

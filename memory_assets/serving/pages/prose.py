@@ -1,0 +1,61 @@
+"""Text of transcripts as HTML: Markdown of the prose without its links and images, diffs line by
+line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup, escape
+
+from memory_assets.serving.pages.rendering import tag_link, with_tags
+from memory_assets.serving.visible_text import visible
+
+_MOST_CHARACTERS = 40_000
+"""Longer prose is shown as it was written."""
+_LINKING = ["link", "image", "autolink", "reference", "html_block", "html_inline"]
+_ESCAPED_TAG = re.compile(r"&lt;redacted:([a-z0-9-]{1,60}):([0-9a-f]{12})&gt;")
+_OF_LINE = {"+": "added", "-": "removed", "@": "place"}
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable(_LINKING)
+
+
+def prose(text: str) -> Markup:
+    """Return prose as HTML. Its links and images stay text; headings become paragraphs, so that the
+    page keeps its own order of headings; no text gets into an attribute."""
+    if len(text) > _MOST_CHARACTERS:
+        return Markup("<pre>{}</pre>").format(with_tags(text))
+    parser = _markdown()
+    tokens = parser.parse(visible(text))
+    for token in tokens:
+        _made_plain(token)
+    html = parser.renderer.render(tokens, parser.options, {})
+    # Text is in elements alone, where the renderer escaped it, so that a tag is one of ours.
+    return Markup(_ESCAPED_TAG.sub(lambda tag: tag_link(*tag.groups()), html))
+
+
+def _made_plain(token: Any) -> None:
+    token.info = ""
+    token.attrs = {"class": "heading"} if token.type == "heading_open" else {}
+    if token.type.startswith("heading"):
+        token.tag = "p"
+    for child in token.children or ():
+        _made_plain(child)
+
+
+def diff_lines(diff: str) -> Markup:
+    """Return a diff as HTML, a span a line."""
+    return Markup("\n").join(_diff_lines(visible(diff)))
+
+
+def _diff_lines(diff: str) -> Iterator[Markup]:
+    for line in diff.split("\n"):
+        kind = _OF_LINE.get(line[:1], "")
+        shown = with_tags(line)
+        yield Markup('<span class="{}">{}</span>').format(kind, shown) if kind else escape(shown)

@@ -1,0 +1,142 @@
+"""A session as a page: windows of its turns, one record in full, all of it as Markdown or as one
+HTML file."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+
+from memory_assets.errors import BadArgument
+from memory_assets.recall.session import one_line
+from memory_assets.serving.answer_lines import clock
+from memory_assets.serving.pages.rendering import (
+    framed,
+    page,
+    rendered,
+    static_file,
+    without_tag_links,
+)
+from memory_assets.serving.visible_text import visible
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+    from memory_assets.recall.conversation import Conversation, Entry
+
+WINDOW = 40
+"""Turns that are shown at a time."""
+_ALL = 1_000_000
+
+
+def session_page(memory: Memory, request: Request) -> Response:
+    """Return a session around the turn that is asked for."""
+    found = _window(memory, request, WINDOW)
+    values = {**_title(found), "up": True, "down": True, "whole": False}
+    return page(request, "session.html", session=found, **values, **_links(memory))
+
+
+def turns_fragment(memory: Memory, request: Request) -> Response:
+    """Return turns alone: those before or after the ones that are there already."""
+    end = _number(request, "end")
+    most = WINDOW if end is None else max(0, end - (_number(request, "from") or 0))
+    found = _window(memory, request, min(most, WINDOW))
+    sides = {"up": end is not None, "down": end is None, "whole": False}
+    return page(request, "turns.html", session=found, **sides, **_links(memory))
+
+
+def record_text(memory: Memory, request: Request) -> Response:
+    """Return the text of one record, all of it."""
+    agent_id = request.query_params.get("agent") or None
+    seq = _number(request, "seq") or 0
+    record = memory.conversations.record(request.path_params["id"], seq, agent_id)
+    return _plain_text(str(record.text))
+
+
+def session_markdown(memory: Memory, request: Request) -> Response:
+    """Return a session, or one turn of it, as Markdown."""
+    found = _window(memory, request, _ALL, first=0)
+    only = _number(request, "turn")
+    return _plain_text("\n".join(_markdown(found, only)))
+
+
+def session_export(memory: Memory, request: Request) -> Response:
+    """Return a session as one HTML file that needs nothing else and runs nothing."""
+    found = _window(memory, request, _ALL, first=0)
+    style = static_file("page.css").decode()
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    body = rendered(
+        "export.html",
+        session=found,
+        style=Markup(style),
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'",
+        frame=framed(),
+        **{**_title(found), "up": False, "down": False, "whole": True},
+        **_links(memory),
+    )
+    name = "".join(each for each in found.session_id if each.isalnum() or each in "-_")
+    attached = {"content-disposition": f'attachment; filename="session-{name[:80]}.html"'}
+    return HTMLResponse(without_tag_links(body), headers={"cache-control": "no-store", **attached})
+
+
+def _window(
+    memory: Memory, request: Request, most: int, *, first: int | None = None
+) -> Conversation:
+    start = _number(request, "from") if first is None else first
+    turn = _number(request, "turn")
+    return memory.conversations.window(request.path_params["id"], most, turn=turn, first=start)
+
+
+def _number(request: Request, name: str) -> int | None:
+    given = request.query_params.get(name, "")
+    if not given:
+        return None
+    if not (given.isascii() and given.isdigit() and len(given) < 10):
+        raise BadArgument(f"{name}: give a whole number from 0 on")
+    return int(given)
+
+
+def _title(found: Conversation) -> dict[str, Any]:
+    first = next((entry.text for turn in found.turns for entry in turn.entries), "")
+    return {"title": found.summary.get("title") or one_line(first, 80) or found.session_id}
+
+
+def _links(memory: Memory) -> dict[str, Any]:
+    return {"dagster": memory.settings.dagster_url.rstrip("/"), "most": WINDOW}
+
+
+def _plain_text(text: str) -> Response:
+    return PlainTextResponse(visible(text), headers={"cache-control": "no-store"})
+
+
+def _markdown(found: Conversation, only: int | None) -> Iterator[str]:
+    """Yield the lines of turns: prompts and prose in full, calls on one line each."""
+    if only is None:
+        yield f"# {_title(found)['title']}\n"
+        yield f"{found.agent}, project {found.project}, session {found.session_id}\n"
+    for turn in found.turns:
+        if only in (None, turn.index):
+            yield f"## Turn {turn.index}, {clock(turn.time)}\n"
+            for entry in turn.entries:
+                yield from _entry_markdown(entry)
+            yield from (f"- {item.kind.removesuffix('s')}: {item.text}" for item in turn.beside)
+            yield ""
+
+
+def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
+    if entry.kind == "prompt":
+        yield "\n".join(f"> {line}" for line in entry.text.splitlines()) + "\n"
+    elif entry.kind == "assistant_text":
+        yield f"{entry.text}\n"
+    elif entry.kind == "call":
+        failed = f" (failed: {one_line(entry.result or '', 120)})" if entry.failed else ""
+        yield f"{indent}- {entry.tool}: {entry.subject}{failed}"
+    elif entry.kind == "subagent":
+        yield f"{indent}- subagent {entry.agent_id}, {entry.calls} calls"
+        for each in entry.entries:
+            if each.kind in ("call", "subagent"):
+                yield from _entry_markdown(each, f"{indent}  ")

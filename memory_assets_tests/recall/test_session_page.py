@@ -1,0 +1,154 @@
+"""A session as a page: read as a conversation, in windows, and taken along."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+
+import pytest
+from starlette.testclient import TestClient
+
+from memory_assets.recall.conversation import entries_of
+from memory_assets.serving.pages import session_page
+from memory_assets.serving.pages.prose import diff_lines, prose
+from memory_assets.serving.pages.site import build_site
+from memory_assets_tests.recall.conftest import LONG, Asked
+from memory_assets_tests.redacted_sessions import redacted
+
+REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
+LOCAL = "http://127.0.0.1:8765"
+
+
+@pytest.fixture(scope="module")
+def client(asked: Asked) -> Iterator[TestClient]:
+    """A browser on this machine, without a token."""
+    with TestClient(build_site(asked.settings), base_url=LOCAL) as client:
+        yield client
+
+
+def test_a_session_reads_as_a_conversation(client: TestClient) -> None:
+    """Prompts, prose, folded calls with their command and the head of an error, a subagent within
+    its turn, observations and commits beside theirs."""
+    text = client.get(f"/page/session/{REPORTS[:8]}").text
+    assert '<h1 dir="auto">Daily report test fails after the clock change</h1>' in text
+    assert re.search(r'<div class="prompt" dir="auto">good find\. fix it', text)
+    assert "<code>day_bounds</code>" in text
+    assert re.search(r'<details class="call failed">\s*<summary>.*git push.*no upstream', text)
+    assert re.search(r'<details class="subagent">\s*<summary>Subagent <code>b41c07e</code>', text)
+    assert '<span class="tool">commit</span> 4be91c7' in text
+    assert '<span class="added">' in text
+    assert [f'id="turn-{index}"' in text for index in range(5)] == [True] * 4 + [False]
+
+
+def test_a_redaction_is_a_tag_with_its_rule(client: TestClient) -> None:
+    """It leads to where else the same value stood; in what folds, it is no link."""
+    text = client.get(f"/page/session/{LOGIN}").text
+    assert re.search(r'<a class="redacted" href="/page/tag/[a-z0-9-]+:[0-9a-f]{12}"', text)
+    for summary in re.findall(r"<summary>.*?</summary>", text):
+        assert "<a " not in summary
+
+
+def test_the_id_of_any_row_opens_the_session_at_its_turn(asked: Asked, client: TestClient) -> None:
+    """So that links survive a new ingest."""
+    row = next(row for row in asked.rows("observations") if row["session_id"] == REPORTS)
+    for any_id in (f"session::{REPORTS}::turn::2::part::0", row["id"], f"prompt::{REPORTS}::1"):
+        assert client.get(f"/page/session/{any_id}").status_code == 200
+    assert asked.memory.conversations.window(row["id"], 5).wanted == row["turn_index"]
+    assert client.get("/page/session/nobody").status_code == 404
+    assert client.get(f"/page/session/{REPORTS}?turn=x").status_code == 400
+
+
+def test_turns_come_in_windows_on_both_sides(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With links to the next ones, which the script replaces by the turns."""
+    monkeypatch.setattr(session_page, "WINDOW", 1)
+    middle = client.get(f"/page/session/{LONG}?from=1").text
+    assert re.findall(r'id="turn-(\d)"', middle) == ["1"]
+    earlier, later = re.findall(r'data-more="([^"]+)"', middle)
+    before = client.get(earlier.replace("&amp;", "&")).text
+    assert re.findall(r'id="turn-(\d)"', before) == ["0"] and "data-more" not in before
+    after = client.get(later).text
+    assert re.findall(r'id="turn-(\d)"', after) == ["2"] and "data-more" not in after
+    assert re.findall(r'id="turn-(\d)"', client.get(f"/page/session/{LONG}?from=99").text) == ["2"]
+
+
+def test_a_turn_and_a_session_are_copied_as_markdown(client: TestClient) -> None:
+    """Prompts as quotations, calls on one line each."""
+    response = client.get(f"/page/markdown/{REPORTS}?turn=3")
+    assert response.headers["content-type"].startswith("text/plain")
+    assert response.text.startswith("## Turn 3,")
+    assert "> commit on a branch and open a PR" in response.text
+    assert "- Bash: git push (failed: " in response.text
+    whole = client.get(f"/page/markdown/{REPORTS}").text
+    assert whole.startswith("# Daily report test") and whole.count("\n## Turn ") == 4
+
+
+def test_a_record_can_be_read_in_full(client: TestClient) -> None:
+    """As plain text; what is not there is said."""
+    text = client.get(f"/page/session/{LONG}").text
+    response = client.get(f"/page/record/{LONG}?seq=1")
+    assert response.text.startswith("Lighthouse keeping, part 0.")
+    assert "Lighthouse keeping, part 69." in text
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert client.get(f"/page/record/{LONG}?seq=99").status_code == 404
+
+
+def test_a_session_is_saved_as_one_file_that_needs_nothing_else(client: TestClient) -> None:
+    """Its own policy allows its style, by hash, and nothing else; nothing in it leads elsewhere."""
+    response = client.get(f"/page/export/{LOGIN}")
+    assert 'attachment; filename="session-' in response.headers["content-disposition"]
+    style = re.search(r"<style>(.*?)</style>", response.text, re.DOTALL)
+    assert style is not None
+    digest = b64encode(sha256(style[1].encode()).digest()).decode()
+    assert f"default-src &#39;none&#39;; style-src &#39;sha256-{digest}&#39;" in response.text
+    assert "<script" not in response.text and "href=" not in response.text
+    assert '<span class="redacted">' in response.text and "data-more" not in response.text
+
+
+def test_links_and_images_of_prose_stay_text() -> None:
+    """And so does HTML; its marks for emphasis, lists, tables and code are understood."""
+    shown = prose(
+        "# Head\n[a](javascript:b) ![i](http://x/y.png) <http://x> <img src=x onerror=y>\n\n"
+        "| a |\n|:-:|\n| **b** |\n\n[r]: http://z\n\n"
+        '```js" onclick=x\n<redacted:pem:0123456789ab>\n```'
+    )
+    assert "<strong>b</strong>" in shown and '<p class="heading">Head</p>' in shown
+    assert "[a](javascript:b)" in shown and "&lt;img src=x" in shown
+    assert not re.search(r"<img|<h1|style=|<[^>]*onclick", shown)
+    assert re.findall(r'href="([^"]*)"', shown) == ["/page/tag/pem:0123456789ab"]
+    assert prose("*" * 50_000).startswith("<pre>")
+
+
+def test_lines_of_a_diff_are_told_apart() -> None:
+    """Each is escaped."""
+    shown = diff_lines("@@\n-a <b>\n+c\n d")
+    assert shown.split("\n")[1] == '<span class="removed">-a &lt;b&gt;</span>'
+    assert shown.endswith('<span class="added">+c</span>\n d')
+
+
+def test_results_join_their_calls_and_subagents_nest() -> None:
+    """Also a subagent of a subagent; a result without its call stands alone."""
+    call = {"tool_name": "Task", "tool_use_id": "t1"}
+    entries = entries_of(
+        [
+            redacted("user", "prompt", "go", seq=0),
+            redacted("assistant", "tool_use", "prompt: look", seq=1, **call),
+            redacted("tool", "tool_result", "done", seq=2, spawned_agent_id="a", **call),
+            redacted("user", "system", "look", seq=0, agent_id="a"),
+            redacted("tool", "tool_result", "", seq=1, agent_id="a", spawned_agent_id="b"),
+            redacted("assistant", "assistant_text", "deep", seq=0, agent_id="b"),
+            redacted("assistant", "assistant_text", "back", seq=2, agent_id="a"),
+            redacted("tool", "tool_result", "lost", seq=3, tool_use_id="t9", is_error=True),
+        ]
+    )
+    assert [each.kind for each in entries] == ["prompt", "call", "subagent", "call"]
+    _, task, outer, alone = entries
+    assert (task.result, task.subject, task.result_seq) == ("done", "look", 2)
+    assert (alone.text, alone.result, alone.failed) == ("", "lost", True)
+    kinds = [each.kind for each in outer.entries]
+    assert kinds == ["system", "call", "subagent", "assistant_text"] and outer.calls == 1
+    assert [each.text for each in outer.entries[2].entries] == ["deep"]
