@@ -157,7 +157,7 @@ class Settings(Arguments):
     )
     dagster_url: str = argument(
         "http://127.0.0.1:3000",
-        "Address of Dagster's web UI, which pages and audits lead to.",
+        "Address of Dagster's web UI, to which the pages lead.",
         pattern=r"^https?://[^\s\"'<>]+$",
     )
     ingest_workers: int | None = argument(

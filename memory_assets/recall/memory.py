@@ -39,6 +39,7 @@ from memory_assets.stores.stores import Stores, require_memory
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
     from memory_assets.recall.conversation import Conversations
+    from memory_assets.recall.search.corpus import Corpus
     from memory_assets.stores.chroma.collections import VectorStore
 
 
@@ -173,6 +174,10 @@ class Memory(Stores):
     def titles(self, sessions: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Return the titles of sessions (project and id) by id, of those that have one."""
         return self._searcher.titles(sessions)
+
+    def corpus(self, kind: str) -> Corpus:
+        """Return all rows of a kind in the keyword index; see `Searcher.corpus`."""
+        return self._searcher.corpus(kind)
 
     def short_ids(self, sessions: Iterable[str]) -> dict[str, str]:
         """Return a beginning of each session's id that no other session has."""

@@ -112,6 +112,15 @@ class RunLedger(SqliteStore):
         rows = self.select("made", "versions, checks", **about)
         return MadeByRun(*map(json.loads, rows[0])) if rows else MadeByRun()
 
+    def latest_checks(self) -> dict[tuple[str, str], Mapping[str, str]]:
+        """Return the results of the checks of the last run that made something, by project and
+        asset; a run that has not ended is the last."""
+        rows = self.rows(
+            "SELECT made.project, made.asset, made.checks FROM made LEFT JOIN runs USING (run_id)"
+            " ORDER BY runs.ended_at IS NULL, runs.ended_at"
+        )
+        return {(str(row[0]), str(row[1])): json.loads(row[2]) for row in rows}
+
     def keep_only(self, live: Collection[tuple[str, str]]) -> None:
         """Delete the ended runs that made nothing of what is on record: `live` are the (project,
         run) of all products."""

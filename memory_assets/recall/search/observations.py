@@ -82,6 +82,7 @@ def _hit(each: Observation, score: float) -> Hit:
             "concepts": ", ".join(each.concepts),
             "files": ", ".join(each.files_modified or each.files_read),
             "project": each.project,
+            "project_root": str(each.project_root),
             "agent": each.agent,
             "session_id": each.session_id,
             "timestamp": each.timestamp.isoformat() if each.timestamp else "",

@@ -20,7 +20,7 @@ import numpy as np
 from memory_assets.errors import EmbedderUnavailable, NotFound, OutOfMemory, StoreError
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.recall.search.answer import Answer, Coverage, coverages
-from memory_assets.recall.search.corpus import Corpora
+from memory_assets.recall.search.corpus import Corpora, Corpus
 from memory_assets.recall.search.hybrid import find
 from memory_assets.recall.search.newest import find_newest
 from memory_assets.requests.search import SearchRequest
@@ -83,6 +83,16 @@ class Searcher:
             for number, row in zip(numbers, rows, strict=True)
             if row is not None and row.metadata.get("title")
         }
+
+    def corpus(self, kind: str) -> Corpus:
+        """Return all rows of a kind in the keyword index.
+
+        Raises:
+            NotFound, StoreError: there is no index, or it cannot be read.
+        """
+        corpora = self._open_index(SearchRequest(kinds=(kind,), sort="date"))
+        with corpora.index.reading():
+            return corpora.corpus(kind)
 
     def _answer(self, request: SearchRequest) -> Answer:
         if not request.query.strip():

@@ -26,7 +26,13 @@ STATIC = {
     "icon.svg": "image/svg+xml",
 }
 """The files that pages load, and their types."""
-NAVIGATION = (("/", "Search"),)
+NAVIGATION = (
+    ("/", "Search"),
+    ("/page/projects", "Projects"),
+    ("/page/observations", "Observations"),
+    ("/page/timeline", "Timeline"),
+    ("/page/health", "Health"),
+)
 """The pages that each page leads to: address and name."""
 _TAG = re.compile(r"<redacted:(?P<rule>[a-z0-9-]{1,60}):(?P<digest>[0-9a-f]{12})>")
 _TAG_LINK = re.compile(r'<a class="redacted"[^>]*>([a-z0-9-]+)</a>')

@@ -13,8 +13,8 @@ from memory_assets.errors import MemoryAssetsError
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets.serving.http_api import status_of
+from memory_assets.serving.pages.form import fields, given_arguments
 from memory_assets.serving.pages.rendering import page
-from memory_assets.serving.pages.search_form import fields, given_arguments
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -34,11 +34,22 @@ def hits_fragment(memory: Memory, request: Request) -> Response:
     return page(request, "hits.html", 400 if found["problem"] else 200, **found)
 
 
-def _answered(memory: Memory, request: Request) -> dict[str, Any]:
-    """Return what the templates show: the form, and the answer or why there is none."""
-    given = given_arguments(request.query_params)
+def observations_page(memory: Memory, request: Request) -> Response:
+    """Return the newest observations, to be filtered by type and concept."""
+    kinds = {"in": "observations", "sort": "date", "n": "50"}
+    found = _answered(memory, request, kinds)
+    chosen = {each.name: each for each in found["fields"]}
+    return page(request, "observations.html", chosen=chosen, **found)
+
+
+def _answered(
+    memory: Memory, request: Request, usual: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return what the templates show: the form, and the answer or why there is none. `usual` are
+    arguments that hold unless they are given."""
+    given = {**(usual or {}), **given_arguments(request.query_params)}
     shown = {
-        "fields": fields(request.query_params),
+        "fields": fields(SearchRequest, request.query_params),
         "given": given,
         "filtered": bool(given.keys() - {"q"}),
         "problem": "",
@@ -53,11 +64,16 @@ def _answered(memory: Memory, request: Request) -> dict[str, Any]:
         if status_of(error)[0] >= 500:
             raise
         return {**shown, "problem": str(error), "answer": None, "hits": []}
+    notes = list(search_notes(answer))
+    return {**shown, "answer": answer, "hits": shown_hits(memory, answer), "notes": notes}
+
+
+def shown_hits(memory: Memory, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the hits of an answer as templates show them."""
     titles = memory.titles(
         (each["metadata"]["project"], each["metadata"]["session_id"]) for each in answer["hits"]
     )
-    hits = [_shown(hit, answer["query"], titles) for hit in answer["hits"]]
-    return {**shown, "answer": answer, "hits": hits, "notes": list(search_notes(answer))}
+    return [_shown(hit, answer["query"], titles) for hit in answer["hits"]]
 
 
 def _newest() -> SearchRequest:
@@ -87,12 +103,13 @@ def address_of(hit: Mapping[str, Any]) -> str:
     """Return the address of a hit's page: its turn within its session, or a document."""
     if "file_path" in hit["metadata"]:
         return f"/page/document/{quote(hit['id'])}"
-    session, _, turn = str(hit["turn_id"]).partition("::turn::")
-    if not turn:
+    if "::turn::" not in hit["turn_id"]:
         return f"/page/session/{quote(hit['metadata']['session_id'])}"
-    return turn_address(session.removeprefix("session::"), int(turn.partition("::")[0]))
+    return turn_address(hit["turn_id"])
 
 
-def turn_address(session_id: str, turn_index: int) -> str:
+def turn_address(turn_id: str) -> str:
     """Return the address of a turn."""
-    return f"/page/session/{quote(session_id)}?turn={turn_index}#turn-{turn_index}"
+    session, _, turn = turn_id.removeprefix("session::").partition("::turn::")
+    number = turn.partition("::")[0]
+    return f"/page/session/{quote(session)}?turn={number}#turn-{number}"

@@ -19,8 +19,15 @@ from memory_assets.serving.http_api import AT_ONCE, build_app, status_of
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard, Header
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.pages.login import SignIn
+from memory_assets.serving.pages.origin_pages import audit_page, health_page, tag_page
+from memory_assets.serving.pages.project_pages import (
+    document_page,
+    project_page,
+    projects_page,
+    timeline_page,
+)
 from memory_assets.serving.pages.rendering import STATIC, page, static_file
-from memory_assets.serving.pages.search_page import hits_fragment, search_page
+from memory_assets.serving.pages.search_page import hits_fragment, observations_page, search_page
 from memory_assets.serving.pages.session_page import (
     record_text,
     session_export,
@@ -54,6 +61,14 @@ _PAGES: dict[str, _Page] = {
     "/page/record/{id:path}": record_text,
     "/page/markdown/{id:path}": session_markdown,
     "/page/export/{id:path}": session_export,
+    "/page/projects": projects_page,
+    "/page/project/{id:path}": project_page,
+    "/page/observations": observations_page,
+    "/page/timeline": timeline_page,
+    "/page/document/{id:path}": document_page,
+    "/page/health": health_page,
+    "/page/audit/{id:path}": audit_page,
+    "/page/tag/{tag}": tag_page,
 }
 
 

@@ -1,4 +1,4 @@
-"""The form of a search: a field for each argument that the request declares for HTTP."""
+"""Forms: a field for each argument that a request declares for HTTP."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memory_assets.requests.arguments import Argument, declared
-from memory_assets.requests.search import SearchRequest
+from memory_assets.requests.arguments import Argument, Arguments, declared
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,11 @@ def given_arguments(query: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in query.items() if value.strip()}
 
 
-def fields(query: Mapping[str, str]) -> list[Field]:
-    """Return the fields of the form with the values of a query, the question first."""
+def fields(request: type[Arguments], query: Mapping[str, str]) -> list[Field]:
+    """Return the fields of a request's form with the values of a query, in order."""
     return [
         _field(argument, name, query.get(name, ""))
-        for argument in declared(SearchRequest)
+        for argument in declared(request)
         if (name := argument.name_at("http")) is not None
     ]
 
@@ -56,7 +55,7 @@ def _field(argument: Argument, name: str, value: str) -> Field:
         value,
         argument.description,
         choices,
-        "" if default is None else str(default),
+        "" if default is None or argument.required else str(default),
         "number" if is_number else "search" if name == "q" else "text",
         {html: limits[ours] for ours, html in bounds.items() if ours in limits},
     )

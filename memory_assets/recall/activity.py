@@ -1,0 +1,100 @@
+"""What was done in each project, and when: turns by day, sessions by week, agents, files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from memory_assets.recall.search.corpus import Corpus
+from memory_assets.stores.lake.schemas import SESSION_SUMMARIES
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+
+@dataclass
+class ProjectActivity:
+    """A project: its `root` directory ("" if unknown), sessions by agent, and by local day the
+    turns that were begun and the sessions. What has no time is in no day."""
+
+    project: str
+    root: str = ""
+    sessions: int = 0
+    turns: int = 0
+    agents: Counter[str] = field(default_factory=Counter)
+    turns_by_day: Counter[date] = field(default_factory=Counter)
+    sessions_by_day: Counter[date] = field(default_factory=Counter)
+
+    @property
+    def last_day(self) -> date:
+        """The last day of which something is known; the first of all days if there is none."""
+        return max(self.turns_by_day, default=date.min)
+
+    @property
+    def first_day(self) -> date:
+        """The first day of which something is known; the last of all days if there is none."""
+        return min(self.turns_by_day, default=date.max)
+
+
+def activity(memory: Memory, project: str | None = None) -> list[ProjectActivity]:
+    """Return the projects that have turns, or one of them, the one with the newest turn first.
+
+    Raises:
+        NotFound: there is no keyword index, from which times are read.
+    """
+    corpus = memory.corpus("sessions")
+    roots = _roots(memory)
+    found: dict[str, ProjectActivity] = {}
+    for number, days in _days_of_sessions(corpus):
+        key = corpus.sessions[number]
+        if key.project != (project or key.project):
+            continue
+        root = roots.get(key.project, "")
+        of = found.setdefault(key.project, ProjectActivity(key.project, root))
+        of.sessions += 1
+        of.turns += days.total()
+        of.agents[key.agent] += 1
+        timed = {day: count for day, count in days.items() if day is not None}
+        of.turns_by_day.update(timed)
+        if timed:
+            of.sessions_by_day[min(timed)] += 1
+    return sorted(found.values(), key=lambda each: (each.last_day, each.project), reverse=True)
+
+
+def changed_files(memory: Memory, project: str, most: int) -> list[tuple[str, int]]:
+    """Return the files that most sessions of a project changed, with the number of sessions."""
+    columns = ["session_id", "files_modified"]
+    rows = memory.lake.read_partition(SESSION_SUMMARIES, project, columns).to_pylist()
+    counts = Counter(path for row in rows for path in set(row["files_modified"]))
+    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:most]
+
+
+def weeks(counts: Counter[date], last: date, number: int) -> list[tuple[date, int]]:
+    """Return the Mondays of so many weeks up to that of `last`, each with its count."""
+    monday = last - timedelta(days=last.weekday())
+    starts = [monday - timedelta(weeks=back) for back in reversed(range(number))]
+    by_week: Counter[date] = Counter()
+    for day, count in counts.items():
+        by_week[day - timedelta(days=day.weekday())] += count
+    return [(start, by_week[start]) for start in starts]
+
+
+def _days_of_sessions(corpus: Corpus) -> Iterator[tuple[int, Counter[date | None]]]:
+    """Yield the number of each session that has turns, with its turns by local day, None for those
+    without a time."""
+    days: dict[int, Counter[date | None]] = {}
+    pairs = zip(corpus.session.tolist(), corpus.ts_epoch.tolist(), strict=True)
+    for number, seconds in pairs:
+        day = datetime.fromtimestamp(seconds).date() if seconds else None  # local, as shown
+        days.setdefault(number, Counter())[day] += 1
+    yield from days.items()
+
+
+def _roots(memory: Memory) -> dict[str, str]:
+    rows = memory.catalog.rows(
+        "SELECT project, MAX(json_extract(facts, '$.project_root')) FROM sources GROUP BY project"
+    )
+    return {str(project): str(root or "") for project, root in rows}

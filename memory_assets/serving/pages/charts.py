@@ -1,0 +1,105 @@
+"""Charts as SVG: days as squares, weeks as bars. Colours are the stylesheet's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from markupsafe import Markup
+
+WEEKS = 53
+_SIDE, _GAP, _LEFT, _TOP, _HIGH = 12, 2, 30, 16, 40
+_STEP = _SIDE + _GAP
+_LEVELS = 4
+_DAYS = ("Mon", "", "Wed", "", "Fri", "", "")
+
+
+def heat_map(counts: Counter[date], last: date, noun: str) -> Markup:
+    """Return the year up to `last` as an image: a column a week, a square a day, darker the more
+    there is of `noun`."""
+    monday = last - timedelta(days=last.weekday(), weeks=WEEKS - 1)
+    shown = {day: count for day, count in counts.items() if monday <= day <= last}
+    label = f"{sum(shown.values())} {noun} on {len(shown)} days, {monday} to {last}"
+    parts = [*_months(monday), *_names(), *_squares(shown, monday, last, noun)]
+    return _image(label, _TOP + 7 * _STEP, parts)
+
+
+def week_bars(weeks: list[tuple[date, int]], noun: str) -> Markup:
+    """Return counts of weeks as an image of bars, the weeks where those of `heat_map` are."""
+    most = max((count for _, count in weeks), default=0) or 1
+    label = (
+        f"{sum(count for _, count in weeks)} {noun} in {len(weeks)} weeks, at most {most} in one"
+    )
+    parts = []
+    for number, (start, count) in enumerate(weeks):
+        height = max(round(_HIGH * count / most), 1)
+        parts.append(
+            Markup(
+                '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{} {}, week of {}'
+                "</title></rect>"
+            ).format(
+                "bar" if count else "heat-0",
+                _LEFT + number * _STEP,
+                _HIGH - height,
+                _SIDE,
+                height,
+                count,
+                noun,
+                start,
+            )
+        )
+    return _image(label, _HIGH, parts)
+
+
+def span_bar(start: int, end: int, size: int) -> Markup:
+    """Return where bytes from `start` to `end` lie in a file of `size`, as an image."""
+    width = _LEFT + WEEKS * _STEP
+    size = max(size, end, 1)
+    left, right = width * start / size, width * end / size
+    parts = [
+        Markup('<rect class="heat-0" width="{}" height="12"/>').format(width),
+        Markup('<rect class="heat-4" x="{:.1f}" width="{:.1f}" height="12"/>').format(
+            left, max(right - left, 2)
+        ),
+    ]
+    return _image(f"bytes {start} to {end} of {size}", 12, parts)
+
+
+def _image(label: str, height: int, parts: list[Markup]) -> Markup:
+    return Markup(
+        '<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>'
+    ).format(label, _LEFT + WEEKS * _STEP, height, Markup("").join(parts))
+
+
+def _months(monday: date) -> Iterator[Markup]:
+    before = monday.month
+    for number in range(1, WEEKS):
+        start = monday + timedelta(weeks=number)
+        if start.month != before:
+            before = start.month
+            yield _label(_LEFT + number * _STEP, _TOP - 5, f"{start:%b}")
+
+
+def _names() -> Iterator[Markup]:
+    for number, name in enumerate(_DAYS):
+        if name:
+            yield _label(0, _TOP + number * _STEP + _SIDE - 2, name)
+
+
+def _label(x: int, y: int, text: str) -> Markup:
+    return Markup('<text x="{}" y="{}">{}</text>').format(x, y, text)
+
+
+def _squares(shown: dict[date, int], monday: date, last: date, noun: str) -> Iterator[Markup]:
+    most = max(shown.values(), default=0) or 1
+    day = monday
+    while day <= last:
+        week, row = divmod((day - monday).days, 7)
+        count = shown.get(day, 0)
+        level = -(-_LEVELS * count // most)  # rounded up: one turn is seen, too
+        yield Markup(
+            '<rect class="heat-{}" x="{}" y="{}" width="{}" height="{}" rx="2">'
+            "<title>{} {} on {}</title></rect>"
+        ).format(level, _LEFT + week * _STEP, _TOP + row * _STEP, _SIDE, _SIDE, count, noun, day)
+        day += timedelta(days=1)

@@ -1,0 +1,56 @@
+"""Where things come from and whether all is well: health, the audit of an id, redaction tags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from memory_assets.recall.health import health
+from memory_assets.requests.questions import AuditRequest
+from memory_assets.serving.pages.charts import span_bar
+from memory_assets.serving.pages.rendering import page
+from memory_assets.status import chroma_notes, in_words, lasting, totals
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+
+
+def health_page(memory: Memory, request: Request) -> Response:
+    """Return what is in memory, what is held back and why, and how checks and runs ended."""
+    found = health(memory)
+    shown: dict[str, Any] = {
+        "totals": totals(found),
+        "covered": list(in_words(found["coverage"])),
+        "chroma": list(chroma_notes(found)),
+        "lag": lasting(found["freshness"]["lag_seconds"]),
+        "dagster": _dagster(memory),
+    }
+    return page(request, "health.html", found=found, **shown)
+
+
+def audit_page(memory: Memory, request: Request) -> Response:
+    """Return the way from an id back to the bytes of its transcript, and the runs that made it."""
+    answer = memory.ask(AuditRequest(request.path_params["id"]))
+    bars = [
+        span_bar(each["byte_start"] or 0, each["byte_end"] or 0, each["size_read"])
+        for each in answer["sources"]
+    ]
+    runs = {run["run_id"]: run for run in answer["runs"] if run["run_id"]}
+    shown: dict[str, Any] = {
+        "bars": bars,
+        "distinct_runs": list(runs.values()),
+        "dagster": _dagster(memory),
+    }
+    return page(request, "audit.html", answer=answer, **shown)
+
+
+def tag_page(memory: Memory, request: Request) -> Response:
+    """Return the sessions in which a redacted value stood."""
+    answer = memory.ask(AuditRequest(request.path_params["tag"]))
+    return page(request, "tag.html", answer=answer)
+
+
+def _dagster(memory: Memory) -> str:
+    return memory.settings.dagster_url.rstrip("/")

@@ -1,0 +1,101 @@
+"""Projects with their activity, the timeline around something, and documents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from memory_assets.errors import NotFound
+from memory_assets.recall.activity import ProjectActivity, activity, changed_files, weeks
+from memory_assets.requests.questions import TimelineRequest
+from memory_assets.requests.search import SearchRequest
+from memory_assets.serving.answer_lines import project_name, timeline_notes
+from memory_assets.serving.pages.charts import WEEKS, heat_map, week_bars
+from memory_assets.serving.pages.form import fields, given_arguments
+from memory_assets.serving.pages.rendering import page
+from memory_assets.serving.pages.search_page import shown_hits, turn_address
+
+if TYPE_CHECKING:
+    from memory_assets.recall import Memory
+
+_FILES = 15
+_SESSIONS = 50
+_YEAR = timedelta(weeks=WEEKS - 1)
+
+
+def projects_page(memory: Memory, request: Request) -> Response:
+    """Return all projects, the one with the newest turn first, and the activity of all."""
+    found = activity(memory)
+    turns: Counter[date] = Counter()
+    for each in found:
+        turns.update(each.turns_by_day)
+    heat = heat_map(turns, _last(turns), "turns")
+    projects = [_described(each) for each in found]
+    return page(request, "projects.html", projects=projects, heat=heat)
+
+
+def project_page(memory: Memory, request: Request) -> Response:
+    """Return one project: its activity, agents, files that were changed most, newest sessions."""
+    name = memory.project_named(request.path_params["id"])
+    found = activity(memory, name)
+    if not found:
+        raise NotFound(f"project {name} has no turns in the keyword index")
+    (of,) = found
+    newest = SearchRequest(project=name, kinds=("summaries",), sort="date", n=_SESSIONS)
+    last = _last(of.turns_by_day)
+    shown: dict[str, Any] = {
+        "heat": heat_map(of.turns_by_day, last, "turns"),
+        "weeks": week_bars(weeks(of.sessions_by_day, last, WEEKS), "sessions"),
+        "files": changed_files(memory, of.project, _FILES),
+        "hits": shown_hits(memory, memory.search(newest).to_dict()),
+        "dagster": memory.settings.dagster_url.rstrip("/"),
+    }
+    return page(request, "project.html", project=_described(of), **shown)
+
+
+def timeline_page(memory: Memory, request: Request) -> Response:
+    """Return what happened around an id, a session, a commit, a file or a time."""
+    given = given_arguments(request.query_params)
+    shown: dict[str, Any] = {"fields": fields(TimelineRequest, request.query_params)}
+    answer = None
+    if given:
+        answer = memory.ask(TimelineRequest.given("http", given))
+        shown["notes"] = list(timeline_notes(answer))
+    return page(
+        request,
+        "timeline.html",
+        answer=answer,
+        turn_address=turn_address,
+        **{"notes": [], **shown},
+    )
+
+
+def document_page(memory: Memory, request: Request) -> Response:
+    """Return a document of a workspace, or a chunk of one."""
+    rows = memory.show(request.path_params["id"])
+    return page(request, "document.html", rows=rows, id=request.path_params["id"])
+
+
+def _last(turns: Counter[date]) -> date:
+    """Return the day with which a chart ends: today, or the last one with a turn if that is longer
+    ago than the chart reaches."""
+    today = date.today()  # local, as the days are
+    newest = max(turns, default=today)
+    return today if today - newest < _YEAR else newest
+
+
+def _described(of: ProjectActivity) -> dict[str, Any]:
+    return {
+        "project": of.project,
+        "name": project_name({"project": of.project, "project_root": of.root}),
+        "root": of.root,
+        "sessions": of.sessions,
+        "turns": of.turns,
+        "agents": dict(of.agents.most_common()),
+        "first": of.first_day,
+        "last": of.last_day,
+    }

@@ -1,0 +1,150 @@
+"""Projects, timeline, observations, health and origin as pages, and the figures behind them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from memory_assets.recall.activity import activity, changed_files, weeks
+from memory_assets.recall.health import health
+from memory_assets.serving.pages.charts import heat_map, span_bar, week_bars
+from memory_assets.serving.pages.site import build_site
+from memory_assets.stores.catalog.schema import Quarantined
+from memory_assets.stores.run_ledger import EndedRun, RunLedger
+from memory_assets_tests.recall.conftest import HARBOR, LONG, Asked
+
+REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+LOGIN = "5c8e7a13-b94f-4d26-a071-e3f2d6890b5c"
+LOCAL = "http://127.0.0.1:8765"
+
+
+@pytest.fixture(scope="module")
+def client(asked: Asked) -> Iterator[TestClient]:
+    """A browser on this machine, without a token."""
+    with TestClient(build_site(asked.settings), base_url=LOCAL) as client:
+        yield client
+
+
+def test_activity_counts_turns_and_sessions_by_day(asked: Asked) -> None:
+    """By agent and project, newest project first; a turn without a time is in no day."""
+    found = {each.project: each for each in activity(asked.memory)}
+    harbor = found[HARBOR]
+    assert harbor.sessions == harbor.agents.total() == 6 and harbor.root == "~/code/harbor-api"
+    assert harbor.turns == harbor.turns_by_day.total() + 1
+    assert harbor.sessions_by_day.total() == 6 and harbor.first_day == date(2026, 2, 1)
+    days = [each.last_day for each in activity(asked.memory)]
+    assert days == sorted(days, reverse=True)
+    assert [each.project for each in activity(asked.memory, HARBOR)] == [HARBOR]
+
+
+def test_weeks_begin_on_monday_and_have_no_gaps() -> None:
+    """Up to the week of the last day; what is older is left out."""
+    counts = Counter({date(2026, 3, 29): 1, date(2026, 3, 30): 2, date(2026, 3, 1): 9})
+    assert weeks(counts, date(2026, 4, 7), 3) == [
+        (date(2026, 3, 23), 1),
+        (date(2026, 3, 30), 2),
+        (date(2026, 4, 6), 0),
+    ]
+
+
+def test_charts_say_in_words_what_they_show() -> None:
+    """For who cannot see them; a single turn is seen beside many; what is before is left out."""
+    last = date(2026, 4, 7)
+    chart = heat_map(Counter({last: 100, last - timedelta(days=1): 1}), last, "turns")
+    assert 'aria-label="101 turns on 2 days, 2025-04-07 to 2026-04-07"' in chart
+    assert re.search(r'class="heat-1"[^>]*><title>1 turns on 2026-04-06', chart)
+    assert re.search(r'class="heat-4"[^>]*><title>100 turns on 2026-04-07', chart)
+    bars = week_bars([(last, 0), (last, 4)], "sessions")
+    assert 'height="40"' in bars and "at most 4 in one" in bars
+    assert 'aria-label="bytes 10 to 20 of 40"' in span_bar(10, 20, 40)
+    assert "bytes 0 to 0 of 1" in span_bar(0, 0, 0)
+
+
+def test_projects_are_listed_and_each_has_a_page(asked: Asked, client: TestClient) -> None:
+    """With activity, agents, the files that most sessions changed, and its sessions."""
+    text = client.get("/page/projects").text
+    assert text.index("tidepool-web") < text.index("harbor-api") and 'class="chart"' in text
+    one = client.get("/page/project/harbor-api").text
+    assert "<h1>harbor-api</h1>" in one and f"/page/session/{REPORTS}" in one
+    assert changed_files(asked.memory, HARBOR, 1)[0][0] in one
+    assert f"http://127.0.0.1:3000/assets/redacted_records?partition={HARBOR}" in one
+    assert client.get("/page/project/nowhere").status_code == 404
+
+
+def test_a_timeline_is_asked_for_by_a_form(client: TestClient) -> None:
+    """Around a session, a file, a commit; what it cannot mean is said."""
+    assert 'name="anchor"' in client.get("/page/timeline").text
+    found = client.get("/page/timeline", params={"anchor": REPORTS[:8], "after": "3"}).text
+    assert 'class="anchor"' in found and f"/page/session/{REPORTS}?turn=0#turn-0" in found
+    of_file = client.get("/page/timeline", params={"anchor": "file:harbor/reports/days.py"})
+    assert "Daily report test" in of_file.text
+    assert client.get("/page/timeline", params={"anchor": "no such thing"}).status_code == 404
+
+
+def test_observations_are_filtered_by_type_and_concept(client: TestClient) -> None:
+    """One choice keeps the other."""
+    text = client.get("/page/observations?type=bugfix").text
+    assert "<span>bugfix</span>" in text and "<span>discovery</span>" not in text
+    assert "/page/observations?concept=gotcha&amp;type=bugfix" in text
+    assert "<span>harbor-api</span>" in text
+    nothing = client.get("/page/observations?type=refactor&concept=gotcha").text
+    assert "None of these is in memory." in nothing
+
+
+def test_health_says_what_is_held_back_and_what_to_do(asked: Asked, client: TestClient) -> None:
+    """With coverage, redactions by rule and sizes."""
+    text = client.get("/page/health").text
+    assert "Everything on record can be found." in text and "<p>Nothing.</p>" in text
+    assert "json-web-token" in text and "Sizes" in text
+    quarantine = asked.memory.catalog.quarantine
+    held = Quarantined(HARBOR, LONG, "turn_chunks", "", "it is too long", "", "cut <it>")
+    quarantine.hold(held)
+    try:
+        text = client.get("/page/health").text
+    finally:
+        quarantine.release(HARBOR, LONG, "turn_chunks")
+    assert "it is too long" in text and "<strong>To do:</strong> cut &lt;it&gt;" in text
+
+
+def test_redactions_are_counted_by_rule_and_project(asked: Asked) -> None:
+    """As many as the audit has rows."""
+    rules = health(asked.memory)["rules"]
+    assert sum(each["count"] for each in rules) == len(asked.rows("redaction_audit"))
+    assert all(each["count"] == sum(each["projects"].values()) for each in rules)
+
+
+def test_the_last_result_of_a_check_counts(tmp_path: Path) -> None:
+    """That of the run that ended last, or has not ended yet."""
+    ledger = RunLedger(tmp_path / "lineage.db")
+    for run, ended, result in (("z", "2026-01-01", "failed"), ("a", "2026-01-02", "passed")):
+        ledger.note_ended(EndedRun(run, ended_at=ended))
+        ledger.note_made(run, "p", "turn_chunks", {}, {"rows_conserved": result})
+    assert ledger.latest_checks() == {("p", "turn_chunks"): {"rows_conserved": "passed"}}
+    ledger.note_made("m", "p", "turn_chunks", {}, {"rows_conserved": "warning"})
+    assert ledger.latest_checks()["p", "turn_chunks"] == {"rows_conserved": "warning"}
+    ledger.close()
+
+
+def test_an_audit_is_a_picture_of_the_way_back(client: TestClient) -> None:
+    """Answer, chunk, records, source bytes, runs."""
+    text = client.get(f"/page/audit/session::{REPORTS}::turn::1").text
+    heads = re.findall(r"<li(?: class=\"runs\")?><h2>([^<]+)</h2>", text)
+    assert heads == ["Answer", "Chroma and the lake", "Records", "Source", "Runs"]
+    assert re.search(r'aria-label="bytes \d+ to \d+ of \d+"', text)
+    assert "its hash agrees" in text
+    assert client.get("/page/audit/session::nobody::turn::1").status_code == 404
+
+
+def test_a_tag_leads_to_every_session_that_held_its_value(client: TestClient) -> None:
+    """From the tag as it stands in a session."""
+    tag = re.search(r'href="(/page/tag/[^"]+)"', client.get(f"/page/session/{LOGIN}").text)
+    assert tag is not None
+    text = client.get(tag[1]).text
+    assert f"/page/session/{LOGIN}" in text and "rotate it" in text
+    assert client.get("/page/tag/pem-key:000000000000").status_code == 404
