@@ -22,6 +22,8 @@ from memory_assets.requests.arguments import Arguments, argument, chosen, declar
 
 PERSONAL_DATA = ("home-directory", "email", "phone", "ipv4")
 _PREFIX = "MEMORY_"
+ALIASES = ("HISTORY_TAIL_N", "CONTEXT_TOKEN_BUDGET")
+"""Variables that are read without the prefix, too; with it they take precedence."""
 
 
 def _absolute(value: str | Path) -> Path:
@@ -178,6 +180,24 @@ class Settings(Arguments):
     watch_sweep_seconds: float = argument(
         60.0, "A watcher looks at every file this often, events or not.", gt=0
     )
+    confidence_min: float = argument(
+        0.7, "Confidence from which a memory of an agent is stored.", ge=0, le=1
+    )
+    max_per_window: int = argument(3, "Most new memories in a window.", ge=1, le=1_000)
+    window_turns: int = argument(
+        16, "Turns of a conversation that are a window.", ge=1, le=1_000_000
+    )
+    window_minutes: float = argument(
+        60.0, "Minutes that are a window where there is no conversation.", gt=0
+    )
+    top_k: int = argument(8, "Most memories in a context.", ge=0, le=200)
+    history_tail_n: int = argument(16, "Most turns in a context.", ge=0, le=10_000)
+    context_token_budget: int = argument(
+        2_000, "Most word pieces of a context.", ge=200, le=1_000_000
+    )
+    context: Literal["on", "off"] = argument(
+        "on", "Whether `memory context` prints anything; `off` for none."
+    )
 
     @property
     def dagster_dir(self) -> Path:
@@ -196,7 +216,7 @@ def load_settings(**overrides: Any) -> Settings:
     Raises:
         ConfigurationError: a value is wrong; the message names the setting.
     """
-    environment = {
+    environment = {name.lower(): value for name in ALIASES if (value := os.environ.get(name))} | {
         name.upper().removeprefix(_PREFIX).lower(): value
         for name, value in os.environ.items()
         if name.upper().startswith(_PREFIX) and value
@@ -210,8 +230,10 @@ def load_settings(**overrides: Any) -> Settings:
                 checked[setting.name] = setting.checked(values[setting.name])
             except ConfigurationError as error:
                 reason = str(error).removeprefix(f"{setting.name}: ")
+                plain = setting.name.upper()
+                alias = plain in ALIASES and f"{_PREFIX}{plain}" not in os.environ
                 raise ConfigurationError(
-                    f"setting {_PREFIX}{setting.name.upper()} is wrong: {reason}. Correct it in "
+                    f"setting {'' if alias else _PREFIX}{plain} is wrong: {reason}. Correct it in "
                     "the environment or in memory.toml."
                 ) from None
     return Settings(**checked)

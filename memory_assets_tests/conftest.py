@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 
 from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
 from memory_assets.redaction import Redactor, load_redactor
-from memory_assets.settings import Settings, load_settings
+from memory_assets.settings import ALIASES, Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -134,7 +134,7 @@ def forget_own_settings(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("MEMORY_", "DAGSTER_")) and name != "MEMORY_BENCH_DATA":
             patch.delenv(name)
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", *ALIASES):
         patch.delenv(name, raising=False)
 
 

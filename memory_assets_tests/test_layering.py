@@ -38,6 +38,7 @@ DOMAIN = {
     "embedding",
     "keywords",
     "session_analysis",
+    "agent_memory",
 } | READS_SESSIONS
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
@@ -45,9 +46,10 @@ MAY_IMPORT = {
     "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
     "transcripts": {"models", "errors", "redacted_text", "record_identity"},
     "documents": {"chunking", "embedding"},
+    "agent_memory": {"errors", "redacted_text", "keywords"},
     **{name: {"models", "errors", "redacted_text", "session_analysis"} for name in READS_SESSIONS},
-    "requests": {"errors", "paths", "search_kinds"},
-    "stores": FOUNDATION - {"settings", "install_key"},
+    "requests": {"errors", "paths", "search_kinds", "agent_memory"},
+    "stores": FOUNDATION - {"settings", "install_key"} | {"agent_memory"},
     "status": FOUNDATION | {"stores", "transcripts"},
     "pipeline": FOUNDATION | DOMAIN | {"stores", "status"},
     "recall": FOUNDATION | DOMAIN | {"requests", "stores", "status"},
@@ -69,6 +71,7 @@ HOMES = {
 }
 """The only modules that may import a heavy package, and only inside functions."""
 SEALS = {
+    "stores/agent_journal.py",
     "stores/keyword_index/index.py",
     "stores/lake/rows.py",
     "redacted_text.py",
@@ -80,7 +83,7 @@ PIPELINE_FLOORS = (
     {"plan"},
     {"checks"},
     {"stages"},
-    {"workspace"},
+    {"workspace", "agent_memory"},
     {"tables"},
     {"indexes", "redact"},
     {"scan"},
@@ -262,6 +265,17 @@ def test_answering_needs_no_pipeline() -> None:
         for module in MODULES
         if _part(module) in ("recall", "serving")
         and _roots(module) & {"dagster", "great_expectations", "pandas"}
+    ]
+    assert offenders == []
+
+
+def test_the_services_of_agents_memory_know_no_store_and_no_protocol() -> None:
+    """What may be stored is decided without SQLite, Chroma or MCP."""
+    offenders = [
+        _path(module)
+        for module in MODULES
+        if _part(module) == "agent_memory"
+        and _roots(module) & {"sqlite3", "chromadb", "mcp", "mcp_types", "numpy"}
     ]
     assert offenders == []
 

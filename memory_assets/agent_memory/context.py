@@ -1,0 +1,114 @@
+"""The context of an agent's next answer: what was remembered and said, within a token budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
+from memory_assets.errors import BadArgument
+
+LEAST_BUDGET = 200
+"""Tokens that the frame and a mark for a cut message need, and some to spare."""
+CUT = " … (cut)"
+
+
+@dataclass(frozen=True)
+class ContextLimits:
+    """The most tokens of a context, turns of the conversation, and memories; memories below a
+    confidence are left out."""
+
+    budget: int = 2_000
+    tail_n: int = 16
+    top_k: int = 8
+    min_confidence: float = 0.0
+
+
+@dataclass(frozen=True)
+class Context:
+    """A context as text, its length in tokens, and the ids of the turns and memories that there
+    was no room for; `cut` says that the latest message was cut."""
+
+    text: str
+    tokens: int
+    dropped: tuple[str, ...] = ()
+    cut: bool = False
+
+
+class ContextBuilder:
+    """Builds contexts. `count_tokens` is the tokenizer that the budget is stated in; `framed` puts
+    lines between marks that nothing in them can close, and is the same for the same lines."""
+
+    def __init__(
+        self,
+        gateway: MemoryGateway,
+        count_tokens: Callable[[str], int],
+        framed: Callable[[Sequence[str]], str],
+        limits: ContextLimits,
+    ) -> None:
+        if limits.budget < LEAST_BUDGET:
+            raise BadArgument(f"budget: give at least {LEAST_BUDGET} tokens, not {limits.budget}")
+        self._gateway = gateway
+        self._count = count_tokens
+        self._framed = framed
+        self._limits = limits
+
+    def build_context(self, conversation_id: str, latest_user_text: str = "") -> Context:
+        """Return the memories that suit the latest message, then the last turns in order, then the
+        message. What does not fit is left out: the oldest turns first, then the weakest memories,
+        never the message, which is cut with a mark. Empty where there is nothing to say."""
+        limits = self._limits
+        turns = self._gateway.tail_history(conversation_id, limits.tail_n)
+        latest = latest_user_text.strip()
+        if turns and turns[-1].role == "user" and turns[-1].text.strip() == latest:
+            turns.pop()
+        found = self._gateway.recall_memory(latest, limits.top_k, limits.min_confidence)
+        memories = [each.memory for each in found]
+        strongest = sorted(
+            range(len(memories)), key=lambda at: (-memories[at].confidence, at)
+        )  # places, the weakest last
+        dropped: list[str] = []
+        while (text := self._text(turns, [memories[at] for at in sorted(strongest)], latest)) and (
+            self._count(text) > limits.budget
+        ):
+            if turns:
+                dropped.append(turns.pop(0).message_id)
+            elif strongest:
+                dropped.append(memories[strongest.pop()].memory_id)
+            else:
+                text = self._cut(latest)
+                return Context(text, self._count(text), tuple(dropped), cut=True)
+        return Context(text, self._count(text) if text else 0, tuple(dropped))
+
+    def _text(
+        self, turns: Sequence[ConversationTurn], memories: Sequence[StoredMemory], latest: str
+    ) -> str:
+        lines: list[str] = []
+        if memories:
+            lines += ("Remembered:", *(_bullet(each, memories) for each in memories))
+        if turns:
+            lines += ("Said before:", *map(_line, turns))
+        parts = [self._framed(lines)] if lines else []
+        return "\n\n".join((*parts, latest) if latest else parts)
+
+    def _cut(self, latest: str) -> str:
+        """Return the longest beginning of the message that fits the budget, with a mark."""
+        low, high = 0, len(latest)
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = self._count(latest[:middle] + CUT) <= self._limits.budget
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return latest[:low] + CUT
+
+
+def _bullet(memory: StoredMemory, others: Sequence[StoredMemory]) -> str:
+    shown = {each.memory_id for each in others}
+    note = ", newer than and contrary to one below" if shown & {*memory.contradicts} else ""
+    said = " ".join(memory.text.split())
+    return f"- {said} ({memory.type}, {memory.ts.date()}, confidence {memory.confidence:g}{note})"
+
+
+def _line(turn: ConversationTurn) -> str:
+    said = turn.text.replace("\n", "\n  ")
+    return f"{turn.role}, {turn.ts:%Y-%m-%d %H:%M}Z: {said}"

@@ -1,0 +1,103 @@
+"""The turns of conversations: appended once each, redacted before they are stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory_assets.agent_memory.policy import ROLES, in_utc, one_of
+from memory_assets.agent_memory.ports import ConversationTurn, HistoryStore, Redaction
+from memory_assets.errors import BadArgument
+
+MOST_CHARACTERS = 200_000
+"""Characters of one turn."""
+MOST_TURNS = 1_000_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}")
+
+
+@dataclass(frozen=True)
+class Appended:
+    """The id of a turn, and whether it is new; False if it was stored before."""
+
+    message_id: str
+    new: bool
+
+
+class HistoryService:
+    """Appends turns to a store, and reads them. `redaction_of` returns the redaction for a
+    conversation."""
+
+    def __init__(
+        self, store: HistoryStore, redaction_of: Callable[[str], Redaction], project: str = ""
+    ) -> None:
+        self._store = store
+        self._redaction_of = redaction_of
+        self._project = project
+
+    def append(
+        self,
+        conversation_id: str,
+        role: str,
+        text: str,
+        turn_index: int,
+        ts: datetime | str,
+        *,
+        message_id: str = "",
+        channel: str = "",
+    ) -> Appended:
+        """Append a turn. The same one again changes nothing; without a `message_id`, equal
+        conversation, place, role and text make it the same.
+
+        Raises:
+            BadArgument: a value is not allowed.
+            ConfigurationError: another turn has this place or this id; names both ids.
+            RedactionUnavailable, RedactionFailed: nothing was stored.
+        """
+        redaction = self._redaction_of(conversation_id)
+        named(redaction, "conversation_id", conversation_id)
+        if isinstance(turn_index, bool) or not isinstance(turn_index, int) or turn_index < 0:
+            raise BadArgument("turn_index: give a whole number from 0 on")
+        if turn_index > MOST_TURNS:
+            raise BadArgument(f"turn_index: give at most {MOST_TURNS}")
+        if not text.strip():
+            raise BadArgument("text: is empty; give what was said")
+        if len(text) > MOST_CHARACTERS:
+            raise BadArgument(f"text: {len(text)} characters are more than {MOST_CHARACTERS}")
+        if not message_id:
+            said = "\0".join((conversation_id, str(turn_index), role, text))
+            message_id = f"m-{redaction.fingerprint(said)}"
+        turn = ConversationTurn(
+            message_id=named(redaction, "message_id", message_id),
+            conversation_id=conversation_id,
+            turn_index=turn_index,
+            role=one_of("role", role, ROLES),
+            ts=in_utc(ts),
+            text=redaction.redact(text),
+            channel=named(redaction, "channel", channel) if channel else "",
+            project=self._project,
+        )
+        return Appended(message_id, self._store.append_turn(turn))
+
+    def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
+        """Return the last `n` turns in order; none of an unknown conversation."""
+        return self._store.tail(conversation_id, n) if n > 0 else []
+
+    def count(self, conversation_id: str) -> int:
+        """Return the number of turns of a conversation."""
+        return self._store.count(conversation_id) if conversation_id else 0
+
+
+def named(redaction: Redaction, field: str, name: str) -> str:
+    """Return a name that a client gave, if it can be stored as it is.
+
+    Raises:
+        BadArgument: it has other characters than names have, or looks like a secret; does not
+            quote it.
+    """
+    if not _NAME.fullmatch(name):
+        raise BadArgument(f"{field}: give up to 200 letters, digits, dots, dashes, colons or @")
+    if not redaction.is_safe(name):
+        raise BadArgument(f"{field}: holds what looks like a secret or an address; give another")
+    return name

@@ -1,0 +1,265 @@
+"""Memories: gated, redacted and compared with those on record before they are stored; recalled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from memory_assets.agent_memory.history import named
+from memory_assets.agent_memory.policy import MOST_TOKENS, ORIGINS, MemoryPolicy, in_utc, one_of
+from memory_assets.agent_memory.ports import (
+    ConversationTurn,
+    Found,
+    Redaction,
+    StoredMemory,
+    Summarizer,
+    VectorStore,
+    Where,
+)
+from memory_assets.agent_memory.router import MemoryRouter
+from memory_assets.agent_memory.similarity import relation
+from memory_assets.errors import BadArgument
+from memory_assets.redacted_text import RedactedText
+
+Outcome = Literal["stored", "renewed", "merged", "refused"]
+MOST_LABELS = 20
+"""Entities, and tags, of one memory."""
+_COMPARED = 20
+"""Memories that a new one is compared with: those most similar to it."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What came of writing a memory: it was `stored`; it was there and is `renewed`; it is another
+    wording of one, `merged` into it; or it was `refused`, and `reason` says why and when the next
+    is allowed. `contradicts` are the ids of older memories that say otherwise and stay."""
+
+    outcome: Outcome
+    memory_id: str = ""
+    reason: str = ""
+    contradicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a service needs besides stores and policy: the redaction, the number of word pieces of
+    a text, the number of turns of a conversation, a summarizer for what is too long, the clock
+    (Unix seconds), and the project that the memories are about, "" for all."""
+
+    redaction: Redaction
+    count_tokens: Callable[[str], int]
+    turns_of: Callable[[str], int] = lambda conversation_id: 0
+    summarizer: Summarizer | None = None
+    clock: Callable[[], float] = time.time
+    project: str = ""
+
+
+class MemoryService:
+    """Writes memories and recalls them."""
+
+    def __init__(
+        self,
+        vectors: VectorStore,
+        policy: MemoryPolicy,
+        router: MemoryRouter,
+        surroundings: Surroundings,
+    ) -> None:
+        self._vectors = vectors
+        self._policy = policy
+        self._router = router
+        self._around = surroundings
+
+    def write(
+        self,
+        text: str,
+        type: str,
+        confidence: float,
+        ts: datetime | str,
+        conversation_id: str | None = None,
+        *,
+        entities: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        source: str = "tool",
+    ) -> Written:
+        """Store a memory, unless it is refused, and return what came of it.
+
+        Raises:
+            BadArgument: a value is not allowed.
+            RedactionUnavailable, RedactionFailed, StoreError: nothing was stored.
+        """
+        redaction = self._around.redaction
+        if not self._policy.should_store_memory(confidence, type):
+            least = self._policy.confidence_min
+            return Written("refused", reason=f"confidence {confidence} is below {least}")
+        one_of("source", source, ORIGINS)
+        if conversation_id:
+            named(redaction, "conversation_id", conversation_id)
+        moment = in_utc(ts)
+        redacted = redaction.redact(text).trimmed()
+        if not redacted:
+            raise BadArgument("text: is empty; give what is to be remembered")
+        if (tokens := self._around.count_tokens(redacted)) > MOST_TOKENS:
+            if self._around.summarizer is None:
+                reason = f"{tokens} tokens are more than {MOST_TOKENS}; say it in fewer words"
+                return Written("refused", reason=reason)
+            redacted = self._summary(redacted, moment)
+        memory = StoredMemory(
+            memory_id=self._id_of(redacted),
+            text=redacted,
+            type=type,
+            confidence=confidence,
+            ts=moment,
+            stored_at=self._around.clock(),
+            conversation_id=conversation_id or "",
+            at_turn=self._around.turns_of(conversation_id or ""),
+            project=self._around.project,
+            entities=self._labels("entities", entities),
+            tags=self._labels("tags", tags),
+            source=source,
+        )
+        with self._vectors.exclusive():
+            return self._written(memory)
+
+    def recall(
+        self,
+        query_text: str,
+        k: int,
+        min_confidence: float = 0.0,
+        conversation_id: str | None = None,
+    ) -> list[Found]:
+        """Return the `k` memories that answer a query best; without a query, the newest. Those of
+        the service's project and of none are searched. A memory stands before those that it
+        contradicts."""
+        where: dict[str, object] = {"confidence": {"$gte": min_confidence}}
+        if conversation_id:
+            where["conversation_id"] = conversation_id
+        query = self._around.redaction.redact(query_text) if query_text.strip() else None
+        found: list[Found] = []
+        for each in self._scopes(where):
+            for name in self._router.collections:
+                if query is not None:
+                    found += self._vectors.query(name, query, k, each)
+                else:
+                    found += (Found(one, 0.0) for one in self._vectors.get(name, each, k))
+        found.sort(
+            key=lambda one: (-one.similarity, -one.memory.ts.timestamp(), one.memory.memory_id)
+        )
+        return newer_first(found[:k])
+
+    def _scopes(self, where: Where) -> Iterator[Where]:
+        for project in dict.fromkeys((self._around.project, "")):
+            yield {**where, "project": project}
+
+    def _id_of(self, text: str) -> str:
+        same = " ".join(text.lower().split())
+        said = f"{self._around.project}\0{same}"
+        return f"memory::{self._around.redaction.fingerprint(said)}"
+
+    def _labels(self, field: str, given: Sequence[str]) -> tuple[RedactedText, ...]:
+        if isinstance(given, str) or len(given) > MOST_LABELS:
+            raise BadArgument(f"{field}: give a list of at most {MOST_LABELS}")
+        if any(not each.strip() or len(each) > 200 for each in given):
+            raise BadArgument(f"{field}: each has 1 to 200 characters")
+        return tuple(self._around.redaction.redact(each) for each in given)
+
+    def _summary(self, text: RedactedText, moment: datetime) -> RedactedText:
+        """Return a shorter text, redacted again.
+
+        Raises:
+            BadArgument: it is still too long.
+        """
+        turn = ConversationTurn("", "", 0, "user", moment, text)
+        assert self._around.summarizer is not None
+        short = self._around.redaction.redact(self._around.summarizer.summarize([turn])).trimmed()
+        if not short or self._around.count_tokens(short) > MOST_TOKENS:
+            raise BadArgument(f"text: its summary has not 1 to {MOST_TOKENS} tokens")
+        return short
+
+    def _written(self, memory: StoredMemory) -> Written:
+        """Store a memory that may be stored, in an exclusive block."""
+        near = self._vectors.query(
+            self._router.collection_of(memory.type),
+            memory.text,
+            _COMPARED,
+            {"project": memory.project},
+        )
+        known = next((one.memory for one in near if one.memory.memory_id == memory.memory_id), None)
+        if known is not None:
+            return self._renewed(known, memory, "renewed")
+        contradicts: list[str] = []
+        for each in near:
+            how = relation(memory.text, each.memory.text, each.similarity)
+            if how == "same":
+                return self._renewed(each.memory, memory, "merged")
+            if how == "contradiction":
+                contradicts.append(each.memory.memory_id)
+        if reason := self._window_is_full(memory):
+            return Written("refused", reason=reason)
+        stored = replace(memory, contradicts=tuple(contradicts))
+        self._vectors.add(self._router.collection_of(memory.type), [stored])
+        return Written("stored", memory.memory_id, contradicts=stored.contradicts)
+
+    def _renewed(self, known: StoredMemory, again: StoredMemory, outcome: Outcome) -> Written:
+        """Store what is known once more: with the newer time, the higher confidence, the labels of
+        both, and the other wording."""
+        also = known.also
+        if outcome == "merged" and again.text not in also:
+            also = (*also, again.text)
+        renewed = replace(
+            known,
+            confidence=max(known.confidence, again.confidence),
+            ts=max(known.ts, again.ts),
+            entities=tuple(dict.fromkeys((*known.entities, *again.entities))),
+            tags=tuple(dict.fromkeys((*known.tags, *again.tags))),
+            also=also,
+        )
+        self._vectors.add(self._router.collection_of(known.type), [renewed])
+        return Written(outcome, known.memory_id)
+
+    def _window_is_full(self, memory: StoredMemory) -> str:
+        """Return why no further memory may be stored now and when one may, or ""."""
+        policy = self._policy
+        where: dict[str, object] = {"project": memory.project}
+        if memory.at_turn:
+            where |= {"conversation_id": memory.conversation_id}
+            where["at_turn"] = {"$gte": max(memory.at_turn - policy.window_turns + 1, 1)}
+        else:
+            since = memory.stored_at - policy.window_minutes * 60
+            where |= {"at_turn": 0, "stored_at": {"$gte": since}}
+        found = [
+            each
+            for name in self._router.collections
+            for each in self._vectors.get(name, where, policy.max_per_window)
+        ]
+        found.sort(key=lambda each: -each.stored_at)
+        if len(found) < policy.max_per_window:
+            return ""
+        last = found[policy.max_per_window - 1]
+        if memory.at_turn:
+            return (
+                f"{policy.max_per_window} memories were stored in the last {policy.window_turns} "
+                f"turns of this conversation; the next is allowed when it has "
+                f"{last.at_turn + policy.window_turns} turns"
+            )
+        at = datetime.fromtimestamp(last.stored_at + policy.window_minutes * 60, UTC)
+        return (
+            f"{policy.max_per_window} memories were stored in the last "
+            f"{policy.window_minutes:g} minutes; the next is allowed at "
+            f"{at.isoformat(timespec='seconds').replace('+00:00', 'Z')}"
+        )
+
+
+def newer_first(found: Sequence[Found]) -> list[Found]:
+    """Return memories with each before those that it contradicts, else in their order."""
+    ordered: list[Found] = []
+    for each in found:
+        places = [
+            at
+            for at, other in enumerate(ordered)
+            if other.memory.memory_id in each.memory.contradicts
+        ]
+        ordered.insert(min(places, default=len(ordered)), each)
+    return ordered

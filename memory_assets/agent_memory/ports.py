@@ -1,0 +1,137 @@
+"""The rows that the services handle, and the ports to what keeps, redacts and summarizes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from memory_assets.redacted_text import RedactedText
+
+Role = Literal["user", "assistant", "system"]
+MemoryType = Literal["preference", "fact", "project", "decision"]
+Origin = Literal["chat", "tool", "import"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationTurn:
+    """A message of a conversation. `project` is the project that the conversation is about, ""
+    where it is about none; `ts` is when it was said, UTC."""
+
+    message_id: str
+    conversation_id: str
+    turn_index: int
+    role: str
+    ts: datetime
+    text: RedactedText
+    channel: str = ""
+    project: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMemory:
+    """Something worth keeping. `ts` is when it was said, `stored_at` when it was stored (Unix
+    seconds, by the clock of this machine); `at_turn` is the number of turns that its conversation
+    had then, 0 without a conversation. `also` are other wordings of it; `contradicts` are the ids
+    of older memories that say otherwise."""
+
+    memory_id: str
+    text: RedactedText
+    type: str
+    confidence: float
+    ts: datetime
+    stored_at: float
+    conversation_id: str = ""
+    at_turn: int = 0
+    project: str = ""
+    entities: tuple[RedactedText, ...] = ()
+    tags: tuple[RedactedText, ...] = ()
+    source: str = "tool"
+    also: tuple[RedactedText, ...] = ()
+    contradicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A memory that answers a query, and its similarity to it, at most 1."""
+
+    memory: StoredMemory
+    similarity: float
+
+
+Where = Mapping[str, object]
+"""Conditions on the fields of a memory that all must hold: a value that is equal, or
+`{"$gte": value}`."""
+
+
+class VectorStore(Protocol):
+    """Collections of memories, found by meaning or by their fields."""
+
+    def list_collections(self) -> list[str]:
+        """Return the names of the collections, sorted."""
+
+    def add(self, collection: str, memories: Sequence[StoredMemory]) -> None:
+        """Store memories, in place of those with their ids. They are on disk afterwards."""
+
+    def query(
+        self, collection: str, text: RedactedText, k: int, where: Where | None = None
+    ) -> list[Found]:
+        """Return the `k` memories that are most similar to a text, best first."""
+
+    def get(
+        self,
+        collection: str,
+        where: Where | None = None,
+        limit: int | None = None,
+        sort: str = "-stored_at",
+    ) -> list[StoredMemory]:
+        """Return memories in the order of a field, descending with a dash before it."""
+
+    def delete(self, collection: str, memory_ids: Sequence[str]) -> int:
+        """Delete memories for good, and return their number."""
+
+    def exclusive(self) -> AbstractContextManager[object]:
+        """Keep other writers, of other processes too, out of the store for a block."""
+
+
+class HistoryStore(Protocol):
+    """The turns of conversations."""
+
+    def append_turn(self, turn: ConversationTurn) -> bool:
+        """Store a turn, and return True; False if it is stored already.
+
+        Raises:
+            ConfigurationError: another turn has its place or its id; names both.
+        """
+
+    def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
+        """Return the last `n` turns in order; fewer where there are fewer."""
+
+    def count(self, conversation_id: str) -> int:
+        """Return the number of turns of a conversation."""
+
+
+class Summarizer(Protocol):
+    """Makes turns shorter."""
+
+    def summarize(self, turns: Sequence[ConversationTurn]) -> str:
+        """Return what was said, in fewer words."""
+
+
+@dataclass(frozen=True)
+class Redaction:
+    """What stands between a client's text and the stores: `redact` returns a text without secrets,
+    `fingerprint` a keyed hash of it in hex. `is_safe` says whether a name holds no secret.
+
+    Raises:
+        RedactionUnavailable: by `redact`; nothing may be stored.
+    """
+
+    redact: Callable[[str], RedactedText]
+    fingerprint: Callable[[str], str]
+
+    def is_safe(self, name: str) -> bool:
+        """Whether a name can be stored as it is."""
+        return self.redact(name) == name

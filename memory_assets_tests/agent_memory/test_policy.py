@@ -1,0 +1,96 @@
+"""What is worth storing is decided without a store, and by settings that are checked at start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks import memory_pairs
+from memory_assets.agent_memory.policy import MemoryPolicy, in_utc
+from memory_assets.agent_memory.similarity import relation
+from memory_assets.errors import BadArgument, ConfigurationError
+from memory_assets.settings import load_settings
+
+
+def test_a_memory_is_stored_from_its_least_confidence_on() -> None:
+    """.699 is refused and .7 stored."""
+    policy = MemoryPolicy()
+    assert not policy.should_store_memory(0.699, "fact")
+    assert policy.should_store_memory(0.7, "fact")
+    assert policy.should_store_memory(1, "decision")
+
+
+@pytest.mark.parametrize("confidence", [float("nan"), 2, -1, "high", True, None, float("inf")])
+def test_nonsense_for_a_confidence_names_what_is_allowed(confidence: Any) -> None:
+    """Not a number, out of bounds, or of another type."""
+    with pytest.raises(BadArgument, match="from 0 to 1"):
+        MemoryPolicy().should_store_memory(confidence, "fact")
+
+
+def test_an_unknown_type_names_those_that_there_are() -> None:
+    """As every choice of this project does."""
+    with pytest.raises(BadArgument, match="preference, fact, project, decision"):
+        MemoryPolicy().should_store_memory(0.9, "rumour")
+
+
+def test_a_time_needs_a_zone() -> None:
+    """ISO 8601 with a zone, in UTC afterwards."""
+    assert in_utc("2026-11-23T10:00:00+01:00").isoformat() == "2026-11-23T09:00:00+00:00"
+    for wrong in ("2026-11-23T10:00:00", "yesterday"):
+        with pytest.raises(BadArgument, match="zone"):
+            in_utc(wrong)
+
+
+def test_settings_have_the_names_that_agents_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some without our prefix; with it they take precedence."""
+    for name, value in {
+        "MEMORY_CONFIDENCE_MIN": ".8",
+        "MEMORY_TOP_K": "5",
+        "MEMORY_MAX_PER_WINDOW": "2",
+        "HISTORY_TAIL_N": "4",
+        "CONTEXT_TOKEN_BUDGET": "900",
+        "MEMORY_CONTEXT_TOKEN_BUDGET": "1000",
+    }.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+    found = (settings.confidence_min, settings.top_k, settings.max_per_window)
+    assert found == (0.8, 5, 2)
+    assert (settings.history_tail_n, settings.context_token_budget) == (4, 1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MEMORY_CONFIDENCE_MIN", "1.5"),
+        ("MEMORY_CONFIDENCE_MIN", "nan"),
+        ("MEMORY_MAX_PER_WINDOW", "none"),
+        ("HISTORY_TAIL_N", "-1"),
+        ("CONTEXT_TOKEN_BUDGET", "3"),
+    ],
+)
+def test_a_setting_that_is_nonsense_is_refused_by_its_name(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name that was set, with or without our prefix."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError, match=f"setting {name} is wrong"):
+        load_settings()
+
+
+def test_the_same_and_the_contrary_are_told_apart_on_labelled_pairs() -> None:
+    """On the half that the thresholds were not chosen on: what is merged is the same in 95 of 100
+    cases or more, and nothing contrary is merged."""
+    found = memory_pairs.judged(memory_pairs.pairs(1))
+    precision, recall = memory_pairs.scores(found, "same")
+    assert precision >= 0.95
+    assert recall >= 0.3
+    assert memory_pairs.scores(found, "contradiction")[1] >= 0.85
+    assert not [each for each in found if each == ("contradiction", "same")]
+
+
+def test_a_number_or_a_negation_makes_another_statement() -> None:
+    """However near their vectors are."""
+    assert relation("The timeout is 30 seconds.", "The timeout is 5 seconds.", 0.99) != "same"
+    assert relation("Do not push to main.", "Push to main.", 0.99) == "contradiction"
+    assert relation("Push to  MAIN.", "push to main.", 0.1) == "same"
