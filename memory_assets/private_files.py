@@ -20,6 +20,7 @@ _UMASK = 0o077
 _DIRECTORY = 0o700
 _OTHERS = 0o077
 _OURS = (
+    "agent_memory",
     "catalog",
     "chroma",
     "dagster",

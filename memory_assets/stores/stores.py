@@ -17,7 +17,8 @@ CATALOG_FILE = "catalog.db"
 _FOUND_SECONDS = 1.0
 """How long Chroma's server, once it answered, is not asked whether it is there."""
 
-if TYPE_CHECKING:  # a search needs neither, and pyarrow takes 70 ms
+if TYPE_CHECKING:  # a search needs none of them, and pyarrow takes 70 ms
+    from memory_assets.stores.agent_journal import AgentJournal
     from memory_assets.stores.chroma.collections import VectorStore
     from memory_assets.stores.lake.lake import Lake
 
@@ -84,6 +85,13 @@ class Stores:
     def catalog(self) -> Catalog:
         """The catalogue, created if there is none."""
         return Catalog(self.data_dir / CATALOG_FILE)
+
+    @cached_property
+    def journal(self) -> AgentJournal:
+        """What agents wrote themselves, created if there is nothing."""
+        from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+
+        return AgentJournal(self.data_dir / FILE_NAME)
 
     @property
     def vectors(self) -> VectorStore:

@@ -1,0 +1,71 @@
+"""The services of agents' own memory over the journal of one data directory."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from hashlib import blake2b
+
+from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.agent_memory.history import HistoryService
+from memory_assets.agent_memory.memory import MemoryService, Surroundings
+from memory_assets.agent_memory.policy import MemoryPolicy
+from memory_assets.agent_memory.ports import Redaction
+from memory_assets.agent_memory.router import MemoryRouter
+from memory_assets.errors import EmbedderUnavailable
+from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.redacted_text import RedactedText
+from memory_assets.settings import Settings
+
+_EVERYWHERE = "agent-memory"
+"""Names the redactor's session of memories: a memory is found from every conversation."""
+
+
+def open_gateway(components: Components, project: str = "") -> MemoryGateway:
+    """Return the gateway to what agents wrote about a project, "" for what is about none."""
+    journal = components.journal
+    history = HistoryService(journal, partial(redaction_for, components), project)
+    embedder = None
+    if components.embeds:
+        with suppress(EmbedderUnavailable):  # memories are compared by their words
+            embedder = components.embedder
+    service = MemoryService(
+        JournalVectorStore(journal, embedder),
+        policy_of(components.settings),
+        MemoryRouter(),
+        Surroundings(
+            redaction=redaction_for(components, _EVERYWHERE),
+            count_tokens=components.tokens.count_tokens,
+            turns_of=history.count,
+            clock=components.clock,
+            project=project,
+        ),
+    )
+    return MemoryGateway(history, service)
+
+
+def policy_of(settings: Settings) -> MemoryPolicy:
+    """Return the policy that the settings ask for."""
+    return MemoryPolicy(
+        confidence_min=settings.confidence_min,
+        max_per_window=settings.max_per_window,
+        window_turns=settings.window_turns,
+        window_minutes=settings.window_minutes,
+    )
+
+
+def redaction_for(components: Components, session_id: str) -> Redaction:
+    """Return the redaction of a conversation, which takes out the secrets known from sessions,
+    too. The redactor is loaded when the first text is redacted."""
+
+    def redact(text: str) -> RedactedText:
+        known = frozenset(each.hash for each in components.catalog.known_secrets.since(0))
+        return components.redactor.session(session_id, known).redact(text).text
+
+    def fingerprint(text: str) -> str:
+        key = components.install_key
+        said = text.encode("utf-8", "surrogatepass")
+        return blake2b(said, key=key, digest_size=16, person=b"agent memory").hexdigest()
+
+    return Redaction(redact, fingerprint)

@@ -1,0 +1,92 @@
+"""Memories in the journal as a store that is searched by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from memory_assets.agent_memory.ports import Found, StoredMemory, Where
+from memory_assets.embedding import Embedder, embed_redacted
+from memory_assets.keywords import is_weak, text_terms
+from memory_assets.redacted_text import RedactedText
+from memory_assets.stores.agent_journal import AgentJournal
+
+
+class JournalVectorStore:
+    """A `VectorStore` over the journal: texts are compared by their vectors, all of them; without
+    an embedder, by the share of words that two texts have in common."""
+
+    def __init__(self, journal: AgentJournal, embedder: Embedder | None) -> None:
+        self._journal = journal
+        self._embedder = embedder
+
+    def list_collections(self) -> list[str]:
+        """Return the names of the collections that have memories, sorted."""
+        return self._journal.collections()
+
+    def add(self, collection: str, memories: Sequence[StoredMemory]) -> None:
+        """Store memories, in place of those with their ids."""
+        self._journal.put_memories(collection, memories)
+
+    def query(
+        self, collection: str, text: RedactedText, k: int, where: Where | None = None
+    ) -> list[Found]:
+        """Return the `k` memories that are most similar to a text, best first."""
+        memories = self.get(collection, where)
+        if not memories:
+            return []
+        scores = self._by_meaning(memories, text) if self._embedder else _by_words(memories, text)
+        best = sorted(range(len(memories)), key=lambda at: (-scores[at], memories[at].memory_id))
+        return [Found(memories[at], scores[at]) for at in best[:k]]
+
+    def get(
+        self,
+        collection: str,
+        where: Where | None = None,
+        limit: int | None = None,
+        sort: str = "-stored_at",
+    ) -> list[StoredMemory]:
+        """Return memories in the order of a field."""
+        wanted = {**(where or {}), "collection": collection}
+        return self._journal.memories(wanted, limit=limit, sort=sort)
+
+    def delete(self, collection: str, memory_ids: Sequence[str]) -> int:
+        """Delete memories of a collection for good, and return their number."""
+        here = {each.memory_id for each in self.get(collection)}
+        removed = self._journal.delete_memories(each for each in memory_ids if each in here)
+        if removed:
+            self._journal.compact()
+        return removed
+
+    def exclusive(self) -> AbstractContextManager[object]:
+        """Keep other writers out of the journal for a block."""
+        return self._journal.transaction()
+
+    def _by_meaning(self, memories: Sequence[StoredMemory], text: RedactedText) -> list[float]:
+        """Return the cosine of each memory with a text; vectors that are missing are made."""
+        assert self._embedder is not None
+        embedder_id = self._embedder.embedder_id
+        vectors = self._journal.vectors(embedder_id)
+        missing = [each for each in memories if each.memory_id not in vectors]
+        made = embed_redacted(self._embedder, [text, *(each.text for each in missing)])
+        if missing:
+            new = dict(zip((each.memory_id for each in missing), made[1:], strict=True))
+            self._journal.put_vectors(embedder_id, new)
+            vectors |= new
+        rows = np.stack([vectors[each.memory_id] for each in memories])
+        return [round(float(score), 6) for score in rows @ made[0]]
+
+
+def _by_words(memories: Sequence[StoredMemory], text: RedactedText) -> list[float]:
+    asked = _words(text)
+    scores = []
+    for each in memories:
+        words = _words(each.text)
+        scores.append(len(asked & words) / max(len(asked | words), 1))
+    return scores
+
+
+def _words(text: str) -> set[str]:
+    return {term for term in text_terms(text) if not is_weak(term)}

@@ -1,0 +1,276 @@
+"""What agents wrote themselves, in one SQLite file: the turns of conversations, and memories.
+
+Only redacted text is accepted. What a call has stored is on disk when it returns. The lake's
+tables `agent_history` and `agent_memory` are made of it; until then, it is the only copy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Where
+from memory_assets.errors import ConfigurationError, StoreError
+from memory_assets.redacted_text import RedactedText, require_redacted, seal
+from memory_assets.stores.sqlite_files import SqliteStore, compact, connect, sqlite_errors
+
+FILE_NAME = "agent_memory.db"
+"""Where in the data directory the journal is."""
+AGENT = "agent-memory"
+"""Stands in the column `agent` of rows that an agent wrote itself; the partition keys begin so."""
+Vector = npt.NDArray[np.float32]
+_REMEDY = "Restore it from a backup; what was ingested of it is in the lake."
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS turns (
+    message_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, turn_index INTEGER NOT NULL,
+    role TEXT NOT NULL, ts TEXT NOT NULL, text TEXT NOT NULL, channel TEXT NOT NULL,
+    project TEXT NOT NULL, changed INTEGER NOT NULL, UNIQUE (conversation_id, turn_index)
+);
+CREATE INDEX IF NOT EXISTS turns_by_project ON turns (project, conversation_id, changed);
+CREATE TABLE IF NOT EXISTS memories (
+    memory_id TEXT PRIMARY KEY, text TEXT NOT NULL, type TEXT NOT NULL, confidence REAL NOT NULL,
+    ts TEXT NOT NULL, stored_at REAL NOT NULL, conversation_id TEXT NOT NULL,
+    at_turn INTEGER NOT NULL, project TEXT NOT NULL, entities TEXT NOT NULL, tags TEXT NOT NULL,
+    source TEXT NOT NULL, also TEXT NOT NULL, contradicts TEXT NOT NULL,
+    collection TEXT NOT NULL, changed INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS memories_by_project ON memories (project, changed);
+CREATE TABLE IF NOT EXISTS vectors (
+    memory_id TEXT PRIMARY KEY, embedder_id TEXT NOT NULL, vector BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
+INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
+"""
+"""`changed` numbers the writes, so that a conversation's greatest says whether it changed."""
+_TURN = tuple(each.name for each in fields(ConversationTurn))
+_MEMORY = tuple(each.name for each in fields(StoredMemory))
+_TEXTS = ("entities", "tags", "also")
+
+
+def partition_of(project: str) -> str:
+    """Return the partition key of what agents wrote about a project, "" for none."""
+    return f"{AGENT}:{project}" if project else AGENT
+
+
+def is_agent_memory(partition: str) -> bool:
+    """Whether a partition key is that of what agents wrote themselves."""
+    return partition.split(":", 1)[0] == AGENT
+
+
+def project_in(partition: str) -> str:
+    """Return the project of a partition key that `partition_of` made."""
+    return partition.partition(":")[2]
+
+
+class AgentJournal(SqliteStore):
+    """The turns and memories of one data directory. Processes and threads may share it.
+
+    Raises:
+        StoreBusy, StoreError: by each method; the file cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with sqlite_errors(path, _REMEDY):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"cannot use {path}: {type(error).__name__}") from None
+            connection = connect(path)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
+        super().__init__(path, connection, _REMEDY)
+
+    def append_turn(self, turn: ConversationTurn) -> bool:
+        """Store a turn, and return True; False if it is stored already. A conversation stays with
+        the project of its first turn.
+
+        Raises:
+            ConfigurationError: another turn has its place or its id; names both.
+            TypeError: its text is not redacted.
+        """
+        require_redacted([turn.text])
+        with self._changing() as number:
+            place = {"conversation_id": turn.conversation_id, "turn_index": turn.turn_index}
+            with_id = self.select("turns", ", ".join(_TURN), message_id=turn.message_id)
+            if with_id:
+                known = _turn(with_id[0])
+                if (known.conversation_id, known.turn_index, known.role, known.text) == (
+                    *place.values(),
+                    turn.role,
+                    turn.text,
+                ):
+                    return False
+                raise ConfigurationError(
+                    f"message {turn.message_id} is turn {known.turn_index} of conversation "
+                    f"{known.conversation_id} already, with this or another text; give a new "
+                    f"message_id to turn {turn.turn_index} of {turn.conversation_id}"
+                )
+            if there := self.find("turns", "message_id", **place):
+                raise ConfigurationError(
+                    f"turn {turn.turn_index} of conversation {turn.conversation_id} is message "
+                    f"{there}; message {turn.message_id} says something else. Append it as "
+                    f"another turn"
+                )
+            first = "SELECT project FROM turns WHERE conversation_id = ? LIMIT 1"
+            of = self.value(first, turn.conversation_id)
+            values = {**_as_values(turn), "project": turn.project if of is None else of}
+            self.put("turns", **values, changed=number)
+        return True
+
+    def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
+        """Return the last `n` turns of a conversation in order; fewer where there are fewer."""
+        rows = self.rows(
+            f"SELECT {', '.join(_TURN)} FROM turns WHERE conversation_id = ?"
+            " ORDER BY turn_index DESC LIMIT ?",
+            conversation_id,
+            max(n, 0),
+        )
+        return [_turn(row) for row in reversed(rows)]
+
+    def turns(self, conversation_id: str) -> list[ConversationTurn]:
+        """Return all turns of a conversation in order."""
+        where = {"conversation_id": conversation_id}
+        return [_turn(row) for row in self.select("turns", ", ".join(_TURN), "turn_index", **where)]
+
+    def count(self, conversation_id: str) -> int:
+        """Return the number of turns of a conversation."""
+        return int(self.find("turns", "COUNT(*)", conversation_id=conversation_id) or 0)
+
+    def projects(self) -> list[str]:
+        """Return the projects that something was written about, "" for none, sorted."""
+        sql = "SELECT project FROM turns UNION SELECT project FROM memories ORDER BY 1"
+        return [row[0] for row in self.rows(sql)]
+
+    def conversation_states(self, project: str) -> dict[str, str]:
+        """Return a state of each conversation of a project, which differs after every change."""
+        sql = (
+            "SELECT conversation_id, COUNT(*), MAX(changed) FROM turns WHERE project = ? GROUP BY 1"
+        )
+        return {row[0]: f"{row[1]}:{row[2]}" for row in self.rows(sql, project)}
+
+    def memory_states(self, project: str) -> dict[str, str]:
+        """Return a state of each memory of a project by id, which differs after every change."""
+        return dict(self.select("memories", "memory_id, CAST(changed AS TEXT)", project=project))
+
+    def put_memories(self, collection: str, memories: Sequence[StoredMemory]) -> None:
+        """Store memories, in place of those with their ids.
+
+        Raises:
+            TypeError: a text is not redacted.
+        """
+        for each in memories:
+            require_redacted([each.text, *each.entities, *each.tags, *each.also])
+        with self._changing() as number:
+            for each in memories:
+                self.put("memories", **_as_values(each), collection=collection, changed=number)
+
+    def memories(
+        self,
+        where: Where | None = None,
+        *,
+        limit: int | None = None,
+        sort: str = "-stored_at",
+    ) -> list[StoredMemory]:
+        """Return the memories whose fields (and `collection`) are as `where` says, in the order of
+        a field, descending with a dash before it."""
+        conditions, values = ["1"], list[object]()
+        for name, wanted in (where or {}).items():
+            _require_column(name)
+            at_least = isinstance(wanted, Mapping)
+            conditions.append(f"{name} {'>=' if at_least else '='} ?")
+            values.append(wanted["$gte"] if isinstance(wanted, Mapping) else wanted)
+        column = _require_column(sort.removeprefix("-"))
+        rows = self.rows(
+            f"SELECT {', '.join(_MEMORY)} FROM memories WHERE {' AND '.join(conditions)}"
+            f" ORDER BY {column} {'DESC' if sort.startswith('-') else ''}, memory_id LIMIT ?",
+            *values,
+            -1 if limit is None else limit,
+        )
+        return [_memory(row) for row in rows]
+
+    def collections(self) -> list[str]:
+        """Return the names of the collections that have memories, sorted."""
+        return [row[0] for row in self.rows("SELECT DISTINCT collection FROM memories ORDER BY 1")]
+
+    def vectors(self, embedder_id: str) -> dict[str, Vector]:
+        """Return the vectors of memories by id that an embedder made."""
+        rows = self.select("vectors", "memory_id, vector", embedder_id=embedder_id)
+        return {memory_id: np.frombuffer(vector, dtype=np.float32) for memory_id, vector in rows}
+
+    def put_vectors(self, embedder_id: str, vectors: Mapping[str, Vector]) -> None:
+        """Store vectors of memories by id."""
+        with self.transaction():
+            for memory_id, vector in vectors.items():
+                blob = vector.astype(np.float32).tobytes()
+                self.put("vectors", memory_id=memory_id, embedder_id=embedder_id, vector=blob)
+
+    def replace_turns(self, turns: Iterable[ConversationTurn]) -> None:
+        """Store turns with other texts in place of those with their ids."""
+        with self._changing() as number:
+            for each in turns:
+                require_redacted([each.text])
+                self.put("turns", **_as_values(each), changed=number)
+
+    def delete_memories(self, memory_ids: Iterable[str]) -> int:
+        """Delete memories, and return their number."""
+        with self.transaction():
+            ids = list(memory_ids)
+            for each in ids:
+                self.delete("vectors", memory_id=each)
+            return sum(self.delete("memories", memory_id=each) for each in ids)
+
+    def delete_conversations(self, conversation_ids: Iterable[str]) -> int:
+        """Delete the turns of conversations, and return their number."""
+        with self.transaction():
+            return sum(self.delete("turns", conversation_id=each) for each in conversation_ids)
+
+    def compact(self) -> None:
+        """Rewrite the file, so that no byte of what was deleted stays."""
+        compact(self.path)
+
+    @contextmanager
+    def _changing(self) -> Iterator[int]:
+        """Hold the write lock for a block, and return the number of this change."""
+        with self.transaction() as connection:
+            connection.execute("UPDATE changes SET number = number + 1")
+            yield self.value("SELECT number FROM changes")
+
+
+def _require_column(name: str) -> str:
+    if name not in (*_MEMORY, "collection"):
+        raise ConfigurationError(f"a memory has no field {name!r:.40}")
+    return name
+
+
+def _as_values(row: ConversationTurn | StoredMemory) -> dict[str, object]:
+    values = asdict(row)
+    values["ts"] = row.ts.astimezone(UTC).isoformat()
+    return {
+        name: json.dumps(value) if isinstance(value, list | tuple) else value
+        for name, value in values.items()
+    }
+
+
+def _turn(row: Sequence[Any]) -> ConversationTurn:
+    values = dict(zip(_TURN, row, strict=True))
+    values |= {"ts": datetime.fromisoformat(values["ts"]), "text": seal(values["text"])}
+    return ConversationTurn(**values)
+
+
+def _memory(row: Sequence[Any]) -> StoredMemory:
+    values = dict(zip(_MEMORY, row, strict=True))
+    values |= {"ts": datetime.fromisoformat(values["ts"]), "text": seal(values["text"])}
+    for name in _TEXTS:
+        texts: tuple[RedactedText, ...] = tuple(map(seal, json.loads(values[name])))
+        values[name] = texts
+    values["contradicts"] = tuple(json.loads(values["contradicts"]))
+    return StoredMemory(**values)

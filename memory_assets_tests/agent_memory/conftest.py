@@ -1,0 +1,70 @@
+"""An empty memory whose agents write into it, with the real redactor and embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.embedding import load_embedder
+from memory_assets.pipeline.agent_memory.gateway import open_gateway
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.settings import load_settings
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.conftest import load_redactor_of_tests
+
+NOW = "2026-11-23T09:00:00Z"
+TOKEN = "ghp_" + "k3VxQ9rTz7Lw2NbYc8HsJ4Md6PfUe1GaXoRi"
+"""A secret that the rules find."""
+
+
+@dataclass
+class Agents:
+    """A memory that agents write into, at a time that a test sets."""
+
+    data_dir: Path
+    engines: Mapping[str, Any]
+    now: float = 1_800_000_000.0
+    given: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        settings = load_settings(data_dir=self.data_dir, chroma_idle_seconds=60.0, **self.given)
+        self.components = Components(settings, clock=lambda: self.now)
+        vars(self.components).update(self.engines)
+
+    def gateway(self, project: str = "") -> MemoryGateway:
+        """The gateway to what is about a project."""
+        return open_gateway(self.components, project)
+
+    def bytes_at_rest(self) -> bytes:
+        """Every byte of the memory's files."""
+        return b"".join(
+            path.read_bytes() for path in sorted(self.data_dir.rglob("*")) if path.is_file()
+        )
+
+
+@pytest.fixture(scope="module")
+def engines() -> dict[str, Any]:
+    """The redactor under a key of the tests, and the embedder."""
+    return {
+        "redactor": load_redactor_of_tests(),
+        "install_key": bytes(32),
+        "embedder": load_embedder(),
+    }
+
+
+@pytest.fixture
+def agents(tmp_path: Path, engines: dict[str, Any]) -> Iterator[Agents]:
+    """An empty memory; its Chroma server, if one starts, is stopped."""
+    yield Agents(tmp_path / "memory", engines)
+    chroma_server.stop(tmp_path / "memory")
+
+
+@pytest.fixture
+def gateway(agents: Agents) -> MemoryGateway:
+    """The gateway to what is about no project."""
+    return agents.gateway()

@@ -1,0 +1,137 @@
+"""Memories are gated, bounded in number, told apart from what is there, and recalled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets_tests.agent_memory.conftest import NOW, Agents
+
+LATER = "2026-11-24T09:00:00Z"
+
+
+def test_what_is_not_believed_enough_is_refused(gateway: MemoryGateway) -> None:
+    """With the reason, and nothing is stored."""
+    written = gateway.write_memory("The queue is RabbitMQ.", "fact", 0.699, NOW)
+    assert (written.outcome, written.reason) == ("refused", "confidence 0.699 is below 0.7")
+    assert gateway.recall_memory("queue", 5) == []
+
+
+def test_the_same_text_is_renewed_under_its_id(gateway: MemoryGateway) -> None:
+    """With the newer time, the higher confidence and the labels of both."""
+    first = gateway.memory.write("The queue is RabbitMQ.", "fact", 0.9, NOW, tags=["infra"])
+    again = gateway.memory.write("the queue  is RabbitMQ.", "fact", 0.8, LATER, tags=["queue"])
+    assert (first.outcome, again.outcome) == ("stored", "renewed")
+    assert first.memory_id == again.memory_id
+    (found,) = gateway.recall_memory("which queue", 5)
+    assert found.memory.confidence == 0.9
+    assert found.memory.ts.isoformat() == "2026-11-24T09:00:00+00:00"
+    assert found.memory.tags == ("infra", "queue")
+
+
+def test_another_wording_is_merged_and_both_are_kept(gateway: MemoryGateway) -> None:
+    """One memory answers; the other wording stands beside it."""
+    first = gateway.write_memory("Packages are managed with pnpm.", "project", 0.9, NOW)
+    again = gateway.write_memory("Packages here are managed with pnpm.", "project", 0.9, LATER)
+    assert (again.outcome, again.memory_id) == ("merged", first.memory_id)
+    (found,) = gateway.recall_memory("package manager", 5)
+    assert found.memory.text == "Packages are managed with pnpm."
+    assert found.memory.also == ("Packages here are managed with pnpm.",)
+
+
+def test_a_contradiction_keeps_both_newer_first_and_says_so(gateway: MemoryGateway) -> None:
+    """Whichever the question is nearer to."""
+    older = gateway.write_memory("The user prefers tabs for indentation.", "preference", 1, NOW)
+    newer = gateway.write_memory(
+        "The user prefers spaces for indentation.", "preference", 0.8, LATER
+    )
+    assert newer.outcome == "stored"
+    assert newer.contradicts == (older.memory_id,)
+    found = gateway.recall_memory("tabs for indentation", 5)
+    assert [each.memory.memory_id for each in found] == [newer.memory_id, older.memory_id]
+
+
+def test_a_thousand_writes_in_a_loop_store_three(agents: Agents) -> None:
+    """In a window of minutes without a conversation, also for a process that starts later; the
+    refusal says when the next is allowed, and then it is."""
+    gateway = Agents(agents.data_dir, agents.engines, given={"embedder": "none"}).gateway()
+    written = [
+        gateway.write_memory(f"Plan {at} has the number {at * 7 + 3}.", "fact", 0.9, NOW)
+        for at in range(1_000)
+    ]
+    outcomes = [each.outcome for each in written]
+    assert outcomes.count("stored") == 3
+    assert "the next is allowed at 2027-01-15T09:00:00Z" in written[-1].reason
+    restarted = Agents(agents.data_dir, agents.engines, agents.now + 3_599)
+    assert restarted.gateway().write_memory("We use pnpm.", "project", 1, NOW).outcome == "refused"
+    restarted.now += 2
+    assert restarted.gateway().write_memory("We use pnpm.", "project", 1, NOW).outcome == "stored"
+
+
+def test_a_window_of_a_conversation_is_its_turns(agents: Agents) -> None:
+    """Three in sixteen turns; the next when as many have passed. Another conversation has its
+    own."""
+    gateway = agents.gateway()
+    said = ["The queue is RabbitMQ.", "Ana owns billing.", "Logs go to Loki.", "We use pnpm."]
+    gateway.append_history("c1", "user", "hello", 0, NOW)
+    gateway.append_history("c2", "user", "hello", 0, NOW)
+    outcomes = [gateway.write_memory(text, "fact", 0.9, NOW, "c1") for text in said]
+    assert [each.outcome for each in outcomes] == ["stored"] * 3 + ["refused"]
+    assert outcomes[-1].reason.endswith("the next is allowed when it has 17 turns")
+    assert gateway.write_memory(said[3], "fact", 0.9, NOW, "c2").outcome == "stored"
+    for at in range(1, 17):
+        gateway.append_history("c1", "user", f"turn {at}", at, NOW)
+    assert gateway.write_memory("Tests run in CI.", "fact", 0.9, NOW, "c1").outcome == "stored"
+
+
+def test_what_is_too_long_is_refused_or_summarized(agents: Agents) -> None:
+    """Up to 800 tokens are kept as they are."""
+    gateway = agents.gateway()
+    long = "harbour invoice kernel " * 300
+    refused = gateway.write_memory(long, "fact", 0.9, NOW)
+    assert refused.outcome == "refused" and "more than 800" in refused.reason
+    kept = " ".join(["harbour invoice kernel"] * 150)
+    assert gateway.write_memory(kept, "fact", 0.9, NOW).outcome == "stored"
+
+    class FirstWords:
+        def summarize(self, turns: object) -> str:
+            return "Harbours have invoices."
+
+    gateway.memory._around = replace(gateway.memory._around, summarizer=FirstWords())
+    assert gateway.write_memory(long, "fact", 0.9, NOW).outcome == "stored"
+    assert "Harbours have invoices." in [
+        each.memory.text for each in gateway.recall_memory("harbour", 5)
+    ]
+
+
+def test_memories_are_found_by_meaning_and_by_their_fields(agents: Agents) -> None:
+    """In other words; of a conversation, from a confidence on, and of the project or none."""
+    gateway, harbor = agents.gateway(), agents.gateway("-home-ada-harbor")
+    gateway.append_history("c1", "user", "hello", 0, NOW)
+    gateway.write_memory("The user likes brief answers.", "preference", 0.75, NOW, "c1")
+    harbor.write_memory("Payments are handled by Stripe.", "fact", 0.95, NOW)
+    assert harbor.recall_memory("credit card provider", 1)[0].memory.type == "fact"
+    assert len(harbor.recall_memory("anything", 5)) == 2
+    assert len(gateway.recall_memory("payments", 5)) == 1
+    assert len(harbor.recall_memory("", 5, min_confidence=0.9)) == 1
+    assert [each.memory.type for each in harbor.recall_memory("", 5, conversation_id="c1")] == [
+        "preference"
+    ]
+
+
+def test_without_an_embedder_words_are_compared(agents: Agents) -> None:
+    """The same text is still one memory, and words find it."""
+    plain = Agents(agents.data_dir, agents.engines, given={"embedder": "none"}).gateway()
+    assert plain.write_memory("Logs are shipped to Loki.", "fact", 0.9, NOW).outcome == "stored"
+    assert plain.write_memory("Logs are shipped to Loki.", "fact", 0.9, NOW).outcome == "renewed"
+    assert plain.recall_memory("where do logs go", 1)[0].similarity > 0
+
+
+def test_what_is_deleted_leaves_no_byte(agents: Agents) -> None:
+    """Of the memory, its vector and its log."""
+    gateway = agents.gateway()
+    written = gateway.write_memory("The heliotrope service is Ana's.", "fact", 0.9, NOW)
+    store = gateway.memory._vectors
+    assert store.list_collections() == ["memory"]
+    assert store.delete("memory", [written.memory_id]) == 1
+    assert b"heliotrope" not in agents.bytes_at_rest()
