@@ -32,8 +32,13 @@ def test_make_starts_the_command_line(
     """With its arguments as they are written."""
     write(tmp_path, {"memory": '#!/bin/sh\nprintf "%s\\n" "$@"\n'})
     (tmp_path / "memory").chmod(0o755)
-    variables = {**given, "BIN": str(tmp_path), "READY": "Makefile"}
-    command = ["make", target, *(f"{name}={value}" for name, value in variables.items())]
+    variables = {**given, "BIN": str(tmp_path)}
+    command = [
+        "make",
+        target,
+        "--old-file=.venv/.ready",
+        *(f"{name}={value}" for name, value in variables.items()),
+    ]
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     done = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [*expected, *(given[name] for name in given if name == "Q")]
