@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import orjson
 
 from memory_assets.errors import StoreError
+from memory_assets.http_client import HttpServer, NoAnswer
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.http import HttpServer, NoAnswer
 
 _API = "/api/v2"
 _DATABASE = "/tenants/default_tenant/databases/default_database"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from base64 import b64encode
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPSConnection
 from urllib.parse import SplitResult, unquote, urlsplit
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -35,12 +35,23 @@ class HttpServer:
         Raises:
             NoAnswer: there is none.
         """
+        status, _, answered = self.ask(method, path, content)
+        return status, answered
+
+    def ask(
+        self, method: str, path: str, content: bytes | None = None
+    ) -> tuple[int, HTTPMessage, bytes]:
+        """Return the status, the headers and the content of the answer to a request.
+
+        Raises:
+            NoAnswer: there is none.
+        """
         try:
             connection, prefix = self._connection()
             try:
                 connection.request(method, prefix + path, content, self._headers)
                 answer = connection.getresponse()
-                return answer.status, answer.read()
+                return answer.status, answer.headers, answer.read()
             except BaseException:
                 connection.close()  # the next request opens it again
                 raise
