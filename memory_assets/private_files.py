@@ -26,6 +26,7 @@ _OURS = (
     "dagster",
     "forget",
     "forgotten",
+    "gateway_usage",
     "ingest",
     "keywords",
     "lake",

@@ -101,7 +101,14 @@ class Settings(Arguments):
     )
     lock_timeout_seconds: float = argument(120.0, "How long a writer waits for another.", gt=0)
     embedder: str = argument(
-        "all-MiniLM-L6-v2", "Name of the embedding model; `none` for keywords alone."
+        "all-MiniLM-L6-v2",
+        "Name of the embedding model; `none` for keywords alone; `openai:MODEL@URL` for a model "
+        "at an OpenAI-compatible endpoint.",
+    )
+    embedder_key: str | None = argument(
+        None,
+        "What that endpoint demands as a bearer token; from the environment only.",
+        secret=True,
     )
     summarizer: str = argument("extractive", "Name of the summarizer.")
     rest_minutes: float = argument(
@@ -222,7 +229,12 @@ def load_settings(**overrides: Any) -> Settings:
         if name.upper().startswith(_PREFIX) and value
     }
     given = {name: value for name, value in overrides.items() if value is not None}
-    values = {**_from_file(paths.SETTINGS_FILE), **environment, **given}
+    of_file = _from_file(paths.SETTINGS_FILE)
+    if "embedder_key" in of_file:
+        raise ConfigurationError(
+            f"{paths.SETTINGS_FILE} holds a key; give embedder_key as MEMORY_EMBEDDER_KEY instead"
+        )
+    values = {**of_file, **environment, **given}
     checked = {}
     for setting in declared(Settings):
         if setting.name in values:

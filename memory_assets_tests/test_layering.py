@@ -25,9 +25,11 @@ FOUNDATION = {
     "paths",
     "private_files",
     "http_access",
+    "http_client",
     "search_kinds",
     "install_key",
     "document_models",
+    "endpoint_use",
 }
 READS_SESSIONS = {"summaries", "observations", "commits"}
 DOMAIN = {
@@ -43,6 +45,7 @@ DOMAIN = {
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
     "chunking": {"models", "errors", "redacted_text", "keywords"},
+    "embedding": {"endpoint_use", "errors", "redacted_text", "http_client"},
     "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
     "transcripts": {"models", "errors", "redacted_text", "record_identity"},
     "documents": {"chunking", "embedding"},

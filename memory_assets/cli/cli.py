@@ -17,6 +17,7 @@ from memory_assets import __version__
 from memory_assets.cli import (
     action_commands,
     ask_commands,
+    costs_command,
     git_hooks,
     index_command,
     init_workspace,
@@ -170,7 +171,14 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         action_commands.resume,
         action_commands.restore,
     ),
-    "Check": (status, index_command.workspaces, ask_commands.audit, verify, doctor),
+    "Check": (
+        status,
+        index_command.workspaces,
+        ask_commands.audit,
+        verify,
+        doctor,
+        costs_command.costs,
+    ),
     "Run": (
         server_commands.mcp,
         server_commands.serve,

@@ -125,7 +125,10 @@ def _embedding(name: str, settings: Settings) -> Finding:
 
     if settings.embedder == NO_EMBEDDER:
         return Finding(name, True, "none (MEMORY_EMBEDDER=none): searches match words only")
-    return Finding(name, True, load_embedder(settings.embedder).embedder_id)
+    embedder = load_embedder(settings.embedder, key=settings.embedder_key, patient=False)
+    if not embedder.in_process:
+        embedder.embed(["ready"])
+    return Finding(name, True, embedder.embedder_id)
 
 
 def _chroma(name: str, settings: Settings) -> Finding:

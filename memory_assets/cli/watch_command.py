@@ -112,7 +112,7 @@ def load_engines(components: Components) -> None:
     with suppress(MemoryAssetsError):  # raised again when they are needed
         components.redactor.redact("ready")
         load_independent_scanner()
-        if components.embeds:
+        if components.embeds and components.embedder.in_process:
             components.embedder.embed(["ready"])
 
 

@@ -1,11 +1,12 @@
-"""Text to vectors, with all-MiniLM-L6-v2 from an installed package.
+"""Text to vectors: with all-MiniLM-L6-v2 from an installed package, or by an endpoint.
 
-Belongs here: finding and verifying the model's files, word pieces, vectors. Does not:
-what text is worth embedding (`chunking`), storing vectors (`stores`), anything that
-could reach the network. onnxruntime is imported when an embedder is loaded, not before.
+Belongs here: finding and verifying the model's files, word pieces, vectors, requests to an
+endpoint that the settings name. Does not: what text is worth embedding (`chunking`), storing
+vectors (`stores`). onnxruntime is imported when an embedder is loaded, not before.
 """
 
-from memory_assets.embedding.minilm import DEFAULT_EMBEDDER, Embedder, embed_redacted, load_embedder
+from memory_assets.embedding.embedder import Embedder, embed_redacted, is_endpoint, load_embedder
+from memory_assets.embedding.minilm import DEFAULT_EMBEDDER
 from memory_assets.embedding.model_files import WordPieces, load_word_pieces
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Embedder",
     "WordPieces",
     "embed_redacted",
+    "is_endpoint",
     "load_embedder",
     "load_word_pieces",
 ]

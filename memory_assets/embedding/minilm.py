@@ -1,5 +1,4 @@
-"""The protocol `Embedder`, and all-MiniLM-L6-v2 on onnxruntime: one text a run, so a vector never
-depends on its company."""
+"""all-MiniLM-L6-v2 on onnxruntime: one text a run, so a vector never depends on its company."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from memory_assets.embedding.model_files import (
     read_weights,
 )
 from memory_assets.errors import EmbedderUnavailable, OutOfMemory, is_out_of_memory
-from memory_assets.redacted_text import RedactedText, require_redacted
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 _ONES = np.ones((1, 4), dtype=np.float32)
@@ -31,36 +29,12 @@ _PRECISION = "dynamic-int8-float-outliers"
 MAX_THREADS = 4  # leaves a larger machine to its user
 
 
-class Embedder(Protocol):
-    """Maps texts to unit vectors of one space.
-
-    `embedder_id` names model, precision, runtime and weights: equal ids give equal
-    vectors. `family` names the space: vectors of one family may be searched together.
-    """
-
-    embedder_id: str
-    family: str
-    dimension: int
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return an array (len(texts), dimension) of rows of length 1."""
-
-
-def embed_redacted(embedder: Embedder, texts: Sequence[RedactedText]) -> NDArray[np.float32]:
-    """Return the vectors of texts that have passed the redactor.
-
-    Raises:
-        TypeError: a text is not a `RedactedText`, whatever its annotation says.
-    """
-    require_redacted(texts)
-    return embedder.embed(texts)
-
-
 class MiniLM:
     """all-MiniLM-L6-v2: mean of the last hidden states, scaled to length 1."""
 
     family = "all-MiniLM-L6-v2"
     dimension = 384
+    in_process = True
 
     def __init__(
         self,
@@ -123,21 +97,16 @@ class MiniLM:
         return unit
 
 
-def load_embedder(name: str | None = None, *, threads: int | None = None) -> Embedder:
-    """Return the embedder `name` (default and so far only: all-MiniLM-L6-v2).
+def load_minilm(*, threads: int | None = None) -> MiniLM:
+    """Return the packaged model.
 
     `threads` is how many texts are embedded at once; default: the CPUs this process
     may use, at most 4. Vectors do not depend on it. The files are checked now; the model
     itself starts with the first text.
 
     Raises:
-        EmbedderUnavailable: unknown name, or files missing or not the expected ones;
-            says what to install.
+        EmbedderUnavailable: files are missing or not the expected ones; says what to install.
     """
-    if name == "none":
-        raise EmbedderUnavailable("no vectors are made: MEMORY_EMBEDDER is none")
-    if name not in (None, DEFAULT_EMBEDDER):
-        raise EmbedderUnavailable(f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}")
     weights = read_weights()
     word_pieces = load_word_pieces()
     embedder_id = f"{DEFAULT_EMBEDDER}/{_PRECISION}/onnxruntime/{WEIGHTS_SHA256[:8]}"

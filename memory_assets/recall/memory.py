@@ -58,8 +58,12 @@ class Memory(Stores):
     @cached_property
     def embedder(self) -> Embedder:
         """The embedding model."""
-        from memory_assets.embedding import load_embedder
+        from memory_assets.embedding import is_endpoint, load_embedder
 
+        if is_endpoint(self.settings.embedder):
+            from memory_assets.recall.redacted_queries import endpoint_for_queries
+
+            return endpoint_for_queries(self.settings)
         return load_embedder(self.settings.embedder)
 
     @property

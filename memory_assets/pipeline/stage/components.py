@@ -24,6 +24,8 @@ from memory_assets.redaction import RedactionSettings, Redactor, load_redactor, 
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.collections import CollectionVersions
+from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
+from memory_assets.stores.gateway_usage import noting
 from memory_assets.stores.run_ledger import FILE_NAME, RunLedger
 from memory_assets.stores.stores import Stores
 from memory_assets.summaries import ExtractiveSummarizer, load_summarizer
@@ -123,7 +125,8 @@ class Components(Stores):
     @cached_property
     def embedder(self) -> Embedder:
         """The embedding model."""
-        return load_embedder(self.settings.embedder)
+        note = noting(self.data_dir / USAGE_FILE, "ingest", lambda: self.catalog.products.run_id)
+        return load_embedder(self.settings.embedder, key=self.settings.embedder_key, note=note)
 
     @cached_property
     def tokens(self) -> Tokens:

@@ -114,7 +114,12 @@ class Searcher:
                 if request.mode == "semantic":
                     raise
                 away = str(error)
-        found = find(request, corpora, embedder)
+        try:
+            found = find(request, corpora, embedder)
+        except EmbedderUnavailable as error:  # an endpoint that does not answer
+            if request.mode == "semantic":
+                raise
+            away, found = str(error), find(request, corpora, None)
         if request.mode == "hybrid" and not found.compared:
             away = away or "there are no vectors in memory; run `memory ingest`"
         return Answer(
@@ -139,7 +144,8 @@ class Searcher:
         def load() -> None:
             # Raised again when it is needed; RuntimeError: the interpreter is ending.
             with suppress(EmbedderUnavailable, OutOfMemory, RuntimeError):
-                memory.embedder.embed(["ready"])
+                if memory.embedder.in_process:
+                    memory.embedder.embed(["ready"])
 
         with self._lock:
             if self._loading is None and memory.settings.embedder != NO_EMBEDDER:

@@ -1,0 +1,52 @@
+"""`memory costs`: what was asked of endpoints of models, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memory_assets.cli import rendering
+from memory_assets.cli.request_options import Json
+from memory_assets.requests.times import parse_time
+from memory_assets.settings import load_settings
+from memory_assets.status import counted
+
+if TYPE_CHECKING:
+    from memory_assets.stores.gateway_usage import Spent
+
+
+def costs(
+    since: Annotated[
+        str, typer.Option(help="From this on: 7d, 12h, 2w, yesterday or a date; local time.")
+    ] = "7d",
+    json: Json = False,
+) -> None:
+    """Show what models at endpoints cost.
+
+    One line for each model and for who asked it: requests, tokens, time, and the cost where the
+    endpoint says it, as LiteLLM does. Empty unless MEMORY_EMBEDDER names an endpoint.
+    """
+    from memory_assets.stores.gateway_usage import FILE_NAME, GatewayUsage
+
+    moment = parse_time(since)
+    path = load_settings().data_dir / FILE_NAME
+    spent = GatewayUsage(path).spent(moment.timestamp()) if path.exists() else []
+    answer = {"since": moment.isoformat(), "usage": [asdict(each) for each in spent]}
+    rendering.print_answer(answer, json, _lines(spent, since))
+
+
+def _lines(spent: Sequence[Spent], since: str) -> Iterator[str]:
+    if not spent:
+        yield f"Nothing was asked of an endpoint since {since}."
+    for each in spent:
+        failed = f" ({each.failed} failed)" if each.failed else ""
+        cost = "cost unknown" if each.cost_usd is None else f"${each.cost_usd:.4f}"
+        yield (
+            f"{each.consumer}: {each.model} at {each.provider}: "
+            f"{counted(each.requests, 'request')}{failed}, "
+            f"{counted(each.input_tokens + each.output_tokens, 'token')}, "
+            f"{each.mean_latency_ms} ms each, {cost}"
+        )

@@ -1,0 +1,78 @@
+"""What maps texts to vectors, and the choice of one by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_assets.embedding.minilm import DEFAULT_EMBEDDER, load_minilm
+from memory_assets.errors import EmbedderUnavailable
+from memory_assets.redacted_text import RedactedText, require_redacted
+
+if TYPE_CHECKING:
+    from memory_assets.endpoint_use import EndpointUse
+
+_OF_ENDPOINTS = "openai:"
+
+
+class Embedder(Protocol):
+    """Maps texts to unit vectors of one space.
+
+    `embedder_id` names model, precision, runtime and weights: equal ids give equal
+    vectors. `family` names the space: vectors of one family may be searched together.
+    `in_process` is whether the model runs in this process, and so has to be started.
+    """
+
+    embedder_id: str
+    family: str
+    dimension: int
+    in_process: bool
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return an array (len(texts), dimension) of rows of length 1."""
+
+
+def embed_redacted(embedder: Embedder, texts: Sequence[RedactedText]) -> NDArray[np.float32]:
+    """Return the vectors of texts that have passed the redactor.
+
+    Raises:
+        TypeError: a text is not a `RedactedText`, whatever its annotation says.
+    """
+    require_redacted(texts)
+    return embedder.embed(texts)
+
+
+def is_endpoint(name: str) -> bool:
+    """Whether an embedder of this name sends texts to a server."""
+    return name.startswith(_OF_ENDPOINTS)
+
+
+def load_embedder(
+    name: str | None = None,
+    *,
+    key: str | None = None,
+    patient: bool = True,
+    note: Callable[[EndpointUse], None] = lambda use: None,
+) -> Embedder:
+    """Return the embedder `name`: all-MiniLM-L6-v2, the default, or `openai:MODEL@URL`.
+
+    `key`, `patient` and `note` are those of `load_endpoint`.
+
+    Raises:
+        EmbedderUnavailable: unknown name, or files missing or not the expected ones;
+            says what to do.
+    """
+    if name == "none":
+        raise EmbedderUnavailable("no vectors are made: MEMORY_EMBEDDER is none")
+    if name is not None and is_endpoint(name):
+        from memory_assets.embedding.endpoint import load_endpoint
+
+        return load_endpoint(name, key=key, patient=patient, note=note)
+    if name not in (None, DEFAULT_EMBEDDER):
+        raise EmbedderUnavailable(
+            f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}, {_OF_ENDPOINTS}MODEL@URL"
+        )
+    return load_minilm()

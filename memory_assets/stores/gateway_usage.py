@@ -1,0 +1,99 @@
+"""What was asked of endpoints of models, one row a request: tokens, time and cost; no text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from memory_assets.errors import StoreError
+from memory_assets.stores.sqlite_files import SqliteStore, connect, sqlite_errors
+
+if TYPE_CHECKING:
+    from memory_assets.endpoint_use import EndpointUse
+
+FILE_NAME = "gateway_usage.db"
+"""Where in the data directory the table is."""
+Consumer = Literal["ingest", "search"]
+_REMEDY = "Move it away: `memory costs` then begins anew."
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS gateway_usage (
+    ts REAL NOT NULL, run_id TEXT NOT NULL, route TEXT NOT NULL, consumer TEXT NOT NULL,
+    provider TEXT NOT NULL, model TEXT NOT NULL, input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL, latency_ms INTEGER NOT NULL, cost_usd REAL,
+    status INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS usage_by_time ON gateway_usage (ts);
+"""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The requests of one consumer to one model at one provider: `failed` are those that were not
+    answered with success; `cost_usd` is None where no endpoint said what a request cost."""
+
+    consumer: str
+    route: str
+    provider: str
+    model: str
+    requests: int
+    failed: int
+    input_tokens: int
+    output_tokens: int
+    mean_latency_ms: int
+    cost_usd: float | None
+
+
+class GatewayUsage(SqliteStore):
+    """The requests to endpoints of one data directory. Processes may share it.
+
+    Raises:
+        StoreBusy, StoreError: the file cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with sqlite_errors(path, _REMEDY):
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"cannot use {path}: {type(error).__name__}") from None
+            connection = connect(path)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.executescript(_SCHEMA)
+        super().__init__(path, connection, _REMEDY)
+
+    def note(self, use: EndpointUse, *, consumer: Consumer, run_id: str = "") -> None:
+        """Note a request for embeddings."""
+        made = {"run_id": run_id, "route": "embeddings", "consumer": consumer, "output_tokens": 0}
+        self.put("gateway_usage", **asdict(use), **made)
+
+    def spent(self, since: float) -> list[Spent]:
+        """Return what was asked since a moment (Unix seconds), the most requests first."""
+        rows = self.rows(
+            "SELECT consumer, route, provider, model, COUNT(*), SUM(status != 200),"
+            " SUM(input_tokens), SUM(output_tokens), CAST(AVG(latency_ms) AS INTEGER),"
+            " SUM(cost_usd) FROM gateway_usage WHERE ts >= ? GROUP BY 1, 2, 3, 4"
+            " ORDER BY 5 DESC, 1, 2, 3, 4",
+            since,
+        )
+        return [Spent(*row) for row in rows]
+
+
+def noting(
+    path: Path, consumer: Consumer, run_id: Callable[[], str] = lambda: ""
+) -> Callable[[EndpointUse], None]:
+    """Return what notes a request in the file `path`, which is opened with the first one. A
+    request that cannot be noted was made all the same: nothing is raised."""
+    opened: list[GatewayUsage] = []
+
+    def note(use: EndpointUse) -> None:
+        try:
+            if not opened:
+                opened.append(GatewayUsage(path))
+            opened[0].note(use, consumer=consumer, run_id=run_id())
+        except StoreError:
+            return
+
+    return note

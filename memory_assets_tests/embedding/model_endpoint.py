@@ -1,0 +1,93 @@
+"""An OpenAI-compatible endpoint that serves the packaged model, and fails when it is told to."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from memory_assets.embedding.minilm import load_minilm
+
+KEY = "made-up-key-of-a-test"
+Answers = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class ModelEndpoint(ThreadingHTTPServer):
+    """Answers `/v1/embeddings`. `asked` has the bodies of all requests; `failures` are statuses
+    and headers of the next answers; `alter` changes what is answered."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[dict[str, Any]] = []
+        self.failures: list[tuple[int, dict[str, str]]] = []
+        self.alter: Answers = lambda answer: answer
+        self.silent_seconds = 0.0
+        self.model = load_minilm()
+
+    @property
+    def url(self) -> str:
+        """The URL that a setting names."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    @property
+    def texts(self) -> list[str]:
+        """All texts that were sent."""
+        return [text for asked in self.asked for text in asked["input"]]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: ModelEndpoint
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(asked)
+        if self.headers.get("Authorization") != f"Bearer {KEY}":
+            self._answer(401, {}, {"error": {"message": str(asked["input"])}})
+        elif self.path != "/v1/embeddings":
+            self._answer(404, {}, {})
+        elif self.server.failures:
+            status, headers = self.server.failures.pop(0)
+            self._answer(status, headers, {"error": {"message": str(asked["input"])}})
+        else:
+            time.sleep(self.server.silent_seconds)
+            vectors = self.server.model.embed(asked["input"])
+            data = [
+                {"object": "embedding", "index": at, "embedding": vector.tolist()}
+                for at, vector in enumerate(vectors)
+            ]
+            usage = {"prompt_tokens": 3 * len(data), "total_tokens": 3 * len(data)}
+            answer = {"object": "list", "model": asked["model"], "data": data, "usage": usage}
+            headers = {"x-litellm-response-cost": "0.0001"}
+            self._answer(200, headers, self.server.alter(answer))
+
+    def _answer(self, status: int, headers: dict[str, str], content: dict[str, Any]) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def served() -> Iterator[ModelEndpoint]:
+    """An endpoint, until the block ends."""
+    endpoint = ModelEndpoint()
+    thread = threading.Thread(target=endpoint.serve_forever)
+    thread.start()
+    try:
+        yield endpoint
+    finally:
+        endpoint.shutdown()
+        endpoint.server_close()
+        thread.join()
