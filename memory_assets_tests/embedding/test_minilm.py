@@ -13,12 +13,15 @@ from typing import cast
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memory_assets.embedding import Embedder, embed_redacted, load_embedder, load_word_pieces
 from memory_assets.embedding.minilm import load_minilm
 from memory_assets.errors import EmbedderUnavailable
 from memory_assets.redacted_text import RedactedText, seal
 
+WORD_PIECES = load_word_pieces()
 REFERENCE = json.loads((Path(__file__).parent / "reference.json").read_text("utf-8"))["texts"]
 MIXED = [
     "why did the build fail?",
@@ -28,6 +31,8 @@ MIXED = [
     "ok",
     "Two migrations ran at once; the second one deadlocked. " * 8,
 ]
+PIECES = ["[SEP]", "[sep]", "\n", "\r\n", "\x00", "\x1b[31m", "\x85", "\u2028", "\u0301", "\ud83d"]
+PIECES += ["x" * 101, "Ünï", "e\u0301", "日本", "unbelievably", "readFooter"]
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +111,22 @@ def test_offsets_are_characters_of_the_original() -> None:
     text = "Café déjà-vu 日本"
     words = [text[start:end] for start, end in load_word_pieces().token_offsets(text)]
     assert "".join(words) == text.replace(" ", "")
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.text(max_size=8)
+        | st.text("abXY09_-[](){}#.'\"` \t\r\n", max_size=12)
+        | st.sampled_from(PIECES),
+        max_size=12,
+    ).map("".join)
+)
+def test_offsets_of_remembered_words_are_those_of_the_tokenizer(text: str) -> None:
+    """Line by line and word by word gives what the tokenizer gives of the whole text."""
+    pieces = WORD_PIECES
+    whole = pieces._tokenizer.encode(text.encode("utf-8", "replace").decode())
+    assert pieces.token_offsets(text) == pieces.token_offsets(text) == list(whole.offsets)
 
 
 def test_lone_surrogate_is_embedded_not_raised(embedder: Embedder) -> None:
