@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
-from typing import Any
+from typing import Any, NoReturn
 
+import pytest
+
+from memory_assets.errors import StoreError
+from memory_assets.pipeline.ingest import passes
+from memory_assets.pipeline.ingest.steps import Failed
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.pipeline.conftest import (
@@ -273,3 +279,19 @@ def test_a_session_that_lost_its_rows_leaves_every_stage(memory: SampleMemory) -
         assert not [row_id for row_id in ids if memory.fork in row_id]
     memory.assert_collections_equal_the_lake()
     assert memory.behind() == []
+
+
+def test_garbage_is_looked_for_rarely_while_a_task_runs(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Afterwards as before, also when a step fails."""
+    before = gc.get_threshold()
+    during: list[int] = []
+
+    def failing(*_: object) -> NoReturn:
+        during.append(gc.get_threshold()[0])
+        raise StoreError("no")
+
+    monkeypatch.setattr(passes, "run_step", failing)
+    (outcome,) = passes.run_task(memory.components, passes.Task(memory.harbor, ("raw_sessions",)))
+    assert isinstance(outcome, Failed) and during[0] > before[0] == gc.get_threshold()[0]
