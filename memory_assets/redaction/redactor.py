@@ -114,7 +114,8 @@ class Redactor:
         return f"Redactor({self.ruleset_version!r})"
 
     def redact(self, text: str, path: str | None = None, *, session_id: str = "") -> Redaction:
-        """Return `text` without its secrets and personal data.
+        """Return `text` without its secrets and personal data. One that came to rest before is not
+        scanned again.
 
         `path` is the path of the file if the text is its contents. Tags of guessable values are
         keyed to `session_id`.
@@ -122,6 +123,8 @@ class Redactor:
         Raises:
             Unsettled: the text does not come to rest; nothing of it may be kept.
         """
+        if path is None and isinstance(text, str) and text in self._at_rest:
+            return Redaction(seal(text), ())
         tagger = Tagger(self.key, session_id) if session_id else self._tagger
         if path is None or not self.policy.cut_contents(text, (path,)):
             scanned, _ = self.apply(text, tagger)
@@ -162,7 +165,7 @@ class Redactor:
         find anything. Return the redaction, and the secrets found, with values in the clear.
 
         Removing a secret can reveal another one; repeating until nothing is found makes redaction
-        idempotent by construction. A text that came to rest before is not scanned again.
+        idempotent by construction.
 
         Raises:
             Unsettled: the text does not come to rest.
@@ -171,8 +174,6 @@ class Redactor:
             raise TypeError("only text can be redacted")
         personal = self._personal
         always = personal.always
-        if not (given or also) and text in self._at_rest:
-            return Redaction(seal(text), ()), ()
         seen: list[Edit] = []
         edits = [*given, *personal.directories(text)]
         clues = None if edits else self._scanner.look(text)
