@@ -15,6 +15,7 @@ import glob
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ class Lake:
 
     def partition_dir(self, table: Table, project: str) -> Path:
         """Return the directory of a project's files of one table."""
-        return self.root / table.name / f"{_PARTITION_PREFIX}{encoded(project)}"
+        return _partition_dir(self.root, table.name, project)
 
     def lock_path(self, project: str) -> Path:
         """Return the file whose lock a writer of this project holds."""
@@ -274,6 +275,11 @@ class Lake:
             parts = with_other_ids(table, rows.parts(0, None), columns, changes, content)
             whole = {**rows.footer, **footer}
             self.partition(table, project).write(session_id, parts, lambda: whole, content)
+
+
+@lru_cache(maxsize=1024)  # asked for some 200 times for one more turn
+def _partition_dir(root: Path, table: str, project: str) -> Path:
+    return root / table / f"{_PARTITION_PREFIX}{encoded(project)}"
 
 
 def redacted_values(table: Table, rows: pa.Table) -> Iterator[str]:
