@@ -170,7 +170,8 @@ def independent_scanner_finds_nothing(
             values = [value for _, value in batch]
             totals["values"] += len(values)
             for each in scanner.scan(values):
-                session_id, column, place = batch[each.index][0]
+                column, row = batch[each.index][0]
+                session_id, place = _place(rows, column, row)
                 line = values[each.index].count(b"\n", 0, each.start) + 1
                 reports.append(Report(f"{column}: {each.rule}", session_id, place, line))
                 known = _known(values[each.index], each, components.install_key)
@@ -190,16 +191,20 @@ def independent_scanner_finds_nothing(
     return Verdict(not reports, counts, _remedy(project, totals["learned"]), reports=reports)
 
 
-def _strings(batch: Batch) -> Iterator[tuple[tuple[str, str, str], bytes]]:
-    """Yield session, column and place of each string, and the string. A place does not have the
-    session's name in a column of ids, where the name itself may be reported."""
+def _strings(batch: Batch) -> Iterator[tuple[tuple[str, int], bytes]]:
+    """Yield column and row of each string that is long enough to be a secret, and the string."""
     for column in text_columns(batch.rows):
-        is_id = "id" in column.name.split("_")
         for value, row in zip(column.values, column.rows, strict=True):
             if len(value) >= 8:
-                session_id, number = batch.place_of(row)
-                place = f"{'a session' if is_id else session_id} row {number} {column.name}"
-                yield (session_id, column.name, place), neutral(value)
+                yield (column.name, row), neutral(value)
+
+
+def _place(batch: Batch, column: str, row: int) -> tuple[str, str]:
+    """Return the session and the place of a value. A place does not have the session's name in a
+    column of ids, where the name itself may be reported."""
+    session_id, number = batch.place_of(row)
+    named = "a session" if "id" in column.split("_") else session_id
+    return session_id, f"{named} row {number} {column}"
 
 
 def _known(value: bytes, report: Reported, key: bytes) -> Mapping[bytes, str]:
