@@ -9,8 +9,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from memory_assets.documents import file_type, sections
-from memory_assets.documents.chunk import CHUNKERS
+from memory_assets.documents import file_type
+from memory_assets.documents.chunk import CHUNKERS, sections
 from memory_assets.embedding import load_word_pieces
 
 MAX_BYTES = 1_000_000

@@ -17,9 +17,6 @@ from memory_assets.documents.scripts import dockerfile, makefile, shell
 from memory_assets.documents.sizing import Size, fitted
 from memory_assets.embedding import load_word_pieces
 
-# Changes whenever the same file would give other chunks.
-CHUNKER_VERSION = "1"
-
 
 def _whole(source: Source) -> list[Cut]:
     return [Cut(0, "full_file", PurePosixPath(source.path).name)]

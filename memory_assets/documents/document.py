@@ -11,6 +11,9 @@ from typing import Protocol
 
 from memory_assets.chunking import Tokens
 
+# Changes whenever the same file would give other chunks.
+CHUNKER_VERSION = "1"
+
 _LINE_END = re.compile(r"\r\n?|\n")
 _TO_LINE_END = re.compile(r"[^\r\n]*")
 _COMMENT_LINE = re.compile(r"[ \t]*#")

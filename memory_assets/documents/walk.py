@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 MOST_BYTES = 10_000_000
 """Larger files are skipped: no document that somebody reads is larger."""
@@ -37,7 +39,7 @@ SKIPPED_DIRECTORIES = frozenset(
 )
 SKIPPED_FILES = frozenset({".DS_Store", "Thumbs.db"})
 _IGNORE_FILES = (".gitignore", ".memoryignore")
-_Ignored = list[tuple[str, GitIgnoreSpec]]
+_Ignored = list[tuple[str, "GitIgnoreSpec"]]
 """Rules with the directory that they are in (with a slash at its end), outermost first."""
 
 
@@ -167,14 +169,20 @@ def _read_rules(path: Path) -> Iterator[GitIgnoreSpec]:
     except OSError:
         return
     try:
-        yield GitIgnoreSpec.from_lines(lines)
+        yield _rules(lines)
     except ValueError:  # a line that Git passes over, too
-        yield GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line))
+        yield _rules(line for line in lines if _is_rule(line))
 
 
 def _is_rule(line: str) -> bool:
     try:
-        GitIgnoreSpec.from_lines([line])
+        _rules([line])
     except ValueError:
         return False
     return True
+
+
+def _rules(lines: Iterable[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec  # not for an ingest of sessions
+
+    return GitIgnoreSpec.from_lines(lines)

@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_assets.documents import Section, file_type, sections
-from memory_assets.documents.chunk import CHUNKERS
+from memory_assets.documents import Section, file_type
+from memory_assets.documents.chunk import CHUNKERS, sections
 from memory_assets.documents.sizing import OVERLAP
 from memory_assets.embedding import load_word_pieces
 

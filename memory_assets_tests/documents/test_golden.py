@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_assets.documents import Section, sections
+from memory_assets.documents import Section
+from memory_assets.documents.chunk import sections
 from memory_assets_tests.documents.test_every_line import check
 
 GOLDEN = Path(__file__).parent / "golden"

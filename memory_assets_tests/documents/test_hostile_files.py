@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memory_assets.documents import sections
+from memory_assets.documents.chunk import sections
 
 FILES: dict[str, Callable[[int], str]] = {
     "line.js": lambda n: "var a=1;" + "function f(a){return a+1};" * (n // 26),

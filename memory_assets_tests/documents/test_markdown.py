@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from memory_assets.documents import Section, sections
+from memory_assets.documents import Section
+from memory_assets.documents.chunk import sections
 
 PARAGRAPH = "The gateway retries a request twice before it gives up and answers 503. " * 20
 

@@ -194,13 +194,15 @@ def test_a_failed_op_says_why_and_is_not_retried(
 
 def test_no_ingest_imports_dagster(settings: Settings) -> None:
     """It would cost more than the work for a new turn; neither does the first one, nor its search
-    for secrets found since."""
+    for secrets found since. Nor are the parsers of documents imported."""
     code = (
         "import sys\n"
         "from memory_assets.cli.ingest_command import ingest_once\n"
         "from memory_assets.settings import load_settings\n"
         "ingest_once(load_settings(), limit=None, projects=[], full=False, as_json=False)\n"
-        "print(sorted({'dagster', 'sqlalchemy', 'alembic', 'pandas'} & set(sys.modules)))"
+        "heavy = {'dagster', 'sqlalchemy', 'alembic', 'pandas'}\n"
+        "parsers = {'markdown_it', 'tree_sitter', 'pathspec'}\n"
+        "print(sorted((heavy | parsers) & set(sys.modules)))"
     )
     environment = {
         "MEMORY_DATA_DIR": str(settings.data_dir),

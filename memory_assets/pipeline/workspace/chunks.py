@@ -6,7 +6,7 @@ from functools import partial
 
 from memory_assets.chunking import content_hash
 from memory_assets.document_models import WorkspaceChunk, WorkspaceDocument
-from memory_assets.documents import CHUNKER_VERSION, Section, sections
+from memory_assets.documents import CHUNKER_VERSION, Section
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable, Made, derive_table
@@ -22,6 +22,8 @@ def chunk_documents(components: Components, partition: str) -> StageReport:
 
 
 def _chunks_of(components: Components, source: Product) -> Made:
+    from memory_assets.documents.chunk import sections  # loads a parser for each type of file
+
     if not source.rows:
         return [], {}
     key = (source.project, source.session_id)
