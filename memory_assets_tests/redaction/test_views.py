@@ -62,8 +62,8 @@ def test_hex_dumps_hide_nothing(form: str, redactor: Redactor, fake: Fake) -> No
         ]
     else:
         shown = [f"{at * 16:08x}: {line.hex(' ', -2)}  {line!r}" for at, line in enumerate(lines)]
-    kept = redactor.redact("before\n" + "\n".join(shown) + "\nafter").text
-    assert kept.startswith("before\n")
+    kept = redactor.redact("$ xxd x\n" + "\n".join(shown) + "\nafter").text
+    assert kept.startswith("$ xxd x\n")
     assert kept.endswith("\nafter")
     for part in (value[:7], value[-7:]):
         assert part not in kept

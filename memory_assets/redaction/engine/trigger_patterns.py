@@ -42,6 +42,7 @@ from memory_assets.redaction.rules.names import (
 from memory_assets.redaction.rules.tables import COLUMN
 from memory_assets.redaction.rules.token_formats.contextual import CONTEXT_FORMATS
 from memory_assets.redaction.rules.wordlist import words
+from memory_assets.redaction.views.decodings import DUMPS
 
 _FURTHEST_ANCHOR = 2_000
 _COLUMNS = words("secret token key auth cred jwt bearer pat dsn sas webhook")
@@ -159,7 +160,7 @@ def asking_triggers() -> tuple[Trigger, ...]:
         (COLOURED, rb"\x1b"),
         (ESCAPED, rb"\\(?:[\"\\/nrt]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})"),
         (PERCENT, rb"%[0-9A-Fa-f]{2}"),
-        (HEX, rb"(?:(?:[2-7][0-9A-Fa-f]|0[9AaDd]) {0,2}){8}"),
+        (HEX, "|".join(DUMPS).encode()),
         (ADDRESSES, rb"@[A-Za-z0-9\-]{1,63}\.[A-Za-z0-9]"),
     )
     return tuple(Trigger(source, ASKING, rule=asks, once=True) for asks, source in rows)

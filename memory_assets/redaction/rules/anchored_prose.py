@@ -117,16 +117,16 @@ PROSE: tuple[AnchoredRule, ...] = (
     *(rule("spoken-secret", f"{word} (", _drawn_or_chosen,
            rf"(?i){word} \((?P<secret>[^\s()\"'`,]{{8,200}})\)", f"the GitLab {word} ({FILL[:24]})")
       for word in ("pat", "token", "key", "secret")),
-    rule("spoken-secret", "provided: ", _drawn_or_chosen,
-         r"(?i)(?:(?<=key )|(?<=token )|(?<=secret )|(?<=word )|(?<=ials ))provided: [\"'`]?"
-         + _SAID,
-         "Invalid API key provided: " + FILL[:24] + "."),
+    *(rule("spoken-secret", f"{word} provided: ", _drawn_or_chosen,
+           rf"(?i){word} provided: [\"'`]?{_SAID}", f"Invalid {word} provided: {FILL[:24]}.")
+      for word in ("key", "token", "secret", "password", "credentials")),
     *(rule("spoken-secret", f"api {word} ", _drawn_or_chosen,
            rf"(?i)api {word} [\"'`]?{_SAID}", f"with the api {word} {FILL[:9]}!{FILL[9:17]}")
       for word in ("key", "token")),
-    rule("login-password", "for ", spoken_password,
-         r"(?i)(?:(?<=credentials )|(?<=login )|(?<=password ))for (?:user )?[\w.@+-]{1,60}/"
-         + _BARE, "invalid credentials for app/" + FILL[:12]),
+    *(rule("login-password", f"{word} for ", spoken_password,
+           rf"(?i){word} for (?:user )?[\w.@+-]{{1,60}}/" + _BARE,
+           f"invalid {word} for app/{FILL[:12]}")
+      for word in ("credentials", "login", "password")),
     rule("login-password", "ftp", typed_password,
          r"(?i)ftp\b[^\n]{0,80}<<[^\n]{1,20}\n(?:[^\n]{0,100}\n){0,3}?user \S{1,60} "
          r"(?P<secret>\S{4,80})(?=\s|$)", "ftp -n h <<E\nuser app " + FILL[:12] + "\nE"),

@@ -22,6 +22,9 @@ _DUMPED = re.compile(
     r"[^\n]{0,100}$"
 )
 """A line of a hex dump, with or without its place and its text."""
+DUMPS = ("000010[: ]", "xxd")
+"""What stands in hex dumps: the place of the second line, or the program's name."""
+_HAS_DUMP = re.compile("|".join(DUMPS))
 _SHORTEST_DUMPED = 12
 _NO_TEXT = re.compile(r"[^\t\n\r -~]")
 
@@ -183,6 +186,8 @@ def _decoded(blob: str) -> str:
 def hex_decoded(text: str) -> View | None:
     """Return the decoded hex dumps of `text` (`xxd`, `xxd -p`, `hexdump -C`), where they decode to
     text."""
+    if _HAS_DUMP.search(text) is None:
+        return None
     texts: list[str] = []
     dumps: list[list[tuple[int, int, int]]] = []
     for lines, data in _dumps(text):
