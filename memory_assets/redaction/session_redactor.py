@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 _SHORT = 256
 _REMEMBERED = 8_192
 _SECONDS_PER_CHARACTER = 1e-6
+_MOST_SLOW_RECORDS = 30
+"""How many records of a session may use up all their time."""
+_WHEN_USED_UP = 0.01
+"""The share of `record_seconds` that each record has left after that."""
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _PLAIN_ID = re.compile(
@@ -72,6 +77,7 @@ class SessionRedactor:
         self._ids: dict[str, str] = {}
         self._second: dict[str, Redaction] = {}
         self._values_at_second = 0
+        self._overtime = 0.0
 
     def __repr__(self) -> str:
         return f"SessionRedactor({self._redactor.ruleset_version!r})"
@@ -107,9 +113,13 @@ class SessionRedactor:
         )
 
     def redact(self, text: str, *, session_id: str = "") -> Redaction:
-        """Return a composed text without secrets, known ones included; secrets found in it are not
-        remembered."""
-        redaction, _ = self._redactor.apply(text, self._tagger, also=self._known_search)
+        """Return a composed text, or a document, without secrets, known ones included; secrets
+        found in it are not remembered. Like a record it is withheld whole if it takes too long."""
+        try:
+            with self._time_for(text):
+                redaction, _ = self._redactor.apply(text, self._tagger, also=self._known_search)
+        except (OutOfTime, Unsettled) as failure:
+            return self._withheld(text, failure)
         return redaction
 
     def propagate(self, redaction: RecordRedaction) -> RecordRedaction:
@@ -131,7 +141,7 @@ class SessionRedactor:
             self._second.clear()
         texts = texts_of(redaction.record)
         try:
-            with self._time_for(redaction.record):
+            with self._time_for(redaction.record.text):
                 again = {name: self._again(text) for name, text in texts.items()}
         except (OutOfTime, Unsettled) as failure:
             again = {name: self._withheld(text, failure) for name, text in texts.items()}
@@ -175,7 +185,7 @@ class SessionRedactor:
         key = (project, project_root, *_shared_of(record))
         shared = self._shared.get(key) or self._shared_fields(key)
         try:
-            with self._time_for(record):
+            with self._time_for(record.text):
                 text, command, paths = self._free_texts(record, project_root)
         except (OutOfTime, Unsettled) as failure:
             text, command, *paths = [
@@ -229,10 +239,19 @@ class SessionRedactor:
             command = self._command(record.command, record.cwd, project_root)
         return text, command, [self._short(path) for path in record.paths]
 
-    def _time_for(self, record: Record | RedactedRecord) -> AbstractContextManager[None]:
-        """Limit the time that redacting a record may take."""
-        more = len(record.text) * _SECONDS_PER_CHARACTER
-        return time_budget(self._redactor.record_seconds + more)
+    @contextmanager
+    def _time_for(self, text: str) -> Iterator[None]:
+        """Limit the time that redacting a record with this text may take: to what its length
+        allows, and what one record may take more while the session has that much left."""
+        allowed = len(text) * _SECONDS_PER_CHARACTER
+        most = self._redactor.record_seconds
+        more = min(most, max(most * _MOST_SLOW_RECORDS - self._overtime, most * _WHEN_USED_UP))
+        begin = time.thread_time()
+        try:
+            with time_budget(allowed + more):
+                yield
+        finally:
+            self._overtime += max(time.thread_time() - begin - allowed, 0.0)
 
     def _withheld(self, text: str, failure: OutOfTime | Unsettled) -> Redaction:
         """Return a text of which nothing is left but a tag, which says what stopped redaction."""

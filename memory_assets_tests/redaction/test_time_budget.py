@@ -11,7 +11,7 @@ from memory_assets.pipeline.checks.verify import rows_conserved
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.redaction import Redactor, load_redactor
+from memory_assets.redaction import Redactor, keep_lines, load_redactor, session_redactor
 from memory_assets.redaction.redactor import build_redactor
 from memory_assets.redaction.rules.anchored import AnchoredRule
 from memory_assets.redaction.settings import RedactionSettings
@@ -97,8 +97,8 @@ def test_a_text_that_never_comes_to_rest_is_withheld(redactor: Redactor) -> None
     assert {found.rule for found in redaction.findings} == {"unsettled"}
 
 
-def test_a_slow_rule_costs_its_record_only() -> None:
-    """The limit is seen between the places of a text."""
+def slow_redactor() -> Redactor:
+    """A redactor whose one rule takes .01 CPU seconds at each of its places."""
 
     def slow(value: str) -> bool:
         end = time.thread_time() + 0.01
@@ -107,8 +107,37 @@ def test_a_slow_rule_costs_its_record_only() -> None:
         return value == "y"
 
     rule = AnchoredRule("slow", b"slow:", "slow:(?P<secret>.)", slow, "slow:y")
-    redactor = build_redactor(RedactionSettings(record_seconds=0.2), (), (rule,), bytes(32))
-    session = redactor.session("s")
+    return build_redactor(RedactionSettings(record_seconds=0.2), (), (rule,), bytes(32))
+
+
+def test_slow_records_of_a_session_do_not_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a session's time is used up, its slow records are withheld soon, ordinary ones kept."""
+    monkeypatch.setattr(session_redactor, "_MOST_SLOW_RECORDS", 2)
+    session = slow_redactor().session("s")
+
+    def text_of(text: str) -> str:
+        record = plain_record(text=text)
+        return session.redact_record(record, project="p", project_root="/srv/app").record.text
+
+    slow = "slow:x " * 5
+    assert text_of(slow) == slow
+    for _ in range(2):
+        assert text_of("slow:x " * 64).startswith("<redacted:timed-out:")
+    assert text_of(slow).startswith("<redacted:timed-out:")
+    assert text_of("all is well") == "all is well"
+
+
+def test_a_document_out_of_time_is_withheld(hurried: Redactor) -> None:
+    """Nothing of it is kept but its lines' number, whatever it says."""
+    text = f"a\n{SECRET}\nb\n"
+    redaction = hurried.session("workspace::a.md").redact(text)
+    assert {found.rule for found in redaction.findings} == {"timed-out"}
+    assert keep_lines(text, redaction) == f"{redaction.findings[0].tag}\n\n\n"
+
+
+def test_a_slow_rule_costs_its_record_only() -> None:
+    """The limit is seen between the places of a text."""
+    session = slow_redactor().session("s")
     begin = time.thread_time()
     hostile = session.redact_record(
         plain_record(text="slow:x " * 5_000), project="p", project_root="/srv"
