@@ -15,6 +15,7 @@ import socket
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -22,6 +23,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_assets.errors import ConfigurationError
 from memory_assets.http_access import host_of, token_of
+
+if TYPE_CHECKING:
+    import uvicorn
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MAX_TARGET = 8_192
@@ -210,21 +214,7 @@ def serve(
     `started` is called with the address once connections are accepted. Requests are not logged,
     because they contain questions.
     """
-    import uvicorn
-
-    config = uvicorn.Config(
-        app,
-        http="h11",
-        ws="auto" if websockets else "none",
-        lifespan="on" if lifespan else "off",
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        limit_concurrency=_CONCURRENT,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-        h11_max_incomplete_event_size=16_384,
-    )
-    server = uvicorn.Server(config)
+    server = server_of(app, lifespan=lifespan, websockets=websockets)
 
     def stop(number: int, frame: FrameType | None) -> None:
         server.should_exit = True
@@ -236,6 +226,27 @@ def serve(
             signal.signal(getattr(signal, name), stop)
     started(url_of(bound))
     server.run(sockets=[bound])
+
+
+def server_of(app: ASGIApp, *, lifespan: bool, websockets: bool = False) -> uvicorn.Server:
+    """Return the server of an application, with its limits."""
+    import uvicorn
+
+    from memory_assets.serving.timed_requests import TimedRequests
+
+    config = uvicorn.Config(
+        app,
+        http=TimedRequests,
+        ws="auto" if websockets else "none",
+        lifespan="on" if lifespan else "off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_CONCURRENT,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        h11_max_incomplete_event_size=16_384,
+    )
+    return uvicorn.Server(config)
 
 
 def url_of(bound: socket.socket) -> str:
