@@ -31,6 +31,9 @@ def index(
         Path | None,
         typer.Argument(help="The directory of a workspace; without it, all on record."),
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Keep running and index changes until Ctrl-C.")
+    ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Make everything again, even if unchanged.")
     ] = False,
@@ -43,11 +46,17 @@ def index(
 
     Finds the text files that Git does not ignore, redacts them, cuts them into sections,
     definitions and operations, and makes them searchable: `memory search --in workspace`.
-    Without changes it does nothing.
+    Without changes it does nothing. With --watch it follows all workspaces on record.
     """
     settings = load_settings()
     console = rendering.open_console(stderr=json)
+    if watch and (full or json):
+        raise ConfigurationError("--watch cannot be combined with --full or --json")
     workspaces = _wanted(settings, root, yes)
+    if watch:
+        from memory_assets.cli.watch_command import watch_workspaces
+
+        raise typer.Exit(watch_workspaces(settings))
     report: dict[str, Any] = {"workspaces": []}
     for workspace in workspaces:
         try:
@@ -106,42 +115,62 @@ def _wanted(settings: Settings, root: Path | None, yes: bool) -> list[Workspace]
         if found := known.all():
             return found
         raise ConfigurationError("no workspace on record; name a directory: `memory index .`")
-    resolved = root.expanduser().resolve()
-    on_record = {each.root: each for each in known.all()}
-    if resolved not in on_record and not yes and resolved.is_dir():
-        _require_a_workspace(settings, resolved)
-    return [known.add(resolved)]
+    workspace = known.of_root(root)
+    if workspace not in known.all() and not yes:
+        _require_a_workspace(settings, workspace)
+    return [known.add(root)]
 
 
-def _require_a_workspace(settings: Settings, root: Path) -> None:
-    from memory_assets.documents.walk import walk
+def _require_a_workspace(settings: Settings, workspace: Workspace) -> None:
+    """Walk a directory that is to be a workspace, once for all that follows.
+
+    Raises:
+        ConfigurationError: it is a home directory, or has very many files.
+    """
     from memory_assets.pipeline.stage.components import components_of
+    from memory_assets.pipeline.workspace.files import files_of
 
+    root, components = workspace.root, components_of(settings)
     if root == Path.home() or root in Path.home().parents:
         raise ConfigurationError(
             f"{root} is or holds your home directory; add --yes if you mean it"
         )
-    sensitive = components_of(settings).redactor.is_sensitive
-    if len(walk(root, sensitive, most=_MANY_FILES + 1).files) > _MANY_FILES:
+    found = files_of(components, workspace, most=_MANY_FILES + 1)
+    if len(found.files) > _MANY_FILES:
         raise ConfigurationError(
             f"{root} has more than {_MANY_FILES:,} files; leave some out in .memoryignore, or add "
             "--yes"
         )
+    components.walks[root] = found
 
 
 def _indexed(
     settings: Settings, workspace: Workspace, full: bool, console: Console
 ) -> dict[str, Any]:
-    """Bring a workspace up to date; return what came of it."""
-    from memory_assets.cli.index_runs import index_workspace
-    from memory_assets.pipeline.plan.workspaces import plan_workspace
+    """Bring a workspace up to date; return what came of it. Its files are walked once."""
     from memory_assets.pipeline.stage.components import components_of
-    from memory_assets.pipeline.workspace.state import made_with
+    from memory_assets.pipeline.workspace.files import one_walk
 
     started = time.perf_counter()
     components = components_of(settings)
     if full:
         components.catalog.products.forget_project(workspace.partition)
+    with one_walk(components, workspace):
+        done = _brought_up_to_date(components, workspace, console)
+        contents = _contents(components, workspace)
+    seconds = round(time.perf_counter() - started, 2)
+    root = str(workspace.root)
+    return {"name": workspace.name, "root": root, "seconds": seconds, **done, **contents}
+
+
+def _brought_up_to_date(
+    components: Components, workspace: Workspace, console: Console
+) -> dict[str, Any]:
+    """Run what the plan asks for, again for as long as that teaches secrets; return the result."""
+    from memory_assets.cli.index_runs import index_workspace
+    from memory_assets.pipeline.plan.workspaces import plan_workspace
+    from memory_assets.pipeline.workspace.state import made_with
+
     work = plan_workspace(components, workspace)
     failed: dict[str, str] = {}
     checks_failed: list[str] = []
@@ -151,26 +180,22 @@ def _indexed(
         tried.add(due.fingerprint)
         version = made_with(components)
         with console.status(f"indexing {rendering.escaped(workspace.name)}: {due.reason}"):
-            result, places = index_workspace(settings, due)
+            result, places = index_workspace(components.settings, due)
         failed, checks_failed = result.failed, result.checks_failed
         # What the independent scanner reported is known now, and taken out by the next run.
         learned = made_with(components) != version
         due = plan_workspace(components, workspace) if learned else None
     return {
-        "name": workspace.name,
-        "root": str(workspace.root),
         "work": work.reason if work is not None else "",
-        "seconds": round(time.perf_counter() - started, 2),
         "failed": failed,
         "checks_failed": checks_failed,
         "places": sorted({place.partition(" row ")[0] for place in places}),
-        **_contents(components, workspace),
     }
 
 
 def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
     """Return what is on record of a workspace, and what is left out and why."""
-    from memory_assets.pipeline.workspace.documents import files_of
+    from memory_assets.pipeline.workspace.files import files_of
     from memory_assets.pipeline.workspace.state import STAGE
     from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
+from types import MappingProxyType
 
 from memory_assets.cli.ingest import IngestResult, open_history
 from memory_assets.errors import safe_reason
@@ -26,9 +28,12 @@ from memory_assets.stores.run_history.superseded import delete_superseded
 _PASSES = (*(Pass(asset, (asset,)) for asset in DOCUMENTS.assets), DOCUMENT_VECTORS)
 
 
-def index_workspace(settings: Settings, work: ProjectPlan) -> tuple[IngestResult, list[str]]:
+def index_workspace(
+    settings: Settings, work: ProjectPlan, *, tags: Mapping[str, str] = MappingProxyType({})
+) -> tuple[IngestResult, list[str]]:
     """Bring a workspace up to date in a run of its own; return the result, and the places that
-    failed checks name. Its words can be searched before anything is embedded."""
+    failed checks name. Its words can be searched before anything is embedded. `tags` are added to
+    those of the run."""
     result = IngestResult(projects=1)
     places: list[str] = []
     partition = work.project
@@ -39,11 +44,12 @@ def index_workspace(settings: Settings, work: ProjectPlan) -> tuple[IngestResult
             if isinstance(event, Verified) and event.failed:
                 places.extend(filter(None, str(event.verdict.counts.get("places", "")).split("; ")))
 
-    tags = {
+    all_tags = {
         PARTITION_TAG: partition,
         PROCESS_TAG: this_process(),
         "dagster/max_runtime": "3600",
         "memory/reason": work.reason,
+        **tags,
     }
     components = components_of(settings)
     with open_history(settings) as history:
@@ -51,7 +57,7 @@ def index_workspace(settings: Settings, work: ProjectPlan) -> tuple[IngestResult
         steps = [part.assets[-1] for part in _PASSES]
         try:
             with (
-                history.run(WORKSPACE_JOB, steps, {}, tags) as run,
+                history.run(WORKSPACE_JOB, steps, {}, all_tags) as run,
                 closing(Workers(components, run.run_id)) as workers,
             ):
                 components.catalog.products.run_id = run.run_id

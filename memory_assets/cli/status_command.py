@@ -46,6 +46,8 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
         yield "Retention is running or was interrupted; `memory retain` completes it."
     yield from _runs(current["runs"])
     yield from _watcher(current["watcher"])
+    if follower := current["workspaces_watcher"]:
+        yield f"Workspaces: watched by process {follower['pid']} since {follower['since']}."
     chroma, sizes = current["chroma"], current["sizes"]
     yield f"Chroma: {chroma['state']} {chroma['url'] or ''}".rstrip()
     yield from chroma_notes(current)

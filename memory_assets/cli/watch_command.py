@@ -1,5 +1,5 @@
-"""`memory ingest --watch`: build the watcher, run projects in this process, handle signals, print
-messages."""
+"""`memory ingest --watch` and `memory index --watch`: build the watcher, run projects in this
+process, handle signals, print messages."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
 from rich.console import Console
 
 from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli.index_runs import index_workspace
 from memory_assets.cli.ingest import open_history, run_plans, search_for_known_secrets
-from memory_assets.errors import MemoryAssetsError, safe_reason
+from memory_assets.errors import MemoryAssetsError, StoreBusy, safe_reason
 from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import Components, components_of
@@ -24,7 +25,18 @@ from memory_assets.settings import Settings
 from memory_assets.stores import watcher_presence
 from memory_assets.stores.run_history.history import UNDER_WAY, RunHistory
 from memory_assets.stores.run_history.names import projects_of
-from memory_assets.watching import Changes, Directories, Outcome, Pace, Watcher
+from memory_assets.stores.watcher_presence import WatcherState
+from memory_assets.stores.workspaces import Workspaces, is_workspace
+from memory_assets.watching import (
+    Changes,
+    Directories,
+    Documents,
+    Followed,
+    Outcome,
+    Pace,
+    Transcripts,
+    Watcher,
+)
 
 WATCH_TAG = "memory/watch"
 """Tells the watcher's runs from others on Dagster's page."""
@@ -46,8 +58,12 @@ class WatchRuns:
         with open_history(self._settings) as history:
             if _is_run_elsewhere(history, project):
                 return Outcome(busy=True)
-        works = [ProjectPlan(project, reason, "")]
-        result = run_plans(self._settings, works, tags={WATCH_TAG: "true"})
+        work = ProjectPlan(project, reason, "")
+        tags = {WATCH_TAG: "true"}
+        if is_workspace(project):
+            result, _ = index_workspace(self._settings, work, tags=tags)
+        else:
+            result = run_plans(self._settings, [work], tags=tags)
         failed = next(iter(result.failed.values()), "")
         if not failed and result.checks_failed:
             failed = f"check failed: {', '.join(result.checks_failed)}"
@@ -67,7 +83,8 @@ def _is_run_elsewhere(history: RunHistory, project: str) -> bool:
 
 
 def watch_directories(settings: Settings) -> int:
-    """Ingest changes until SIGTERM or SIGINT, and return the exit code.
+    """Ingest changes of transcripts and of the workspaces on record until SIGTERM or SIGINT, and
+    return the exit code.
 
     The current run is finished first. A second signal ends the process at once; the next run
     completes the interrupted one.
@@ -79,31 +96,68 @@ def watch_directories(settings: Settings) -> int:
     console = rendering.open_console()
     roots = settings.transcript_roots()
     with watcher_presence.watching(settings.data_dir) as state:
-        runs = WatchRuns(settings)
-        with open_history(settings):
-            pass  # that it can be opened is found out now
-        note_versions(runs.components)
-        changes = Changes()
-        directories = Directories(roots, changes)
-        watcher = Watcher(
-            runs.components,
-            directories,
-            changes,
-            run=runs.run,
-            search=runs.search,
-            state=state,
-            report=lambda line: console.print(rendering.escaped(line)),
-            pace=Pace(),
-            look_everywhere_seconds=settings.watch_sweep_seconds,
-        )
-        loading = threading.Thread(target=load_engines, args=(runs.components,), daemon=True)
-        loading.start()
+        changes, runs, report = Changes(), WatchRuns(settings), _report(console)
+        transcripts = Transcripts(runs.components, Directories(roots, changes), report)
+        documents = Documents(runs.components, changes, report)
+        watcher = _watcher(settings, runs, [transcripts, documents], changes, state, report)
+        watcher.search = runs.search
         reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
         console.print(f"Watching {rendering.escaped(reading)}; stop with Ctrl-C.")
         try:
             return _until_stopped(watcher, console)
         finally:
-            directories.stop()
+            transcripts.directories.stop()
+            documents.stop()
+
+
+def watch_workspaces(settings: Settings) -> int:
+    """Index changes of the workspaces on record until SIGTERM or SIGINT, and return the exit code.
+    If another process does so, say which, and return at once: it follows new workspaces, too."""
+    console = rendering.open_console()
+    changes, runs, report = Changes(), WatchRuns(settings), _report(console)
+    documents = Documents(runs.components, changes, report)
+    try:
+        state = documents.be_watcher()
+    except StoreBusy as error:
+        console.print(rendering.escaped(f"{error}. It follows this workspace, too."))
+        return exit_codes.FINE
+    try:
+        watcher = _watcher(settings, runs, [documents], changes, state, report)
+        names = ", ".join(str(each.root) for each in Workspaces(settings.data_dir).all())
+        console.print(f"Watching {rendering.escaped(names)}; stop with Ctrl-C.")
+        return _until_stopped(watcher, console)
+    finally:
+        documents.stop()
+
+
+def _report(console: Console) -> Callable[[str], None]:
+    return lambda line: console.print(rendering.escaped(line))
+
+
+def _watcher(
+    settings: Settings,
+    runs: WatchRuns,
+    followed: Sequence[Followed],
+    changes: Changes,
+    state: WatcherState,
+    report: Callable[[str], None],
+) -> Watcher:
+    """Return the watcher, after finding out that runs can be recorded."""
+    with open_history(settings):
+        pass
+    note_versions(runs.components)
+    threading.Thread(target=load_engines, args=(runs.components,), daemon=True).start()
+    return Watcher(
+        runs.components,
+        followed,
+        changes,
+        run=runs.run,
+        search=None,
+        state=state,
+        report=report,
+        pace=Pace(),
+        look_everywhere_seconds=settings.watch_sweep_seconds,
+    )
 
 
 def load_engines(components: Components) -> None:

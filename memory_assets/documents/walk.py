@@ -10,7 +10,9 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +40,7 @@ SKIPPED_DIRECTORIES = frozenset(
     }
 )
 SKIPPED_FILES = frozenset({".DS_Store", "Thumbs.db"})
-_IGNORE_FILES = (".gitignore", ".memoryignore")
+IGNORE_FILES = (".gitignore", ".memoryignore")
 _Ignored = list[tuple[str, "GitIgnoreSpec"]]
 """Rules with the directory that they are in (with a slash at its end), outermost first."""
 
@@ -86,42 +88,63 @@ def walk(
             continue
         for entry in entries:
             path = prefix + entry.name
-            reason = _kept_out(entry, path, ignored, is_sensitive)
-            if reason is None and entry.is_dir(follow_symlinks=False):
+            is_directory = entry.is_dir(follow_symlinks=False)
+            reason = _kept_out(path, is_directory, ignored, is_sensitive)
+            if entry.is_symlink():
+                found.skipped["link"] += 1
+            elif reason is None and is_directory:
                 if str(root / path) in apart:
                     found.skipped["another workspace"] += 1
                 else:
                     inner = f"{path}/"
                     pending.append((inner, _rules_of(root, inner, ignored)))
             elif reason is None:
-                _add(found, entry, path)
+                with suppress(OSError):  # it vanished
+                    _add(found, path, entry.stat(follow_symlinks=False))
             elif reason:
                 found.skipped[reason] += 1
     return found
 
 
+def found_at(root: Path, path: str, is_sensitive: Callable[[str], bool]) -> FoundFile | None:
+    """Return the document at a path below `root`, as `walk` would; None if there is none."""
+    found, ignored = Walk(), _rules_of(root, "", _excluded_by_git(root))
+    directories = list(accumulate(path.split("/")[:-1], "{}/{}".format))
+    for place in (*directories, path):
+        try:
+            status = (root / place).lstat()
+        except OSError:
+            return None
+        is_directory = stat.S_ISDIR(status.st_mode)
+        kept_out = _kept_out(place, is_directory, ignored, is_sensitive) is not None
+        if kept_out or is_directory == (place == path):
+            return None
+        if is_directory:
+            ignored = _rules_of(root, f"{place}/", ignored)
+    _add(found, path, status)
+    return found.files.get(path)
+
+
+def is_passed_over(path: str) -> bool:
+    """Whether a path is in a directory that is never entered."""
+    return not SKIPPED_DIRECTORIES.isdisjoint(path.split("/"))
+
+
 def _kept_out(
-    entry: os.DirEntry[str], path: str, ignored: _Ignored, is_sensitive: Callable[[str], bool]
+    path: str, is_directory: bool, ignored: _Ignored, is_sensitive: Callable[[str], bool]
 ) -> str | None:
     """Return why an entry is left out, "" if that is not worth a word, None if it is not."""
-    if entry.is_symlink():
-        return "link"
-    if entry.is_dir(follow_symlinks=False):
-        if entry.name in SKIPPED_DIRECTORIES or _is_ignored(f"{path}/", ignored):
-            return ""
-        return None
-    if entry.name in SKIPPED_FILES:
+    name = path.rpartition("/")[2]
+    if is_directory:
+        return "" if name in SKIPPED_DIRECTORIES or _is_ignored(f"{path}/", ignored) else None
+    if name in SKIPPED_FILES:
         return ""
     if is_sensitive(path):
         return "holds secrets by its name"
     return "ignored" if _is_ignored(path, ignored) else None
 
 
-def _add(found: Walk, entry: os.DirEntry[str], path: str) -> None:
-    try:
-        status = entry.stat(follow_symlinks=False)
-    except OSError:  # it vanished
-        return
+def _add(found: Walk, path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         found.skipped["no plain file"] += 1
     elif status.st_size > MOST_BYTES:
@@ -153,7 +176,7 @@ def _rules_of(root: Path, directory: str, outer: _Ignored) -> _Ignored:
     """Return the rules that hold in a directory: those around it, and its own."""
     own = [
         (directory, rules)
-        for name in _IGNORE_FILES
+        for name in IGNORE_FILES
         for rules in _read_rules(root / directory / name)
     ]
     return [*outer, *own] if own else outer

@@ -35,7 +35,7 @@ _COLLECTIONS = {kind.asset for kind in SEARCH_KINDS.values()}
 
 def status(settings: Settings) -> dict[str, Any]:
     """Return counts by agent and project, coverage by set, freshness, what is held back,
-    pending or gone, sizes, versions, the last run, Chroma and the watcher.
+    pending or gone, sizes, versions, the last run, Chroma and the watchers.
 
     Opens neither Chroma nor the lake. Raises `StoreError` if the catalogue is damaged.
     """
@@ -76,7 +76,8 @@ def status(settings: Settings) -> dict[str, Any]:
         "sizes": _sizes(data_dir, stages),
         "versions": versions,
         "runs": last_runs(data_dir / "dagster"),
-        "watcher": _watcher(data_dir),
+        "watcher": _watcher(data_dir, "watcher"),
+        "workspaces_watcher": _watcher(data_dir, "workspaces-watcher"),
     }
     catalog.close()
     current["lake_bytes"] = current["sizes"]["lake"]
@@ -201,12 +202,12 @@ def _versions(catalog: Catalog, data_dir: Path) -> dict[str, Any]:
     return {**noted, "read_with": read}
 
 
-def _watcher(data_dir: Path) -> dict[str, Any] | None:
-    if not (data_dir / "watcher.json").exists():
+def _watcher(data_dir: Path, of: str) -> dict[str, Any] | None:
+    if not (data_dir / f"{of}.json").exists():
         return None
     from memory_assets.stores.watcher_presence import present
 
-    state = present(data_dir)
+    state = present(data_dir, of)
     return asdict(state) if state is not None else None
 
 

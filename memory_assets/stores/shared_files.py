@@ -26,7 +26,7 @@ def locked(path: Path, seconds: float, busy: str) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path)
+    lock = FileLock(path, thread_local=False)
     try:
         lock.acquire(timeout=seconds)
     except Timeout:

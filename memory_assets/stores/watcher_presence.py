@@ -1,4 +1,5 @@
-"""The process that watches a data directory: at most one, known by a lock and a small file.
+"""The process that watches a data directory: at most one for transcripts and one for workspaces,
+known by a lock and a small file.
 
 The lock decides; the file beside it describes the process that holds it.
 """
@@ -18,8 +19,9 @@ from memory_assets.errors import StoreBusy
 from memory_assets.stores.catalog.connection import now
 from memory_assets.stores.shared_files import locked, replace_text, state_of_holder
 
-_LOCK = "watcher.lock"
-_FILE = "watcher.json"
+TRANSCRIPTS = "watcher"
+WORKSPACES = "workspaces-watcher"
+"""What is watched, as the names of the files begin."""
 _PATIENCE_SECONDS = 1.0
 
 
@@ -28,6 +30,7 @@ class WatcherState:
     """The state of a watcher. `mode` is events or polling (`notes` has the reason by
     directory), `failing` the reason by project, times are ISO 8601 in UTC."""
 
+    of: str = TRANSCRIPTS
     pid: int = field(default_factory=os.getpid)
     host: str = field(default_factory=socket.gethostname)
     since: str = field(default_factory=now)
@@ -40,39 +43,41 @@ class WatcherState:
 
 
 @contextmanager
-def watching(data_dir: Path) -> Iterator[WatcherState]:
-    """Be the one watcher of a data directory while the block lasts; yield its state, which
-    `tell` publishes.
+def watching(
+    data_dir: Path, of: str = TRANSCRIPTS, patience: float = _PATIENCE_SECONDS
+) -> Iterator[WatcherState]:
+    """Be the one watcher of a data directory, `of` transcripts or workspaces, while the block
+    lasts; yield its state, which `tell` publishes. `patience`: seconds to wait for another one.
 
     Raises:
         StoreBusy: another process is; the message names it.
     """
     with contextlib.ExitStack() as lock:
         try:
-            lock.enter_context(locked(data_dir / _LOCK, _PATIENCE_SECONDS, ""))
+            lock.enter_context(locked(data_dir / f"{of}.lock", patience, ""))
         except StoreBusy:
-            raise StoreBusy(_who(data_dir)) from None
-        state = WatcherState()
+            raise StoreBusy(_who(data_dir, of)) from None
+        state = WatcherState(of)
         try:
             tell(data_dir, state)
             yield state
         finally:
-            (data_dir / _FILE).unlink(missing_ok=True)
+            (data_dir / f"{of}.json").unlink(missing_ok=True)
 
 
 def tell(data_dir: Path, state: WatcherState) -> None:
     """Publish the watcher's state. A full disk does not stop it."""
     with contextlib.suppress(OSError):
-        replace_text(data_dir / _FILE, json.dumps(asdict(state)))
+        replace_text(data_dir / f"{state.of}.json", json.dumps(asdict(state)))
 
 
-def present(data_dir: Path) -> WatcherState | None:
+def present(data_dir: Path, of: str = TRANSCRIPTS) -> WatcherState | None:
     """Return the state of the process that watches a data directory, or None."""
-    return state_of_holder(data_dir / _FILE, data_dir / _LOCK, WatcherState)
+    return state_of_holder(data_dir / f"{of}.json", data_dir / f"{of}.lock", WatcherState)
 
 
-def _who(data_dir: Path) -> str:
-    state = present(data_dir)
+def _who(data_dir: Path, of: str) -> str:
+    state = present(data_dir, of)
     if state is None:
         return f"another process watches for {data_dir} already"
     return (

@@ -79,26 +79,35 @@ class Workspaces:
             f"no workspace {partition.removeprefix(_PREFIX)} on record; run `memory index ROOT`"
         )
 
-    def add(self, root: Path) -> Workspace:
-        """Note a directory as a workspace, unless it is one, and return it. A second directory of
+    def of_root(self, root: Path) -> Workspace:
+        """Return the workspace of a directory, as it is or would be noted. A second directory of
         one name gets a name with a hash of its path.
 
         Raises:
             ConfigurationError: it is no directory.
-            StoreBusy, StoreError: the file cannot be written.
         """
         root = root.expanduser().resolve()
         if not root.is_dir():
             what = "is a file" if root.exists() else "does not exist"
             raise ConfigurationError(f"{root} {what}; give the directory of a workspace")
+        known = self.all()
+        for workspace in known:
+            if workspace.root == root:
+                return workspace
+        return Workspace(_name(root, [each.name for each in known]), root)
+
+    def add(self, root: Path) -> Workspace:
+        """Note a directory as a workspace, unless it is one, and return it.
+
+        Raises:
+            ConfigurationError: it is no directory.
+            StoreBusy, StoreError: the file cannot be written.
+        """
         with locked(self._path.with_suffix(".lock"), 30.0, f"{self._path} is being written"):
-            known = self.all()
-            for workspace in known:
-                if workspace.root == root:
-                    return workspace
-            added = Workspace(_name(root, [each.name for each in known]), root)
-            self._write([*known, added])
-        return added
+            workspace, known = self.of_root(root), self.all()
+            if workspace not in known:
+                self._write([*known, workspace])
+        return workspace
 
     def remove(self, name: str) -> None:
         """Forget that a directory is a workspace."""

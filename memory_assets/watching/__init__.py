@@ -1,4 +1,5 @@
-"""`memory ingest --watch`: notice changed transcripts, and run their projects.
+"""`memory ingest --watch` and `memory index --watch`: notice changed transcripts and documents, and
+run their projects and workspaces.
 
 Belongs here: events of the file system, their debounce, the loop that turns them into runs
 of projects. Does not: Dagster (runs are passed in as a function), the work of a run
@@ -6,7 +7,20 @@ of projects. Does not: Dagster (runs are passed in as a function), the work of a
 """
 
 from memory_assets.watching.directories import Directories
+from memory_assets.watching.documents import Documents
+from memory_assets.watching.followed import Followed
 from memory_assets.watching.pending import Changes, Pace, Pending
+from memory_assets.watching.transcripts import Transcripts
 from memory_assets.watching.watcher import Outcome, Watcher
 
-__all__ = ["Changes", "Directories", "Outcome", "Pace", "Pending", "Watcher"]
+__all__ = [
+    "Changes",
+    "Directories",
+    "Documents",
+    "Followed",
+    "Outcome",
+    "Pace",
+    "Pending",
+    "Transcripts",
+    "Watcher",
+]

@@ -1,17 +1,18 @@
-"""Events of the file system under the agents' directories: inotify and its like where they
-work, polling where they do not."""
+"""Events of the file system under directories: inotify and its like where they work, polling where
+they do not."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from watchdog.events import (
     DirCreatedEvent,
+    DirDeletedEvent,
     DirMovedEvent,
     FileCreatedEvent,
     FileDeletedEvent,
@@ -22,14 +23,13 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
-from watchdog.observers.polling import PollingObserver
+from watchdog.observers.polling import PollingObserverVFS
 
 from memory_assets.transcripts.discovery import is_utf8
 from memory_assets.watching.pending import Changes
 
 Mode = Literal["events", "polling"]
 POLL_SECONDS = 2.0
-_SUFFIX = ".jsonl"
 _EVENTS: list[type[FileSystemEvent]] = [
     FileCreatedEvent,
     FileModifiedEvent,
@@ -37,6 +37,7 @@ _EVENTS: list[type[FileSystemEvent]] = [
     FileDeletedEvent,
     DirCreatedEvent,
     DirMovedEvent,
+    DirDeletedEvent,
 ]
 """Not opening and closing: our own reading would count as a change."""
 
@@ -48,8 +49,19 @@ class _Watched:
     inode: int
 
 
+Wanted = Callable[[str, bool], bool]
+"""Whether a path that changed is worth telling; the second argument: whether it is a directory."""
+Entered = Callable[[str], bool]
+
+
+def is_transcript(path: str, is_directory: bool) -> bool:
+    """Whether a path is that of a transcript."""
+    return not is_directory and path.endswith(".jsonl")
+
+
 class Directories(FileSystemEventHandler):
-    """Watches directories, and puts the paths of transcripts that change into `changes`.
+    """Watches directories, and puts the `wanted` paths that change into `changes`; `entered` says
+    below which directories they can be.
 
     A directory that is not there yet, or comes back after it was removed, is watched from
     the next `refresh` on. `notes` says why one is polled.
@@ -60,11 +72,14 @@ class Directories(FileSystemEventHandler):
         roots: Mapping[str, Path],
         changes: Changes,
         *,
+        wanted: Wanted = is_transcript,
+        entered: Entered = lambda directory: True,
         poll_seconds: float = POLL_SECONDS,
         polling: bool = False,
     ) -> None:
-        self._roots = dict(roots)
+        self.roots = dict(roots)
         self._changes = changes
+        self._wanted, self._entered = wanted, entered
         self._poll_seconds = poll_seconds
         self._always_poll = polling
         self._watched: dict[Path, _Watched] = {}
@@ -75,7 +90,9 @@ class Directories(FileSystemEventHandler):
         Return True if a directory is watched only from now on, so that all files must be
         compared. Costs one `stat` per root."""
         begun = False
-        for root in self._roots.values():
+        for root in self._watched.keys() - set(self.roots.values()):
+            _stop(self._watched.pop(root).observer)
+        for root in self.roots.values():
             inode = _inode(root)
             watched = self._watched.get(root)
             if watched is not None and watched.inode == inode and _is_alive(watched.observer):
@@ -103,19 +120,21 @@ class Directories(FileSystemEventHandler):
         """Take one event, in the observer's thread."""
         for location in (event.src_path, event.dest_path):
             path = os.fsdecode(location)
-            if not is_utf8(path):
+            if not path or not is_utf8(path):
                 continue  # cannot be taken in; the next full look reports it
-            if path.endswith(_SUFFIX):
+            if self._wanted(path, event.is_directory):
                 self._changes.add(path)
-            elif path and event.is_directory:
+            if event.is_directory and self._entered(path):
                 self._look_into(path)
 
     def _look_into(self, directory: str) -> None:
         """A directory may be filled before anybody watches it."""
-        for folder, _, names in os.walk(directory):
-            for name in names:
-                if name.endswith(_SUFFIX) and is_utf8(os.path.join(folder, name)):  # noqa: PTH118
-                    self._changes.add(os.path.join(folder, name))  # noqa: PTH118
+        for folder, inner, names in os.walk(directory):
+            paths = (os.path.join(folder, name) for name in names)  # noqa: PTH118
+            for path in paths:
+                if self._wanted(path, False) and is_utf8(path):
+                    self._changes.add(path)
+            inner[:] = [name for name in inner if self._entered(os.path.join(folder, name))]  # noqa: PTH118
 
     def _watch(self, root: Path, inode: int) -> _Watched:
         if not self._always_poll:
@@ -123,8 +142,14 @@ class Directories(FileSystemEventHandler):
                 return _Watched(self._started(Observer(), root), "events", inode)
             except OSError as error:
                 self.notes[str(root)] = _in_words(error)
-        polling = PollingObserver(timeout=self._poll_seconds)
+        polling = PollingObserverVFS(os.stat, self._entries, polling_interval=self._poll_seconds)  # type: ignore[arg-type]
         return _Watched(self._started(polling, root), "polling", inode)
+
+    def _entries(self, directory: str | None) -> Iterator[os.DirEntry[str]]:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False) or self._entered(entry.path):
+                    yield entry
 
     def _started(self, observer: BaseObserver, root: Path) -> BaseObserver:
         observer.schedule(self, str(root), recursive=True, event_filter=_EVENTS)

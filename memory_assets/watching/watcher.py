@@ -2,82 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.redact import known_secrets as recheck
-from memory_assets.pipeline.scan.on_disk import look_for_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores import watcher_presence
 from memory_assets.stores.catalog.connection import now
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.watcher_presence import WatcherState
-from memory_assets.transcripts import Unlisted
-from memory_assets.watching.directories import Directories
+from memory_assets.watching.followed import Followed, Report
 from memory_assets.watching.pending import Changes, Pace, Pending
 
-_MOST_IGNORED = 10_000
 _LOOK_SECONDS = 1.0
 """Seconds between checks of the directories (a stat a root), and between state reports."""
 _QUIET_BEFORE_SEARCH = 5.0
 _KEEP_WARM_SECONDS = 3_600.0
 """The local Chroma server is kept from stopping for so long after the last change."""
-
-
-class ChangedSources:
-    """Maps changed paths to projects, and checks whether a project still has to be run. `ignored`
-    are paths that were no transcripts, `changed` those that were, by project."""
-
-    def __init__(self, components: Components) -> None:
-        self._components = components
-        self._known = components.catalog.sources
-        self.ignored: set[str] = set()
-        self.changed: dict[str, set[str]] = {}
-
-    def projects_of(self, paths: Iterable[str]) -> list[str]:
-        """Return the projects of the paths that differ from the catalogue."""
-        unknown: list[str] = []
-        projects: dict[str, None] = {}
-        for path in paths:
-            if path in self.ignored:
-                continue
-            project = self._known.project_of(path)
-            if project is None:
-                unknown.append(path)
-            elif self._differs(path):
-                self._note(project, path, projects)
-        if unknown:
-            new = {
-                str(source.path): project
-                for project, sources in look_for_sources(self._components).sources.items()
-                for source in sources
-            }
-            for path in unknown:
-                if path in new:
-                    self._note(new[path], path, projects)
-                elif len(self.ignored) < _MOST_IGNORED:
-                    self.ignored.add(path)
-        return list(projects)
-
-    def still_differ(self, project: str) -> bool:
-        """Return True if a changed path of a project differs from the catalogue."""
-        return any(self._differs(path) for path in self.changed.get(project, ()))
-
-    def _note(self, project: str, path: str, projects: dict[str, None]) -> None:
-        projects[project] = None
-        self.changed.setdefault(project, set()).add(path)
-
-    def _differs(self, path: str) -> bool:
-        try:
-            status = os.stat(path)  # noqa: PTH116 - a string from the event, on the hot path
-        except OSError:
-            return self._known.is_present(path)
-        return not self._known.is_present(path, (status.st_size, status.st_mtime_ns))
 
 
 @dataclass(frozen=True)
@@ -93,7 +38,6 @@ Run = Callable[[str, str], Outcome]
 """Brings one project up to date, for a reason."""
 Search = Callable[[], str | None]
 """Searches the sessions on record for secrets found since; returns why it failed."""
-Report = Callable[[str], None]
 
 
 @dataclass
@@ -101,10 +45,10 @@ class Watcher:
     """Takes changes in until it is stopped. `watch` belongs to one thread, `stop` to any."""
 
     components: Components
-    directories: Directories
+    followed: Sequence[Followed]
     changes: Changes
     run: Run
-    search: Search
+    search: Search | None
     state: WatcherState
     report: Report = lambda line: None
     pace: Pace = field(default_factory=Pace)
@@ -114,10 +58,8 @@ class Watcher:
 
     def __post_init__(self) -> None:
         self._pending = Pending(self.pace, self.clock)
-        self._sources = ChangedSources(self.components)
         self._found: dict[str, str] = {}
         self._done: dict[str, str] = {}
-        self._unlisted: set[Unlisted] = set()
         self._next_full_look = 0.0
         self._last_change = self.clock()
         self._next_search = 0.0
@@ -147,10 +89,13 @@ class Watcher:
                 self.changes.wait(self._pending.seconds_to_next(max(0.0, next_care - self.clock())))
 
     def _take_care(self) -> None:
-        if self.directories.refresh():
-            self._next_full_look = 0.0
+        for each in self.followed:
+            if each.refresh():
+                self._next_full_look = 0.0
         state = self.state
-        state.mode, state.notes = self.directories.mode, dict(self.directories.notes)
+        watched = [each.directories for each in self.followed]
+        state.mode = "polling" if any(each.mode == "polling" for each in watched) else "events"
+        state.notes = {root: note for each in watched for root, note in each.notes.items()}
         state.waiting = len(self._pending)
         watcher_presence.tell(self.components.data_dir, state)
         warm = self.clock() - self._last_change < _KEEP_WARM_SECONDS
@@ -166,8 +111,9 @@ class Watcher:
             return
         self._last_change = self.clock()
         try:
-            for project in self._sources.projects_of(paths):
-                self._pending.note(project, "changed files")
+            for each in self.followed:
+                for project in each.projects_of(paths):
+                    self._pending.note(project, "changed files")
         except MemoryAssetsError as error:
             self.report(f"{error}; looking everywhere")
             self._next_full_look = 0.0
@@ -175,22 +121,14 @@ class Watcher:
     def _look_everywhere(self) -> Iterator[None]:
         """Compare every project with its files, one at a step."""
         self._next_full_look = self.clock() + self.look_everywhere_seconds
-        self._sources.ignored.clear()
-        found = look_for_sources(self.components)
-        self._tell_unlisted(found.unlisted)
-        for project, work in plan.plan_each(self.components, found.sources):
-            if work is None:
-                self._done.pop(project, None)
-                self._pending.done(project)
-            else:
-                self._note_behind(work)
-            yield
-
-    def _tell_unlisted(self, unlisted: Sequence[Unlisted]) -> None:
-        """Report each file and directory that cannot be taken in, once."""
-        for each in set(unlisted) - self._unlisted:
-            self.report(f"{each.path}: {each.reason}; to do: {each.remedy}")
-        self._unlisted = set(unlisted)
+        for each in self.followed:
+            for project, work in each.plans():
+                if work is None:
+                    self._done.pop(project, None)
+                    self._pending.done(project)
+                else:
+                    self._note_behind(work)
+                yield
 
     def _step(self, full_look: Iterator[None]) -> Iterator[None] | None:
         try:
@@ -213,13 +151,14 @@ class Watcher:
 
     def _run(self, project: str, reason: str) -> None:
         found = self._found.pop(project, None)
-        if found is None and not self._sources.still_differ(project):
+        if found is None and not any(each.still_differ(project) for each in self.followed):
             return  # somebody else took it in meanwhile
         outcome = self.run(project, reason)
         if outcome.busy:  # its changed files are looked at again then
             self._pending.busy(project, reason)
             return
-        self._sources.changed.pop(project, None)
+        for each in self.followed:
+            each.taken_in(project)
         state = self.state
         state.runs += 1
         state.last_run_at = now()
@@ -239,6 +178,8 @@ class Watcher:
     def _search_if_idle(self) -> bool:
         """Search for secrets found since, once it is quiet; whether that was done."""
         at = max(self._next_search, self._last_change + _QUIET_BEFORE_SEARCH)
+        if self.search is None:
+            return False
         if not self._pending.is_quiet() or self.clock() < at:
             return False
         self._next_search = self.clock() + _QUIET_BEFORE_SEARCH

@@ -21,7 +21,7 @@ from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.settings import Settings
 from memory_assets.stores.watcher_presence import WatcherState
-from memory_assets.watching import Changes, Directories, Outcome, Pace, Watcher
+from memory_assets.watching import Changes, Directories, Outcome, Pace, Transcripts, Watcher
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 FIRST_RETRY = 0.5
@@ -39,7 +39,11 @@ class Bench:
         self.directories = Directories(settings.transcript_roots(), changes)
         self.watcher = Watcher(
             self.components,
-            self.directories,
+            [
+                Transcripts(
+                    self.components, self.directories, lambda line: self.watcher.report(line)
+                )
+            ],
             changes,
             run=self._run,
             search=lambda: None,

@@ -10,6 +10,7 @@ from mcp.types import TextContent
 
 from memory_assets.errors import BadArgument, ConfigurationError
 from memory_assets.pipeline.checks.checks import verify_project
+from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, Task, run_task
 from memory_assets.pipeline.plan.plan import plan
 from memory_assets.pipeline.plan.workspaces import plan_workspace
 from memory_assets.recall.audit import audit
@@ -196,3 +197,15 @@ def test_without_an_index_the_error_names_the_command(wordy: Indexed) -> None:
     result = call_tool(OpenedMemory(wordy.components.settings), "workspace_search", {"query": "x"})
     shown = result.content[0]
     assert result.is_error and isinstance(shown, TextContent) and "memory in" in shown.text
+
+
+def test_old_chunks_answer_until_the_new_ones_do(wordy: Indexed) -> None:
+    """After each step of a run the changed document is found, by what it was or what it is."""
+    wordy.index()
+    write(wordy.root, {"README.md": "# Harbor\n\n## Run it\n\nStart the harbour with `just up`.\n"})
+    partition, memory = wordy.workspace.partition, Memory(wordy.components.settings)
+    for part in (DOCUMENTS, DOCUMENT_VECTORS):
+        for _ in run_task(wordy.components, Task(partition, part.assets)):
+            hits = memory.search("start the harbour", kinds=("workspace",)).hits
+            assert hits[0].metadata["file_path"] == "README.md"
+    assert "just up" in hits[0].text

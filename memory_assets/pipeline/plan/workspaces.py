@@ -6,7 +6,7 @@ from memory_assets.pipeline.indexes.collections import forget_lost_store
 from memory_assets.pipeline.plan.plan import ProjectPlan, derived_reason
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
-from memory_assets.pipeline.workspace.documents import files_of
+from memory_assets.pipeline.workspace.files import files_of
 from memory_assets.pipeline.workspace.state import (
     STAGE,
     held_back,

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
@@ -30,6 +32,9 @@ from memory_assets.stores.run_ledger import FILE_NAME, RunLedger
 from memory_assets.stores.stores import Stores
 from memory_assets.summaries import ExtractiveSummarizer, load_summarizer
 from memory_assets.transcripts import Source
+
+if TYPE_CHECKING:
+    from memory_assets.documents.walk import Walk
 
 _LOG = logging.getLogger(__name__)
 
@@ -61,6 +66,8 @@ class Components(Stores):
         self.clock = clock
         self.walked: Mapping[str, Sequence[Source]] | None = None
         """The transcripts by project, while many projects are scanned (`on_disk.one_walk`)."""
+        self.walks: dict[Path, Walk] = {}
+        """The files of workspaces by root, while several steps need them (`workspace/files.py`)."""
         self.read_records = ReadRecords()
         """The records of scanned files, for redaction."""
         self._project_locks: dict[str, FileLock] = {}

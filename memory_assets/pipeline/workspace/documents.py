@@ -12,12 +12,11 @@ from memory_assets.chunking import content_hash
 from memory_assets.document_models import WorkspaceDocument
 from memory_assets.documents import KIND_OF, file_type
 from memory_assets.documents.repository import git_blob, repo_slug, service_of
-from memory_assets.documents.walk import FoundFile, Walk, walk
-from memory_assets.errors import ConfigurationError
-from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.documents.walk import FoundFile, Walk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.pipeline.workspace.files import files_of
 from memory_assets.pipeline.workspace.state import (
     STAGE,
     held_back,
@@ -31,38 +30,6 @@ from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.batch import Batch
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS
 from memory_assets.stores.workspaces import AGENT, Workspace, Workspaces
-
-
-def files_of(components: Components, workspace: Workspace) -> Walk:
-    """Return the documents of a workspace on disk. One whose path holds a secret is only counted:
-    paths stand in the catalogue, in ids and in the run history.
-
-    Raises:
-        ConfigurationError: its directory is gone or cannot be read; what is on record stays.
-    """
-    others = [
-        each.root for each in Workspaces(components.data_dir).all() if each.root != workspace.root
-    ]
-    try:
-        found = walk(workspace.root, components.redactor.is_sensitive, others)
-    except OSError as error:
-        raise ConfigurationError(
-            f"{workspace.root} cannot be read ({type(error).__name__}); what is on record of "
-            f"workspace {workspace.name} stays. `memory forget --workspace {workspace.name}` "
-            "removes it."
-        ) from None
-    redact, forgotten = components.redactor.redact, tombstones(components).forgotten()
-    on_record = components.catalog.products.hashes(STAGE, workspace.partition)
-    for path in list(found.files):
-        if (workspace.partition, path) in forgotten:
-            reason = "forgotten"
-        elif path not in on_record and redact(path).text != path:
-            reason = "path that holds a secret"
-        else:
-            continue
-        del found.files[path]
-        found.skipped[reason] += 1
-    return found
 
 
 def read_documents(components: Components, partition: str) -> StageReport:

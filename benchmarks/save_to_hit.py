@@ -1,0 +1,91 @@
+"""How long after a save a workspace answers with it: `memory index --watch` as users run it.
+
+`python -m benchmarks.save_to_hit [--documents 500] [--saves 50]` writes a workspace, follows it in
+a process of its own, changes one document after the other, and searches in this process until the
+new words are found. Saves are a second apart; the watcher embeds meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from memory_assets.errors import MemoryAssetsError
+from memory_assets.recall.memory import Memory
+from memory_assets.settings import load_settings
+
+_WORDS = ("gate", "tide", "lamp", "crane", "buoy", "quay", "pilot", "order", "queue", "ledger")
+_PATIENCE_SECONDS = 300.0
+
+
+def _text(dice: random.Random, mark: str) -> str:
+    sections = (
+        f"## Part {number}\n\n{' '.join(dice.choices(_WORDS, k=80))}.\n" for number in range(4)
+    )
+    return f"# Document\n\nIt says {mark}.\n\n" + "\n".join(sections)
+
+
+def _seconds_until(memory: Memory, query: str, path: str) -> float:
+    started = time.perf_counter()
+    while time.perf_counter() - started < _PATIENCE_SECONDS:
+        try:
+            hits = memory.search(query, kinds=("workspace",), mode="keyword", n=1).hits
+        except MemoryAssetsError:
+            hits = ()
+        if hits and hits[0].metadata["file_path"] == path and query in hits[0].text:
+            return time.perf_counter() - started
+        time.sleep(0.01)
+    raise SystemExit(f"{path} was not found after {_PATIENCE_SECONDS:.0f} s")
+
+
+def main() -> None:
+    """Print median and 95th percentile of the seconds from save to hit."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=500)
+    parser.add_argument("--saves", type=int, default=50)
+    options = parser.parse_args()
+    dice = random.Random(7)
+    with tempfile.TemporaryDirectory(prefix="save-to-hit-") as place:
+        root, data_dir = Path(place) / "harbor", Path(place) / "memory"
+        paths = [f"docs/d{number:04}.md" for number in range(options.documents)]
+        for number, path in enumerate(paths):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(_text(dice, f"firstword{number}"))
+        settings = load_settings(data_dir=data_dir)
+        environment = {**os.environ, "MEMORY_DATA_DIR": str(data_dir)}
+        script = Path(sys.executable).with_name("memory")
+        watcher = subprocess.Popen(
+            [script, "index", str(root), "--watch"], env=environment, stdout=subprocess.DEVNULL
+        )
+        try:
+            memory = Memory(settings)
+            last = f"firstword{len(paths) - 1}"
+            print(
+                f"first index: {_seconds_until(memory, last, paths[-1]):.1f} s until words answer"
+            )
+            taken = []
+            for number in range(options.saves):
+                path, mark = dice.choice(paths), f"savedword{number}"
+                time.sleep(1.0)  # as an editor: not one save on the heels of the other
+                (root / path).write_text(_text(dice, mark))
+                taken.append(_seconds_until(memory, mark, path))
+        finally:
+            watcher.terminate()
+            watcher.wait()
+    taken.sort()
+    high = taken[int(0.95 * (len(taken) - 1))]
+    print(
+        f"{len(taken)} saves among {len(paths)} documents: "
+        f"median {statistics.median(taken):.2f} s, 95th percentile {high:.2f} s, longest {taken[-1]:.2f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""The files of a workspace that are documents, walked once for all that is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+
+from memory_assets.documents.walk import IGNORE_FILES, Walk, found_at, walk
+from memory_assets.errors import ConfigurationError
+from memory_assets.pipeline.ownership.forgotten_records import tombstones
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.workspace.state import STAGE
+from memory_assets.stores.workspaces import Workspace, Workspaces
+
+
+def files_of(components: Components, workspace: Workspace, most: int | None = None) -> Walk:
+    """Return the documents of a workspace on disk, or those of the walk that `components` keeps.
+    One whose path holds a secret is only counted: paths stand in the catalogue, in ids and in the
+    run history. `most`: the walk ends at so many files.
+
+    Raises:
+        ConfigurationError: its directory is gone or cannot be read; what is on record stays.
+    """
+    if (kept := components.walks.get(workspace.root)) is not None:
+        return kept
+    others = [
+        each.root for each in Workspaces(components.data_dir).all() if each.root != workspace.root
+    ]
+    try:
+        found = walk(workspace.root, components.redactor.is_sensitive, others, most)
+    except OSError as error:
+        raise ConfigurationError(
+            f"{workspace.root} cannot be read ({type(error).__name__}); what is on record of "
+            f"workspace {workspace.name} stays. `memory forget --workspace {workspace.name}` "
+            "removes it."
+        ) from None
+    left_out = _LeftOut(components, workspace)
+    for path in list(found.files):
+        if reason := left_out.reason(path):
+            del found.files[path]
+            found.skipped[reason] += 1
+    return found
+
+
+@contextmanager
+def one_walk(components: Components, workspace: Workspace) -> Iterator[None]:
+    """Walk a workspace once for all that is done with it within the block.
+
+    Raises:
+        ConfigurationError: its directory is gone or cannot be read.
+    """
+    components.walks[workspace.root] = files_of(components, workspace)
+    try:
+        yield
+    finally:
+        components.walks.pop(workspace.root, None)
+
+
+def walk_again(components: Components, workspace: Workspace) -> None:
+    """Walk a workspace, and keep the walk.
+
+    Raises:
+        ConfigurationError: its directory is gone or cannot be read.
+    """
+    components.walks.pop(workspace.root, None)
+    components.walks[workspace.root] = files_of(components, workspace)
+
+
+def look_at(components: Components, workspace: Workspace, path: str) -> bool:
+    """Look at one path again, and correct the walk that is kept; return whether anything differs.
+
+    Raises:
+        ConfigurationError: the workspace's directory is gone or cannot be read.
+    """
+    if path.rpartition("/")[2] in IGNORE_FILES:
+        walk_again(components, workspace)
+        return True
+    files = files_of(components, workspace).files
+    file = found_at(workspace.root, path, components.redactor.is_sensitive)
+    if file is not None:
+        if file == files.get(path) or _LeftOut(components, workspace).reason(path):
+            return False
+        files[path] = file
+        return True
+    if (workspace.root / path).is_dir():  # its files have events of their own
+        return False
+    gone = [path] if path in files else [name for name in files if name.startswith(f"{path}/")]
+    for name in gone:
+        del files[name]
+    return bool(gone)
+
+
+class _LeftOut:
+    """Says why a document must not be taken in, by its path."""
+
+    def __init__(self, components: Components, workspace: Workspace) -> None:
+        self._partition, self._redact = workspace.partition, components.redactor.redact
+        self._forgotten = tombstones(components).forgotten()
+        products = components.catalog.products
+        self._on_record: Container[str] = products.hashes(STAGE, workspace.partition)
+
+    def reason(self, path: str) -> str:
+        """Return the reason, "" if there is none."""
+        if (self._partition, path) in self._forgotten:
+            return "forgotten"
+        if path not in self._on_record and self._redact(path).text != path:
+            return "path that holds a secret"
+        return ""

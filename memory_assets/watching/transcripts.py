@@ -1,0 +1,95 @@
+"""The transcripts of all agents, as a watcher follows them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from memory_assets.pipeline.plan import plan
+from memory_assets.pipeline.scan.on_disk import look_for_sources
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.transcripts import Unlisted
+from memory_assets.watching.directories import Directories, is_transcript
+from memory_assets.watching.followed import Report
+
+_MOST_IGNORED = 10_000
+
+
+class Transcripts:
+    """Maps changed paths to projects, and checks whether a project still has to be run."""
+
+    def __init__(
+        self,
+        components: Components,
+        directories: Directories,
+        report: Report = lambda line: None,
+    ) -> None:
+        self.directories = directories
+        self._components = components
+        self._report = report
+        self._known = components.catalog.sources
+        self._ignored: set[str] = set()
+        self._changed: dict[str, set[str]] = {}
+        self._unlisted: set[Unlisted] = set()
+
+    def refresh(self) -> bool:
+        """Watch directories that are new; return whether all files must be compared."""
+        return self.directories.refresh()
+
+    def plans(self) -> Iterator[tuple[str, plan.ProjectPlan | None]]:
+        """Compare every project with its files; yield its name and the work that it has."""
+        self._ignored.clear()
+        found = look_for_sources(self._components)
+        self._tell_unlisted(found.unlisted)
+        yield from plan.plan_each(self._components, found.sources)
+
+    def projects_of(self, paths: Iterable[str]) -> list[str]:
+        """Return the projects of the paths that differ from the catalogue."""
+        unknown: list[str] = []
+        projects: dict[str, None] = {}
+        roots = tuple(f"{root}{os.sep}" for root in self.directories.roots.values())
+        for path in paths:
+            if path in self._ignored or not (is_transcript(path, False) and path.startswith(roots)):
+                continue
+            project = self._known.project_of(path)
+            if project is None:
+                unknown.append(path)
+            elif self._differs(path):
+                self._note(project, path, projects)
+        if unknown:
+            new = {
+                str(source.path): project
+                for project, sources in look_for_sources(self._components).sources.items()
+                for source in sources
+            }
+            for path in unknown:
+                if path in new:
+                    self._note(new[path], path, projects)
+                elif len(self._ignored) < _MOST_IGNORED:
+                    self._ignored.add(path)
+        return list(projects)
+
+    def still_differ(self, project: str) -> bool:
+        """Return True if a changed path of a project differs from the catalogue."""
+        return any(self._differs(path) for path in self._changed.get(project, ()))
+
+    def taken_in(self, project: str) -> None:
+        """Note that a run has taken in what had changed of a project."""
+        self._changed.pop(project, None)
+
+    def _note(self, project: str, path: str, projects: dict[str, None]) -> None:
+        projects[project] = None
+        self._changed.setdefault(project, set()).add(path)
+
+    def _differs(self, path: str) -> bool:
+        try:
+            status = os.stat(path)  # noqa: PTH116 - a string from the event, on the hot path
+        except OSError:
+            return self._known.is_present(path)
+        return not self._known.is_present(path, (status.st_size, status.st_mtime_ns))
+
+    def _tell_unlisted(self, unlisted: Sequence[Unlisted]) -> None:
+        """Report each file and directory that cannot be taken in, once."""
+        for each in set(unlisted) - self._unlisted:
+            self._report(f"{each.path}: {each.reason}; to do: {each.remedy}")
+        self._unlisted = set(unlisted)

@@ -1,0 +1,135 @@
+"""The watcher over a workspace: real events, real runs without vectors; searched by words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_assets.cli.watch_command import WatchRuns
+from memory_assets.errors import NotFound
+from memory_assets.paths import NO_EMBEDDER
+from memory_assets.pipeline.workspace import files
+from memory_assets.recall.memory import Memory
+from memory_assets.settings import load_settings
+from memory_assets.stores.watcher_presence import WORKSPACES, present
+from memory_assets.stores.workspaces import Workspaces
+from memory_assets.watching import Changes, Documents, Watcher
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.workspaces.conftest import write
+
+PATIENCE = 60.0
+
+
+class Followed:
+    """A watcher in a thread that follows the workspaces of a memory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.root = directory / "harbor"
+        self.data_dir = directory / "data"
+        write(self.root, {"README.md": "# Harbor\n\nLamps are lit at dusk.\n"})
+        self.settings = load_settings(data_dir=self.data_dir, embedder=NO_EMBEDDER)
+        Workspaces(self.data_dir).add(self.root)
+        runs, changes = WatchRuns(self.settings), Changes()
+        self.documents = Documents(runs.components, changes)
+        self.watcher = Watcher(
+            runs.components,
+            [self.documents],
+            changes,
+            run=runs.run,
+            search=None,
+            state=self.documents.be_watcher(),
+            look_everywhere_seconds=3_600.0,
+        )
+        self.thread = threading.Thread(target=self.watcher.watch, daemon=True)
+
+    def found(self, query: str) -> set[str]:
+        """The files in which words are found."""
+        try:
+            hits = Memory(self.settings).search(query, kinds=("workspace",)).hits
+        except NotFound:  # nothing is indexed yet
+            return set()
+        return {str(hit.metadata["file_path"]) for hit in hits}
+
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        until = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < until and self.thread.is_alive()
+            time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
+    """A workspace of one document, followed; full looks are left to events."""
+    made = Followed(tmp_path_factory.mktemp("watched"))
+    made.thread.start()
+    try:
+        made.wait_for(lambda: made.found("lamps dusk") == {"README.md"})
+        yield made
+    finally:
+        made.watcher.stop()
+        made.thread.join()
+        made.documents.stop()
+
+
+def test_what_is_saved_renamed_and_deleted_is_followed(followed: Followed) -> None:
+    """A new file, a change in place, an atomic save, a rename, a file and a directory that go."""
+    root = followed.root
+    write(root, {"docs/tides.md": "# Tides\n\nThe gate closes at springtide.\n"})
+    followed.wait_for(lambda: followed.found("springtide gate") == {"docs/tides.md"})
+    write(root, {"docs/tides.md": "# Tides\n\nThe gate closes at neaptide.\n"})
+    followed.wait_for(lambda: followed.found("neaptide") == {"docs/tides.md"})
+    assert followed.found("springtide") == set()
+    write(root, {"docs/.tides.md.swp": "# Tides\n\nThe gate closes at slackwater.\n"})
+    (root / "docs/.tides.md.swp").replace(root / "docs/tides.md")
+    followed.wait_for(lambda: followed.found("slackwater") == {"docs/tides.md"})
+    (root / "docs/tides.md").rename(root / "docs/water.md")
+    followed.wait_for(lambda: followed.found("slackwater") == {"docs/water.md"})
+    (root / "docs").rename(root / "guides")
+    followed.wait_for(lambda: followed.found("slackwater") == {"guides/water.md"})
+    write(root, {"extra.md": "# Extra\n\nA buoy.\n"})
+    followed.wait_for(lambda: followed.found("buoy") == {"extra.md"})
+    shutil.rmtree(root / "guides")
+    (root / "extra.md").unlink()
+    followed.wait_for(lambda: not followed.found("slackwater") | followed.found("buoy"))
+
+
+def test_a_save_looks_at_one_file(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workspace is not walked again, except when what is ignored changes."""
+    walked: list[Path] = []
+    real = files.walk
+
+    def noted(root: Path, *arguments: object) -> object:
+        walked.append(root)
+        return real(root, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(files, "walk", noted)
+    write(followed.root, {"pilots.md": "# Pilots\n\nA pilot boards at the fairway.\n"})
+    followed.wait_for(lambda: followed.found("pilot fairway") == {"pilots.md"})
+    assert walked == []
+    write(followed.root, {".memoryignore": "pilots.md\n"})
+    followed.wait_for(lambda: "pilots.md" not in followed.found("pilot fairway"))
+    assert walked == [followed.root]
+    (followed.root / ".memoryignore").unlink()
+    followed.wait_for(lambda: followed.found("pilot fairway") == {"pilots.md"})
+
+
+def test_a_second_window_says_who_runs_and_its_workspace_is_followed(
+    followed: Followed, tmp_path: Path
+) -> None:
+    """Exit code 0, so that an editor's task shows no error."""
+    write(tmp_path / "quay", {"cranes.md": "# Cranes\n\nA crane lifts a container.\n"})
+    environment = {"MEMORY_DATA_DIR": str(followed.data_dir), "MEMORY_EMBEDDER": NO_EMBEDDER}
+    done = run_here(environment, "index", str(tmp_path / "quay"), "--watch")
+    assert done.returncode == 0, done.stderr
+    assert f"process {os.getpid()}" in done.stdout + done.stderr
+    followed.wait_for(lambda: followed.found("crane container") == {"cranes.md"})
+    write(tmp_path / "quay", {"cranes.md": "# Cranes\n\nA straddle carrier.\n"})
+    followed.wait_for(lambda: followed.found("straddle carrier") == {"cranes.md"})
+    state = present(followed.data_dir, WORKSPACES)
+    assert state is not None and state.pid == os.getpid()
