@@ -20,6 +20,7 @@ from pathlib import Path
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
+from memory_assets.stores.watcher_presence import WORKSPACES, present
 
 _WORDS = ("gate", "tide", "lamp", "crane", "buoy", "quay", "pilot", "order", "queue", "ledger")
 _PATIENCE_SECONDS = 300.0
@@ -67,9 +68,9 @@ def main() -> None:
         try:
             memory = Memory(settings)
             last = f"firstword{len(paths) - 1}"
-            print(
-                f"first index: {_seconds_until(memory, last, paths[-1]):.1f} s until words answer"
-            )
+            print(f"first words after {_seconds_until(memory, last, paths[-1]):.1f} s")
+            while (state := present(data_dir, WORKSPACES)) is None or not state.runs:
+                time.sleep(0.1)  # until all is embedded
             taken = []
             for number in range(options.saves):
                 path, mark = dice.choice(paths), f"savedword{number}"
@@ -83,7 +84,8 @@ def main() -> None:
     high = taken[int(0.95 * (len(taken) - 1))]
     print(
         f"{len(taken)} saves among {len(paths)} documents: "
-        f"median {statistics.median(taken):.2f} s, 95th percentile {high:.2f} s, longest {taken[-1]:.2f} s"
+        f"median {statistics.median(taken):.2f} s, 95th percentile {high:.2f} s, "
+        f"longest {taken[-1]:.2f} s"
     )
 
 
