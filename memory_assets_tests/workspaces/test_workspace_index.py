@@ -19,7 +19,7 @@ from memory_assets.recall.show import show
 from memory_assets.serving.mcp_server import call_tool
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets_tests.command_line import run_here
-from memory_assets_tests.workspaces.conftest import Indexed, write
+from memory_assets_tests.workspaces.conftest import FILES, Indexed, write
 
 
 def _searched(indexed: Indexed, query: str) -> list[str]:
@@ -209,3 +209,27 @@ def test_old_chunks_answer_until_the_new_ones_do(wordy: Indexed) -> None:
             hits = memory.search("start the harbour", kinds=("workspace",)).hits
             assert hits[0].metadata["file_path"] == "README.md"
     assert "just up" in hits[0].text
+
+
+def test_what_comes_back_is_not_embedded_again(indexed: Indexed) -> None:
+    """A branch is switched to and back: documents change, go and come. Forgetting removes the
+    vectors that are kept, too; so does a change of the rules, which may be what took a secret out.
+    """
+    indexed.index()
+    before = {row["id"]: row["content_hash"] for row in indexed.chunks()}
+    write(indexed.root, {"README.md": "# Harbor\n\n## Other\n\nAnother branch.\n"})
+    adr = indexed.root / "docs/adr/0001-queue.md"
+    content = adr.read_bytes()
+    adr.unlink()
+    assert int(indexed.index()["workspace_embeddings"].details["texts_embedded"]) >= 1
+    write(indexed.root, {"README.md": FILES["README.md"], "docs/adr/0001-queue.md": content})
+    report = indexed.index()["workspace_embeddings"]
+    assert report.details["texts_embedded"] == 0 and report.rows_written
+    assert {row["id"]: row["content_hash"] for row in indexed.chunks()} == before
+    kept = indexed.components.catalog.kept_vectors
+    assert {path for _, path in kept.sessions()} == {"README.md", "docs/adr/0001-queue.md"}
+    environment = {"MEMORY_DATA_DIR": str(indexed.data_dir)}
+    assert run_here(environment, "forget", "--file", "docs/adr/*", "--yes").returncode == 0
+    assert {path for _, path in kept.sessions()} == {"README.md"}
+    kept.expire(indexed.workspace.partition, "other rules")
+    assert kept.sessions() == set()

@@ -125,6 +125,8 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
             session.agent = session.agent or str(product.facts.get("agent", ""))
     for entry in catalog.quarantine.entries():
         at(entry.project, entry.session_id)
+    for kept in catalog.kept_vectors.sessions():
+        at(*kept)
     for table in TABLES.values():
         for project in lake.projects(table):
             for session_id in lake.sessions(table, project):

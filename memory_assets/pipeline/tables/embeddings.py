@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from hashlib import blake2b
+from collections.abc import Container, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +14,16 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
+from memory_assets.pipeline.tables.kept_vectors import keep_vectors, vector_key
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.catalog.vectors import VectorPlace
-from memory_assets.stores.lake.schemas import TABLES, Table
+from memory_assets.stores.lake.schemas import (
+    TABLES,
+    WORKSPACE_DOCUMENTS,
+    WORKSPACE_EMBEDDINGS,
+    Table,
+)
 
 Vector = npt.NDArray[np.float32]
 _Texts = list[tuple[str, str, RedactedText]]
@@ -40,7 +45,7 @@ def embed_project(
     """Embed the sessions of `source_table` that changed into `table`, and return the report.
 
     Of a session that has only grown, only added rows are embedded. A text that any session
-    already has is not embedded again; its vector is copied.
+    already has, or a document had lately, is not embedded again; its vector is copied.
     """
     work = _Embedding(components, project, source_table, table)
     report = derive_table(
@@ -88,8 +93,10 @@ class _Embedding:
     def _rows(self, session_id: str, texts: _Texts, skip: int) -> Iterator[Embedding]:
         embedder_id = self._components.embedder.embedder_id
         text_of = {content_hash: text for _, content_hash, text in texts}
+        self._keep_leaving(session_id, text_of)
         self._add(self._vectors_at(self._place(session_id), text_of, skip))
         self._add(self._known_vectors(name for name in text_of if name not in self._vectors))
+        self._add(self._kept_vectors(name for name in text_of if name not in self._vectors))
         new = [content_hash for content_hash in text_of if content_hash not in self._vectors]
         vectors = embed_redacted(self._components.embedder, [text_of[name] for name in new])
         self._vectors.update(zip(new, vectors, strict=True))
@@ -114,6 +121,23 @@ class _Embedding:
             by_place.setdefault(place, set()).add(hash_of[key])
         for place, names in by_place.items():
             yield from self._vectors_at(place, names, 0)
+
+    def _kept_vectors(self, content_hashes: Iterable[str]) -> Iterator[tuple[str, Vector]]:
+        """Yield hash and vector of those texts that a document had once."""
+        hash_of = {self._key(name): name for name in content_hashes}
+        for key, vector in self._components.catalog.kept_vectors.vectors(hash_of).items():
+            yield hash_of[key], np.frombuffer(vector, dtype=np.float32)
+
+    def _keep_leaving(self, session_id: str, present: Container[str]) -> None:
+        """Keep the vectors of the texts that a document has no longer, unless the rules changed:
+        what they took out should leave no trace."""
+        if self._table != WORKSPACE_EMBEDDINGS:
+            return
+        products = self._components.catalog.products.of_session(self._project, session_id)
+        facts = products[WORKSPACE_DOCUMENTS.name].facts
+        if facts.get("same_rules"):
+            version = facts["made_with"]
+            keep_vectors(self._components, self._project, session_id, version, but=present)
 
     def _vectors_at(
         self, place: VectorPlace, content_hashes: Iterable[str], skip: int
@@ -140,6 +164,4 @@ class _Embedding:
         return VectorPlace(self._table.name, self._project, session_id)
 
     def _key(self, content_hash: str) -> bytes:
-        """Return the keyed hash under which the catalogue has the place of a vector."""
-        named = f"{content_hash}\0{self._components.embedder.embedder_id}".encode()
-        return blake2b(named, key=self._components.install_key, digest_size=16).digest()
+        return vector_key(self._components, content_hash)

@@ -16,6 +16,7 @@ from memory_assets.documents.walk import FoundFile, Walk
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.quarantine import hold_back
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.pipeline.tables.kept_vectors import keep_vectors
 from memory_assets.pipeline.workspace.files import files_of
 from memory_assets.pipeline.workspace.state import (
     STAGE,
@@ -44,6 +45,7 @@ def read_documents(components: Components, partition: str) -> StageReport:
     with components.project_lock(partition), timed(report):
         found = files_of(components, workspace)
         version = made_with(components)
+        catalog.kept_vectors.expire(partition, version)
         products = catalog.products.of_project(STAGE, partition)
         held = held_back(components, partition)
         reader = _Reader(components, workspace, version)
@@ -72,7 +74,7 @@ def read_documents(components: Components, partition: str) -> StageReport:
                 _publish(components, batch, made, products)
         report.changed, report.rows_written = reader.changed, reader.rows_written
         _publish(components, batch, made, products)
-        report.removed = _remove_vanished(components, partition, products, found)
+        report.removed = _remove_vanished(components, partition, products, found, version)
         batch.compact()
         report.add_products(list(products.values()))
         report.quarantined = len(held_back(components, partition))
@@ -111,6 +113,8 @@ class _Reader:
             if skipped := before.facts.get("skipped"):
                 facts["skipped"] = skipped
             return replace(before, facts={**before.facts, **facts})
+        facts["made_with"] = self._version
+        facts["same_rules"] = before is not None and before.facts.get("made_with") == self._version
         text, why_not = decoded(content)
         rows: list[WorkspaceDocument] = []
         if text is None:
@@ -208,10 +212,18 @@ def _publish(
 
 
 def _remove_vanished(
-    components: Components, partition: str, products: dict[str, Product], found: Walk
+    components: Components,
+    partition: str,
+    products: dict[str, Product],
+    found: Walk,
+    version: str,
 ) -> int:
-    """Remove the documents whose files are gone or ignored now; return their number."""
+    """Remove the documents whose files are gone or ignored now; return their number. Their vectors
+    are kept for a while, if what they were made of was redacted by the present rules."""
     gone = sorted(products.keys() - found.files.keys())
+    for path in gone:
+        if products[path].facts.get("made_with") == version:
+            keep_vectors(components, partition, path, version)
     if gone:
         components.lake.delete(WORKSPACE_DOCUMENTS, partition, *gone)
     for path in gone:

@@ -12,7 +12,7 @@ from memory_assets.stores.catalog.known_secrets import KnownSecrets, Redactions
 from memory_assets.stores.catalog.products import Products, Quarantine
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.catalog.sources import Sources
-from memory_assets.stores.catalog.vectors import Collections, VectorPlaces
+from memory_assets.stores.catalog.vectors import Collections, KeptVectors, VectorPlaces
 
 
 class Catalog:
@@ -33,6 +33,7 @@ class Catalog:
         self.redactions = Redactions(connection, self.products, self.known_secrets)
         self.identities = Identities(connection)
         self.vectors = VectorPlaces(connection)
+        self.kept_vectors = KeptVectors(connection)
         self.collections = Collections(connection)
 
     def close(self) -> None:

@@ -86,6 +86,10 @@ class DocumentFacts(TypedDict, total=False):
     """Keyed hash of the content."""
     skipped: str
     """Why nothing of the file is kept."""
+    made_with: str
+    """The version of what made the document."""
+    same_rules: bool
+    """Whether the document before was made with that version, too."""
 
 
 class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, total=False):

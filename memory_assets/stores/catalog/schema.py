@@ -78,6 +78,11 @@ MIGRATIONS = (
     " THEN 'unkeyed' ELSE 'keyed' END, NULL",
     "ALTER TABLE quarantine ADD COLUMN remedy TEXT NOT NULL DEFAULT ''",
     "UPDATE quarantine SET input_hash = ''",
+    "CREATE TABLE kept_vectors (hash BLOB PRIMARY KEY, project TEXT NOT NULL,"
+    " session_id TEXT NOT NULL, version TEXT NOT NULL, vector BLOB NOT NULL,"
+    " kept_at REAL NOT NULL)",
+    "CREATE INDEX kept_vectors_by_age ON kept_vectors (kept_at)",
+    "CREATE INDEX kept_vectors_by_session ON kept_vectors (project, session_id)",
 )
 """One statement a version, in order; `PRAGMA user_version` counts those applied.
 
@@ -88,6 +93,8 @@ what the key is recognised by. `sources.shares`: whether a main file shares a re
 another, NULL if not compared yet. `vector_places`: the session's file that has a vector,
 by a keyed hash of its text and embedder. `quarantine.input_hash` is emptied once: earlier
 versions held sessions back for good after failures that pass, so each is tried again.
+`kept_vectors`: float32 vectors of texts that a document had, under the same hash, and the version
+of the rules by which the text was redacted.
 """
 
 
