@@ -59,9 +59,11 @@ class WorkspaceDocument:
 @dataclass(frozen=True, slots=True)
 class WorkspaceChunk:
     """A row of `workspace_chunks`: a section, definition or operation of a document, in the file's
-    own lines."""
+    own lines; of a long one, a passage that the embedder reads whole."""
 
-    id: Annotated[str, "`<workspace>::<path>::<chunk_index>`."]
+    id: Annotated[str, "`chunk_id`; of its k-th further passage `<chunk_id>::part::<k>`."]
+    chunk_id: Annotated[str, "`<workspace>::<path>::<chunk_index>`."]
+    part: Annotated[Int32, "Passage of the chunk, from 0."]
     document_id: Annotated[str, "Document that it is a part of."]
     project: Partition
     project_root: Root

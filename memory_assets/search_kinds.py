@@ -17,7 +17,8 @@ class SearchKind:
     `collection` is the name in Chroma; `{agent}` in it stands for the agent. `metadata` maps each
     metadata key of the collection, other than session and time, to the table's column (lists are
     joined by commas; of `counted` ones only the length is stored); `time` is the column of the
-    time. `passages` of one turn count as one hit. `archive` is the table that all of it is made
+    time. `passages` is the column of the number of what passages belong to, if it is cut into them:
+    those of one turn or chunk count as one hit. `archive` is the table that all of it is made
     of, from which it can be made again.
     """
 
@@ -29,7 +30,7 @@ class SearchKind:
     metadata: Mapping[str, tuple[str, ...]]
     counted: tuple[str, ...] = ()
     time: str = "timestamp"
-    passages: bool = False
+    passages: str = ""
     archive: str = "redacted_records"
 
     @property
@@ -59,7 +60,7 @@ SEARCH_KINDS = {
                 **_same("turn_id", "turn_index", "part", "role", "tools_used", "files"),
                 **_same("git_branch", "ingested_at"),
             },
-            passages=True,
+            passages="turn_index",
         ),
         SearchKind(
             "prompts",
@@ -68,7 +69,7 @@ SEARCH_KINDS = {
             asset="prompt_collection",
             collection="user-prompts",
             metadata=_same("turn_id", "turn_index", "part", "git_branch"),
-            passages=True,
+            passages="turn_index",
         ),
         SearchKind(
             "summaries",
@@ -98,12 +99,14 @@ SEARCH_KINDS = {
             asset="workspace_collection",
             collection="workspace",
             metadata={
-                **_same("document_id", "chunk_index", "file_path", "file_type", "chunk_type"),
+                **_same("document_id", "chunk_id", "chunk_index", "part"),
+                **_same("file_path", "file_type", "chunk_type"),
                 **_same("section_heading", "line_start", "line_end", "kind", "bucket"),
                 **_same("service", "domain", "source_repo_slug"),
                 "last_modified": ("timestamp",),
                 "source_root": ("project_root",),
             },
+            passages="chunk_index",
             archive="workspace_documents",
         ),
     )

@@ -78,15 +78,18 @@ def workspaces(json: Json = False) -> None:
     """List the workspaces on record."""
     from memory_assets.pipeline.stage.components import components_of
     from memory_assets.pipeline.workspace.state import STAGE
+    from memory_assets.stores.catalog.facts import count
     from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
 
     settings = load_settings()
     products = components_of(settings).catalog.products
     found: list[dict[str, Any]] = []
     for each in Workspaces(settings.data_dir).all():
+        documents = products.of_project(STAGE, each.partition).values()
+        chunks = products.of_project(WORKSPACE_CHUNKS.name, each.partition).values()
         counts = {
-            name: sum(made.rows for made in products.of_project(stage, each.partition).values())
-            for name, stage in (("documents", STAGE), ("chunks", WORKSPACE_CHUNKS.name))
+            "documents": sum(made.rows for made in documents),
+            "chunks": sum(count(made.facts, "chunks") for made in chunks),
         }
         present = each.root.is_dir()
         found.append({"name": each.name, "root": str(each.root), "present": present, **counts})
@@ -197,6 +200,7 @@ def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
     """Return what is on record of a workspace, and what is left out and why."""
     from memory_assets.pipeline.workspace.files import files_of
     from memory_assets.pipeline.workspace.state import STAGE
+    from memory_assets.stores.catalog.facts import count
     from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS
 
     products = components.catalog.products
@@ -207,7 +211,7 @@ def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:
     held = components.catalog.quarantine.entries(workspace.partition)
     return {
         "documents": sum(each.rows for each in documents),
-        "chunks": sum(each.rows for each in chunks),
+        "chunks": sum(count(each.facts, "chunks") for each in chunks),
         "skipped": dict(sorted(skipped.items())),
         "held_back": [
             {"file": each.session_id, "reason": each.reason, "remedy": each.remedy} for each in held

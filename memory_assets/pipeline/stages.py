@@ -241,16 +241,22 @@ _MADE = (
         workspace.CHUNKED,
         workspace.chunk_documents,
         "Sections, operations, definitions and windows of each document, in its own lines.\n\n"
-        "How a file is cut depends on its type (docs/workspace.md).",
+        "Long ones in passages, which the embedding model reads whole. How a file is cut depends "
+        "on its type (docs/workspace.md).",
         WORKSPACES,
         Expectations(
-            bounds={"chunk_index": AT_LEAST_0, "line_start": (1.0, None), "text": NOT_EMPTY},
+            bounds={
+                **dict.fromkeys(("chunk_index", "part"), AT_LEAST_0),
+                "line_start": (1.0, None),
+                "text": NOT_EMPTY,
+            },
             one_of={**_DOCUMENT, "chunk_type": CHUNK_TYPES},
             ordered=(("line_start", "line_end"),),
         ),
         {
-            "id": ("id", "text"),
+            **dict.fromkeys(("id", "chunk_id"), ("id", "text")),
             "document_id": ("id",),
+            "part": ("text",),
             **dict.fromkeys(("chunk_index", "chunk_type", "section_heading"), ("text",)),
             **dict.fromkeys(("line_start", "line_end", "content_hash"), ("text",)),
             "files": ("file_path",),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,16 @@ from memory_assets.stores.lake.schemas import WORKSPACE_CHUNKS, WORKSPACE_DOCUME
 from memory_assets.stores.stores import Stores
 from memory_assets.stores.workspaces import Workspace, Workspaces
 
-_CHUNK = re.compile(r"(?P<document>[\w.-]+::.+)::\d+")
-_LEFT_OUT = ("content_hash", "files", "session_id", "document_id", "project_root")
+_CHUNK = re.compile(r"(?P<chunk>(?P<document>[\w.-]+::.+?)::\d+)(?:::part::\d+)?")
+_LEFT_OUT = (
+    "content_hash",
+    "files",
+    "session_id",
+    "document_id",
+    "project_root",
+    "chunk_id",
+    "part",
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,8 @@ class NamedDocument:
 def document_named(stores: Stores, text: str) -> NamedDocument | None:
     """Return the document that an id names, None if it is the id of none."""
     chunk = _CHUNK.fullmatch(text)
-    for document_id, part in ((text, ""), (chunk["document"] if chunk else "", text)):
+    document = (chunk["document"], chunk["chunk"]) if chunk else ("", "")
+    for document_id, part in ((text, ""), document):
         name, found, path = document_id.partition("::")
         if not found:
             continue
@@ -46,13 +56,13 @@ def document_named(stores: Stores, text: str) -> NamedDocument | None:
 
 
 def chunk_rows(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]:
-    """Return the rows of the chunk, or of all chunks of the document.
+    """Return the rows of the chunk, one for each passage, or of all chunks of the document.
 
     Raises:
         NotFound: it has no such chunk.
     """
     rows = rows_of(stores.lake, WORKSPACE_CHUNKS, named.partition, named.path)
-    found = [row for row in rows if named.chunk in ("", row["id"])]
+    found = [row for row in rows if named.chunk in ("", row["chunk_id"])]
     if not found:
         raise NotFound(f"no chunk {named.chunk or named.path} in memory")
     return found
@@ -61,12 +71,22 @@ def chunk_rows(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]:
 def shown(stores: Stores, named: NamedDocument) -> list[dict[str, Any]]:
     """Return a chunk, or a whole document, as `memory show` prints it."""
     if named.chunk:
-        rows = chunk_rows(stores, named)
+        rows = [_joined(chunk_rows(stores, named))]
     else:
         rows = rows_of(stores.lake, WORKSPACE_DOCUMENTS, named.partition, named.path)
     return [
         {name: value for name, value in plain(row).items() if name not in _LEFT_OUT} for row in rows
     ]
+
+
+def _joined(passages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a chunk as one row, from its passages; what is between two is blank."""
+    first, *others = passages
+    text = first["text"]
+    for before, passage in pairwise(passages):
+        apart = passage["line_start"] - before["line_end"]
+        text += ("\n" * max(apart, 0) or " ") + passage["text"]
+    return {**first, "line_end": passages[-1]["line_end"], "text": text} if others else first
 
 
 def state_of_file(stores: Stores, named: NamedDocument, key: bytes) -> tuple[str, str, int | None]:

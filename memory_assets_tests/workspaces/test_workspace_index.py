@@ -233,3 +233,41 @@ def test_what_comes_back_is_not_embedded_again(indexed: Indexed) -> None:
     assert {path for _, path in kept.sessions()} == {"README.md"}
     kept.expire(indexed.workspace.partition, "other rules")
     assert kept.sessions() == set()
+
+
+def test_the_end_of_a_long_chunk_is_read_and_the_chunk_is_one_hit(indexed: Indexed) -> None:
+    """A section of many times what the embedder reads, whose last sentence alone answers."""
+    filler = "\n\n".join(
+        f"Paragraph {number} lists invoices, ledgers and batches of the quarter, line by line, "
+        "with sums and signatures."
+        for number in range(24)
+    )
+    end = (
+        "Ships that carry dangerous goods anchor outside the breakwater. A tanker waits there for "
+        "its pilot. Explosives are never brought past the lighthouse, and a vessel that leaks "
+        "chemicals is towed back to the outer anchorage. The harbour master names the anchorage. "
+        "Gas carriers anchor a mile from other ships, with two tugs beside them. "
+    ) * 2 + "Ships without such cargo pass."
+    long = f"## Everything\n\n{filler}\n\n{end}\n"
+    write(indexed.root, {"rules.md": long})
+    indexed.index()
+    parts = [row for row in indexed.chunks() if row["session_id"] == "rules.md"]
+    (chunk_id,) = {row["chunk_id"] for row in parts}
+    assert len(parts) > 2 and parts[0]["id"] == chunk_id
+    assert [row["id"] for row in parts[1:]] == [
+        f"{chunk_id}::part::{part}" for part in range(1, len(parts))
+    ]
+    tokens = indexed.components.tokens
+    assert all(tokens.count_tokens(row["text"]) <= tokens.max_tokens for row in parts)
+    memory = Memory(indexed.components.settings)
+    vars(memory)["embedder"] = indexed.engines["embedder"]
+    query = "where do ships with dangerous goods anchor, outside the breakwater?"
+    hits = memory.search(query, kinds=("workspace",), mode="semantic").hits
+    assert hits[0].id == chunk_id and end in hits[0].text
+    lines = long.splitlines()
+    assert lines[int(hits[0].metadata["line_end"]) - 1] == end
+    assert [hit.id for hit in hits].count(chunk_id) == 1
+    (whole,) = show(indexed.components, f"{chunk_id}::part::1")
+    assert whole["text"] == long.rstrip() and whole["line_end"] == len(lines)
+    found = audit(indexed.components, chunk_id, indexed.engines["install_key"])
+    assert found.intact and len(found.rows) == len(parts)

@@ -220,7 +220,8 @@ def _session(
     texts = [text for *_, text in texts_from_arrow(arrow)]
     vectors, embedder_id = _vectors(components, table, project, session_id, values)
     rows = lake_rows(table, values, texts, vectors, embedder_id)
-    units = [int(row["turn_index"]) if table.kind.passages else at for at, row in enumerate(values)]
+    number = table.kind.passages
+    units = [int(row[number]) if number else at for at, row in enumerate(values)]
     kept, first = index.kept_rows(kind, project, session_id, [row.hash for row in rows])
     new = [
         keyword_row(row, unit, table.kind.time)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from memory_assets.chunking import content_hash
+from memory_assets.chunking.chunks import MAX_TOKENS
+from memory_assets.chunking.passages import split_passages
 from memory_assets.document_models import WorkspaceChunk, WorkspaceDocument
 from memory_assets.documents import CHUNKER_VERSION, Section
 from memory_assets.pipeline.stage.components import Components
@@ -28,44 +31,58 @@ def _chunks_of(components: Components, source: Product) -> Made:
         return [], {}
     key = (source.project, source.session_id)
     (document,) = components.lake.read_rows(WORKSPACE_DOCUMENTS, *key)
-    return [
-        _chunk(components, document, number, section)
-        for number, section in enumerate(sections(document.session_id, document.text))
-    ], {}
+    found = sections(document.session_id, document.text)
+    rows = [
+        row
+        for number, section in enumerate(found)
+        for row in _passages(components, document, number, section)
+    ]
+    return rows, {"chunks": len(found)}
 
 
-def _chunk(
+def _passages(
     components: Components,
     document: WorkspaceDocument,
     number: int,
     section: Section,
-) -> WorkspaceChunk:
+) -> Iterator[WorkspaceChunk]:
+    """Yield the rows of a chunk, which the embedder reads whole. Of a chunk that repeats lines from
+    elsewhere each has the chunk's lines."""
     # Parts of a redacted text are redacted again: a cut may go through a tag, and what was apart
     # may stand together now.
     redact = partial(components.redactor.redact, session_id=document.id)
-    text = redact(section.text).text
-    return WorkspaceChunk(
-        id=f"{document.id}::{number}",
-        document_id=document.id,
-        project=document.project,
-        project_root=document.project_root,
-        agent=document.agent,
-        session_id=document.session_id,
-        chunk_index=number,
-        file_path=document.file_path,
-        file_type=document.file_type,
-        chunk_type=section.chunk_type,
-        section_heading=redact(section.heading).text,
-        line_start=section.line_start,
-        line_end=section.line_end,
-        kind=document.kind,
-        bucket=document.bucket,
-        service=document.service,
-        domain=document.domain,
-        source_repo_slug=document.source_repo_slug,
-        timestamp=document.timestamp,
-        files=(document.file_path,),
-        text=text,
-        content_hash=content_hash(text),
-        chunker_version=CHUNKER_VERSION,
-    )
+    whole = redact(section.text).text
+    chunk_id = f"{document.id}::{number}"
+    heading = redact(section.heading).text
+    follows = whole.count("\n") == section.line_end - section.line_start
+    spans = split_passages(whole, components.tokens, MAX_TOKENS)
+    for part, (start, end) in enumerate(spans):
+        text = whole.cut(start, end)
+        first = section.line_start + whole.count("\n", 0, start)
+        yield WorkspaceChunk(
+            id=f"{chunk_id}::part::{part}" if part else chunk_id,
+            chunk_id=chunk_id,
+            part=part,
+            document_id=document.id,
+            project=document.project,
+            project_root=document.project_root,
+            agent=document.agent,
+            session_id=document.session_id,
+            chunk_index=number,
+            file_path=document.file_path,
+            file_type=document.file_type,
+            chunk_type=section.chunk_type,
+            section_heading=heading,
+            line_start=first if follows else section.line_start,
+            line_end=first + text.count("\n") if follows else section.line_end,
+            kind=document.kind,
+            bucket=document.bucket,
+            service=document.service,
+            domain=document.domain,
+            source_repo_slug=document.source_repo_slug,
+            timestamp=document.timestamp,
+            files=(document.file_path,),
+            text=text,
+            content_hash=content_hash(text),
+            chunker_version=CHUNKER_VERSION,
+        )

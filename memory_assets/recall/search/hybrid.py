@@ -287,12 +287,17 @@ def _hits(
         if confidence is not None:
             why["answers"] = round(confidence.probability, 2)
         weak = confidence is not None and confidence.weak
-        whole = str(shown.metadata.get("turn_id") or shown.id)
         score = float(ranking.scores[turn])
-        hits.append(
-            Hit(shown.id, whole, score, shown.text, shown.metadata, why, weak, prompts[shown.id])
-        )
+        prompt = prompts[shown.id]
+        hits.append(Hit(*hit_ids(shown), score, shown.text, shown.metadata, why, weak, prompt))
     return hits
+
+
+def hit_ids(row: IndexedRow) -> tuple[str, str]:
+    """Return the id of a hit, which is the chunk's for a passage of a document, and that of its
+    turn or chunk."""
+    chunk_id = row.metadata.get("chunk_id")
+    return str(chunk_id or row.id), str(chunk_id or row.metadata.get("turn_id") or row.id)
 
 
 def _prompt_lengths(rows: Sequence[IndexedRow | None], index: KeywordIndex) -> dict[str, int]:

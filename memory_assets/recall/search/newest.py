@@ -9,7 +9,7 @@ import numpy as np
 
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.corpus import Corpora
-from memory_assets.recall.search.hybrid import allowed_turns
+from memory_assets.recall.search.hybrid import allowed_turns, hit_ids
 from memory_assets.requests.search import SearchRequest
 
 
@@ -25,8 +25,7 @@ def find_newest(request: SearchRequest, corpora: Corpora) -> list[Hit]:
             places = np.searchsorted(corpus.turn, newest).tolist()
             for row in corpus.rows_at(corpora.index, places):
                 if row is not None:
-                    turn_id = str(row.metadata.get("turn_id") or row.id)
-                    hits.append(Hit(row.id, turn_id, 0.0, row.text, row.metadata))
+                    hits.append(Hit(*hit_ids(row), 0.0, row.text, row.metadata))
     return newest_first(hits)[: request.n]
 
 

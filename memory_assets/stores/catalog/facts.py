@@ -86,6 +86,8 @@ class DocumentFacts(TypedDict, total=False):
     """Keyed hash of the content."""
     skipped: str
     """Why nothing of the file is kept."""
+    chunks: int
+    """Chunks of it; its rows are their passages."""
     made_with: str
     """The version of what made the document."""
     same_rules: bool
