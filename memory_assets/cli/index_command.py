@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,6 +35,9 @@ def index(
     watch: Annotated[
         bool, typer.Option("--watch", help="Keep running and index changes until Ctrl-C.")
     ] = False,
+    file: Annotated[
+        Path | None, typer.Option(help="Look at this file only; it is in a workspace on record.")
+    ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Make everything again, even if unchanged.")
     ] = False,
@@ -52,7 +56,13 @@ def index(
     console = rendering.open_console(stderr=json)
     if watch and (full or json):
         raise ConfigurationError("--watch cannot be combined with --full or --json")
-    workspaces = _wanted(settings, root, yes)
+    if file is not None and (root is not None or watch or full):
+        raise ConfigurationError("--file cannot be combined with a directory, --watch or --full")
+    if file is not None:
+        file = file.expanduser().parent.resolve() / file.name
+        workspaces = [Workspaces(settings.data_dir).of_file(file)]
+    else:
+        workspaces = _wanted(settings, root, yes)
     if watch:
         from memory_assets.cli.watch_command import watch_workspaces
 
@@ -60,7 +70,7 @@ def index(
     report: dict[str, Any] = {"workspaces": []}
     for workspace in workspaces:
         try:
-            report["workspaces"].append(_indexed(settings, workspace, full, console))
+            report["workspaces"].append(_indexed(settings, workspace, file, full, console))
         except MemoryAssetsError as error:
             reason = safe_reason(error)
             report["workspaces"].append({"name": workspace.name, "failed": {"": reason}})
@@ -148,17 +158,22 @@ def _require_a_workspace(settings: Settings, workspace: Workspace) -> None:
 
 
 def _indexed(
-    settings: Settings, workspace: Workspace, full: bool, console: Console
+    settings: Settings, workspace: Workspace, file: Path | None, full: bool, console: Console
 ) -> dict[str, Any]:
-    """Bring a workspace up to date; return what came of it. Its files are walked once."""
+    """Bring a workspace up to date, or one of its files; return what came of it. Its files are
+    walked once."""
     from memory_assets.pipeline.stage.components import components_of
-    from memory_assets.pipeline.workspace.files import one_walk
+    from memory_assets.pipeline.workspace.files import one_file, one_walk
 
     started = time.perf_counter()
     components = components_of(settings)
     if full:
         components.catalog.products.forget_project(workspace.partition)
-    with one_walk(components, workspace):
+    if file is None:
+        looked = one_walk(components, workspace)
+    else:
+        looked = one_file(components, workspace, file.relative_to(workspace.root).as_posix())
+    with looked:
         done = _brought_up_to_date(components, workspace, console)
         contents = _contents(components, workspace)
     seconds = round(time.perf_counter() - started, 2)
@@ -170,29 +185,28 @@ def _brought_up_to_date(
     components: Components, workspace: Workspace, console: Console
 ) -> dict[str, Any]:
     """Run what the plan asks for, again for as long as that teaches secrets; return the result."""
-    from memory_assets.cli.index_runs import index_workspace
+    from memory_assets.cli.index_runs import IndexResult, index_workspace
     from memory_assets.pipeline.plan.workspaces import plan_workspace
     from memory_assets.pipeline.workspace.state import made_with
 
     work = plan_workspace(components, workspace)
-    failed: dict[str, str] = {}
-    checks_failed: list[str] = []
-    places: list[str] = []
+    result, counts = IndexResult(), Counter[str]()
     due, tried = work, set[str]()
     while due is not None and due.fingerprint not in tried and len(tried) < _MOST_RUNS:
         tried.add(due.fingerprint)
         version = made_with(components)
         with console.status(f"indexing {rendering.escaped(workspace.name)}: {due.reason}"):
-            result, places = index_workspace(components.settings, due)
-        failed, checks_failed = result.failed, result.checks_failed
+            result = index_workspace(components.settings, due)
+        counts.update(result.counts)
         # What the independent scanner reported is known now, and taken out by the next run.
         learned = made_with(components) != version
         due = plan_workspace(components, workspace) if learned else None
     return {
         "work": work.reason if work is not None else "",
-        "failed": failed,
-        "checks_failed": checks_failed,
-        "places": sorted({place.partition(" row ")[0] for place in places}),
+        "done": dict(counts),
+        "failed": result.failed,
+        "checks_failed": result.checks_failed,
+        "places": sorted({place.partition(" row ")[0] for place in result.places}),
     }
 
 

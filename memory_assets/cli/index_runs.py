@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from memory_assets.cli.ingest import IngestResult, open_history
@@ -13,10 +15,12 @@ from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest.batch_run import BatchRun
 from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, Outcome, Pass
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
+from memory_assets.pipeline.ingest.steps import Made
 from memory_assets.pipeline.ingest.workers import Workers
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.stage.components import components_of
 from memory_assets.settings import Settings
+from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS, WORKSPACE_EMBEDDINGS
 from memory_assets.stores.run_history.names import (
     PARTITION_TAG,
     WORKSPACE_JOB,
@@ -28,21 +32,31 @@ from memory_assets.stores.run_history.superseded import delete_superseded
 _PASSES = (*(Pass(asset, (asset,)) for asset in DOCUMENTS.assets), DOCUMENT_VECTORS)
 
 
+@dataclass
+class IndexResult(IngestResult):
+    """The result of a run of a workspace, with the places that failed checks name, and numbers of
+    what was done."""
+
+    places: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
 def index_workspace(
     settings: Settings, work: ProjectPlan, *, tags: Mapping[str, str] = MappingProxyType({})
-) -> tuple[IngestResult, list[str]]:
-    """Bring a workspace up to date in a run of its own; return the result, and the places that
-    failed checks name. Its words can be searched before anything is embedded. `tags` are added to
-    those of the run."""
-    result = IngestResult(projects=1)
-    places: list[str] = []
+) -> IndexResult:
+    """Bring a workspace up to date in a run of its own, and return the result. Its words can be
+    searched before anything is embedded. `tags` are added to those of the run."""
+    result = IndexResult(projects=1)
     partition = work.project
 
     def listen(event: Outcome | Pass) -> None:
         if not isinstance(event, Pass):
             result.add(event)
             if isinstance(event, Verified) and event.failed:
-                places.extend(filter(None, str(event.verdict.counts.get("places", "")).split("; ")))
+                places = str(event.verdict.counts.get("places", ""))
+                result.places += filter(None, places.split("; "))
+            elif isinstance(event, Made):
+                result.counts.update(_counts(event))
 
     all_tags = {
         PARTITION_TAG: partition,
@@ -72,4 +86,16 @@ def index_workspace(
                 result.failed[partition] = safe_reason(error)
         note_run_ends(components)
         delete_superseded(history, [partition], settings.runs_kept)
-    return result, places
+    return result
+
+
+def _counts(made: Made) -> Counter[str]:
+    """Return what a step did: documents and vectors, by what became of them."""
+    report, details = made.report, made.report.details
+    counts: Counter[str] = Counter()
+    if made.asset == WORKSPACE_DOCUMENTS.name:
+        counts.update(documents_read=report.changed, documents_removed=report.removed)
+    elif made.asset == WORKSPACE_EMBEDDINGS.name and "texts_embedded" in details:
+        for name in ("texts_embedded", "vectors_reused"):
+            counts[name] = int(details[name])
+    return counts

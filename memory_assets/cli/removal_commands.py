@@ -38,12 +38,11 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     What is deleted must match all options that are given. It is not ingested again; a workspace
     is when `memory index` is given its directory. The files on disk are not deleted.
     """
-    from memory_assets.pipeline.ownership.forgotten_records import tombstones
     from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.removal.selection import Selection, select
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.recall.ids import parse_id
-    from memory_assets.stores.workspaces import Workspace, Workspaces
+    from memory_assets.stores.workspaces import Workspace
 
     settings = load_settings()
     components = Components(settings)
@@ -67,11 +66,12 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     _require_idle(settings, found)
     with console.status("forgetting") as status:
         report = forgetting.forget(
-            components, found, erase_traces=partial(_erase_traces, settings), progress=status.update
+            components,
+            found,
+            erase_traces=partial(_erase_traces, settings),
+            progress=status.update,
+            leaving=bool(asked.workspace and asked.file is None),
         )
-    if asked.workspace and asked.file is None:
-        Workspaces(settings.data_dir).remove(asked.workspace)
-        tombstones(components).lift(each.key for each in found)
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
 

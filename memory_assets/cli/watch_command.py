@@ -15,7 +15,7 @@ from rich.console import Console
 
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.index_runs import index_workspace
-from memory_assets.cli.ingest import open_history, run_plans, search_for_known_secrets
+from memory_assets.cli.ingest import IngestResult, open_history, run_plans, search_for_known_secrets
 from memory_assets.errors import MemoryAssetsError, StoreBusy, safe_reason
 from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
 from memory_assets.pipeline.plan.plan import ProjectPlan
@@ -61,7 +61,7 @@ class WatchRuns:
         work = ProjectPlan(project, reason, "")
         tags = {WATCH_TAG: "true"}
         if is_workspace(project):
-            result, _ = index_workspace(self._settings, work, tags=tags)
+            result: IngestResult = index_workspace(self._settings, work, tags=tags)
         else:
             result = run_plans(self._settings, [work], tags=tags)
         failed = next(iter(result.failed.values()), "")

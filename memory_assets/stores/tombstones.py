@@ -24,9 +24,10 @@ from memory_assets.errors import StoreError
 from memory_assets.record_identity import RecordIdentity
 from memory_assets.stores.sqlite_files import connect, transaction
 
-State = Literal["begun", "erased", "done"]
+State = Literal["begun", "erased", "done", "leaving", "left"]
 """begun: its names are still in the catalogue, by which an interrupted forgetting is
-completed; erased: only the catalogue's own file is left to be rewritten."""
+completed; erased: only the catalogue's own file is left to be rewritten. leaving and left stand for
+the first two of what may be taken in again afterwards, and has no tombstone then."""
 
 FILE_NAME = "forgotten.db"
 """Where in the data directory the tombstones are."""
@@ -90,6 +91,7 @@ class Tombstones:
         self,
         sessions: Iterable[tuple[str, str]],
         records: Iterable[tuple[int, Records]] = (),
+        state: Literal["begun", "leaving"] = "begun",
     ) -> None:
         """Note that these (project, session id) are to be forgotten, and the records they
         owned, by the family that forks of theirs share."""
@@ -97,8 +99,8 @@ class Tombstones:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as connection, transaction(connection):
             connection.executemany(
-                "INSERT OR REPLACE INTO sessions VALUES (?, 'begun', ?)",
-                [(_session_key(self._key, *session), now) for session in sessions],
+                "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?)",
+                [(_session_key(self._key, *session), state, now) for session in sessions],
             )
             for family, owned in records:
                 keyed_family = self.family_key(family)
@@ -107,13 +109,10 @@ class Tombstones:
                     [(keyed_family, *keyed) for keyed in self._keyed_records(owned)],
                 )
 
-    def lift(self, sessions: Iterable[tuple[str, str]]) -> None:
-        """Let these be taken in again."""
+    def lift(self) -> None:
+        """Let what has left be taken in again."""
         with self._connected() as connection, transaction(connection):
-            connection.executemany(
-                "DELETE FROM sessions WHERE id = ?",
-                [(_session_key(self._key, *session),) for session in sessions],
-            )
+            connection.execute("DELETE FROM sessions WHERE state = 'left'")
 
     def advance(self, before: State, after: State) -> None:
         """Move every session in state `before` to state `after`."""

@@ -96,6 +96,17 @@ class Workspaces:
                 return workspace
         return Workspace(_name(root, [each.name for each in known]), root)
 
+    def of_file(self, path: Path) -> Workspace:
+        """Return the innermost workspace that a file is in, or was in.
+
+        Raises:
+            NotFound: it is in none.
+        """
+        holding = [each for each in self.all() if path.is_relative_to(each.root)]
+        if not holding:
+            raise NotFound(f"{path} is in no workspace on record; run `memory index ROOT`")
+        return max(holding, key=lambda each: len(each.root.parts))
+
     def add(self, root: Path) -> Workspace:
         """Note a directory as a workspace, unless it is one, and return it.
 

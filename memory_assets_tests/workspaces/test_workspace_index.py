@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,14 @@ import pytest
 from mcp.types import TextContent
 
 from memory_assets.errors import BadArgument, ConfigurationError
+from memory_assets.install_key import load_install_key
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, Task, run_task
 from memory_assets.pipeline.plan.plan import plan
 from memory_assets.pipeline.plan.workspaces import plan_workspace
+from memory_assets.pipeline.removal.forget import forget
+from memory_assets.pipeline.removal.selection import Selection, select
+from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import show
@@ -271,3 +276,42 @@ def test_the_end_of_a_long_chunk_is_read_and_the_chunk_is_one_hit(indexed: Index
     assert whole["text"] == long.rstrip() and whole["line_end"] == len(lines)
     found = audit(indexed.components, chunk_id, indexed.engines["install_key"])
     assert found.intact and len(found.rows) == len(parts)
+
+
+def test_one_file_is_indexed_without_a_look_at_the_others(wordy: Indexed) -> None:
+    """A new one, then a deleted one; another change waits. JSON says what was done."""
+    environment = {"MEMORY_DATA_DIR": str(wordy.data_dir), "MEMORY_EMBEDDER": "none"}
+    assert run_here(environment, "index", str(wordy.root)).returncode == 0
+    write(wordy.root, {"docs/new.md": "# New\n\nA ferry.\n", "keep.log": "changed, not looked at"})
+    new = wordy.root / "docs/new.md"
+    done = json.loads(run_here(environment, "index", "--file", str(new), "--json").stdout)
+    assert done["workspaces"][0]["done"] == {"documents_read": 1, "documents_removed": 0}
+    assert "docs/new.md" in wordy.documents()
+    assert "changed" not in wordy.documents()["keep.log"]["text"]
+    new.unlink()
+    done = json.loads(run_here(environment, "index", "--file", str(new), "--json").stdout)
+    assert done["workspaces"][0]["done"] == {"documents_read": 0, "documents_removed": 1}
+    outside = run_here(environment, "index", "--file", str(wordy.data_dir / "x.md"))
+    assert outside.returncode != 0 and "memory index ROOT" in outside.stderr
+
+
+def test_a_killed_forgetting_of_a_workspace_keeps_no_file_out(wordy: Indexed) -> None:
+    """The next command completes it; the directory can be taken in again."""
+    environment = {"MEMORY_DATA_DIR": str(wordy.data_dir), "MEMORY_EMBEDDER": "none"}
+    assert run_here(environment, "index", str(wordy.root)).returncode == 0
+    partition = wordy.workspace.partition
+
+    def killed(_: object) -> int:
+        raise KeyboardInterrupt
+
+    components = Components(wordy.components.settings)
+    vars(components)["install_key"] = load_install_key()
+    found = select(components, Selection(project=partition))
+    with pytest.raises(KeyboardInterrupt):
+        forget(components, found, erase_traces=killed, leaving=True)
+    components.catalog.close()
+    assert run_here(environment, "workspaces").returncode == 3
+    assert _bytes_of(wordy.data_dir, b"timeout of three seconds") == []
+    again = run_here(environment, "index", str(wordy.root))
+    assert again.returncode == 0 and "forgotten" not in again.stdout
+    assert _bytes_of(wordy.data_dir, b"timeout of three seconds") != []

@@ -39,8 +39,8 @@ from memory_assets.stores.chroma.rewrite import rewrite_files
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.shared_files import locked
 from memory_assets.stores.sqlite_files import compact
-from memory_assets.stores.tombstones import FILE_NAME, Tombstones, unfinished
-from memory_assets.stores.workspaces import is_workspace
+from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones, unfinished
+from memory_assets.stores.workspaces import Workspaces, is_workspace
 
 _LOCK = "forgotten.lock"
 _COPIED_FROM = "copied_from"
@@ -76,6 +76,7 @@ class ForgetReport:
     keyword_rows: int = 0
     catalog_rows: int = 0
     runs: int = 0
+    workspaces: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, object]:
@@ -89,8 +90,10 @@ def forget(
     *,
     erase_traces: EraseTraces,
     progress: Progress = lambda step: None,
+    leaving: bool = False,
 ) -> ForgetReport:
     """Forget these sessions, and return the report. `complete` finishes an interrupted call.
+    `leaving`: they are all of a workspace, which may be taken in again.
 
     Raises:
         StoreBusy: another process writes the memory; nothing was done.
@@ -100,7 +103,9 @@ def forget(
     progress("waiting for other writers of this memory")
     with lock_all_writers(components, keys):
         owned = list(_owned_records(components, set(keys)))
-        Tombstones(components.data_dir / FILE_NAME, components.install_key).begin(keys, owned)
+        Tombstones(components.data_dir / FILE_NAME, components.install_key).begin(
+            keys, owned, "leaving" if leaving else "begun"
+        )
         return _complete(components, erase_traces, progress)
 
 
@@ -136,10 +141,10 @@ def _complete(
 ) -> ForgetReport:
     report = ForgetReport()
     tombstone_store = tombstones(components)
-    begun = tombstone_store.forgotten("begun")
-    if begun:
+    begun, leaving = (tombstone_store.forgotten(state) for state in ("begun", "leaving"))
+    if begun or leaving:
         known = sessions_on_record(components)
-        selected = {key for key in known if key in begun}
+        selected = {key for key in known if key in begun or key in leaving}
         gone = {project for project, _ in selected} - {
             project for project, session_id in known.keys() - selected
         }
@@ -154,6 +159,7 @@ def _complete(
             "collection_rows": lambda: forget_vectors(components, selected, progress=progress),
             "keyword_rows": lambda: forget_keywords(components, selected),
             "runs": lambda: erase_traces(names) if selected else 0,
+            "workspaces": lambda: _remove_workspaces(components, selected, leaving),
             "catalog_rows": lambda: _remove_rows(components, selected, gone),
         }
         for name, step in steps.items():
@@ -162,11 +168,25 @@ def _complete(
             setattr(report, name, step())
             report.seconds[name] = round(time.perf_counter() - started, 2)
         tombstone_store.advance("begun", "erased")
+        tombstone_store.advance("leaving", "left")
     if unfinished(tombstone_store.path):
         progress("rewriting the catalogue")
         compact(components.catalog.path)
         tombstone_store.advance("erased", "done")
+        tombstone_store.lift()
     return report
+
+
+def _remove_workspaces(
+    components: Components, selected: Set[SessionKey], leaving: Forgotten
+) -> int:
+    """Forget that the directories of what is leaving are workspaces; return their number."""
+    known = Workspaces(components.data_dir)
+    partitions = {project for project, path in selected if (project, path) in leaving}
+    left = [each for each in known.all() if each.partition in partitions]
+    for workspace in left:
+        known.remove(workspace.name)
+    return len(left)
 
 
 def _remove_rows(components: Components, selected: Set[SessionKey], gone: Set[str]) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 
-from memory_assets.documents.walk import IGNORE_FILES, Walk, found_at, walk
+from memory_assets.documents.walk import IGNORE_FILES, FoundFile, Walk, found_at, walk
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.workspace.state import STAGE
+from memory_assets.pipeline.workspace.state import STAGE, held_back
 from memory_assets.stores.workspaces import Workspace, Workspaces
 
 
@@ -64,6 +64,29 @@ def walk_again(components: Components, workspace: Workspace) -> None:
     """
     components.walks.pop(workspace.root, None)
     components.walks[workspace.root] = files_of(components, workspace)
+
+
+@contextmanager
+def one_file(components: Components, workspace: Workspace, path: str) -> Iterator[None]:
+    """Take the files to be as they are on record within the block, but for one, at which is
+    looked.
+
+    Raises:
+        ConfigurationError: what may be ignored changed, and the directory cannot be read.
+    """
+    found = Walk()
+    for name, product in components.catalog.products.of_project(STAGE, workspace.partition).items():
+        facts = product.facts
+        found.files[name] = FoundFile(name, facts["size"], facts["mtime_ns"])
+    for name in held_back(components, workspace.partition):
+        if file := found_at(workspace.root, name, components.redactor.is_sensitive):
+            found.files[name] = file
+    components.walks[workspace.root] = found
+    try:
+        look_at(components, workspace, path)
+        yield
+    finally:
+        components.walks.pop(workspace.root, None)
 
 
 def look_at(components: Components, workspace: Workspace, path: str) -> bool:
