@@ -103,10 +103,10 @@ def summarize(asked: SessionRequest, as_json: bool) -> None:
 
 @takes(CrossQueryRequest)
 def cross_query(asked: CrossQueryRequest, as_json: bool) -> None:
-    """Search sessions and another collection.
+    """Search sessions and documents together.
 
-    The other collection is one of your own in the same Chroma. Prints its documents, the sessions
-    that match, and pairs of the two that are about one subject.
+    The documents are those of workspaces, or of a collection of your own in the same Chroma. Prints
+    them, the sessions that match, and pairs of the two that are about one subject.
     """
     found = answered(asked, as_json, cross_query_lines)
     require(found["documents"], found["sessions"])

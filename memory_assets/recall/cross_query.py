@@ -1,27 +1,27 @@
-"""Search the sessions and another collection of the same Chroma with one question or document:
-which sessions worked on it, and which turns resemble which documents."""
+"""Search the sessions and documents (of another collection, or of workspaces) with one question or
+document: which sessions worked on it, and which turns resemble which documents."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.errors import NotFound
 from memory_assets.keywords import WEAK_WORDS
-from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.recall.document_sources import DocumentSource, document_source
 from memory_assets.recall.names import session_named
 from memory_assets.recall.retrieved import RetrievedBy, retrieved_documents
 from memory_assets.recall.search.answer import Hit
 from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.session import stored_vectors
-from memory_assets.recall.shared_space import Space, require_same_space
+from memory_assets.recall.shared_space import Space
 from memory_assets.requests.cross_query import CrossQueryRequest
-from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.stores.chroma.collections import Collection, Document
+from memory_assets.stores.chroma.collections import Document
 from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS
 
 if TYPE_CHECKING:
@@ -32,21 +32,16 @@ _FILTERS = ("project", "session", "agent", "since", "until")
 _DOCUMENT_CHARACTERS, _TURN_CHARACTERS = 400, 240
 _HITS_PER_DOCUMENT = 3
 _TOUCHED_FILES = 5
+_TOUCHING_TURNS, _SHOWN_TURNS = 50, 5
 _SHARED_TERMS = 8
 _ALIKE = 0.35
 """Lowest cosine at which two passages count as similar: unrelated passages of one project rarely
 reach it."""
-_PATH_KEYS = ("path", "file_path", "filepath", "relative_path", "rel_path", "file", "source")
-_DOCUMENT_ID = re.compile(r"[^:]+::(?P<path>.+)::\d+")
-_PATH = re.compile(r"[^\n\0:*?\"<>|]*[/\\][^\n\0:*?\"<>|/\\]+\.\w{1,8}")
 _WORD = re.compile(r"[A-Za-z_][\w./-]{3,}")
 _ALSO_COMMON = (
     "even every file files first made make many much must need since used user uses using want well"
 )
 _COMMON = WEAK_WORDS.union(_ALSO_COMMON.split())
-OURS = frozenset(
-    kind.collection_of(agent) for kind in SEARCH_KINDS.values() for agent in KNOWN_AGENTS
-)
 
 
 @dataclass(frozen=True)
@@ -102,11 +97,6 @@ class CrossAnswer:
         return {**answer, "collection": about}
 
 
-def other_collections(memory: Memory) -> list[str]:
-    """Return the names of the collections in the same Chroma that are not ours."""
-    return [name for name in memory.vectors.names() if name not in OURS and "." not in name]
-
-
 def cross_query(
     memory: Memory, query: str | CrossQueryRequest = "", **arguments: Any
 ) -> CrossAnswer:
@@ -115,16 +105,13 @@ def cross_query(
 
     Raises:
         ConfigurationError: the request makes no sense; says what would.
-        NotFound: no such collection or document.
-        StoreMismatch: it was, or may have been, embedded with another model.
-        StoreError: Chroma cannot be reached.
+        NotFound, StoreMismatch, StoreError: of `document_source`; or there is no such document.
     """
     asked = query if isinstance(query, CrossQueryRequest) else CrossQueryRequest(query, **arguments)
     asked = replace(asked, project=memory.project_named(asked.project))
     if asked.session is not None:
         asked = replace(asked, session=session_named(memory, asked.session)[1])
-    other = _collection(memory, asked.collection)
-    space = require_same_space(other, memory.embedder, assume=asked.assume_same_embedder)
+    other = document_source(memory, asked)
     found: Sequence[tuple[Document, float | None]]
     if asked.document:
         found = [(own, 1.0) for own in other.documents([asked.document])]
@@ -135,16 +122,13 @@ def cross_query(
         used = [each.document for each in retrieved_documents(memory, asked, other.name)]
         found = [(own, None) for own in other.documents(list(dict.fromkeys(used))[: asked.n])]
     else:
-        vector = memory.embedder.embed([corpus_query])[0]
-        conditions = [{key: value} for key, value in (asked.where or {}).items()]
-        where = {"$and": conditions} if len(conditions) > 1 else asked.where or None
-        found = other.nearest(vector, asked.n, where)
+        found = other.nearest(corpus_query, asked.n, asked.where)
     session_query = _first(asked.session_query, asked.query, corpus_query, asked.document or "")
     session_query = session_query[:_QUERY_CHARACTERS]
     filters = {name: getattr(asked, name) for name in _FILTERS}
     answer = memory.search(session_query, n=asked.n * _HITS_PER_DOCUMENT, **filters)
     documents = [each for each, _ in found]
-    touched = _touched(memory, documents, session_query, filters)
+    touched = _touched(memory, other, documents, session_query, filters)
     used_by = retrieved_documents(memory, asked, other.name, {each.id for each in documents})
     similar = answer.hits if session_query else ()
     sessions = _sessions(similar, touched, used_by, asked.n, session_query)
@@ -158,10 +142,10 @@ def cross_query(
         session_query=asked.session_query,
         filters=answer.filters,
         collection=other.name,
-        space=space,
+        space=other.space,
         documents=tuple(_document(*each, corpus_query) for each in found),
         sessions=tuple(sessions),
-        overlap=tuple(_overlap(memory, documents, similar, touched, used_by, turns)),
+        overlap=tuple(_overlap(memory, other, documents, similar, touched, used_by, turns)),
         coverage=payload["coverage"],
         degraded=answer.degraded,
     )
@@ -169,22 +153,6 @@ def cross_query(
 
 def _first(*texts: str) -> str:
     return next((text for text in texts if text.strip()), "")
-
-
-def _collection(memory: Memory, name: str | None) -> Collection:
-    """Return the collection of a name, or the only one; raise for another with a list of what
-    there is."""
-    names = other_collections(memory)
-    there = f"there are: {', '.join(names)}" if names else "there is none besides ours"
-    if name is None and len(names) == 1:
-        name = names[0]
-    if name is None:
-        raise ConfigurationError(f"say which collection to ask beside the sessions; {there}")
-    if name in OURS:
-        raise ConfigurationError(f"{name} holds sessions, which are asked anyway; {there}")
-    if name not in names:
-        raise NotFound(f"no collection {name}; {there}")
-    return memory.vectors.get(name)
 
 
 def _document(document: Document, similarity: float | None, query: str) -> dict[str, Any]:
@@ -196,24 +164,21 @@ def _document(document: Document, similarity: float | None, query: str) -> dict[
     }
 
 
-def document_path(document: Document) -> str | None:
-    """Return the path of the file that a document was made from, "" if its metadata has none."""
-    for key in _PATH_KEYS:
-        value = document.metadata.get(key)
-        if isinstance(value, str) and _PATH.fullmatch(value):
-            return value
-    named = _DOCUMENT_ID.fullmatch(document.id)
-    return named["path"] if named and _PATH.fullmatch(named["path"]) else None
-
-
 def _touched(
-    memory: Memory, documents: Sequence[Document], query: str, filters: Mapping[str, Any]
+    memory: Memory,
+    source: DocumentSource,
+    documents: Sequence[Document],
+    query: str,
+    filters: Mapping[str, Any],
 ) -> dict[str, tuple[Hit, ...]]:
     """Return the turns that touched the documents' files, by path."""
-    paths = [path for document in documents if (path := document_path(document))]
+    of_path = {path: each for each in reversed(documents) if (path := source.path(each))}
+    paths = dict.fromkeys(path for each in documents if (path := source.path(each)))
     found = {}
-    for path in list(dict.fromkeys(paths))[:_TOUCHED_FILES]:
-        found[path] = memory.search(query or path, file=path, n=5, **filters).hits
+    for path in list(paths)[:_TOUCHED_FILES]:
+        hits = memory.search(query or path, file=path, n=_TOUCHING_TURNS, **filters).hits
+        own = (hit for hit in hits if source.is_file(of_path[path], hit))
+        found[path] = tuple(islice(own, _SHOWN_TURNS))
     return found
 
 
@@ -268,6 +233,7 @@ def _turn(hit: Hit, query: str) -> dict[str, Any]:
 
 def _overlap(
     memory: Memory,
+    source: DocumentSource,
     documents: Sequence[Document],
     hits: Sequence[Hit],
     touched: Mapping[str, Sequence[Hit]],
@@ -282,12 +248,13 @@ def _overlap(
     sessions = {(str(hit.metadata["project"]), str(hit.metadata["session_id"])) for hit in passages}
     vectors = stored_vectors(memory.lake, TURN_EMBEDDINGS, sorted(sessions))
     passages = [hit for hit in passages if hit.id in vectors]
+    documents = [each for each in documents if len(each.vector)]
     if not passages or not documents:
         return []
     ours = np.stack([vectors[hit.id][1] for hit in passages])
     best: dict[tuple[str, str], Overlap] = {}
     for document in documents:
-        path = document_path(document)
+        path = source.path(document)
         touching = {hit.turn_id for hit in touched.get(path or "", ())}
         for hit, similarity in zip(passages, ours @ document.vector, strict=True):
             touches = path if hit.turn_id in touching else None

@@ -28,9 +28,10 @@ def parse_conditions(given: Mapping[str, str] | Sequence[str]) -> dict[str, str]
 
 @dataclass(frozen=True)
 class CrossQueryRequest(Arguments):
-    """A search of another collection and the sessions by a question or a document's text, or by a
-    question for each side. `document` is an id in `collection`, which may be left out if there is
-    only one other collection. `where` restricts documents to those with equal metadata; `project`,
+    """A search of documents and the sessions by a question or a document's text, or by a question
+    for each side. The documents are those of another collection, or (`workspace`) of the
+    workspaces; `collection` may be left out if there is only one. `document` is an id in it, of
+    workspaces a path too. `where` restricts documents to those with equal metadata; `project`,
     `session`, `agent`, `since` and `until` restrict the sessions. A session without a query stands
     for the documents that it retrieved."""
 
@@ -51,12 +52,12 @@ class CrossQueryRequest(Arguments):
     )
     document: str | None = argument(
         None,
-        "The id of a document in that collection, instead of a query.",
+        "The id (of a workspace: or path) of a document there, instead of a query.",
         hint="id in the collection",
         max_length=1_000,
     )
     collection: str | None = argument(
-        None, "The other collection; required if there are several.", max_length=512
+        None, "The other collection, or workspace; needed if there are several.", max_length=512
     )
     where: Mapping[str, str] | None = argument(
         None,

@@ -194,7 +194,9 @@ def cross_query_lines(answer: Mapping[str, Any], most: int = 240) -> Iterator[st
     """Yield the documents, the sessions with three turns each, and what is alike in both."""
     for each in answer["documents"]:
         score = "" if each["score"] is None else f"  {each['score']:.2f}"
-        yield f"document {each['id']}{score}\n   {snippet(each['text'], most)}"
+        heading = each["metadata"].get("section_heading") or ""
+        yield f"document {each['id']}{score}  {heading}".rstrip()
+        yield f"   {snippet(each['text'], most)}"
     for each in answer["sessions"]:
         head = f"session {each['session_id']}  {', '.join(each['why'])}  {each['project']}"
         yield f"{head}  {each['title']}".rstrip()

@@ -84,7 +84,7 @@ _TOOLS: dict[str, tuple[type[Arguments], str]] = {
     ),
     "cross_query": (
         CrossQueryRequest,
-        "Ask another Chroma collection and the sessions at once. Give query or document.",
+        "Ask another Chroma collection, or workspace files, and the sessions at once.",
     ),
     "summarize_session": (
         SessionRequest,

@@ -27,6 +27,7 @@ from memory_assets.settings import Settings, load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets_tests.conftest import forget_own_settings
+from memory_assets_tests.workspaces.conftest import Indexed, write
 
 HARBOR = "-home-mara-code-harbor-api"
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -48,6 +49,17 @@ DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
         "Knead the dough for ten minutes, then let it rise for an hour in a warm place.",
         {"source_repo_slug": "ada/bakery", "kind": "doc", "bucket": "docs", "chunk_index": 0},
     ),
+}
+
+WORKSPACE = Path("harbor-api")
+REPORT_DAYS = "docs/adr/0014-report-days-as-ranges.md"
+WORKSPACE_FILES = {
+    REPORT_DAYS: "# Report days as ranges\n\n## Context\n\nA day in Europe/Lisbon may have 23 "
+    "hours when the clocks change.\n\n## Decision\n\nThe bounds of a report's day are local "
+    "midnights, each turned into UTC by itself; no hours are added.\n",
+    "Dockerfile": "FROM python:3.13\nRUN pip install harbor\n",
+    "services/svc-mail/worker.py": '"""The e-mail worker."""\n\n\ndef send(letter: str) -> None:\n'
+    '    """Send one letter, and release its memory."""\n',
 }
 
 
@@ -196,6 +208,23 @@ def copied(asked: Asked, tmp_path: Path) -> Iterator[Callable[..., Memory]]:
 
     yield opened
     chroma_server.stop(tmp_path / "copy" / "data")
+
+
+@pytest.fixture(scope="session")
+def documented(asked: Asked, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """A copy of the memory that has a workspace as well: another clone of a project."""
+    chroma_server.stop(asked.settings.data_dir)
+    root = tmp_path_factory.mktemp("documented")
+    shutil.copytree(asked.settings.data_dir, root / "data")
+    workspace = root / WORKSPACE.name
+    write(workspace, WORKSPACE_FILES)
+    engines = {
+        name: getattr(asked.components, name) for name in ("install_key", "redactor", "embedder")
+    }
+    indexed = Indexed(workspace, root / "data", engines)
+    indexed.index()
+    yield open_memory(_settings(root))
+    indexed.close()
 
 
 def corpus_client(asked: Asked) -> ClientAPI:

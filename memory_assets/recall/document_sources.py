@@ -1,0 +1,210 @@
+"""The documents that a cross-query asks beside the sessions: of another collection in the same
+Chroma, or of the workspaces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from memory_assets.errors import BadArgument, ConfigurationError, NotFound, StoreError
+from memory_assets.paths import KNOWN_AGENTS, NO_EMBEDDER
+from memory_assets.recall.documents import chunk_rows, document_named
+from memory_assets.recall.file_names import is_absolute, only_file
+from memory_assets.recall.search.answer import Hit
+from memory_assets.recall.session import plain, stored_vectors
+from memory_assets.recall.shared_space import Space, require_same_space
+from memory_assets.requests.cross_query import CrossQueryRequest
+from memory_assets.requests.search import OF_DOCUMENTS
+from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.stores.chroma.collections import Collection, Document
+from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS, WORKSPACE_EMBEDDINGS
+from memory_assets.stores.workspaces import Workspaces
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory
+
+WORKSPACE = SEARCH_KINDS["workspace"].collection
+OURS = frozenset(
+    kind.collection_of(agent) for kind in SEARCH_KINDS.values() for agent in KNOWN_AGENTS
+)
+_MOST_ASKED = 2_000
+_PATH_KEYS = ("path", "file_path", "filepath", "relative_path", "rel_path", "file", "source")
+_DOCUMENT_ID = re.compile(r"[^:]+::(?P<path>.+)::\d+")
+_PATH = re.compile(r"[^\n\0:*?\"<>|]*[/\\][^\n\0:*?\"<>|/\\]+\.\w{1,8}")
+_NO_VECTOR = np.empty(0, dtype=np.float32)
+_Scored = tuple[Document, float]
+
+
+class DocumentSource(Protocol):
+    """Documents with vectors of the embedder's space."""
+
+    name: str
+    space: Space
+
+    def documents(self, ids: Sequence[str]) -> list[Document]:
+        """Return the documents with these ids, as far as they are there."""
+
+    def nearest(self, query: str, n: int, where: Mapping[str, str] | None) -> Sequence[_Scored]:
+        """Return the documents that answer a query best, with their scores."""
+
+    def path(self, document: Document) -> str | None:
+        """Return the path of the file that a document was made from, None if that is not known."""
+
+    def is_file(self, document: Document, hit: Hit) -> bool:
+        """Whether a turn that touched a file of the document's path touched its file."""
+
+
+def document_source(memory: Memory, asked: CrossQueryRequest) -> DocumentSource:
+    """Return the documents that a request names, or the only ones there are.
+
+    Raises:
+        ConfigurationError: there are several, or none; lists them.
+        NotFound: there is no such collection.
+        StoreMismatch: it was, or may have been, embedded with another model.
+        StoreError: Chroma cannot be reached.
+    """
+    name = asked.collection
+    indexed = bool(memory.catalog.products.totals().get(WORKSPACE_DOCUMENTS.name))
+    if name == WORKSPACE and indexed:
+        return _Workspaces(memory, asked.n)
+    try:
+        names = other_collections(memory)
+    except (NotFound, StoreError):
+        if name is None and indexed:
+            return _Workspaces(memory, asked.n)
+        raise
+    names += [WORKSPACE] if indexed else []
+    there = f"there are: {', '.join(names)}" if names else "there is none besides ours"
+    if name is None and len(names) == 1:
+        name = names[0]
+    if name is None:
+        raise ConfigurationError(f"say which collection to ask beside the sessions; {there}")
+    if name == WORKSPACE:
+        if not indexed:
+            raise NotFound("no document is in memory; run `memory index ROOT`")
+        return _Workspaces(memory, asked.n)
+    if name in OURS:
+        raise ConfigurationError(f"{name} holds sessions, which are asked anyway; {there}")
+    if name not in names:
+        raise NotFound(f"no collection {name}; {there}")
+    return _OfChroma(memory, memory.vectors.get(name), assume=asked.assume_same_embedder)
+
+
+def other_collections(memory: Memory) -> list[str]:
+    """Return the names of the collections in the same Chroma that are not ours."""
+    return [name for name in memory.vectors.names() if name not in OURS and "." not in name]
+
+
+class _OfChroma:
+    """The documents of another program's collection. Scores are cosines."""
+
+    def __init__(self, memory: Memory, collection: Collection, *, assume: bool) -> None:
+        self._embedder = memory.embedder
+        self._collection = collection
+        self.name = collection.name
+        self.space = require_same_space(collection, self._embedder, assume=assume)
+
+    def documents(self, ids: Sequence[str]) -> list[Document]:
+        return self._collection.documents(ids)
+
+    def nearest(self, query: str, n: int, where: Mapping[str, str] | None) -> Sequence[_Scored]:
+        conditions = [{key: value} for key, value in (where or {}).items()]
+        vector = self._embedder.embed([query])[0]
+        together = {"$and": conditions} if len(conditions) > 1 else where or None
+        return self._collection.nearest(vector, n, together)
+
+    def path(self, document: Document) -> str | None:
+        for key in _PATH_KEYS:
+            value = document.metadata.get(key)
+            if isinstance(value, str) and _PATH.fullmatch(value):
+                return value
+        named = _DOCUMENT_ID.fullmatch(document.id)
+        return named["path"] if named and _PATH.fullmatch(named["path"]) else None
+
+    def is_file(self, document: Document, hit: Hit) -> bool:
+        return True
+
+
+class _Workspaces:
+    """The documents of workspaces, chunk by chunk. Scores are those of `memory search`."""
+
+    name = WORKSPACE
+
+    def __init__(self, memory: Memory, n: int) -> None:
+        self._memory = memory
+        self._n = n
+        self.space = Space(memory.settings.embedder, "workspace")
+
+    def documents(self, ids: Sequence[str]) -> list[Document]:
+        """Return chunks by their ids, or by those of their documents: at most `n` of each. A
+        document may be named by its path or the end of it.
+
+        Raises:
+            ConfigurationError: several documents are called so; lists them.
+        """
+        rows = []
+        for text in ids:
+            named = document_named(self._memory, text)
+            if named is None and (full := only_file(text, self._by_path())) is not None:
+                named = document_named(self._memory, full)
+            if named is not None:
+                rows += chunk_rows(self._memory, named)[: self._n]
+        return self._with_vectors(
+            [Document(row["id"], str(row["text"]), plain(row), _NO_VECTOR) for row in rows]
+        )
+
+    def nearest(self, query: str, n: int, where: Mapping[str, str] | None) -> Sequence[_Scored]:
+        unknown = set(where or ()) - set(OF_DOCUMENTS)
+        if unknown:
+            raise BadArgument(
+                f"where: documents of workspaces have no {', '.join(sorted(unknown))}; known "
+                f"are: {', '.join(OF_DOCUMENTS)}"
+            )
+        query = query[:_MOST_ASKED]
+        hits = self._memory.search(query, kinds=(WORKSPACE,), n=n, **(where or {})).hits
+        found = [Document(hit.id, str(hit.text), hit.metadata, _NO_VECTOR) for hit in hits]
+        return list(zip(self._with_vectors(found), (hit.score for hit in hits), strict=True))
+
+    def path(self, document: Document) -> str | None:
+        """Return the path below the workspace's directory, as turns have it: redacted."""
+        return f"{document.metadata['project_root']}/{document.metadata['file_path']}"
+
+    def is_file(self, document: Document, hit: Hit) -> bool:
+        """Whether one of the turn's files is the document's, or that of a copy of the workspace:
+        by its path in the turn's project, which says too little of files at the top."""
+        for touched in str(hit.metadata["files"]).split(","):
+            full = touched if is_absolute(touched) else f"{hit.metadata['project_root']}/{touched}"
+            if full == self.path(document) or touched == document.metadata["file_path"] != (
+                PurePath(touched).name
+            ):
+                return True
+        return False
+
+    def _by_path(self) -> dict[str, str]:
+        """Return the ids of all documents, by name of the workspace and path in it."""
+        products = self._memory.catalog.products
+        return {
+            f"{each.name}/{path}": f"{each.name}::{path}"
+            for each in Workspaces(self._memory.data_dir).all()
+            for path in products.of_project(WORKSPACE_DOCUMENTS.name, each.partition)
+        }
+
+    def _with_vectors(self, documents: Sequence[Document]) -> list[Document]:
+        """Return documents with their vectors, those of the lake where it has them; without any if
+        there is no embedder."""
+        if self._memory.settings.embedder == NO_EMBEDDER:
+            return list(documents)
+        places = {
+            (str(each.metadata["project"]), str(each.metadata["session_id"])) for each in documents
+        }
+        stored = stored_vectors(self._memory.lake, WORKSPACE_EMBEDDINGS, sorted(places))
+        missing = [each for each in documents if each.id not in stored]
+        made = self._memory.embedder.embed([each.text for each in missing])
+        vectors = {each.id: vector for each, vector in zip(missing, made, strict=True)}
+        vectors |= {name: vector for name, (_, vector) in stored.items()}
+        return [replace(each, vector=vectors[each.id]) for each in documents]
