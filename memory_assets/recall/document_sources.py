@@ -16,6 +16,7 @@ from memory_assets.paths import KNOWN_AGENTS, NO_EMBEDDER
 from memory_assets.recall.documents import chunk_rows, document_named
 from memory_assets.recall.file_names import is_absolute, only_file
 from memory_assets.recall.search.answer import Hit
+from memory_assets.recall.search.search import NO_DOCUMENTS
 from memory_assets.recall.session import plain, stored_vectors
 from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.requests.cross_query import CrossQueryRequest
@@ -86,7 +87,7 @@ def document_source(memory: Memory, asked: CrossQueryRequest) -> DocumentSource:
         raise ConfigurationError(f"say which collection to ask beside the sessions; {there}")
     if name == WORKSPACE:
         if not indexed:
-            raise NotFound("no document is in memory; run `memory index ROOT`")
+            raise NotFound(NO_DOCUMENTS)
         return _Workspaces(memory, asked.n)
     if name in OURS:
         raise ConfigurationError(f"{name} holds sessions, which are asked anyway; {there}")

@@ -26,7 +26,10 @@ if TYPE_CHECKING:  # a search needs none of them, and pyarrow takes 70 ms
 def require_memory(data_dir: Path) -> None:
     """Raise `NotFound` if nothing was ever ingested into a data directory."""
     if not (data_dir / CATALOG_FILE).exists():
-        raise NotFound(f"there is no memory in {data_dir} yet; run `memory ingest` first")
+        raise NotFound(
+            f"there is no memory in {data_dir} yet; run `memory ingest` first, or "
+            "`memory index ROOT` for documents"
+        )
 
 
 class _NoPandas(MetaPathFinder):

@@ -221,7 +221,8 @@ def documented(asked: Asked, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     engines = {
         name: getattr(asked.components, name) for name in ("install_key", "redactor", "embedder")
     }
-    indexed = Indexed(workspace, root / "data", engines)
+    domains = {"workspace_domains": ("svc-mail=post",)}
+    indexed = Indexed(workspace, root / "data", engines, domains)
     indexed.index()
     yield open_memory(_settings(root))
     indexed.close()

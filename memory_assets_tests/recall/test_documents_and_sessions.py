@@ -72,3 +72,5 @@ def test_without_documents_the_error_names_the_command(asked: Asked) -> None:
     """Nothing was indexed there."""
     with pytest.raises(NotFound, match="run `memory index ROOT`"):
         cross_query(asked.memory, QUESTION, collection="workspace")
+    with pytest.raises(NotFound, match="run `memory index ROOT`"):
+        asked.memory.search(QUESTION, kinds=("workspace",))

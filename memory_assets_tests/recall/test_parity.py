@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
 from memory_assets.errors import ConfigurationError
+from memory_assets.recall import Memory
 from memory_assets.recall.cross_query import cross_query
 from memory_assets.recall.session import session_overview
 from memory_assets.recall.timeline import timeline
@@ -26,6 +28,7 @@ from memory_assets.serving.http_api import build_app
 from memory_assets.serving.mcp_server import build_server, call_tool
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.record_lines import record_lines
+from memory_assets.settings import Settings
 from memory_assets_tests.recall.conftest import CORPUS, DOCUMENTS, Asked
 
 REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
@@ -114,11 +117,12 @@ TIMELINES: list[dict[str, Any]] = [
 class _Everywhere:
     """The four ways in."""
 
-    def __init__(self, asked: Asked, http: TestClient) -> None:
-        self.memory = asked.memory
-        self.settings = asked.settings
+    def __init__(self, memory: Memory, http: TestClient) -> None:
+        assert isinstance(memory.settings, Settings)
+        self.memory = memory
+        self.settings = memory.settings
         self._http = http
-        self._server = build_server(asked.settings)
+        self._server = build_server(memory.settings)
 
     def cli(self, *arguments: str) -> Any:
         """What `memory ... --json` prints, its frame left out."""
@@ -174,12 +178,25 @@ class _Everywhere:
         return told
 
 
+@contextmanager
+def _everywhere(memory: Memory) -> Iterator[_Everywhere]:
+    server = build_app(memory.settings)
+    with TestClient(server, base_url="http://127.0.0.1") as http:
+        yield _Everywhere(memory, http)
+
+
 @pytest.fixture(scope="module")
 def everywhere(asked: Asked) -> Iterator[_Everywhere]:
     """The memory, asked in four ways."""
-    server = build_app(asked.settings)
-    with TestClient(server, base_url="http://127.0.0.1") as http:
-        yield _Everywhere(asked, http)
+    with _everywhere(asked.memory) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def documents_everywhere(documented: Memory) -> Iterator[_Everywhere]:
+    """The memory with a workspace, asked in four ways."""
+    with _everywhere(documented) as opened:
+        yield opened
 
 
 def _named(
@@ -206,7 +223,7 @@ def test_every_argument_of_a_search_is_asked_everywhere_and_refused() -> None:
     """An argument that is added must be added to the cases."""
     names = {each.name for each in declared(SearchRequest)} - {
         "interactive",  # of a terminal
-        *OF_DOCUMENTS,  # of workspaces, which this memory lacks
+        *OF_DOCUMENTS,  # of workspaces, asked below
     }
     assert {name for case in SEARCHES for name in case} == names
     assert {name for case in NONSENSE for name in case} == names - {"recent", "full", "fallback"}
@@ -231,6 +248,54 @@ def test_a_search_finds_the_same_everywhere(
     ]
     for hit, whole in zip(hits, wanted, strict=True):
         assert hit["text"].strip("…") in " ".join(whole["text"].split())
+
+
+@pytest.mark.parametrize(
+    "asked_for",
+    [
+        {},
+        {"file_type": "ADR"},
+        {"service": "svc-mail", "n": 3},
+        {"domain": "post"},
+        {"file_type": "python", "service": "svc-mail", "domain": "post", "mode": "keyword"},
+    ],
+)
+def test_documents_are_found_and_filtered_alike_everywhere(
+    documents_everywhere: _Everywhere, asked_for: dict[str, Any]
+) -> None:
+    """By library, command line and HTTP; by MCP as far as its tool has the filters."""
+    given = {"query": "send a letter", "kinds": "workspace", "n": 10, **asked_for}
+    library = json.loads(json.dumps(documents_everywhere.memory.search(**given).to_dict()))
+    assert library["hits"]
+    assert documents_everywhere.cli("search", *_options(given)) == library
+    assert documents_everywhere.http_search(**_named(given, "http")) == library
+    if {"domain", "mode"}.isdisjoint(given):
+        filters = {name: given[name] for name in ("file_type", "service") if name in given}
+        told = documents_everywhere.mcp(
+            "workspace_search", query=given["query"], top_k=given["n"], **filters
+        )
+        ids = [hit["id"] for hit in library["hits"]]
+        assert [hit["id"] for hit in told["hits"]] == ids
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"file_type": "cobol"}, {"service": "svc-none"}, {"domain": "none"}, {"kinds": "sessions"}],
+    ids=str,
+)
+def test_unknown_kinds_of_documents_are_refused_alike_everywhere(
+    documents_everywhere: _Everywhere, wrong: dict[str, Any]
+) -> None:
+    """With the values that there are; by MCP of the filters that its tool has."""
+    given = {"query": "letter", "kinds": "workspace", "service": "svc-mail", **wrong}
+    (said,) = {
+        message for door, message in documents_everywhere.refusals(given).items() if door != "mcp"
+    }
+    assert "there are: " in said or "add --in workspace" in said
+    if wrong.keys() <= {"file_type", "service"}:
+        opened = OpenedMemory(documents_everywhere.settings)
+        told = call_tool(opened, "workspace_search", {"query": "letter", **wrong})
+        assert told.is_error and told.content[0].text == said  # type: ignore[union-attr]
 
 
 def test_every_argument_of_a_cross_query_is_asked_everywhere() -> None:

@@ -255,15 +255,15 @@ def test_observations_of_a_file_are_those_that_read_or_changed_it(asked: Asked) 
         asked.memory.search(ANYTHING, kinds=("observations",), file=path, mode="keyword")
 
 
-def test_all_kinds_together_are_ranked_together(asked: Asked) -> None:
-    """A turn, its prompt, its session's summary and what was observed in it are hits of
-    their own, in order of score."""
+def test_all_kinds_together_are_ranked_together(documented: Memory) -> None:
+    """A turn, its prompt, its session's summary, what was observed in it and documents are hits
+    of their own, in order of score."""
     kinds = KINDS
-    together = asked.memory.search("why does login loop in Safari", kinds=kinds, n=200).hits
+    together = documented.search("why does login loop in Safari", kinds=kinds, n=200).hits
     apart = [
         hit
         for kind in kinds
-        for hit in asked.memory.search("why does login loop in Safari", kinds=(kind,), n=200).hits
+        for hit in documented.search("why does login loop in Safari", kinds=(kind,), n=200).hits
     ]
     assert sorted(hit.id for hit in together) == sorted(hit.id for hit in apart)
     scores = [hit.score for hit in together]

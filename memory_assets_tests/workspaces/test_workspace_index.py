@@ -21,7 +21,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.recall.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import show
-from memory_assets.serving.mcp_server import call_tool
+from memory_assets.serving.mcp_server import call_tool, tools
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.workspaces.conftest import FILES, Indexed, write
@@ -175,6 +175,8 @@ def _bytes_of(directory: Path, value: bytes) -> list[str]:
 
 def test_agents_search_documents_by_either_tool(wordy: Indexed) -> None:
     """`workspace_search` and `workspace_index_stats` stand for `recall` and `status`."""
+    (recall,) = (each for each in tools() if each.name == "recall")
+    assert "BEFORE reading files" in str(recall.description)
     wordy.index()
     opened = OpenedMemory(wordy.components.settings)
 
@@ -201,7 +203,8 @@ def test_without_an_index_the_error_names_the_command(wordy: Indexed) -> None:
     """Nothing was indexed yet."""
     result = call_tool(OpenedMemory(wordy.components.settings), "workspace_search", {"query": "x"})
     shown = result.content[0]
-    assert result.is_error and isinstance(shown, TextContent) and "memory in" in shown.text
+    assert result.is_error and isinstance(shown, TextContent)
+    assert "`memory index ROOT`" in shown.text
 
 
 def test_old_chunks_answer_until_the_new_ones_do(wordy: Indexed) -> None:

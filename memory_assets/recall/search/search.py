@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
 
 KEYWORD_ONLY = "keyword-only"
+NO_DOCUMENTS = "no document of a workspace is in memory; run `memory index ROOT`"
 _CONNECT_SECONDS = 1.0
 _ASK_AGAIN_SECONDS = 5.0
 
@@ -176,10 +177,14 @@ class Searcher:
                 self._corpora = Corpora(keyword_files.open_for_reading(path))
                 self._opened = (found.st_ino, found.st_dev)
             corpora = self._corpora
-        empty = not any(map(corpora.index.holds, request.kinds))
-        if empty and self._coverage(request.kinds)[0].rows:
-            self._corpora = None
-            raise NotFound("the keyword index is empty; run `memory ingest`")
+        if not any(map(corpora.index.holds, request.kinds)):
+            documents = request.kinds == ("workspace",)
+            if self._coverage(request.kinds)[0].rows:
+                self._corpora = None
+                command = "index" if documents else "ingest"
+                raise NotFound(f"the keyword index is empty; run `memory {command}`")
+            if documents:
+                raise NotFound(NO_DOCUMENTS)
         return corpora
 
     def _why_no_vectors(self) -> str | None:
