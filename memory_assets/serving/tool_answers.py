@@ -120,9 +120,15 @@ def _next_after(hits: Sequence[Mapping[str, Any]], n: int | None) -> str:
     if not hits:
         return "Try other words, another kind, or fewer filters; status says what is in memory."
     first = hits[0]
-    calls = f'get(ids=["{first["id"]}"]) for the full text; timeline(anchor="{first["turn_id"]}")'
+    full = f'get(ids=["{first["id"]}"]) for the full text'
+    around = f'timeline(anchor="{first["turn_id"]}") for what was around it'
+    if "file_path" in first:
+        around = (
+            f'cross_query(collection="workspace", document="{first["id"]}") for the sessions that '
+            "touched the file"
+        )
     more = f"; recall(..., n={min(MAX_HITS, 2 * n)}) for more hits" if n and n < MAX_HITS else ""
-    return f"Next: {calls} for what was around it{more}."
+    return f"Next: {full}; {around}{more}."
 
 
 def _notes(coverage: Mapping[str, Any], degraded: str | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,8 @@ def test_agents_search_documents_by_either_tool(wordy: Indexed) -> None:
     failed, found = called("workspace_search", query="orders in the queue", service="svc-orders")
     (hit,) = found["hits"]
     assert not failed and hit["file_path"] == "services/svc-orders/app.py"
+    given = dict(re.findall(r'(collection|document)="(.+?)"', found["next"]))
+    assert len(given) == 2 and not called("cross_query", **given)[0]
     assert hit["line_start"] >= 1 and hit["section_heading"] and len(hit["text"]) <= 500
     assert called("recall", query="orders in the queue", kind="workspace")[1]["hits"]
     assert not called("workspace_index_stats")[0]
