@@ -281,7 +281,7 @@ def write_session(path: Path, messages: Iterable[tuple[str, str, str, datetime]]
 
 def locomo(work: Path, _: int | None) -> tuple[Memory, Labelled]:
     """Return LoCoMo's conversations as a memory, a project each; units are messages."""
-    data = _retrieval_data(work) / "locomo_dev"
+    data = retrieval_data(work) / "locomo_dev"
     projects = work / "claude" / "projects"
     messages = lines(data / "messages.jsonl")
     for (collection, session), group in itertools.groupby(
@@ -317,7 +317,7 @@ def documents(name: str) -> Prepare:
     """Return what prepares a set of documents: each the one prompt of a session."""
 
     def prepared(work: Path, most: int | None) -> tuple[Memory, Labelled]:
-        data = _retrieval_data(work) / name
+        data = retrieval_data(work) / name
         projects = work / "claude" / "projects"
         moment = datetime(2025, 1, 1, tzinfo=UTC)
         corpus = lines(data / "corpus.jsonl")[:most]
@@ -375,7 +375,8 @@ def _records_of_turns(memory: Memory) -> Iterator[tuple[str, frozenset[str]]]:
                 yield turn.id, frozenset(record.record_uuid for record in turn.records)
 
 
-def _retrieval_data(work: Path) -> Path:
+def retrieval_data(work: Path) -> Path:
+    """Return the directory of the labelled sets, unpacked in `work`."""
     target = work / "unpacked"
     if not target.exists():
         unpack("retrieval.tar.xz", target)

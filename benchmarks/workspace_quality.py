@@ -1,25 +1,31 @@
 """How often a search of a workspace finds the right section first, or among the first three.
 
-    python -m benchmarks.workspace_quality DIR [QUESTIONS] [--data DATA_DIR]
+    python benchmarks/workspace_quality.py DIR [QUESTIONS] [--data DATA_DIR]
+    python benchmarks/workspace_quality.py --set cosqa_dev|scifact_train [--documents N] [--data D]
 
-Indexes DIR with `memory index`, or asks the memory in DATA_DIR, which has it already. QUESTIONS
-has a line of JSON for each question: `right` lists pairs of a pattern for paths and a text; a hit
-is right if it fits one pair: its file the pattern, and the text is in its chunk. The default is 40
-structural questions to finos/traderX at f60def6eff (Apache-2.0; OpenAPI, decisions, Java), written
-before any was asked. Choices are made on half A, the first of every two questions.
+Indexes DIR with `memory index`; DATA_DIR keeps the memory for later runs. QUESTIONS has a line of
+JSON for each question: `right` lists pairs of a pattern for paths and a text; a hit is right if it
+fits a pair: its file the pattern, and the text is in its chunk. The default is 40 structural
+questions to finos/traderX at f60def6eff (Apache-2.0; OpenAPI, decisions, Java), written before any
+was asked. Choices are made on half A, the first of every two questions.
+
+With `--set`, the documents of a set of the evaluation data (the first N, and the questions that
+they answer) are the files, a Python function or an abstract each.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from retrieval import DEPTH, lines, retrieval_data, score
 
 from memory_assets.cli.other_programs import memory_program
 from memory_assets.recall import Hit, Memory, open_memory
@@ -27,65 +33,102 @@ from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 
 QUESTIONS = Path(__file__).with_name("workspace_questions.jsonl")
-_LISTED = 10
+SUFFIXES = {"cosqa_dev": ".py", "scifact_train": ".md"}
 
 
 def main() -> None:
     """Print a row for each half and mode, then the questions without a right hit in the first
     three."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("directory", type=Path)
+    parser.add_argument("directory", type=Path, nargs="?")
     parser.add_argument("questions", type=Path, nargs="?", default=QUESTIONS)
-    parser.add_argument("--data", type=Path, help="data directory of a memory that has it already")
+    parser.add_argument("--set", choices=SUFFIXES)
+    parser.add_argument("--documents", type=int)
+    parser.add_argument("--data", type=Path, help="where to keep the memory")
     options = parser.parse_args()
-    questions = [json.loads(line) for line in options.questions.read_text().splitlines()]
     with tempfile.TemporaryDirectory() as scratch:
+        if options.set:
+            directory = Path(scratch) / options.set
+            questions = written(options.set, directory, options.documents)
+        else:
+            directory, questions = options.directory, lines(options.questions)
         data_dir = options.data or Path(scratch) / "data"
-        if options.data is None:
-            command = [memory_program(), "index", str(options.directory)]
+        if not (data_dir / "complete").exists():
             environment = {**os.environ, "MEMORY_DATA_DIR": str(data_dir)}
+            command = [memory_program(), "index", str(directory)]
             subprocess.run(command, env=environment, check=True)
+            (data_dir / "complete").touch()
         memory = open_memory(load_settings(data_dir=data_dir))
         try:
-            report(memory, questions)
+            report(memory, questions, halves=not options.set)
         finally:
             chroma_server.stop(data_dir)
 
 
-def report(memory: Memory, questions: list[dict[str, Any]]) -> None:
+def written(name: str, directory: Path, most: int | None) -> list[dict[str, Any]]:
+    """Write the documents of a set as files, and return its questions."""
+    data = retrieval_data(directory.parent) / name
+    directory.mkdir()
+    corpus = lines(data / "corpus.jsonl")[:most]
+    for item in corpus:
+        (directory / f"{item['_id']}{SUFFIXES[name]}").write_text(item["text"])
+    known = {item["_id"] for item in corpus}
+    return [
+        {
+            "question": item["text"],
+            "right": [[f"{each}{SUFFIXES[name]}", ""] for each in item["relevant"]],
+        }
+        for item in lines(data / "queries.jsonl")
+        if known.issuperset(item["relevant"])
+    ]
+
+
+def report(memory: Memory, questions: Sequence[dict[str, Any]], *, halves: bool) -> None:
     """Ask all questions in each mode, and print what came of it."""
-    print("| | top-1 | top-3 | MRR |\n|---|---|---|---|")
+    print("| | top-1 | top-3 | MRR |" + ("" if halves else " nDCG@10 |"))
+    print("|---|---|---|---|" + ("" if halves else "---|"))
     missed: list[str] = []
     for mode in ("hybrid", "semantic", "keyword"):
-        ranks = [rank_of(memory, question, mode) for question in questions]
-        for name, some in (("half A", ranks[::2]), ("half B", ranks[1::2]), ("all", ranks)):
-            print(f"| {mode}, {name} | {row(some)} |")
+        scores = [scored(memory, each, mode, by_file=not halves) for each in questions]
+        parts = {f"all {len(scores)}": scores}
+        if halves:
+            parts = {"half A": scores[::2], "half B": scores[1::2], **parts}
+        for name, some in parts.items():
+            _, _, first, three, _, reciprocal, gain = np.mean(some, axis=0)
+            figures = f"{100 * first:.1f} | {100 * three:.1f} | {reciprocal:.3f} |"
+            # The right places of a structural question are alternatives.
+            print(f"| {mode}, {name} | {figures}" + ("" if halves else f" {gain:.3f} |"))
         if mode == "hybrid":
             missed = [
-                f"rank {rank or f'over {_LISTED}'}, half {'AB'[number % 2]}: {each['question']}"
-                for number, (each, rank) in enumerate(zip(questions, ranks, strict=True))
-                if rank not in (1, 2, 3)
+                f"half {'AB'[number % 2]}, 1/rank {each[5]:.2f}: {questions[number]['question']}"
+                for number, each in enumerate(scores)
+                if not each[3]
             ]
-    print("\nHybrid, not in the first three:", *missed, sep="\n")
+    if halves:
+        print("\nHybrid, not in the first three:", *missed, sep="\n")
 
 
-def rank_of(memory: Memory, question: Mapping[str, Any], mode: str) -> int:
-    """Return the rank of the first right hit, 0 if there is none."""
-    hits = memory.search(question["question"], kinds=("workspace",), mode=mode, n=_LISTED).hits
-    return next((rank for rank, hit in enumerate(hits, 1) if is_right(hit, question["right"])), 0)
-
-
-def is_right(hit: Hit, right: Iterable[tuple[str, str]]) -> bool:
-    """Whether a hit is one of the right ones."""
-    path = str(hit.metadata["file_path"])
-    return any(fnmatchcase(path, pattern) and text in str(hit.text) for pattern, text in right)
-
-
-def row(ranks: list[int]) -> str:
-    """Return shares in percent, and the mean reciprocal rank."""
-    first, three = (sum(0 < rank <= most for rank in ranks) / len(ranks) for most in (1, 3))
-    mean = sum(1 / rank for rank in ranks if rank) / len(ranks)
-    return f"{100 * first:.1f} | {100 * three:.1f} | {mean:.3f}"
+def scored(
+    memory: Memory, question: dict[str, Any], mode: str, *, by_file: bool
+) -> tuple[float, ...]:
+    """Return what `retrieval.score` does of one question; its units are the right pairs. A file
+    counts once if documents are files."""
+    hits = memory.search(question["question"], kinds=("workspace",), mode=mode, n=DEPTH).hits
+    if by_file:
+        best: dict[str, Hit] = {}
+        for hit in hits:
+            best.setdefault(str(hit.metadata["file_path"]), hit)
+        hits = tuple(best.values())
+    right = [tuple(pair) for pair in question["right"]]
+    units = [
+        frozenset(
+            pair
+            for pair in right
+            if fnmatchcase(str(hit.metadata["file_path"]), pair[0]) and pair[1] in str(hit.text)
+        )
+        for hit in hits
+    ]
+    return score(units, frozenset(right))
 
 
 if __name__ == "__main__":

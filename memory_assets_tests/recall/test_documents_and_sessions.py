@@ -74,3 +74,28 @@ def test_without_documents_the_error_names_the_command(asked: Asked) -> None:
         cross_query(asked.memory, QUESTION, collection="workspace")
     with pytest.raises(NotFound, match="run `memory index ROOT`"):
         asked.memory.search(QUESTION, kinds=("workspace",))
+
+
+@pytest.mark.parametrize(
+    "question, favoured",
+    [
+        ("why was a range decided for a day", "adr"),
+        ("which method releases the memory of a letter", "python"),
+        ("what is in the image", None),
+    ],
+)
+def test_documents_of_the_type_that_a_question_names_are_favoured(
+    documented: Memory, question: str, favoured: str | None
+) -> None:
+    """By a fixed part of the score, which the hit shows; in hybrid mode alone."""
+    hits = documented.search(question, kinds=("workspace",)).hits
+    assert {hit.metadata["file_type"] for hit in hits} > {"adr", "python"}
+    assert {hit.metadata["file_type"] for hit in hits if "type" in hit.why} == (
+        {favoured} if favoured else set()
+    )
+    for hit in hits:
+        weight = float(hit.why["meaning_weight"])
+        both = weight * float(hit.why["meaning"]) + (1 - weight) * float(hit.why["words"])
+        assert hit.score == pytest.approx(both + float(hit.why.get("type", 0)), abs=0.01)
+    semantic = documented.search(question, kinds=("workspace",), mode="semantic").hits
+    assert not any("type" in hit.why for hit in semantic)

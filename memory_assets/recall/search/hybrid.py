@@ -19,6 +19,7 @@ from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
 from memory_assets.recall.search.confidence import FIELD, Confidence, confidences
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
+from memory_assets.recall.search.document_types import type_scores
 from memory_assets.recall.search.pasted import pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
     KeywordScores,
@@ -175,6 +176,9 @@ def _find_kind(
             asked = worded_for_meaning(asked, corpus, corpora.index, scope)
         cosines = _cosines(corpus, vectors, embedder.embed([asked])[0], allowed)
         ranking = field = _by_both(corpus, words, cosines, allowed, pasted)
+        if kind == "workspace" and request.mode == "hybrid":
+            of_types = type_scores(corpus, corpora.index, request.query)
+            ranking = field = replace(field, scores=field.scores + of_types, of_types=of_types)
         if request.mode == "semantic":
             ranking = _by_meaning(corpus, words, cosines)
     nearest = best(_among(allowed, ranking.scores), max(request.n, FIELD)).tolist()
@@ -207,6 +211,7 @@ class _Ranking:
     meaning: Floats | None
     weight: float | None
     pasted: Floats | None = None
+    of_types: Floats | None = None
 
 
 def _by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
@@ -284,6 +289,8 @@ def _hits(
             why["meaning_weight"] = round(ranking.weight, 2)
         if ranking.pasted is not None and ranking.pasted[turn]:
             why["pasted"] = round(float(ranking.pasted[turn]), 4)
+        if ranking.of_types is not None and ranking.of_types[turn]:
+            why["type"] = round(float(ranking.of_types[turn]), 4)
         if confidence is not None:
             why["answers"] = round(confidence.probability, 2)
         weak = confidence is not None and confidence.weak
