@@ -7,14 +7,19 @@ import base64
 import json
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import uvicorn
+from starlette.types import ASGIApp
 from websockets.sync.client import ClientConnection, connect
+
+from memory_assets.serving.http_server import bind, url_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _PATIENCE = 60.0
@@ -22,8 +27,13 @@ _PATIENCE = 60.0
 _QUIET = (
     *("--headless=new", "--no-sandbox", "--no-first-run", "--disable-sync", "--disable-gpu"),
     *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
+    "--disable-dev-shm-usage",
 )
 _KEYS = {"Enter": ("\r", 13), "Tab": ("\t", 9), "Escape": ("", 27)}
+
+
+class BrowserError(Exception):
+    """The browser could not do what it was told: most often, because the page changes just now."""
 
 
 class Browser:
@@ -45,7 +55,8 @@ class Browser:
         while True:
             said = json.loads(self._socket.recv(timeout=_PATIENCE))
             if said.get("id") == self._number:
-                assert "error" not in said, said
+                if "error" in said:
+                    raise BrowserError(said["error"])
                 result: dict[str, Any] = said["result"]
                 return result
             self._note(said)
@@ -76,15 +87,18 @@ class Browser:
         found = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
-        assert "exceptionDetails" not in found, found
+        if "exceptionDetails" in found:
+            raise BrowserError(found["exceptionDetails"])
         return found["result"].get("value")
 
     def wait_for(self, expression: str) -> Any:
         """Return the value of an expression as soon as it is true; fail after a minute."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
-            if value := self.evaluate(f"document.readyState === 'complete' && ({expression})"):
-                return value
+            with suppress(BrowserError):
+                value = self.evaluate(f"document.readyState === 'complete' && ({expression})")
+                if value:
+                    return value
             time.sleep(0.05)
         raise AssertionError(f"in vain: {expression}\n{self.evaluate('document.body.innerText')}")
 
@@ -93,6 +107,12 @@ class Browser:
         self.evaluate("window.left = true")
         self.call("Page.navigate", url=url)
         self.wait_for("!window.left")
+
+    def forget(self) -> None:
+        """Leave the page, and forget what it requested and said."""
+        self.open("about:blank")
+        self.requested.clear()
+        self.messages.clear()
 
     def size(self, width: int, height: int = 900, *, dark: bool = False) -> None:
         """Set the size of the page, and the colours that the reader prefers."""
@@ -114,6 +134,20 @@ class Browser:
         """Write what is to be seen, or the `whole` page, as PNG."""
         found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         file.write_bytes(base64.b64decode(found["data"]))
+
+
+@contextmanager
+def served(site: ASGIApp) -> Iterator[str]:
+    """Serve an application on a free port while the block lasts; yield its address."""
+    bound = bind("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(site, log_level="warning", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+    thread.start()
+    try:
+        yield url_of(bound)
+    finally:
+        server.should_exit = True
+        thread.join(_PATIENCE)
 
 
 @contextmanager

@@ -182,6 +182,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Run": (
         server_commands.mcp,
         server_commands.serve,
+        server_commands.open,
         server_commands.dev,
         server_commands.chroma,
     ),

@@ -72,6 +72,36 @@ def serve(
     listen(app, host, port, token, lifespan=False, started=say)
 
 
+def open(port: _Port = 8765) -> None:
+    """Open the page in the browser.
+
+    Starts `memory serve` on 127.0.0.1 if it does not run there for this memory; on another port
+    where something else has this one. A server that it started runs until Ctrl-C.
+    """
+    import webbrowser
+
+    from memory_assets.serving.http_server import bind, require_token, serve
+    from memory_assets.serving.pages.site import answers_for, build_site
+
+    settings = load_settings()
+    require_memory(settings.data_dir)
+    url = f"http://{_LOOPBACK}:{port}"
+    found = answers_for(url, settings) if port else None
+    if found:
+        typer.echo(f"memory: the page is at {url}", err=True)
+        webbrowser.open(url)
+        return
+    require_token(_LOOPBACK, settings.http_token)
+    bound = bind(_LOOPBACK, port if found is None else 0)
+    site = build_site(settings, hosts=(_LOOPBACK,), token=settings.http_token)
+
+    def started(at: str) -> None:
+        _say("page at {0}, API at {0}/openapi.json", at)
+        webbrowser.open(at)
+
+    serve(site, bound, lifespan=False, started=started)
+
+
 def _say(what: str, url: str) -> None:
     typer.echo(f"memory: listening, {what.format(url)}", err=True)
 

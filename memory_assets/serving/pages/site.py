@@ -3,10 +3,14 @@ as pages."""
 
 from __future__ import annotations
 
+import urllib.error
+import urllib.request
 from collections.abc import Awaitable, Callable, Sequence
+from http.client import HTTPException as HTTPError
 from threading import Semaphore
 from typing import TYPE_CHECKING
 
+import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory_assets.errors import MemoryAssetsError, NotFound, unexpected
-from memory_assets.serving.http_api import AT_ONCE, build_app, status_of
+from memory_assets.serving.http_api import AT_ONCE, MAX_BYTES, build_app, status_of
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard, Header
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.pages.login import SignIn
@@ -52,6 +56,11 @@ SITE_HEADERS: tuple[Header, ...] = (
 )
 """Headers of each page: it may use its own files alone, and no script or style within it."""
 
+_DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Asks this machine, whatever proxy is set."""
+_PATIENCE_SECONDS = 30.0
+_ICON = "/favicon.ico"
+"""What a browser asks for where no page names an icon: beside plain text."""
 _Page = Callable[["Memory", Request], Response]
 _PAGES: dict[str, _Page] = {
     "/": search_page,
@@ -79,6 +88,7 @@ def build_site(settings: Settings, *, hosts: Sequence[str] = (), token: str | No
         routes=[
             *(Route(path, _handler(each, opened, turns)) for path, each in _PAGES.items()),
             Route("/page/static/{name}", _static),
+            Route(_ICON, _static),
         ],
         exception_handlers={HTTPException: _http_error},
     )
@@ -95,8 +105,24 @@ class Site:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer by a page or by the API."""
         path = scope.get("path", "")
-        is_page = path == "/" or path.startswith("/page/")
+        is_page = path in ("/", _ICON) or path.startswith("/page/")
         await (self._pages if is_page else self._api)(scope, receive, send)
+
+
+def answers_for(url: str, settings: Settings) -> bool | None:
+    """Return whether the API at an address is that of this memory; None if nothing answers."""
+    headers = {"authorization": f"Bearer {settings.http_token}"} if settings.http_token else {}
+    request = urllib.request.Request(f"{url}/status", headers=headers)
+    try:
+        with _DIRECTLY.open(request, timeout=_PATIENCE_SECONDS) as answer:
+            found = orjson.loads(answer.read(MAX_BYTES))
+    except urllib.error.HTTPError:
+        return False
+    except (OSError, HTTPError):
+        return None
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(found, dict) and found.get("data_dir") == str(settings.data_dir)
 
 
 def _handler(answer: _Page, opened: OpenedMemory, turns: Semaphore) -> Callable[..., Response]:
@@ -123,7 +149,7 @@ def _problem(request: Request, status: int, message: str, *, lost: bool = False)
 
 
 def _static(request: Request) -> Response:
-    name = request.path_params["name"]
+    name = request.path_params.get("name", "icon.svg")
     if name not in STATIC:
         raise HTTPException(404)
     kept = {"cache-control": "public, max-age=31536000, immutable"}

@@ -116,7 +116,10 @@ const pressed = {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("input, select, textarea")) {
-    if (event.key === "Escape") event.target.blur();
+    if (event.key === "Escape") {
+      event.preventDefault(); // which would empty the field
+      event.target.blur();
+    }
     if (event.key === "ArrowDown" && event.target.id === "q") step(1);
     return;
   }

@@ -1,0 +1,53 @@
+"""The pages of a memory of the sample sessions, served while a block lasts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_assets.serving.pages.site import build_site
+from memory_assets.settings import load_settings
+from memory_assets.stores.chroma import server as chroma_server
+from memory_assets_tests.browser import served
+from memory_assets_tests.command_line import run_here
+from memory_assets_tests.conftest import copy_sample, sample_settings_of
+
+REPORTS = "3d0f6a52-8c1e-4b7d-9f32-6a1f0c9be741"
+PAGES = (
+    "/",
+    "/?q=why+is+the+report+wrong+after+the+clocks+changed",
+    "/?q=how+long+must+bread+rise&in=all",
+    f"/page/session/{REPORTS}",
+    "/page/projects",
+    "/page/project/harbor-api",
+    "/page/observations",
+    f"/page/timeline?anchor={REPORTS}",
+    "/page/health",
+    f"/page/audit/session::{REPORTS}::turn::0",
+    "/page/nowhere",
+)
+"""An address of each kind of page."""
+
+
+@contextmanager
+def sample_site(directory: Path) -> Iterator[str]:
+    """Ingest the sample into a directory and yield the address of its pages."""
+    home = directory / "home"
+    home.mkdir()
+    kept = {name: value for name, value in os.environ.items() if name.startswith("MEMORY_")}
+    for name in kept:
+        del os.environ[name]
+    os.environ["HOME"] = str(home)
+    settings = sample_settings_of(copy_sample(directory / "transcripts"), directory / "memory")
+    names = ("data_dir", "projects_dir", "codex_dir", "pi_dir")
+    where = {f"MEMORY_{name.upper()}": str(getattr(settings, name)) for name in names}
+    done = run_here(where, "ingest")
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    try:
+        with served(build_site(load_settings(**vars(settings)))) as url:
+            yield url
+    finally:
+        chroma_server.stop(settings.data_dir)
