@@ -12,7 +12,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 ROOT ?= .
 
-.PHONY: ingest vector-index vector-watch vector-stats vector-search test test-long dev check bench reference lock clean
+.PHONY: ingest vector-index vector-watch vector-stats vector-search test test-long dev check bench reference pictures lock clean
 
 ingest: $(READY)
 	@$(BIN)/memory ingest
@@ -60,6 +60,10 @@ bench: $(READY)
 # The reference of the command line, from its own help texts; a test compares the two.
 reference: $(READY)
 	$(BIN)/python -m typer memory_assets.cli.cli utils docs --name memory --output docs/commands.md
+
+# The pictures in README, of the page over the sample sessions; needs Chromium.
+pictures: $(READY)
+	$(BIN)/python benchmarks/pictures.py docs/pictures
 
 # Pin what was tested: every platform's wheels, with their hashes.
 lock: $(READY)

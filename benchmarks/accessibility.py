@@ -1,4 +1,4 @@
-"""Run axe-core over every page of the sample, light and dark, and print what it finds.
+"""Run axe-core over every page of the sample, light, dark and on a phone, and print what it finds.
 
     npm install --prefix /tmp/axe axe-core
     python benchmarks/accessibility.py /tmp/axe/node_modules/axe-core/axe.min.js
@@ -18,6 +18,9 @@ from memory_assets_tests.browser import chromium
 
 _RULES = '["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]'
 
+_VIEWS = ((1200, False), (1200, True), (390, False))
+"""Width, and whether it is dark."""
+
 
 def main() -> int:
     """Print each violation; return the exit code."""
@@ -29,8 +32,8 @@ def main() -> int:
         chromium(Path(directory) / "profile") as browser,
     ):
         browser.call("Page.setBypassCSP", enabled=True)
-        for dark in (False, True):
-            browser.size(1200, dark=dark)
+        for width, dark in _VIEWS:
+            browser.size(width, dark=dark)
             for path in PAGES:
                 browser.open(f"{url}{path}")
                 browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -44,7 +47,7 @@ def main() -> int:
                     print(
                         f"{path} {'dark' if dark else 'light'}: {rule} ({impact}), {count}: {html}"
                     )
-    print(f"{2 * len(PAGES)} pages, {violations} violations")
+    print(f"{len(_VIEWS) * len(PAGES)} pages, {violations} violations")
     return 1 if violations else 0
 
 
