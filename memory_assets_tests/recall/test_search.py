@@ -14,6 +14,7 @@ import pytest
 
 from memory_assets.errors import ConfigurationError, NotFound, StoreMismatch
 from memory_assets.recall import KINDS, Answer, Memory, open_memory
+from memory_assets.requests.search import SearchRequest
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma.collections import CollectionVersions
@@ -233,6 +234,36 @@ def test_observations_are_found_by_their_kind(asked: Asked) -> None:
     assert answer.coverage.rows == answer.coverage.indexed == len(rows)
     assert answer.degraded is None
     assert answer.hits[0].id == memory.search(ANYTHING, kinds=("observations",), n=1).hits[0].id
+
+
+@pytest.mark.parametrize("given", [{}, {"type": "bugfix"}, {"concept": "what-changed"}])
+@pytest.mark.parametrize("n", [1, 3, 200])
+def test_the_newest_observations_are_found_in_the_newest_sessions(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], n: int
+) -> None:
+    """As among all rows; sessions that ended before the last of them began are not read."""
+    rows = [
+        row
+        for row in asked.rows("observations")
+        if row["type"] == given.get("type", row["type"])
+        and ("concept" not in given or given["concept"] in row["concepts"])
+    ]
+    first = datetime.min.replace(tzinfo=UTC)
+    rows.sort(key=lambda row: row["id"])
+    rows.sort(key=lambda row: row["timestamp"] or first, reverse=True)
+    read: list[str] = []
+    lake = asked.memory.lake
+    read_rows = lake.read_rows
+
+    def noted(table: Any, project: str, session_id: str) -> list[Any]:
+        read.append(session_id)
+        return read_rows(table, project, session_id)
+
+    monkeypatch.setattr(lake, "read_rows", noted)
+    answer = asked.memory.search(SearchRequest(kinds=("observations",), n=n, **given))  # type: ignore[arg-type]
+    assert [hit.id for hit in answer.hits] == [row["id"] for row in rows[:n]]
+    if n == 1:
+        assert len(read) < len({row["session_id"] for row in asked.rows("observations")})
 
 
 def test_observations_of_a_file_are_those_that_read_or_changed_it(asked: Asked) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from memory_assets.chunking import touched_by
@@ -17,6 +19,9 @@ from memory_assets.stores.lake.schemas import OBSERVATION_EMBEDDINGS, OBSERVATIO
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory
 
+_FIRST = datetime.min.replace(tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
+
 
 def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     """Return the observations that pass every filter: with a query, most similar first (cosine with
@@ -29,18 +34,18 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     if not projects:
         raise NotFound("this memory has no observations yet; `memory ingest` makes them")
     query = request.query
-    found = [
-        each
-        for name in projects
-        if name == (request.project or name)
-        for session_id in memory.lake.sessions(OBSERVATIONS, name)
-        if session_id == (request.session or session_id)
-        for each in memory.lake.read_rows(OBSERVATIONS, name, session_id)
-        if all(getattr(each, name) == value for name, value in request.of_session.items())
-        and (request.type is None or each.type == request.type)
-        and (request.concept is None or request.concept in each.concepts)
-        and request.covers(each.timestamp)
-    ]
+    whole = bool(query.strip() or request.file)
+    found: list[Observation] = []
+    newest: list[datetime] = []
+    for last, name, session_id in _sessions(memory, request, projects):
+        if not whole and len(newest) == request.n and last < newest[0]:
+            break  # nothing in this session or in those behind it is newer
+        for each in memory.lake.read_rows(OBSERVATIONS, name, session_id):
+            if _passes(each, request):
+                found.append(each)
+                heappush(newest, each.timestamp or _FIRST)
+                if len(newest) > request.n:
+                    heappop(newest)
     if request.file:
         touched = touched_by((path for each in found for path in _paths(each)), request.file)
         found = [each for each in found if not touched.isdisjoint(_paths(each))]
@@ -56,6 +61,33 @@ def find_observations(memory: Memory, request: SearchRequest) -> Answer:
     covered = replace(covered, indexed=covered.rows)
     hits = tuple(_hit(each, scores.get(each.id, 0.0)) for each in found[: request.n])
     return Answer(query, "semantic" if scores else "filter", covered, hits)
+
+
+def _sessions(
+    memory: Memory, request: SearchRequest, projects: Sequence[str]
+) -> list[tuple[datetime, str, str]]:
+    """Return last time, project and id of the sessions that a request may mean, newest first; the
+    last of all times where it is not known."""
+    spans = memory.catalog.products.spans(request.project, request.session)
+    ends = {(name, session_id): last for name, session_id, _, last in spans}
+    wanted = [
+        (datetime.fromisoformat(last) if last else _LAST, name, session_id)
+        for name in projects
+        if name == (request.project or name)
+        for session_id in memory.lake.sessions(OBSERVATIONS, name)
+        if session_id == (request.session or session_id)
+        for last in [ends.get((name, session_id))]
+    ]
+    return sorted(wanted, reverse=True)
+
+
+def _passes(each: Observation, request: SearchRequest) -> bool:
+    return (
+        all(getattr(each, name) == value for name, value in request.of_session.items())
+        and (request.type is None or each.type == request.type)
+        and (request.concept is None or request.concept in each.concepts)
+        and request.covers(each.timestamp)
+    )
 
 
 def _paths(each: Observation) -> tuple[str, ...]:
