@@ -38,6 +38,14 @@ class SearchKind:
         """The stage under which the catalogue records the rows in the keyword index."""
         return f"{self.name}_keywords"
 
+    @property
+    def keyword_asset(self) -> str:
+        """The asset that holds the rows in the keyword index."""
+        if self.archive.startswith("agent_"):
+            return "agent_keyword_index"
+        of_workspaces = self.archive == "workspace_documents"
+        return "workspace_keyword_index" if of_workspaces else "keyword_index"
+
     def collection_of(self, agent: str) -> str:
         """Return the name of the collection with an agent's rows."""
         return self.collection.format(agent=agent)
@@ -108,6 +116,26 @@ SEARCH_KINDS = {
             },
             passages="chunk_index",
             archive="workspace_documents",
+        ),
+        SearchKind(
+            "memory",
+            table="agent_memory",
+            embeddings="agent_memory_embeddings",
+            asset="agent_memory_collection",
+            collection="memory",
+            metadata=_same(
+                *("type", "confidence", "conversation_id", "entities", "tags", "source", "also")
+            ),
+            archive="agent_memory",
+        ),
+        SearchKind(
+            "history",
+            table="agent_history",
+            embeddings="agent_history_embeddings",
+            asset="agent_history_collection",
+            collection="history",
+            metadata=_same("turn_index", "role", "channel"),
+            archive="agent_history",
         ),
     )
 }

@@ -30,6 +30,7 @@ FOUNDATION = {
     "install_key",
     "document_models",
     "endpoint_use",
+    "agent_memory_models",
 }
 READS_SESSIONS = {"summaries", "observations", "commits"}
 DOMAIN = {

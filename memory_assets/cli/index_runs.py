@@ -1,10 +1,10 @@
-"""Bring workspaces up to date for the command line, in this process: the steps of Dagster's job
-`index_workspace`, in a run of the same instance."""
+"""Bring workspaces, and what agents wrote, up to date for the command line, in this process: the
+steps of Dagster's jobs `index_workspace` and `index_agent_memory`, in runs of the same instance."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from memory_assets.cli.ingest import IngestResult, open_history
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest.batch_run import BatchRun
-from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, Outcome, Pass
+from memory_assets.pipeline.ingest.passes import DOCUMENT_VECTORS, DOCUMENTS, WRITTEN, Outcome, Pass
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.ingest.steps import Made
 from memory_assets.pipeline.ingest.workers import Workers
@@ -22,6 +22,8 @@ from memory_assets.pipeline.stage.components import components_of
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS, WORKSPACE_EMBEDDINGS
 from memory_assets.stores.run_history.names import (
+    AGENT_MEMORY_JOB,
+    AGENT_MEMORY_PARTITIONS,
     PARTITION_TAG,
     WORKSPACE_JOB,
     WORKSPACE_PARTITIONS,
@@ -46,6 +48,23 @@ def index_workspace(
 ) -> IndexResult:
     """Bring a workspace up to date in a run of its own, and return the result. Its words can be
     searched before anything is embedded. `tags` are added to those of the run."""
+    return _run(settings, work, WORKSPACE_JOB, WORKSPACE_PARTITIONS, _PASSES, tags)
+
+
+def index_agent_memory(settings: Settings, work: ProjectPlan) -> IngestResult:
+    """Bring what agents wrote about a project up to date in a run of its own; return the result."""
+    return _run(settings, work, AGENT_MEMORY_JOB, AGENT_MEMORY_PARTITIONS, [WRITTEN], {})
+
+
+def _run(
+    settings: Settings,
+    work: ProjectPlan,
+    job: str,
+    partitions: str,
+    passes: Sequence[Pass],
+    tags: Mapping[str, str],
+) -> IndexResult:
+    """Take a partition through passes, in a run of a job; return the result."""
     result = IndexResult(projects=1)
     partition = work.project
 
@@ -67,17 +86,17 @@ def index_workspace(
     }
     components = components_of(settings)
     with open_history(settings) as history:
-        history.add_partitions([partition], WORKSPACE_PARTITIONS)
-        steps = [part.assets[-1] for part in _PASSES]
+        history.add_partitions([partition], partitions)
+        steps = [part.assets[-1] for part in passes]
         try:
             with (
-                history.run(WORKSPACE_JOB, steps, {}, all_tags) as run,
+                history.run(job, steps, {}, all_tags) as run,
                 closing(Workers(components, run.run_id)) as workers,
             ):
                 components.catalog.products.run_id = run.run_id
                 batch = BatchRun(components, workers, listen)
-                batch.take_workspaces([partition])
-                for name, part in zip(steps, _PASSES, strict=True):
+                batch.take([partition])
+                for name, part in zip(steps, passes, strict=True):
                     with run.step(name) as step:
                         batch.run_pass(step, part)
                         step.failure = batch.failure()

@@ -23,6 +23,7 @@ from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.ingest.passes import PASSES, WORDS, Outcome, Pass
 from memory_assets.pipeline.plan import plan
+from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
 from memory_assets.pipeline.redact import known_secrets as recheck
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan.on_disk import TranscriptsOnDisk
@@ -112,7 +113,8 @@ def ingest_once(
     components = components_of(settings)
     found = on_disk.look_for_sources(components)
     sources = found.sources
-    require_transcripts(roots, found, bool(components.catalog.sources.counts_by("project")))
+    on_record = components.catalog.sources.counts_by("project") or written(components)
+    require_transcripts(roots, found, bool(on_record))
     for line in empty_directories(settings, found):
         console.print(f"[yellow]warning[/yellow] {rendering.escaped(line)}")
     if found.forgotten:
@@ -134,6 +136,7 @@ def ingest_once(
             Thread(target=_load_redactor, args=(components,), name="redactor").start()
             report = _run(settings, works, limit, console)
         works += _redact_affected_again(settings, components, report, console)
+        works += _index_agent_memory(settings, components, projects, report)
     finally:
         components.walked = None
     report["seconds"] = round(time.perf_counter() - started, 2)
@@ -157,7 +160,8 @@ def _forget_work(components: Components, projects: Sequence[str]) -> None:
     """Mark every stage of the projects (all if none is given) as not done."""
     if not projects and components.embeds:
         index.reset_collections(components)
-    for project in projects or components.catalog.sources.counts_by("project"):
+    everything = (*components.catalog.sources.counts_by("project"), *written(components))
+    for project in projects or everything:
         components.catalog.products.forget_project(project)
 
 
@@ -186,6 +190,33 @@ def _redact_affected_again(
         redone += works
         _replace(report, _run(settings, works, 0, console), works)
     return redone
+
+
+def _index_agent_memory(
+    settings: Settings,
+    components: Components,
+    projects: Sequence[str],
+    report: dict[str, Any],
+) -> list[plan.ProjectPlan]:
+    """Bring what agents wrote up to date, of these projects' partitions or of all, and add what
+    came of it to `report`. Returns the plans that were run. What the independent scanner reports
+    is taken out by another run."""
+    done: list[plan.ProjectPlan] = []
+    for _ in range(_MOST_SEARCHES):
+        tried = {work.fingerprint for work in done}
+        works = [
+            work
+            for work in plan_agent_memory(components)
+            if work.fingerprint not in tried and (not projects or work.project in projects)
+        ]
+        for work in works:
+            from memory_assets.cli.index_runs import index_agent_memory
+
+            _replace(report, vars(index_agent_memory(settings, work)), [work])
+        done += works
+        if not works:
+            break
+    return done
 
 
 def _replace(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dagster as dg
 
+from memory_assets.dagster.agent_memory_sensor import agent_memory_sensor
+from memory_assets.dagster.assets.agent_memory import AGENT_TABLES
 from memory_assets.dagster.assets.collections import (
     COLLECTIONS,
+    agent_keyword_index,
     keyword_index,
     workspace_keyword_index,
 )
@@ -18,7 +21,7 @@ from memory_assets.dagster.assets.tables import TABLES
 from memory_assets.dagster.assets.workspace_documents import workspace_documents
 from memory_assets.dagster.batch import batch_resources, ingest_batch
 from memory_assets.dagster.jobs import JOBS, retention_schedule, status_schedule
-from memory_assets.dagster.partitions import workspaces
+from memory_assets.dagster.partitions import agent_memory, projects, workspaces
 from memory_assets.dagster.sensors import projects_directory_sensor
 from memory_assets.dagster.superseded_runs import (
     prune_superseded_runs,
@@ -36,10 +39,14 @@ _PARTITIONED = (
     *COLLECTIONS,
     keyword_index,
     workspace_keyword_index,
+    *AGENT_TABLES,
+    agent_keyword_index,
 )
 WORKSPACE_ASSETS = tuple(asset for asset in _PARTITIONED if asset.partitions_def == workspaces)
 """The assets of one workspace."""
-ASSETS = tuple(asset for asset in _PARTITIONED if asset not in WORKSPACE_ASSETS)
+AGENT_ASSETS = tuple(asset for asset in _PARTITIONED if asset.partitions_def == agent_memory)
+"""The assets of what agents wrote about one project."""
+ASSETS = tuple(asset for asset in _PARTITIONED if asset.partitions_def == projects)
 """The assets of one project."""
 
 
@@ -50,10 +57,10 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
     that assets hand each other stay in memory, because the lake is where they are kept.
     """
     return dg.Definitions(
-        assets=[*ASSETS, *WORKSPACE_ASSETS, known_secrets, retained_sessions, memory_status],
+        assets=[*_PARTITIONED, known_secrets, retained_sessions, memory_status],
         jobs=[ingest_batch, *JOBS, prune_superseded_runs],
         schedules=[retention_schedule, status_schedule, superseded_runs_schedule],
-        sensors=[projects_directory_sensor, workspaces_sensor],
+        sensors=[projects_directory_sensor, workspaces_sensor, agent_memory_sensor],
         resources=batch_resources(settings),
         executor=dg.in_process_executor,
     )

@@ -8,32 +8,48 @@ import dagster as dg
 
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.ingest.steps import STEPS
-from memory_assets.stores.run_history.names import INGEST_JOB, RECHECK_JOB, WORKSPACE_JOB
+from memory_assets.stores.run_history.names import (
+    AGENT_MEMORY_JOB,
+    AGENT_MEMORY_PARTITIONS,
+    INGEST_JOB,
+    PARTITIONS,
+    RECHECK_JOB,
+    WORKSPACE_JOB,
+    WORKSPACE_PARTITIONS,
+)
 
 RETENTION_JOB = "apply_retention"
 STATUS_JOB = "report_status"
-
-_ALL_PROJECTS = ("known_secrets", "retained_sessions", "memory_status")
-"""Assets without partitions, each with a job of its own."""
 
 _job = partial(
     dg.define_asset_job,
     executor_def=dg.in_process_executor,
     tags={"dagster/max_runtime": "3600"},
 )
-_of_workspaces = dg.AssetSelection.assets(
-    *(step.asset for step in STEPS.values() if step.of_workspaces)
-)
+
+
+def _with(partitions: str) -> dg.AssetSelection:
+    """Return the assets that have these partitions."""
+    return dg.AssetSelection.assets(
+        *(step.asset for step in STEPS.values() if step.partitions == partitions)
+    )
+
+
 ingest_project = _job(
     INGEST_JOB,
-    dg.AssetSelection.all() - dg.AssetSelection.assets(*_ALL_PROJECTS) - _of_workspaces,
+    _with(PARTITIONS),
     description="Transcripts of one project to searchable memory. In one process: four assets and "
     "a check cost 3 CPU-seconds there and 16 in a process a step.",
 )
 index_workspace = _job(
     WORKSPACE_JOB,
-    _of_workspaces,
+    _with(WORKSPACE_PARTITIONS),
     description="Documents and code of one workspace to searchable memory.",
+)
+index_agent_memory = _job(
+    AGENT_MEMORY_JOB,
+    _with(AGENT_MEMORY_PARTITIONS),
+    description="What agents wrote about one project to searchable memory.",
 )
 recheck_known_secrets = _job(
     RECHECK_JOB,
@@ -50,7 +66,14 @@ report_status = _job(
     dg.AssetSelection.assets("memory_status"),
     description="The figures of `memory status`; reads all sources again to check them.",
 )
-JOBS = (ingest_project, index_workspace, recheck_known_secrets, apply_retention, report_status)
+JOBS = (
+    ingest_project,
+    index_workspace,
+    index_agent_memory,
+    recheck_known_secrets,
+    apply_retention,
+    report_status,
+)
 
 
 @dg.schedule(

@@ -1,5 +1,5 @@
 """The [dynamic partitions](https://docs.dagster.io/guides/build/partitions-and-backfills): one for
-each project, and one for each workspace."""
+each project, one for each workspace, and one for what agents wrote about each project."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import dagster as dg
 
 from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.stores.run_history.names import (
+    AGENT_MEMORY_PARTITIONS,
     PARTITIONS,
     WORKSPACE_PARTITIONS,
     is_valid_key,
@@ -16,6 +17,8 @@ from memory_assets.stores.run_history.names import (
 
 projects = dg.DynamicPartitionsDefinition(name=PARTITIONS)
 workspaces = dg.DynamicPartitionsDefinition(name=WORKSPACE_PARTITIONS)
+agent_memory = dg.DynamicPartitionsDefinition(name=AGENT_MEMORY_PARTITIONS)
+_BY_NAME = {str(each.name): each for each in (projects, workspaces, agent_memory)}
 
 _ADD_BATCH = 500
 """Keys added in one statement; 36,000 of them broke SQLite (dagster#16260)."""
@@ -23,7 +26,7 @@ _ADD_BATCH = 500
 
 def partitions_of(asset: str) -> dg.DynamicPartitionsDefinition:
     """Return the partitions of an asset."""
-    return workspaces if STEPS[asset].of_workspaces else projects
+    return _BY_NAME[STEPS[asset].partitions]
 
 
 def new_keys(

@@ -2,6 +2,7 @@
 those that MEMORY_WORKSPACES names."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import dagster as dg
@@ -10,6 +11,7 @@ from memory_assets.dagster.jobs import index_workspace
 from memory_assets.dagster.partitions import new_keys, workspaces
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import ConfigurationError, no_text_in_errors
+from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.plan.workspaces import plan_workspace
 from memory_assets.stores.run_history.names import WORKSPACE_JOB, projects_of
 from memory_assets.stores.workspaces import Workspaces
@@ -42,11 +44,8 @@ def workspaces_sensor(
             known.add(Path(root))
         except ConfigurationError as error:
             missing.append(str(error))
-    under_way = context.instance.get_runs(
-        dg.RunsFilter(job_name=WORKSPACE_JOB, statuses=_UNDER_WAY)
-    )
-    busy = {partition for run in under_way for partition in projects_of(run)}
-    runs = []
+    busy = under_way(context.instance, WORKSPACE_JOB)
+    plans = []
     for workspace in known.all():
         if workspace.partition in busy:
             continue
@@ -56,18 +55,34 @@ def workspaces_sensor(
             missing.append(str(error))
             continue
         if work is not None:
-            attempt = int(time.time() / _TRIED_AGAIN_SECONDS)
-            runs.append(
-                dg.RunRequest(
-                    run_key=f"{workspace.partition}:{work.fingerprint}:{attempt}",
-                    partition_key=workspace.partition,
-                    tags={"memory/reason": work.reason},
-                )
-            )
-    if not runs:
+            plans.append(work)
+    if not plans:
         return dg.SkipReason("; ".join(missing) or "every workspace is up to date")
-    added = new_keys(context.instance, [str(run.partition_key) for run in runs], workspaces)
+    return requested(context.instance, plans, workspaces)
+
+
+def under_way(instance: dg.DagsterInstance, job: str) -> set[str]:
+    """Return the partitions that a run of a job is at work on."""
+    runs = instance.get_runs(dg.RunsFilter(job_name=job, statuses=_UNDER_WAY))
+    return {partition for run in runs for partition in projects_of(run)}
+
+
+def requested(
+    instance: dg.DagsterInstance,
+    plans: Sequence[ProjectPlan],
+    partitions: dg.DynamicPartitionsDefinition,
+) -> dg.SensorResult:
+    """Return the request of a run for each plan, and of the partitions that are new."""
+    attempt = int(time.time() / _TRIED_AGAIN_SECONDS)
+    added = new_keys(instance, [work.project for work in plans], partitions)
     return dg.SensorResult(
-        run_requests=runs,
-        dynamic_partitions_requests=[workspaces.build_add_request(added)] if added else [],
+        run_requests=[
+            dg.RunRequest(
+                run_key=f"{work.project}:{work.fingerprint}:{attempt}",
+                partition_key=work.project,
+                tags={"memory/reason": work.reason},
+            )
+            for work in plans
+        ],
+        dynamic_partitions_requests=[partitions.build_add_request(added)] if added else [],
     )

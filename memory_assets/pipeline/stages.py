@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import get_args
 
+from memory_assets.agent_memory.policy import MEMORY_TYPES, ORIGINS, ROLES
 from memory_assets.commits import Evidence
 from memory_assets.documents import CHUNK_TYPES, KIND_OF
 from memory_assets.models import Kind, Role
@@ -34,12 +35,20 @@ from memory_assets.pipeline.tables.turn_chunks import (
 )
 from memory_assets.pipeline.workspace import chunks as workspace
 from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.stores.agent_partitions import AGENT as AGENT_MEMORY_AGENT
 from memory_assets.stores.lake.expectations import AT_LEAST_0, NOT_EMPTY, Expectations
 from memory_assets.stores.lake.schemas import (
+    AGENT_HISTORY,
+    AGENT_MEMORY,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
     Table,
+)
+from memory_assets.stores.run_history.names import (
+    AGENT_MEMORY_PARTITIONS,
+    PARTITIONS,
+    WORKSPACE_PARTITIONS,
 )
 from memory_assets.stores.workspaces import AGENT
 
@@ -70,9 +79,9 @@ class Stage:
         return self.derived.table
 
     @property
-    def of_workspaces(self) -> bool:
-        """Whether the table is made of documents, not of sessions."""
-        return self.group == WORKSPACES
+    def partitions(self) -> str:
+        """The name of the partitions that the table has."""
+        return _PARTITIONS_OF.get(self.group, PARTITIONS)
 
     @property
     def searched(self) -> bool:
@@ -82,6 +91,9 @@ class Stage:
 
 WORKSPACES = "workspaces"
 """The group of the stages of workspaces, which are partitions of their own."""
+AGENTS = "agents"
+"""The group of the stages of what agents wrote themselves, which have partitions of their own."""
+_PARTITIONS_OF = {WORKSPACES: WORKSPACE_PARTITIONS, AGENTS: AGENT_MEMORY_PARTITIONS}
 _AGENT = {"agent": KNOWN_AGENTS}
 _DOCUMENT = {
     "agent": (AGENT,),
@@ -269,24 +281,23 @@ _MADE = (
 
 def _vectors(index: IndexedTable) -> Stage:
     """Return how the vectors of a table that is searched are made."""
-    (source,) = (stage for stage in _MADE if stage.table == index.table)
+    source = next((stage for stage in _MADE if stage.table == index.table), None)
     return Stage(
         embedded(index.table, index.embeddings),
         partial(embed_project, source_table=index.table, table=index.embeddings),
         f"One vector of 384 float32 for each row of {index.table.name}; equal text is embedded "
         "once.",
-        source.group,
+        source.group if source is not None else AGENTS,
         Expectations(bounds={"vector": (0.999, 1.001)}),
         {"embedder_id": (), "vector": ("text",)},
-        retained=source.retained,
+        retained=source is not None and source.retained,
         embeds=True,
         reads=frozenset({"onnx"}),
     )
 
 
 STAGES = (*_MADE, *map(_vectors, INDEXES))
-"""Every table that is made of redacted_records, or of workspace_documents, in an order in which
-they can be made."""
+"""Every table that is made of another one, in an order in which they can be made."""
 
 EXPECTATIONS = {
     REDACTED_RECORDS.name: Expectations(
@@ -304,6 +315,14 @@ EXPECTATIONS = {
     WORKSPACE_DOCUMENTS.name: Expectations(
         bounds={"lines": AT_LEAST_0, "size": AT_LEAST_0, "text": NOT_EMPTY},
         one_of=_DOCUMENT,
+    ),
+    AGENT_HISTORY.name: Expectations(
+        bounds={"turn_index": AT_LEAST_0, "text": NOT_EMPTY},
+        one_of={"agent": (AGENT_MEMORY_AGENT,), "role": ROLES},
+    ),
+    AGENT_MEMORY.name: Expectations(
+        bounds={"confidence": (0.0, 1.0), "text": NOT_EMPTY},
+        one_of={"agent": (AGENT_MEMORY_AGENT,), "type": MEMORY_TYPES, "source": ORIGINS},
     ),
     **{stage.table.name: stage.expected for stage in STAGES},
 }

@@ -17,6 +17,7 @@ from typing import Any
 from memory_assets.chunking import content_hash
 from memory_assets.errors import NotFound, StoreError, TranscriptError
 from memory_assets.models import RedactedRecord
+from memory_assets.recall.agent_rows import NamedRow, agent_rows, written_row
 from memory_assets.recall.documents import (
     NamedDocument,
     chunk_rows,
@@ -33,6 +34,8 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.lake import Lake
 from memory_assets.stores.lake.schemas import (
+    AGENT_HISTORY,
+    AGENT_MEMORY,
     COMMIT_LINKS,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
@@ -55,10 +58,7 @@ _SHOWN = (
 
 _PAGES = "http://127.0.0.1:3000/runs"
 """Where `memory dev` shows runs, at its default address."""
-_KEYWORD_INDEXES = {
-    kind.keywords: "keyword_index" if kind.name != "workspace" else "workspace_keyword_index"
-    for kind in SEARCH_KINDS.values()
-}
+_KEYWORD_INDEXES = {kind.keywords: kind.keyword_asset for kind in SEARCH_KINDS.values()}
 """The asset of each stage that indexes words."""
 
 
@@ -131,6 +131,8 @@ _KINDS: dict[str, tuple[Table, SearchKind | None, str]] = {
     "commit": (SESSION_COMMITS, None, "attribution_version"),
     "link": (COMMIT_LINKS, None, ""),
     "document": (WORKSPACE_CHUNKS, SEARCH_KINDS["workspace"], "chunker_version"),
+    "memory": (AGENT_MEMORY, SEARCH_KINDS["memory"], "ruleset_version"),
+    "message": (AGENT_HISTORY, SEARCH_KINDS["history"], "ruleset_version"),
 }
 """The kinds of rows that an audit starts from: the table, the kind of search (None if Chroma does
 not hold it), and the column with the version that made the row."""
@@ -176,6 +178,8 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
         ConfigurationError: it does not look like an id.
         NotFound: nothing of that id is in memory.
     """
+    if written := written_row(stores, any_id.strip()):
+        return _of_agent(stores, written)
     if document := document_named(stores, any_id.strip()):
         return _of_document(stores, document, any_id.strip(), key)
     named = id_named(stores, any_id)
@@ -195,6 +199,25 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
         sources=source_states(stores.catalog, project, parsed.session_id, records, key),
         redactions=_redactions(stores.lake, project, parsed.session_id, records),
         runs=_runs(stores, project, products),
+    )
+
+
+def _of_agent(stores: Stores, named: NamedRow) -> Audit:
+    """Return the origin of a memory or turn that an agent wrote: the journal."""
+    rows = agent_rows(stores, named)
+    size = len(rows[0]["text"].encode())
+    key = (named.partition, named.session_id)
+    return Audit(
+        id=named.id,
+        kind=named.kind,
+        project=named.partition,
+        agent=rows[0]["agent"],
+        session_id=named.session_id,
+        rows=_with_documents(stores, *key, rows, named.kind, named.products),
+        records=[],
+        sources=[SourceState(None, str(stores.journal.path), "unchanged", size, size, None, None)],
+        redactions=[],
+        runs=_runs(stores, named.partition, named.products),
     )
 
 

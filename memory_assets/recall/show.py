@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import NotFound
+from memory_assets.recall.agent_rows import shown_rows, written_row
 from memory_assets.recall.anchors import anchor_of_id
 from memory_assets.recall.documents import document_named, shown
 from memory_assets.recall.names import id_named
@@ -37,6 +38,8 @@ def show(stores: Stores, any_id: str, around: int = 0) -> list[dict[str, Any]]:
         ConfigurationError: it does not look like an id.
         NotFound: there is no such id.
     """
+    if written := written_row(stores, any_id.strip()):
+        return shown_rows(stores, written, around)
     if document := document_named(stores, any_id.strip()):
         return shown(stores, document)
     named = id_named(stores, any_id)
@@ -86,6 +89,9 @@ def whole(memory: Memory, any_id: str) -> dict[str, Any]:
         ConfigurationError: it is no id.
         NotFound: there is no such thing.
     """
+    if written := written_row(memory, any_id.strip()):
+        (row,) = shown_rows(memory, written)
+        return {**row, "kind": written.kind, "time": row.pop("timestamp")}
     if document := document_named(memory, any_id.strip()):
         (row,) = shown(memory, document)
         return {**row, "kind": "documents", "time": row.pop("timestamp"), "session_id": ""}

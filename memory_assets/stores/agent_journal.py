@@ -24,8 +24,6 @@ from memory_assets.stores.sqlite_files import SqliteStore, compact, connect, sql
 
 FILE_NAME = "agent_memory.db"
 """Where in the data directory the journal is."""
-AGENT = "agent-memory"
-"""Stands in the column `agent` of rows that an agent wrote itself; the partition keys begin so."""
 Vector = npt.NDArray[np.float32]
 _REMEDY = "Restore it from a backup; what was ingested of it is in the lake."
 _SCHEMA = """
@@ -53,21 +51,6 @@ INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 _TURN = tuple(each.name for each in fields(ConversationTurn))
 _MEMORY = tuple(each.name for each in fields(StoredMemory))
 _TEXTS = ("entities", "tags", "also")
-
-
-def partition_of(project: str) -> str:
-    """Return the partition key of what agents wrote about a project, "" for none."""
-    return f"{AGENT}:{project}" if project else AGENT
-
-
-def is_agent_memory(partition: str) -> bool:
-    """Whether a partition key is that of what agents wrote themselves."""
-    return partition.split(":", 1)[0] == AGENT
-
-
-def project_in(partition: str) -> str:
-    """Return the project of a partition key that `partition_of` made."""
-    return partition.partition(":")[2]
 
 
 class AgentJournal(SqliteStore):
@@ -150,12 +133,28 @@ class AgentJournal(SqliteStore):
         sql = "SELECT project FROM turns UNION SELECT project FROM memories ORDER BY 1"
         return [row[0] for row in self.rows(sql)]
 
+    def state_of(self, project: str) -> int:
+        """Return the number of the last change of what is about a project."""
+        sql = "SELECT COALESCE(MAX(changed), 0) FROM {} WHERE project = ?"
+        return max(int(self.value(sql.format(name), project)) for name in ("turns", "memories"))
+
     def conversation_states(self, project: str) -> dict[str, str]:
         """Return a state of each conversation of a project, which differs after every change."""
         sql = (
             "SELECT conversation_id, COUNT(*), MAX(changed) FROM turns WHERE project = ? GROUP BY 1"
         )
         return {row[0]: f"{row[1]}:{row[2]}" for row in self.rows(sql, project)}
+
+    def begins_with(self, conversation_id: str, count: int, changed: int) -> bool:
+        """Whether the first `count` turns of a conversation are those that it had when its state
+        was `count:changed`, and all others came after them."""
+        sql = (
+            "SELECT COUNT(*), MAX(turn_index) < (SELECT MIN(turn_index) FROM turns"
+            " WHERE conversation_id = ? AND changed > ?) FROM turns"
+            " WHERE conversation_id = ? AND changed <= ?"
+        )
+        (row,) = self.rows(sql, *(conversation_id, changed) * 2)
+        return row[0] == count and row[1] in (None, 1)
 
     def memory_states(self, project: str) -> dict[str, str]:
         """Return a state of each memory of a project by id, which differs after every change."""
@@ -196,6 +195,19 @@ class AgentJournal(SqliteStore):
             -1 if limit is None else limit,
         )
         return [_memory(row) for row in rows]
+
+    def place_of(self, any_id: str) -> tuple[str, str] | None:
+        """Return project and conversation of the memory or the message of an id, None if there
+        is none."""
+        sql = "SELECT project, conversation_id FROM {} WHERE {} = ?"
+        for table, key in (("memories", "memory_id"), ("turns", "message_id")):
+            if rows := self.rows(sql.format(table, key), any_id):
+                return str(rows[0][0]), str(rows[0][1])
+        return None
+
+    def collection_of(self, memory_id: str) -> str:
+        """Return the collection of a memory."""
+        return str(self.find("memories", "collection", memory_id=memory_id))
 
     def collections(self) -> list[str]:
         """Return the names of the collections that have memories, sorted."""

@@ -277,7 +277,8 @@ def test_project_takes_just_that_project(empty: Cli, run_here: Run) -> None:
     assert by_words in done.stdout
     current = json.loads(run_here(empty, "status", "--json").stdout)
     assert list(current["projects"]) == ["-home-mara-code-lantern"]
-    assert current["coverage"].pop("workspace")["rows"] == 0
+    for kind in ("workspace", "memory", "history"):
+        assert current["coverage"].pop(kind)["rows"] == 0
     for kind, covered in current["coverage"].items():
         assert covered["complete"] and covered["keywords"] == covered["rows"] > 0, kind
         assert (covered["vectors"], covered["indexed"]) == (False, 0), kind

@@ -38,7 +38,7 @@ def settings(sample_settings: Settings) -> Settings:
     return replace(sample_settings, embedder="none")
 
 
-_OF_PROJECTS = [name for name, step in STEPS.items() if not step.of_workspaces]
+_OF_PROJECTS = [name for name, step in STEPS.items() if step.partitions == "projects"]
 
 
 def _plans(settings: Settings) -> list[ProjectPlan]:

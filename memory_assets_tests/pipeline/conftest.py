@@ -41,7 +41,7 @@ def _indexing(of: indexed_tables.IndexedTable) -> Stage:
 STAGES: Mapping[str, Stage] = {
     "raw_sessions": scan.scan_project,
     "redacted_records": redact.redact_project,
-    **{stage.table.name: stage.run for stage in STAGES_OF_TABLES if not stage.of_workspaces},
+    **{stage.table.name: stage.run for stage in STAGES_OF_TABLES if stage.partitions == "projects"},
     **{of.stage: _indexing(of) for of in INDEXES},
     keywords.STAGE: keywords.index_keywords,
 }

@@ -33,7 +33,9 @@ def test_a_forgotten_session_is_in_no_table_collection_or_file(memory: SampleMem
     """Its rows are gone from every table and collection, its name from every byte of the
     data directory; all that belongs to others is as it was."""
     assert _rows_in_chroma(memory, memory.flaky) > 0
-    of_sessions = [name for name in TABLES if not name.startswith(("workspace", "retrieved"))]
+    of_sessions = [
+        name for name in TABLES if not name.startswith(("workspace", "agent", "retrieved"))
+    ]
     assert len(files_naming(memory, memory.flaky)) > len(of_sessions)
     others = {
         name: [

@@ -14,7 +14,7 @@ from memory_assets.dagster.assets.step import step_asset
 from memory_assets.dagster.metadata import lineage_of, plain_schema
 from memory_assets.pipeline.indexes.collection_rows import columns_of
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSIONS_INDEX, IndexedTable
-from memory_assets.pipeline.indexes.keywords import STAGE, WORKSPACE_KEYWORDS
+from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, STAGE, WORKSPACE_KEYWORDS
 
 _GROUP = "collections"
 _RETRY = dg.RetryPolicy(max_retries=2, delay=2, backoff=dg.Backoff.EXPONENTIAL)
@@ -56,6 +56,13 @@ keyword_index = step_asset(
 workspace_keyword_index = step_asset(
     WORKSPACE_KEYWORDS,
     "Terms, texts and vectors of the chunks of workspaces, in the same `keywords.db`.",
+    group=_GROUP,
+    kinds={"sqlite"},
+    searched=True,
+)
+agent_keyword_index = step_asset(
+    AGENT_KEYWORDS,
+    "Terms, texts and vectors of what agents wrote themselves, in the same `keywords.db`.",
     group=_GROUP,
     kinds={"sqlite"},
     searched=True,

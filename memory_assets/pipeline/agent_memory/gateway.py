@@ -18,7 +18,7 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.redacted_text import RedactedText
 from memory_assets.settings import Settings
 
-_EVERYWHERE = "agent-memory"
+EVERYWHERE = "agent-memory"
 """Names the redactor's session of memories: a memory is found from every conversation."""
 
 
@@ -35,7 +35,7 @@ def open_gateway(components: Components, project: str = "") -> MemoryGateway:
         policy_of(components.settings),
         MemoryRouter(),
         Surroundings(
-            redaction=redaction_for(components, _EVERYWHERE),
+            redaction=redaction_for(components, EVERYWHERE),
             count_tokens=components.tokens.count_tokens,
             turns_of=history.count,
             clock=components.clock,

@@ -15,8 +15,8 @@ from memory_assets.pipeline.checks.independent_scan import independent_scanner_f
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.checks.workspace import lines_conserved
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSIONS_INDEX
+from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KEYWORDS
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
-from memory_assets.pipeline.indexes.keywords import WORKSPACE_KEYWORDS
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import COMPARISONS, NOTED_CHECKS, note_stage
 from memory_assets.pipeline.stages import EXPECTATIONS
@@ -189,13 +189,20 @@ CHECKS: Sequence[Check] = (
             verify.keywords_match,
             "The ids in the keyword index are exactly those of the lake's tables.",
         )
-        for asset in (KEYWORD_INDEX, WORKSPACE_KEYWORDS)
+        for asset in (KEYWORD_INDEX, WORKSPACE_KEYWORDS, AGENT_KEYWORDS)
     ),
     Check(
         "workspace_documents",
         "no_documents_quarantined",
         verify.nothing_quarantined,
         "No document is held back. A warning: the other documents go on.",
+        warning=True,
+    ),
+    Check(
+        "agent_history",
+        "nothing_quarantined",
+        verify.nothing_quarantined,
+        "No conversation or memory is held back. A warning: the others go on.",
         warning=True,
     ),
     Check(

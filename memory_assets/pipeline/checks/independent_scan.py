@@ -31,6 +31,7 @@ from memory_assets.pipeline.stage.pending_checks import Batch
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.redaction.known_secrets import is_guessable, value_hash
 from memory_assets.redaction.tags import TAG
+from memory_assets.stores.agent_partitions import is_agent_memory
 from memory_assets.stores.lake.schemas import Table
 from memory_assets.stores.workspaces import is_workspace
 
@@ -227,7 +228,9 @@ def _starts(values: Sequence[bytes]) -> list[int]:
 
 def _remedy(project: str, learned: int) -> str:
     if learned:
-        command = "memory index" if is_workspace(project) else f"memory ingest --project={project}"
+        command = f"memory ingest --project={project}"
+        if is_workspace(project) or is_agent_memory(project):
+            command = "memory index" if is_workspace(project) else "memory ingest"
         return (
             f"{learned} of the values are now known by keyed hash: run `{command}` and they are "
             "redacted. If the check fails again, report the rule by name."

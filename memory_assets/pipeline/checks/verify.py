@@ -18,6 +18,7 @@ from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import Batch, note_passed, pending_sessions
+from memory_assets.stores.agent_partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.chroma.collections import Collection
 from memory_assets.stores.lake.lake import Lake, redacted_values
@@ -68,6 +69,8 @@ def _make_again(partition: str) -> str:
     """Return the command that makes all of a project, or of the workspaces, again."""
     if is_workspace(partition):
         return "Run `memory index --full`"
+    if is_agent_memory(partition):
+        return "Run `memory ingest --full`"
     return f"Run `memory ingest --full --project={partition}`"
 
 

@@ -30,6 +30,8 @@ from memory_assets.stores.sqlite_files import compact
 STAGE = "keyword_index"
 WORKSPACE_KEYWORDS = "workspace_keyword_index"
 """The same index, as far as it holds workspaces: the asset of their partitions."""
+AGENT_KEYWORDS = "agent_keyword_index"
+"""The same index, as far as it holds what agents wrote themselves."""
 KINDS: Mapping[str, IndexedTable] = INDEX_OF
 """The kinds of rows in the index, and the table of each."""
 _ROWS_A_TRANSACTION = 2_000

@@ -55,7 +55,7 @@ class BatchRun:
 
     batch: Batch
     _shown: IngestProgress | None = None
-    """What searches are told meanwhile; nothing of workspaces."""
+    """What searches are told meanwhile; nothing of what is no project."""
 
     def __init__(self, components: Components, workers: Workers, listen: Listener = ignore) -> None:
         self._components = components
@@ -77,8 +77,9 @@ class BatchRun:
             self._shown = IngestProgress(len(names))
             self.run_pass(log, WORDS)
 
-    def take_workspaces(self, partitions: Sequence[str]) -> None:
-        """Make the passes to come those of workspaces, in this process."""
+    def take(self, partitions: Sequence[str]) -> None:
+        """Make the passes to come those of these partitions, which are no projects, in this
+        process."""
         compile_independent_scanner()
         self.batch = Batch(partitions)
 

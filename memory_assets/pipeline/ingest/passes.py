@@ -17,19 +17,20 @@ from itertools import accumulate
 
 from memory_assets.errors import safe_reason
 from memory_assets.pipeline.checks.checks import Verified, checks_of
-from memory_assets.pipeline.indexes.indexed_tables import INDEXES, SESSION_INDEXES
+from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF, SESSION_INDEXES
+from memory_assets.pipeline.indexes.keywords import AGENT_KEYWORDS, WORKSPACE_KEYWORDS
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
-from memory_assets.pipeline.indexes.keywords import WORKSPACE_KEYWORDS
 from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, is_blocked, run_step
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.stages import STAGES
+from memory_assets.pipeline.stages import STAGES, WORKSPACES
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
 )
+from memory_assets.stores.run_history.names import PARTITIONS
 from memory_assets.transcripts import Source
 
 _FIRST_BYTES = 1_000_000
@@ -52,13 +53,17 @@ def _tables(*, searched: bool) -> tuple[str, ...]:
     return tuple(
         stage.table.name
         for stage in STAGES
-        if not (stage.embeds or stage.of_workspaces) and (stage.group == "turns") == searched
+        if not stage.embeds
+        and stage.partitions == PARTITIONS
+        and (stage.group == "turns") == searched
     )
 
 
 def _tables_of_workspaces(*, embedded: bool) -> tuple[str, ...]:
     return tuple(
-        stage.table.name for stage in STAGES if stage.of_workspaces and stage.embeds == embedded
+        stage.table.name
+        for stage in STAGES
+        if stage.group == WORKSPACES and stage.embeds == embedded
     )
 
 
@@ -92,10 +97,22 @@ DOCUMENT_VECTORS = Pass(
     (
         *_tables_of_workspaces(embedded=True),
         WORKSPACE_KEYWORDS,
-        *(index.stage for index in INDEXES if index not in SESSION_INDEXES),
+        INDEX_OF["workspace"].stage,
     ),
 )
 """The passes of workspaces: words first, too."""
+_OF_AGENTS = (INDEX_OF["history"], INDEX_OF["memory"])
+WRITTEN = Pass(
+    "agent memory",
+    (
+        *(index.table.name for index in _OF_AGENTS),
+        AGENT_KEYWORDS,
+        *(index.embeddings.name for index in _OF_AGENTS),
+        AGENT_KEYWORDS,
+        *(index.stage for index in _OF_AGENTS),
+    ),
+)
+"""The pass of what agents wrote themselves."""
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,17 @@ from functools import partial
 from memory_assets.embedding import DEFAULT_EMBEDDER
 from memory_assets.errors import StoreError
 from memory_assets.keywords import TERMS_VERSION
+from memory_assets.pipeline.agent_memory.tables import TABLES_VERSION, make_history, make_memories
 from memory_assets.pipeline.checks.checks import Verified, checks_of, note_run
 from memory_assets.pipeline.checks.verify import Verdict
 from memory_assets.pipeline.indexes.collections import index_project
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
+from memory_assets.pipeline.indexes.keywords import (
+    AGENT_KEYWORDS,
+    WORKSPACE_KEYWORDS,
+    index_keywords,
+)
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
-from memory_assets.pipeline.indexes.keywords import WORKSPACE_KEYWORDS, index_keywords
 from memory_assets.pipeline.redact.redacted_records import audit_project, redact_project
 from memory_assets.pipeline.scan.raw_sessions import STAGE as RAW_SESSIONS
 from memory_assets.pipeline.scan.raw_sessions import scan_project
@@ -29,10 +34,17 @@ from memory_assets.pipeline.workspace.documents import read_documents
 from memory_assets.pipeline.workspace.state import DOCUMENTS_VERSION
 from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.stores.lake.schemas import (
+    AGENT_HISTORY,
+    AGENT_MEMORY,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
     Table,
+)
+from memory_assets.stores.run_history.names import (
+    AGENT_MEMORY_PARTITIONS,
+    PARTITIONS,
+    WORKSPACE_PARTITIONS,
 )
 from memory_assets.transcripts import READER_VERSIONS
 
@@ -48,7 +60,7 @@ class Step:
     `code_version` is that of the code that makes it; None: that of the redaction rules, which
     depends on the settings. `deps` are the assets that it is made of. `blocked_by` is the step
     without whose success it is not run. `tries`: a failure of its store is tried again after
-    some seconds. `of_workspaces`: its partitions are workspaces, not projects.
+    some seconds. `partitions`: the name of its partitions; projects unless said.
     """
 
     asset: str
@@ -58,7 +70,7 @@ class Step:
     blocked_by: str = ""
     table: Table | None = None
     tries: int = 1
-    of_workspaces: bool = False
+    partitions: str = PARTITIONS
 
     def report(self, components: Components, project: str) -> StageReport:
         """Bring the asset up to date in a project whose lock the caller holds."""
@@ -138,8 +150,17 @@ _DOCUMENTS = Step(
     read_documents,
     DOCUMENTS_VERSION,
     table=WORKSPACE_DOCUMENTS,
-    of_workspaces=True,
+    partitions=WORKSPACE_PARTITIONS,
 )
+_OF_AGENTS = tuple(
+    Step(table.name, run, TABLES_VERSION, table=table, partitions=AGENT_MEMORY_PARTITIONS)
+    for table, run in ((AGENT_HISTORY, make_history), (AGENT_MEMORY, make_memories))
+)
+_PARTITIONS_OF = {
+    WORKSPACE_DOCUMENTS.name: WORKSPACE_PARTITIONS,
+    **{step.asset: AGENT_MEMORY_PARTITIONS for step in _OF_AGENTS},
+}
+"""The partitions of the tables that others are made of, where they are not projects."""
 
 
 def _steps() -> Iterator[Step]:
@@ -154,10 +175,11 @@ def _steps() -> Iterator[Step]:
         run = _if_embedding(name, stage.run) if stage.embeds else stage.run
         needed = audit if upstream == records else upstream
         made_by = stage.derived.code_version
-        workspaces = stage.of_workspaces
-        if workspaces and upstream == documents:
+        if upstream == documents:
             yield _DOCUMENTS
-        yield Step(name, run, made_by, (upstream,), needed, stage.table, of_workspaces=workspaces)
+        yield from (step for step in _OF_AGENTS if upstream == step.asset)
+        where = stage.partitions
+        yield Step(name, run, made_by, (upstream,), needed, stage.table, partitions=where)
     for index in INDEXES:
         run = _if_embedding(index.stage, partial(index_project, index=index))
         vectors = index.embeddings.name
@@ -168,16 +190,17 @@ def _steps() -> Iterator[Step]:
             (vectors,),
             vectors,
             tries=_TRIES,
-            of_workspaces=index.archive == documents,
+            partitions=_PARTITIONS_OF.get(index.archive, PARTITIONS),
         )
-    for asset, archive, needed in (
-        (KEYWORD_INDEX, records, audit),
-        (WORKSPACE_KEYWORDS, documents, documents),
+    for asset, archives, needed in (
+        (KEYWORD_INDEX, (records,), audit),
+        (WORKSPACE_KEYWORDS, (documents,), documents),
+        (AGENT_KEYWORDS, tuple(step.asset for step in _OF_AGENTS), AGENT_MEMORY.name),
     ):
-        made_of = tuple(each.embeddings.name for each in INDEXES if each.archive == archive)
+        made_of = tuple(each.embeddings.name for each in INDEXES if each.archive in archives)
         run = partial(index_keywords, stage=asset)
-        workspaces = archive == documents
-        yield Step(asset, run, TERMS_VERSION, made_of, needed, of_workspaces=workspaces)
+        where = _PARTITIONS_OF.get(archives[0], PARTITIONS)
+        yield Step(asset, run, TERMS_VERSION, made_of, needed, partitions=where)
 
 
 STEPS = {step.asset: step for step in _steps()}

@@ -31,6 +31,7 @@ from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.deferral import Deferral
 from memory_assets.pipeline.tables.derive import DerivedTable, expected_input
+from memory_assets.stores.agent_partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
@@ -67,7 +68,7 @@ def plan_each(
     for entry in components.catalog.quarantine.entries():
         held_back.setdefault(entry.project, []).append(entry)
     known = components.catalog.projects() | sources.keys() | held_back.keys()
-    names = sorted(name for name in known if not is_workspace(name))
+    names = sorted(name for name in known if not (is_workspace(name) or is_agent_memory(name)))
     start = bisect_right(names, after)
     for project in (*names[start:], *names[:start]):
         files = sources.get(project, [])

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from memory_assets.errors import NotFound, StoreError
+from memory_assets.pipeline.agent_memory.tables import forget_written
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.indexes.keywords import forget_keywords
 from memory_assets.pipeline.indexes.rebuild import collections_of
@@ -31,6 +32,7 @@ from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.removal.selection import SessionOnRecord, sessions_on_record
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.agent_partitions import is_agent_memory
 from memory_assets.stores.catalog.records import RECORD_DTYPE, Records
 from memory_assets.stores.catalog.removal import remove_sessions
 from memory_assets.stores.chroma.files import is_deletable, set_aside_directories
@@ -70,6 +72,7 @@ class ForgetReport:
 
     sessions: int = 0
     projects_gone: int = 0
+    journal_rows: int = 0
     lake_files: int = 0
     forks_amended: int = 0
     collection_rows: int = 0
@@ -149,11 +152,17 @@ def _complete(
             project for project, session_id in known.keys() - selected
         }
         report.sessions, report.projects_gone = len(selected), len(gone)
-        # Paths of documents are too common to be searched for in the run history.
-        sessions = (session_id for name, session_id in selected if not is_workspace(name))
+        # Paths of documents, and names of conversations, are too common to be searched for in the
+        # run history.
+        sessions = (
+            session_id
+            for name, session_id in selected
+            if not (is_workspace(name) or is_agent_memory(name))
+        )
         names = Names(frozenset(sessions), frozenset(gone))
 
         steps: dict[str, Callable[[], int]] = {
+            "journal_rows": lambda: forget_written(components, selected),
             "lake_files": lambda: _remove_files(components, selected, gone),
             "forks_amended": lambda: forget_references(components, selected),
             "collection_rows": lambda: forget_vectors(components, selected, progress=progress),

@@ -14,13 +14,16 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
 from memory_assets.paths import is_gone
+from memory_assets.pipeline.agent_memory.tables import journal_keys
 from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.ownership.attribution import SessionKey
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.plan.adopt import adopt_archive
+from memory_assets.pipeline.plan.agent_memory import written
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
+from memory_assets.stores.agent_partitions import AGENT
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
 from memory_assets.stores.tombstones import is_unique
 from memory_assets.stores.workspaces import is_workspace
@@ -131,6 +134,9 @@ def sessions_on_record(components: Components) -> dict[SessionKey, SessionOnReco
         for project in lake.projects(table):
             for session_id in lake.sessions(table, project):
                 at(project, session_id)
+    for partition in written(components):
+        for session_id in journal_keys(components, partition):
+            at(partition, session_id).agent = AGENT
     tombstone_store = tombstones(components).forgotten()
     on_record = set(known)
     for source in transcripts_on_disk(components):

@@ -75,20 +75,20 @@ def derive_table(
     extend: Extend | None = None,
     written_columns: WrittenColumns | None = None,
     outdated: Callable[[Product], bool] = lambda product: False,
+    sources: Mapping[str, Product] | None = None,
 ) -> StageReport:
     """Bring sessions whose upstream product or version changed up to date; return the report.
-
     `make` gets the upstream product of a session and returns its rows and facts. If upstream
     has only grown, `extend` is called first, for the added rows. Sessions that upstream no
     longer has are removed; one that fails is quarantined at this stage. `outdated(product)`
-    forces a rebuild when an input outside the lake changed, such as a Git repository.
-    """
+    forces a rebuild when an input outside the lake changed, such as a Git repository. `sources`
+    are the upstream products of a table made of no other."""
     table, version = derived.table, derived.version(components)
     report = StageReport(table.name, project)
     catalog = components.catalog
     deferral, waiting = Deferral(components, project), 0
     with components.project_lock(project), timed(report):
-        sources = catalog.products.of_project(derived.upstream.name, project)
+        sources = sources or catalog.products.of_project(derived.upstream.name, project)
         products = catalog.products.of_project(table.name, project)
         batch, made = Batch(components.lake, project, table), list[Product]()
         held = _held_back(components, project, table)
@@ -99,9 +99,9 @@ def derive_table(
                 if session_id in held:
                     catalog.quarantine.release(project, session_id, table.name)
                 continue
-            deferrable = derived.deferrable and session_id not in held
             if held.get(session_id) == expected:
                 continue
+            deferrable = derived.deferrable and session_id not in held
             if deferrable and old is not None and deferral.is_deferred(source, old, version):
                 report.details["waiting"] = waiting = waiting + 1
                 continue

@@ -94,7 +94,13 @@ class DocumentFacts(TypedDict, total=False):
     """Whether the document before was made with that version, too."""
 
 
-class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, total=False):
+class ConversationFacts(TypedDict, total=False):
+    """A conversation of an agent: the state of the journal that it was made of."""
+
+    journal: str
+
+
+class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, ConversationFacts, total=False):
     """The facts of a product of any stage."""
 
     appended: GrowthFacts

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from memory_assets import document_models, models
+from memory_assets import agent_memory_models, document_models, models
 from memory_assets.redacted_text import RedactedText
 from memory_assets.search_kinds import SEARCH_KINDS
 
@@ -100,6 +100,8 @@ RETRIEVED_DOCUMENTS = Table("retrieved_documents", models.RetrievedDocument)
 COMMIT_LINKS = Table("commit_links", models.CommitLink)
 WORKSPACE_DOCUMENTS = Table("workspace_documents", document_models.WorkspaceDocument)
 WORKSPACE_CHUNKS = Table("workspace_chunks", document_models.WorkspaceChunk)
+AGENT_HISTORY = Table("agent_history", agent_memory_models.AgentTurn)
+AGENT_MEMORY = Table("agent_memory", agent_memory_models.AgentMemory)
 
 _EMBEDDINGS = {
     name: Table(kind.embeddings, models.Embedding) for name, kind in SEARCH_KINDS.items()
@@ -121,6 +123,8 @@ TABLES = {
         RETRIEVED_DOCUMENTS,
         WORKSPACE_DOCUMENTS,
         WORKSPACE_CHUNKS,
+        AGENT_HISTORY,
+        AGENT_MEMORY,
         *_EMBEDDINGS.values(),
     )
 }

@@ -16,6 +16,7 @@ from itertools import chain, islice
 from memory_assets.errors import StoreBusy, StoreError
 from memory_assets.stores.run_history.history import RunHistory, RunRecord
 from memory_assets.stores.run_history.names import (
+    AGENT_MEMORY_JOB,
     BACKFILL_TAG,
     BATCH_TAG,
     INGEST_BATCH,
@@ -111,7 +112,7 @@ def _is_whole(run: RunRecord) -> bool:
     counts as not."""
     return (
         run.status == "SUCCESS"
-        and run.job in (INGEST_BATCH, INGEST_JOB, PRUNE_JOB, WORKSPACE_JOB)
+        and run.job in (INGEST_BATCH, INGEST_JOB, PRUNE_JOB, WORKSPACE_JOB, AGENT_MEMORY_JOB)
         and not run.is_part
         and run.body["parent_run_id"] is None
     )

@@ -1,0 +1,26 @@
+"""What agents wrote themselves: the turns of conversations, and memories."""
+
+from memory_assets.dagster.assets.step import step_asset
+from memory_assets.dagster.metadata import table_schema
+from memory_assets.pipeline.stages import AGENTS
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
+
+_DESCRIPTIONS = {
+    AGENT_HISTORY: "The turns of conversations, as agents appended them, redacted.\n\nOf a "
+    "conversation that goes on, only new turns are written.",
+    AGENT_MEMORY: "What agents found worth keeping: preferences, facts, decisions.\n\nGated by "
+    "confidence and number, and merged where they say the same (docs/agent-memory.md).",
+}
+AGENT_TABLES = [
+    step_asset(
+        table.name,
+        description,
+        group=AGENTS,
+        kinds={"parquet", "sqlite"},
+        metadata={
+            "dagster/column_schema": table_schema(table),
+            "dagster/table_name": table.name,
+        },
+    )
+    for table, description in _DESCRIPTIONS.items()
+]

@@ -1,0 +1,284 @@
+"""The stages of agent_history and agent_memory: tables made of the journal of what agents wrote.
+
+The journal has redacted text only. When the rules have changed, or a secret has become known, its
+texts are redacted again and replaced there, too. What the lake has and the journal has lost is
+put back into the journal; only forgetting removes rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
+from memory_assets.agent_memory.router import DEFAULT_COLLECTION
+from memory_assets.agent_memory_models import AgentMemory, AgentTurn
+from memory_assets.chunking import content_hash
+from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.growth import Growth
+from memory_assets.pipeline.stage.report import StageReport, input_hash
+from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
+from memory_assets.redacted_text import compose
+from memory_assets.stores.agent_journal import FILE_NAME
+from memory_assets.stores.agent_partitions import (
+    AGENT,
+    MEMORY_HEAD,
+    MESSAGE_HEAD,
+    is_agent_memory,
+    project_in,
+)
+from memory_assets.stores.catalog.facts import ProductFacts
+from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
+
+TABLES_VERSION = "agent-1"
+_JOURNAL = "agent_journal"
+_EMPTY = compose("")
+
+
+def made_with(components: Components) -> str:
+    """Return the version of what makes the tables: code, rules, and the number of known secrets,
+    which are taken out, too."""
+    known = len(components.catalog.known_secrets.since(0))
+    return input_hash(TABLES_VERSION, components.ruleset_version, str(known))
+
+
+HISTORY = DerivedTable(AGENT_HISTORY, TABLES_VERSION, chosen=made_with)
+MEMORIES = DerivedTable(AGENT_MEMORY, TABLES_VERSION, chosen=made_with)
+
+
+def make_history(components: Components, partition: str) -> StageReport:
+    """Bring the turns of the conversations that changed up to date, and return the report. Of a
+    conversation that was appended to, only new turns are written."""
+    with components.project_lock(partition):
+        return _History(components, partition).made()
+
+
+def make_memories(components: Components, partition: str) -> StageReport:
+    """Bring the memories that changed up to date, and return the report."""
+    with components.project_lock(partition):
+        return _Memories(components, partition).made()
+
+
+def outdated(components: Components, partition: str) -> int:
+    """Return the number of conversations and memories of a partition whose rows in the lake are
+    not made of their present state, or that the journal has lost."""
+    journal, project, version = components.journal, project_in(partition), made_with(components)
+    states = {
+        AGENT_HISTORY: journal.conversation_states(project),
+        AGENT_MEMORY: _by_hash(journal.memory_states(project)),
+    }
+    count = 0
+    for table, of_stage in states.items():
+        stage = table.name
+        count += len(set(components.lake.sessions(table, partition)) - of_stage.keys())
+        hashes = components.catalog.products.hashes(stage, partition)
+        held = {
+            each.session_id: each.input_hash
+            for each in components.catalog.quarantine.entries(partition)
+            if each.stage == stage
+        }
+        for key, state in of_stage.items():
+            expected = input_hash(state, version)
+            made = hashes.get(key, ("", ""))[0]
+            count += expected not in (made, held.get(key))
+    return count
+
+
+def journal_keys(components: Components, partition: str) -> list[str]:
+    """Return the conversations of a partition, and the hashes of its memories, in the journal."""
+    project = project_in(partition)
+    if not (components.data_dir / FILE_NAME).exists():
+        return []
+    journal = components.journal
+    return [*journal.conversation_states(project), *_by_hash(journal.memory_states(project))]
+
+
+def forget_written(components: Components, keys: Iterable[tuple[str, str]]) -> int:
+    """Delete conversations and memories by partition and name, leaving no byte of them in the
+    journal; return the number of turns and memories."""
+    names = [name for partition, name in keys if is_agent_memory(partition)]
+    if not names or not (components.data_dir / FILE_NAME).exists():
+        return 0
+    journal = components.journal
+    removed = journal.delete_conversations(names)
+    removed += journal.delete_memories(f"{MEMORY_HEAD}{name}" for name in names)
+    journal.compact()
+    return removed
+
+
+class _History:
+    """Makes the rows of the conversations of a partition."""
+
+    def __init__(self, components: Components, partition: str) -> None:
+        self._components, self._partition = components, partition
+        self._journal, self._version = components.journal, made_with(components)
+        self._replaced = False
+        project = project_in(partition)
+        known = self._journal.conversation_states(project)
+        lake = components.lake
+        for lost in set(lake.sessions(AGENT_HISTORY, partition)) - known.keys():
+            rows = lake.read_rows(AGENT_HISTORY, partition, lost)
+            self._journal.replace_turns(_turn_of(row, project) for row in rows)
+        self._states = self._journal.conversation_states(project)
+
+    def made(self) -> StageReport:
+        """Make the rows, and return the report."""
+        before = self._components.catalog.products.of_project(AGENT_HISTORY.name, self._partition)
+        sources = {
+            name: self._source(name, state, before.get(name))
+            for name, state in self._states.items()
+        }
+        report = derive_table(
+            self._components,
+            self._partition,
+            HISTORY,
+            make=self._make,
+            extend=self._extend,
+            sources=sources,
+        )
+        if self._replaced:
+            self._journal.compact()
+        return report
+
+    def _source(self, name: str, state: str, before: Product | None) -> Product:
+        """Return a conversation as an upstream product, with how it has grown since it was made."""
+        facts: ProductFacts = {}
+        if before is not None and (noted := before.facts.get("journal")):
+            count, changed = map(int, noted.split(":"))
+            if self._journal.begins_with(name, count, changed):
+                facts["appended"] = Growth(noted, count).fact()
+        return Product(_JOURNAL, self._partition, name, state, state, facts=facts)
+
+    def _facts(self, source: Product) -> ProductFacts:
+        return {"agent": AGENT, "journal": source.output_hash}
+
+    def _make(self, source: Product) -> Made:
+        redact = redaction_for(self._components, source.session_id).redact
+        turns = self._journal.turns(source.session_id)
+        again = [replace(turn, text=redact(turn.text)) for turn in turns]
+        changed = [turn for turn, old in zip(again, turns, strict=True) if turn != old]
+        if changed:
+            self._journal.replace_turns(changed)
+            self._replaced = True
+        return map(self._row, again), self._facts(source)
+
+    def _extend(self, source: Product, before: Product, growth: Growth) -> Extension | None:
+        turns = self._journal.turns(source.session_id)[growth.kept :]
+        return Extension(growth.kept, map(self._row, turns), self._facts(source))
+
+    def _row(self, turn: ConversationTurn) -> AgentTurn:
+        return AgentTurn(
+            id=f"{MESSAGE_HEAD}{turn.message_id}",
+            project=self._partition,
+            project_root=_EMPTY,
+            agent=AGENT,
+            session_id=turn.conversation_id,
+            turn_index=turn.turn_index,
+            role=turn.role,
+            channel=turn.channel,
+            timestamp=turn.ts,
+            text=turn.text,
+            content_hash=content_hash(turn.text),
+            ruleset_version=self._components.ruleset_version,
+        )
+
+
+class _Memories:
+    """Makes the rows of the memories of a partition."""
+
+    def __init__(self, components: Components, partition: str) -> None:
+        self._components, self._partition = components, partition
+        self._journal = components.journal
+        self._redact = redaction_for(components, EVERYWHERE).redact
+        self._replaced = False
+        project = project_in(partition)
+        known = _by_hash(self._journal.memory_states(project))
+        lake = components.lake
+        for lost in set(lake.sessions(AGENT_MEMORY, partition)) - known.keys():
+            rows = lake.read_rows(AGENT_MEMORY, partition, lost)
+            memories = [_memory_of(row, project) for row in rows]
+            self._journal.put_memories(DEFAULT_COLLECTION, memories)
+        self._states = _by_hash(self._journal.memory_states(project))
+
+    def made(self) -> StageReport:
+        """Make the rows, and return the report."""
+        sources = {
+            name: Product(_JOURNAL, self._partition, name, state, state)
+            for name, state in self._states.items()
+        }
+        report = derive_table(
+            self._components, self._partition, MEMORIES, make=self._make, sources=sources
+        )
+        if self._replaced:
+            self._journal.compact()
+        return report
+
+    def _make(self, source: Product) -> Made:
+        (memory,) = self._journal.memories({"memory_id": f"{MEMORY_HEAD}{source.session_id}"})
+        again = replace(
+            memory,
+            text=self._redact(memory.text),
+            entities=tuple(map(self._redact, memory.entities)),
+            tags=tuple(map(self._redact, memory.tags)),
+            also=tuple(map(self._redact, memory.also)),
+        )
+        if again != memory:
+            self._journal.put_memories(self._journal.collection_of(memory.memory_id), [again])
+            self._replaced = True
+        row = AgentMemory(
+            id=again.memory_id,
+            project=self._partition,
+            project_root=_EMPTY,
+            agent=AGENT,
+            session_id=source.session_id,
+            type=again.type,
+            confidence=again.confidence,
+            conversation_id=again.conversation_id,
+            entities=again.entities,
+            tags=again.tags,
+            source=again.source,
+            also=again.also,
+            contradicts=again.contradicts,
+            timestamp=again.ts,
+            text=again.text,
+            content_hash=content_hash(again.text),
+            ruleset_version=self._components.ruleset_version,
+        )
+        return [row], {"agent": AGENT}
+
+
+def _by_hash(states: Mapping[str, str]) -> dict[str, str]:
+    return {memory_id.removeprefix(MEMORY_HEAD): state for memory_id, state in states.items()}
+
+
+def _turn_of(row: AgentTurn, project: str) -> ConversationTurn:
+    return ConversationTurn(
+        message_id=row.id.removeprefix(MESSAGE_HEAD),
+        conversation_id=row.session_id,
+        turn_index=row.turn_index,
+        role=row.role,
+        ts=row.timestamp,
+        text=row.text,
+        channel=row.channel,
+        project=project,
+    )
+
+
+def _memory_of(row: AgentMemory, project: str) -> StoredMemory:
+    return StoredMemory(
+        memory_id=row.id,
+        text=row.text,
+        type=row.type,
+        confidence=row.confidence,
+        ts=row.timestamp,
+        stored_at=row.timestamp.timestamp(),
+        conversation_id=row.conversation_id,
+        project=project,
+        entities=row.entities,
+        tags=row.tags,
+        source=row.source,
+        also=row.also,
+        contradicts=row.contradicts,
+    )

@@ -1,0 +1,77 @@
+"""What agents wrote themselves by id: `memory::<hash>` and `message::<message id>`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memory_assets.errors import NotFound
+from memory_assets.recall.session import plain, rows_of
+from memory_assets.stores.agent_journal import FILE_NAME
+from memory_assets.stores.agent_partitions import MEMORY_HEAD, MESSAGE_HEAD, partition_of
+from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, Table
+from memory_assets.stores.stores import Stores
+
+_LEFT_OUT = ("content_hash", "project_root", "ruleset_version")
+
+
+@dataclass(frozen=True)
+class NamedRow:
+    """A memory or a turn that an id names, and the products of its partition by stage."""
+
+    id: str
+    table: Table
+    partition: str
+    session_id: str
+    products: Mapping[str, Product]
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word: "memory" or "message"."""
+        return "memory" if self.table == AGENT_MEMORY else "message"
+
+
+def written_row(stores: Stores, text: str) -> NamedRow | None:
+    """Return what agents wrote under an id, None if it is the id of something else.
+
+    Raises:
+        NotFound: no agent wrote anything of this id, or it is not ingested yet.
+    """
+    if not text.startswith((MEMORY_HEAD, MESSAGE_HEAD)):
+        return None
+    head, _, name = text.partition("::")
+    table = AGENT_MEMORY if head == "memory" else AGENT_HISTORY
+    written = (stores.data_dir / FILE_NAME).exists()
+    place = stores.journal.place_of(text if head == "memory" else name) if written else None
+    if place is None:
+        raise NotFound(f"no {head} {name} in memory; `memory memories` lists what there is")
+    project, conversation_id = place
+    session_id = name if head == "memory" else conversation_id
+    partition = partition_of(project)
+    products = stores.catalog.products.of_session(partition, session_id)
+    if table.name not in products:
+        raise NotFound(f"{text} is not ingested yet; run `memory ingest`")
+    return NamedRow(text, table, partition, session_id, products)
+
+
+def agent_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
+    """Return the row of an id; of a turn, also so many turns before and after.
+
+    Raises:
+        NotFound: the lake does not have it yet.
+    """
+    rows = rows_of(stores.lake, named.table, named.partition, named.session_id)
+    place = next((at for at, row in enumerate(rows) if row["id"] == named.id), None)
+    if place is None:
+        raise NotFound(f"{named.id} is not ingested yet; run `memory ingest`")
+    return rows[max(place - around, 0) : place + around + 1]
+
+
+def shown_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
+    """Return the row of an id, with turns around it, as `memory show` prints it."""
+    return [
+        {name: value for name, value in plain(row).items() if name not in _LEFT_OUT}
+        for row in agent_rows(stores, named, around)
+    ]

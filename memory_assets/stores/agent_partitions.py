@@ -1,0 +1,25 @@
+"""The partitions of what agents wrote themselves, and the ids of its rows."""
+
+from __future__ import annotations
+
+AGENT = "agent-memory"
+"""Stands in the column `agent` of rows that an agent wrote itself; the partition keys begin so."""
+MEMORY_HEAD = "memory::"
+"""The ids of memories begin so."""
+MESSAGE_HEAD = "message::"
+"""The ids of turns begin so."""
+
+
+def partition_of(project: str) -> str:
+    """Return the partition key of what agents wrote about a project, "" for none."""
+    return f"{AGENT}:{project}" if project else AGENT
+
+
+def is_agent_memory(partition: str) -> bool:
+    """Whether a partition key is that of what agents wrote themselves."""
+    return partition.split(":", 1)[0] == AGENT
+
+
+def project_in(partition: str) -> str:
+    """Return the project of a partition key that `partition_of` made."""
+    return partition.partition(":")[2]
