@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memory_assets.agent_memory.gateway import MemoryGateway
+from memory_assets.agent_memory.policy import LEAST_BUDGET
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
 from memory_assets.errors import BadArgument
 
-LEAST_BUDGET = 200
-"""Tokens that the frame and a mark for a cut message need, and some to spare."""
 CUT = " … (cut)"
 
 

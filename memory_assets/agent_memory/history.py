@@ -7,13 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory_assets.agent_memory.policy import ROLES, in_utc, one_of
+from memory_assets.agent_memory.policy import MOST_CHARACTERS, MOST_TURNS, ROLES, in_utc, one_of
 from memory_assets.agent_memory.ports import ConversationTurn, HistoryStore, Redaction
 from memory_assets.errors import BadArgument
 
-MOST_CHARACTERS = 200_000
-"""Characters of one turn."""
-MOST_TURNS = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}")
 
 

@@ -15,6 +15,11 @@ ROLES: Final[tuple[str, ...]] = get_args(Role)
 ORIGINS: Final[tuple[str, ...]] = get_args(Origin)
 MOST_TOKENS = 800
 """Word pieces of a memory; a longer one is summarized or refused."""
+MOST_CHARACTERS = 200_000
+"""Characters of one turn."""
+MOST_TURNS = 1_000_000
+LEAST_BUDGET = 200
+"""Tokens that the frame of a context and the mark of a cut message need, and some to spare."""
 
 
 @dataclass(frozen=True)

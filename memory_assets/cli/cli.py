@@ -21,6 +21,7 @@ from memory_assets.cli import (
     git_hooks,
     index_command,
     init_workspace,
+    memory_commands,
     removal_commands,
     server_commands,
 )
@@ -156,6 +157,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         ask_commands.link,
         ask_commands.unlink,
         server_commands.rebuild,
+        memory_commands.remember,
         removal_commands.retain,
         removal_commands.forget,
     ),
@@ -170,6 +172,8 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
         action_commands.friction,
         action_commands.resume,
         action_commands.restore,
+        memory_commands.memories,
+        memory_commands.context,
     ),
     "Check": (
         status,

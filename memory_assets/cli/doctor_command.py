@@ -105,7 +105,7 @@ def _transcripts(name: str, settings: Settings) -> Finding:
 
 
 def _redaction(name: str, settings: Settings) -> Finding:
-    from memory_assets.pipeline.stage.components import redaction_settings
+    from memory_assets.pipeline.stage.engines import redaction_settings
     from memory_assets.redaction import load_redactor
 
     redactor = load_redactor(redaction_settings(settings), load_install_key(), test=True)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @takes(ForgetRequest)
 def forget(asked: ForgetRequest, as_json: bool) -> None:
-    """Delete sessions, or documents of workspaces, for good.
+    """Delete sessions, documents of workspaces, or memories of agents for good.
 
     What is deleted must match all options that are given. It is not ingested again; a workspace
     is when `memory index` is given its directory. The files on disk are not deleted.
@@ -41,19 +41,19 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
     from memory_assets.pipeline.removal import forget as forgetting
     from memory_assets.pipeline.removal.selection import Selection, select
     from memory_assets.pipeline.stage.components import Components
-    from memory_assets.recall.ids import parse_id
     from memory_assets.stores.workspaces import Workspace
 
     settings = load_settings()
     components = Components(settings)
     selection = Selection(
-        session=parse_id(asked.session).session_id if asked.session is not None else None,
+        session=_session(asked.session),
         project=_project(components, asked.project)
         if asked.workspace is None
         else Workspace(asked.workspace, Path()).partition,
         file=asked.file,
         tag=asked.containing_tag,
         before=asked.before,
+        conversation=asked.conversation,
     )
     found = select(components, selection)
     console = rendering.open_console(stderr=as_json)
@@ -74,6 +74,16 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
     rendering.print_answer(answer, as_json, _removed(report, answer["stays"]))
+
+
+def _session(any_id: str | None) -> str | None:
+    """Return the session of an id, or the hash of a memory's."""
+    from memory_assets.recall.ids import parse_id
+    from memory_assets.stores.agent_partitions import MEMORY_HEAD
+
+    if any_id is None or any_id.startswith(MEMORY_HEAD):
+        return any_id and any_id.removeprefix(MEMORY_HEAD)
+    return parse_id(any_id).session_id
 
 
 def _project(components: Components, text: str | None) -> str | None:

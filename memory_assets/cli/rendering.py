@@ -59,10 +59,11 @@ def progress_bar(console: Console, *, transient: bool = False) -> Progress:
 def print_json(value: object) -> None:
     """Print a value as one JSON document on standard output, without invisible characters,
     because a terminal or an agent may read it."""
-    _write_json(visible_payload(value))
+    write_json(visible_payload(value))
 
 
-def _write_json(value: object) -> None:
+def write_json(value: object) -> None:
+    """Print a value that is fit to be shown as it is as one JSON document."""
     sys.stdout.buffer.write(
         orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     )
@@ -117,7 +118,7 @@ def print_recalled(
     it: in an agent's transcript it is recognised by that and not indexed again. `paged`: a
     terminal shows it by the pager."""
     if as_json:
-        _write_json(Frame().payload(answer))
+        write_json(Frame().payload(answer))
         return
     if not sys.stdout.isatty():
         frame = Frame()

@@ -17,7 +17,7 @@ Projects = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON; its fields are stable.")]
 
-_OF_WORDS = {"query", "tool"}
+_OF_WORDS = {"query", "tool", "text"}
 """Arguments whose words need no quotes."""
 
 

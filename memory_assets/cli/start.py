@@ -1,5 +1,5 @@
-"""The entry point of the console script. Plain `memory ingest`, `status`, `search` and `mcp` skip
-`cli.py`, whose imports take .17 s of CPU."""
+"""The entry point of the console script. Plain `memory ingest`, `status`, `search`, `context` and
+`mcp` skip `cli.py`, whose imports take .17 s of CPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shutil import get_terminal_size
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.private_files import create_private_files, take_from_others
-from memory_assets.requests.arguments import declared
+from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import search_lines, search_notes
 from memory_assets.settings import Settings, load_settings
@@ -61,10 +61,12 @@ def serve_stdio(settings: Settings) -> None:
     mcp_server.run_stdio(settings)
 
 
-def plain_arguments(given: Sequence[str]) -> dict[str, str | bool] | None:
-    """Return the values of a search by option, words without a dash as the query, or None if typer
+def plain_arguments(
+    given: Sequence[str], request: type[Arguments] = SearchRequest
+) -> dict[str, str | bool] | None:
+    """Return the values of a request by option, words without a dash as the query, or None if typer
     has to parse them: `--help`, a mistake, a short option with its value attached."""
-    options = {name: each for each in declared(SearchRequest) if (name := each.name_at("cli"))}
+    options = {name: each for each in declared(request) if (name := each.name_at("cli"))}
     booleans = {name: each.default is True for name, each in options.items() if each.type is bool}
     flags = {("--no-" + name[2:] if on else name): (name, not on) for name, on in booleans.items()}
     flags["--json"] = ("--json", True)
@@ -129,6 +131,8 @@ def _plain_command(name: str, given: Sequence[str]) -> _Command | None:
     if name == "search":
         asked = plain_arguments(given)
         return None if asked is None else lambda settings: sys.exit(search_plainly(asked))
+    if name == "context":
+        return plain_context(given)
     if name == "ingest" and set(given) <= {"--once", "--json"}:
         return lambda settings: sys.exit(ingest_plainly(settings, as_json="--json" in given))
     if name == "status" and set(given) <= {"--json"}:
@@ -136,6 +140,18 @@ def _plain_command(name: str, given: Sequence[str]) -> _Command | None:
 
         return lambda settings: show_status(settings, as_json=bool(given))
     return serve_stdio if name == "mcp" and not given else None
+
+
+def plain_context(given: Sequence[str]) -> _Command | None:
+    """Return what prints a context, or None if typer has to parse its arguments."""
+    from memory_assets.cli.context_answer import print_context
+    from memory_assets.requests.agent_memory import ContextRequest
+
+    values = plain_arguments(given, ContextRequest)
+    if values is None or values.pop("query"):
+        return None
+    as_json = bool(values.pop("--json", False))
+    return lambda settings: print_context(ContextRequest.given("cli", values), as_json=as_json)
 
 
 def ingest_plainly(settings: Settings, *, as_json: bool) -> int:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from memory_assets.pipeline.stage.components import Components, components_of, redaction_settings
+from memory_assets.pipeline.stage.components import Components, components_of
+from memory_assets.pipeline.stage.engines import redaction_settings
 from memory_assets.redaction import ruleset_version
 from memory_assets.settings import Settings, load_settings
 

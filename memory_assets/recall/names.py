@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_assets.errors import ConfigurationError, NotFound, UnknownName
+from memory_assets.errors import BadArgument, ConfigurationError, NotFound, UnknownName
 from memory_assets.paths import on_this_machine
 from memory_assets.recall.ids import MemoryId, parse_id
+from memory_assets.stores.agent_partitions import is_agent_memory, project_in
 from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.run_history.names import is_valid_key
 from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
@@ -50,6 +52,27 @@ def project_named(catalog: Catalog, text: str, others: Iterable[str] = ()) -> st
     if found:
         raise ConfigurationError(f"project {text!r} can mean {listed(found)}; give one of them")
     raise UnknownName(f"no project {text!r} in memory; known are: {listed(known)}")
+
+
+def project_written_about(stores: Stores, text: str) -> str:
+    """Return the project that a name or a path means to an agent that writes about it: one that is
+    in memory, or, of a path, the one that it would be.
+
+    Raises:
+        BadArgument: it cannot be the name of a project.
+        ConfigurationError: it can mean several.
+    """
+    from memory_assets.transcripts.discovery import project_of as slug_of
+
+    try:
+        found = project_named(stores.catalog, text)
+    except UnknownName:
+        is_path = text.startswith((".", "~")) or os.sep in text
+        found = slug_of(os.path.realpath(on_this_machine(text))) if is_path else text
+    found = project_in(found) if is_agent_memory(found) else found
+    if not is_valid_key(found) or ":" in found:
+        raise BadArgument("project: give a project's name, or a path in it")
+    return found
 
 
 def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]]:

@@ -110,10 +110,15 @@ class RestoreRequest(Arguments):
 
 @dataclass(frozen=True)
 class ForgetRequest(Arguments):
-    """A request to delete the sessions, or documents of workspaces, that match all arguments
-    given."""
+    """A request to delete the sessions, documents of workspaces, or memories of agents that match
+    all arguments given."""
 
-    session: str | None = argument(None, SESSION, names={"cli": "session"}, max_length=500)
+    session: str | None = argument(
+        None,
+        f"{SESSION[:-1]}; or of a memory, memory::HASH.",
+        names={"cli": "session"},
+        max_length=500,
+    )
     project: str | None = argument(
         None, "All present sessions of this project; later ones are ingested."
     )
@@ -128,6 +133,9 @@ class ForgetRequest(Arguments):
     )
     file: str | None = argument(
         None, "Documents whose path fits this pattern: docs/*.md. They stay out.", max_length=1_000
+    )
+    conversation: str | None = argument(
+        None, "A conversation that an agent appended, and its memories.", max_length=200
     )
     yes: bool = argument(False, "Do not ask for confirmation.")
     dry_run: bool = argument(False, "Only list what would be removed.")

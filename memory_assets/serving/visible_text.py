@@ -62,13 +62,13 @@ def _visible_items(given: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 class Frame:
-    """The marks around one answer. Both contain a random number, unknown when the recalled text was
-    written, so that no text can close its frame."""
+    """The marks around one answer. Both contain a number, random unless given, that was unknown
+    when the recalled text was written, so that no text can close its frame."""
 
-    def __init__(self) -> None:
+    def __init__(self, number: str = "") -> None:
         from memory_assets.chunking import FRAME_CLOSING, FRAME_OPENING
 
-        nonce = secrets.token_hex(8)
+        nonce = number or secrets.token_hex(8)
         self.opening = f"{FRAME_OPENING} {nonce}>"
         self.closing = f"{FRAME_CLOSING} {nonce}>"
 

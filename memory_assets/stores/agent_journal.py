@@ -12,19 +12,21 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Where
 from memory_assets.errors import ConfigurationError, StoreError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.sqlite_files import SqliteStore, compact, connect, sqlite_errors
 
+if TYPE_CHECKING:  # of what is read without vectors, numpy is most of the time
+    import numpy as np
+    import numpy.typing as npt
+
+    Vector = npt.NDArray[np.float32]
+
 FILE_NAME = "agent_memory.db"
 """Where in the data directory the journal is."""
-Vector = npt.NDArray[np.float32]
 _REMEDY = "Restore it from a backup; what was ingested of it is in the lake."
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS turns (
@@ -48,6 +50,7 @@ CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 """
 """`changed` numbers the writes, so that a conversation's greatest says whether it changed."""
+_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'changes'"
 _TURN = tuple(each.name for each in fields(ConversationTurn))
 _MEMORY = tuple(each.name for each in fields(StoredMemory))
 _TEXTS = ("entities", "tags", "also")
@@ -60,16 +63,19 @@ class AgentJournal(SqliteStore):
         StoreBusy, StoreError: by each method; the file cannot be used.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, seconds: float = 30.0) -> None:
+        """Open the journal at a path, or create it; a lock of another process is awaited for
+        `seconds`."""
         with sqlite_errors(path, _REMEDY):
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise StoreError(f"cannot use {path}: {type(error).__name__}") from None
-            connection = connect(path)
-            connection.execute("PRAGMA journal_mode=WAL")
+            connection = connect(path, seconds=seconds)
+            if connection.execute(_EXISTS).fetchone() is None:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
             connection.execute("PRAGMA synchronous=FULL")
-            connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
         super().__init__(path, connection, _REMEDY)
 
     def append_turn(self, turn: ConversationTurn) -> bool:
@@ -215,6 +221,8 @@ class AgentJournal(SqliteStore):
 
     def vectors(self, embedder_id: str) -> dict[str, Vector]:
         """Return the vectors of memories by id that an embedder made."""
+        import numpy as np
+
         rows = self.select("vectors", "memory_id, vector", embedder_id=embedder_id)
         return {memory_id: np.frombuffer(vector, dtype=np.float32) for memory_id, vector in rows}
 
@@ -222,7 +230,7 @@ class AgentJournal(SqliteStore):
         """Store vectors of memories by id."""
         with self.transaction():
             for memory_id, vector in vectors.items():
-                blob = vector.astype(np.float32).tobytes()
+                blob = vector.astype("float32").tobytes()
                 self.put("vectors", memory_id=memory_id, embedder_id=embedder_id, vector=blob)
 
     def replace_turns(self, turns: Iterable[ConversationTurn]) -> None:

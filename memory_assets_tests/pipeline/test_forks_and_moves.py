@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
-from memory_assets.pipeline.stage.components import redaction_settings
+from memory_assets.pipeline.stage.engines import redaction_settings
 from memory_assets.redaction import load_redactor
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN, SampleMemory
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.history import HistoryService
@@ -14,22 +15,27 @@ from memory_assets.agent_memory.ports import Redaction
 from memory_assets.agent_memory.router import MemoryRouter
 from memory_assets.errors import EmbedderUnavailable
 from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
-from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.redacted_text import RedactedText
 from memory_assets.settings import Settings
+
+if TYPE_CHECKING:
+    from memory_assets.embedding import Embedder
 
 EVERYWHERE = "agent-memory"
 """Names the redactor's session of memories: a memory is found from every conversation."""
 
 
-def open_gateway(components: Components, project: str = "") -> MemoryGateway:
+def open_gateway(components: Engines, project: str = "") -> MemoryGateway:
     """Return the gateway to what agents wrote about a project, "" for what is about none."""
     journal = components.journal
     history = HistoryService(journal, partial(redaction_for, components), project)
-    embedder = None
-    if components.embeds:
-        with suppress(EmbedderUnavailable):  # memories are compared by their words
-            embedder = components.embedder
+
+    def embedder() -> Embedder | None:
+        with suppress(EmbedderUnavailable):  # memories are compared by their words then
+            return components.embedder if components.embeds else None
+        return None
+
     service = MemoryService(
         JournalVectorStore(journal, embedder),
         policy_of(components.settings),
@@ -55,7 +61,7 @@ def policy_of(settings: Settings) -> MemoryPolicy:
     )
 
 
-def redaction_for(components: Components, session_id: str) -> Redaction:
+def redaction_for(components: Engines, session_id: str) -> Redaction:
     """Return the redaction of a conversation, which takes out the secrets known from sessions,
     too. The redactor is loaded when the first text is redacted."""
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from memory_assets.agent_memory.ports import Found, StoredMemory, Where
-from memory_assets.embedding import Embedder, embed_redacted
 from memory_assets.keywords import is_weak, text_terms
 from memory_assets.redacted_text import RedactedText
 from memory_assets.stores.agent_journal import AgentJournal
+
+if TYPE_CHECKING:
+    from memory_assets.embedding import Embedder
 
 
 class JournalVectorStore:
     """A `VectorStore` over the journal: texts are compared by their vectors, all of them; without
     an embedder, by the share of words that two texts have in common."""
 
-    def __init__(self, journal: AgentJournal, embedder: Embedder | None) -> None:
+    def __init__(self, journal: AgentJournal, embedder: Callable[[], Embedder | None]) -> None:
+        """Take a journal, and what returns the embedder when it is first needed, or None."""
         self._journal = journal
         self._embedder = embedder
 
@@ -37,7 +39,11 @@ class JournalVectorStore:
         memories = self.get(collection, where)
         if not memories:
             return []
-        scores = self._by_meaning(memories, text) if self._embedder else _by_words(memories, text)
+        embedder = self._embedder()
+        if embedder is None:
+            scores = _by_words(memories, text)
+        else:
+            scores = self._by_meaning(embedder, memories, text)
         best = sorted(range(len(memories)), key=lambda at: (-scores[at], memories[at].memory_id))
         return [Found(memories[at], scores[at]) for at in best[:k]]
 
@@ -64,13 +70,18 @@ class JournalVectorStore:
         """Keep other writers out of the journal for a block."""
         return self._journal.transaction()
 
-    def _by_meaning(self, memories: Sequence[StoredMemory], text: RedactedText) -> list[float]:
+    def _by_meaning(
+        self, embedder: Embedder, memories: Sequence[StoredMemory], text: RedactedText
+    ) -> list[float]:
         """Return the cosine of each memory with a text; vectors that are missing are made."""
-        assert self._embedder is not None
-        embedder_id = self._embedder.embedder_id
+        import numpy as np
+
+        from memory_assets.embedding import embed_redacted
+
+        embedder_id = embedder.embedder_id
         vectors = self._journal.vectors(embedder_id)
         missing = [each for each in memories if each.memory_id not in vectors]
-        made = embed_redacted(self._embedder, [text, *(each.text for each in missing)])
+        made = embed_redacted(embedder, [text, *(each.text for each in missing)])
         if missing:
             new = dict(zip((each.memory_id for each in missing), made[1:], strict=True))
             self._journal.put_vectors(embedder_id, new)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, DamagedFile, NotFound
 from memory_assets.paths import is_gone
-from memory_assets.pipeline.agent_memory.tables import journal_keys
+from memory_assets.pipeline.agent_memory.tables import journal_keys, memories_of
 from memory_assets.pipeline.checks.text_columns import holds_text, text_columns
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES
 from memory_assets.pipeline.ownership.attribution import SessionKey
@@ -23,7 +23,7 @@ from memory_assets.pipeline.plan.adopt import adopt_archive
 from memory_assets.pipeline.plan.agent_memory import written
 from memory_assets.pipeline.scan.on_disk import transcripts_on_disk
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.stores.agent_partitions import AGENT
+from memory_assets.stores.agent_partitions import AGENT, is_agent_memory
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TABLES
 from memory_assets.stores.tombstones import is_unique
 from memory_assets.stores.workspaces import is_workspace
@@ -39,13 +39,14 @@ class Selection:
     """The conditions of a request to forget, all of which must be met: a session id or the
     beginning of one, a project or a workspace's partition, a tag that redaction put in a
     secret's place, a time before which the session's last record was written, and a pattern of
-    a document's path."""
+    a document's path; or a conversation that an agent appended, with its memories."""
 
     session: str | None = None
     project: str | None = None
     tag: str | None = None
     before: datetime | None = None
     file: str | None = None
+    conversation: str | None = None
 
 
 @dataclass
@@ -77,8 +78,8 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
     """
     if selection == Selection():
         raise ConfigurationError(
-            "say what to forget: a session, --project, --workspace, --file, --containing-tag or "
-            "--before"
+            "say what to forget: a session, --project, --workspace, --file, --conversation, "
+            "--containing-tag or --before"
         )
     adopt_archive(components)
     known = sessions_on_record(components)
@@ -89,6 +90,9 @@ def select(components: Components, selection: Selection) -> list[SessionOnRecord
         wanted &= {key for key in known if key[0] == selection.project}
     if selection.file is not None:
         wanted = {key for key in wanted if _is_document(key, selection.file)}
+    if selection.conversation is not None:
+        names = {selection.conversation, *memories_of(components, selection.conversation)}
+        wanted = {key for key in wanted if is_agent_memory(key[0]) and key[1] in names}
     if selection.before is not None:
         wanted = {key for key in wanted if _ended_before(components, known[key], selection.before)}
     if selection.tag is not None:

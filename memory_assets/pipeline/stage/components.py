@@ -12,24 +12,22 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from memory_assets.chunking import CHUNKER_VERSION, Tokens
-from memory_assets.embedding import Embedder, load_embedder, load_word_pieces
+from memory_assets.chunking import CHUNKER_VERSION
+from memory_assets.embedding import Embedder, load_embedder
 from memory_assets.errors import StoreBusy
-from memory_assets.install_key import load_install_key
-from memory_assets.paths import NO_EMBEDDER
+from memory_assets.pipeline.stage.engines import Engines, redaction_settings
 from memory_assets.pipeline.stage.keyed_catalog import key_catalog
 from memory_assets.pipeline.stage.pending_checks import RowsToCheck
 from memory_assets.pipeline.stage.read_records import ReadRecords
 from memory_assets.pipeline.stage.session_cache import SessionCache
 from memory_assets.record_identity import RecordIdentity
-from memory_assets.redaction import RedactionSettings, Redactor, load_redactor, ruleset_version
+from memory_assets.redaction import Redactor, ruleset_version
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma.collections import CollectionVersions
 from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
 from memory_assets.stores.gateway_usage import noting
 from memory_assets.stores.run_ledger import FILE_NAME, RunLedger
-from memory_assets.stores.stores import Stores
 from memory_assets.summaries import ExtractiveSummarizer, load_summarizer
 from memory_assets.transcripts import Source
 
@@ -39,31 +37,13 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 
-def redaction_settings(settings: Settings) -> RedactionSettings:
-    """Return the settings of redaction among all settings."""
-    return RedactionSettings(
-        max_file_bytes=settings.max_file_bytes,
-        allowlist=settings.allowlist,
-        personal=settings.personal_data,
-        engine=settings.redaction_engine,
-        record_seconds=settings.record_seconds,
-    )
-
-
-class Components(Stores):
+class Components(Engines):
     """The stores and engines of one memory, made from the settings; each is opened or loaded on
     first use. `clock` returns the present time in Unix seconds, by which stages tell what is old.
     """
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(
-            settings.data_dir,
-            chroma_url=settings.chroma_url,
-            chroma_token=settings.chroma_token,
-            chroma_idle_seconds=settings.chroma_idle_seconds,
-        )
-        self.settings = settings
-        self.clock = clock
+        super().__init__(settings, clock)
         self.walked: Mapping[str, Sequence[Source]] | None = None
         """The transcripts by project, while many projects are scanned (`on_disk.one_walk`)."""
         self.walks: dict[Path, Walk] = {}
@@ -71,11 +51,6 @@ class Components(Stores):
         self.read_records = ReadRecords()
         """The records of scanned files, for redaction."""
         self._project_locks: dict[str, FileLock] = {}
-
-    @cached_property
-    def install_key(self) -> bytes:
-        """The key of tags, fingerprints, record ids and known secrets."""
-        return load_install_key()
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -105,15 +80,6 @@ class Components(Stores):
         """The records of sessions, for the stages that follow redaction."""
         return SessionCache(self.lake)
 
-    @cached_property
-    def redactor(self) -> Redactor:
-        """The redactor.
-
-        Raises:
-            RedactionUnavailable: a rule or the engine fails its self-test.
-        """
-        return load_redactor(redaction_settings(self.settings), self.install_key)
-
     @property
     def ruleset_version(self) -> str:
         """The version of the redaction rules; does not load the redactor."""
@@ -124,21 +90,11 @@ class Components(Stores):
     def _version_of_settings(self) -> str:
         return ruleset_version(redaction_settings(self.settings))
 
-    @property
-    def embeds(self) -> bool:
-        """Whether vectors are made; false with `MEMORY_EMBEDDER=none`."""
-        return self.settings.embedder != NO_EMBEDDER
-
     @cached_property
     def embedder(self) -> Embedder:
         """The embedding model."""
         note = noting(self.data_dir / USAGE_FILE, "ingest", lambda: self.catalog.products.run_id)
         return load_embedder(self.settings.embedder, key=self.settings.embedder_key, note=note)
-
-    @cached_property
-    def tokens(self) -> Tokens:
-        """The embedding model's word pieces, without the model."""
-        return load_word_pieces()
 
     @cached_property
     def summarizer(self) -> ExtractiveSummarizer:

@@ -1,0 +1,71 @@
+"""`memory remember`, `memory memories` and `memory context`: what agents write themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import typer
+
+from memory_assets.cli import exit_codes, rendering
+from memory_assets.cli.context_answer import print_context
+from memory_assets.cli.request_options import takes
+from memory_assets.requests.agent_memory import ContextRequest, MemoriesRequest, RememberRequest
+from memory_assets.serving.agent_memory import AgentMemory
+from memory_assets.settings import load_settings
+
+
+@takes(RememberRequest)
+def remember(asked: RememberRequest, as_json: bool) -> None:
+    """Store a memory for agents.
+
+    It is redacted, and refused if it is not believed enough or too many were stored just now. The
+    same again is renewed. `memory context` shows it at once, `memory search` after an ingest.
+    """
+    written = AgentMemory(load_settings()).answer(asked)
+    rendering.print_answer(written, as_json, _written_lines(written))
+    if written["outcome"] == "refused":
+        raise typer.Exit(exit_codes.ERROR)
+
+
+@takes(MemoriesRequest)
+def memories(asked: MemoriesRequest, as_json: bool) -> None:
+    """List what agents remember.
+
+    The newest first, each with the id that `memory forget` takes.
+    """
+    found = AgentMemory(load_settings()).answer(asked)
+    rendering.print_recalled(found, as_json, _memory_lines(found))
+    if not found["memories"]:
+        raise typer.Exit(exit_codes.NOTHING_FOUND)
+
+
+@takes(ContextRequest)
+def context(asked: ContextRequest, as_json: bool) -> None:
+    """Print what an agent should know.
+
+    Memories and the last turns of a conversation, within a budget of tokens, framed as data. For
+    the hook of a new session: if the memory cannot be read it prints nothing, says why on standard
+    error, and exits with 0. MEMORY_CONTEXT=off turns it off.
+    """
+    print_context(asked, as_json=as_json)
+
+
+def _written_lines(written: Mapping[str, Any]) -> Iterator[str]:
+    reason = f": {written['reason']}" if written["reason"] else ""
+    yield f"{written['outcome']} {written['memory_id']}".rstrip() + reason
+    for each in written["contradicts"]:
+        yield f"  says otherwise than {each}, which stays"
+
+
+def _memory_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    for each in found["memories"]:
+        about = f"  {each['project']}" if each["project"] else ""
+        yield (
+            f"{each['memory_id']}  {each['type']}  {each['confidence']:g}  "
+            f"{each['ts'][:16].replace('T', ' ')}Z{about}"
+        )
+        yield f"   {each['text']}"
+        yield from (f"   also: {other}" for other in each["also"])
+    if not found["memories"]:
+        yield "Nothing is remembered."

@@ -1,0 +1,83 @@
+"""The redactor, the embedder and the key of one memory beside its stores, each loaded when it is
+first used: what writing a memory needs, without what the stages need besides."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from memory_assets.install_key import load_install_key
+from memory_assets.paths import NO_EMBEDDER
+from memory_assets.settings import Settings
+from memory_assets.stores.stores import Stores
+
+if TYPE_CHECKING:
+    from memory_assets.embedding import Embedder, WordPieces
+    from memory_assets.redaction import RedactionSettings, Redactor
+
+
+def redaction_settings(settings: Settings) -> RedactionSettings:
+    """Return the settings of redaction among all settings."""
+    from memory_assets.redaction import RedactionSettings
+
+    return RedactionSettings(
+        max_file_bytes=settings.max_file_bytes,
+        allowlist=settings.allowlist,
+        personal=settings.personal_data,
+        engine=settings.redaction_engine,
+        record_seconds=settings.record_seconds,
+    )
+
+
+class Engines(Stores):
+    """The stores and engines of one memory, made from the settings. `clock` returns the present
+    time in Unix seconds."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
+        super().__init__(
+            settings.data_dir,
+            chroma_url=settings.chroma_url,
+            chroma_token=settings.chroma_token,
+            chroma_idle_seconds=settings.chroma_idle_seconds,
+        )
+        self.settings = settings
+        self.clock = clock
+
+    @cached_property
+    def install_key(self) -> bytes:
+        """The key of tags, fingerprints, record ids and known secrets."""
+        return load_install_key()
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """The redactor.
+
+        Raises:
+            RedactionUnavailable: a rule or the engine fails its self-test.
+        """
+        from memory_assets.redaction import load_redactor
+
+        return load_redactor(redaction_settings(self.settings), self.install_key)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether vectors are made; false with `MEMORY_EMBEDDER=none`."""
+        return self.settings.embedder != NO_EMBEDDER
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedding model; one at an endpoint is asked once, since a person waits."""
+        from memory_assets.embedding import load_embedder
+        from memory_assets.stores.gateway_usage import FILE_NAME, noting
+
+        note, key = noting(self.data_dir / FILE_NAME, "search"), self.settings.embedder_key
+        return load_embedder(self.settings.embedder, key=key, patient=False, note=note)
+
+    @cached_property
+    def tokens(self) -> WordPieces:
+        """The embedding model's word pieces, without the model."""
+        from memory_assets.embedding import load_word_pieces
+
+        return load_word_pieces()

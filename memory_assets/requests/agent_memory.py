@@ -1,0 +1,110 @@
+"""What agents ask of their own memory: to append, to remember, to list, to build a context."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass
+from typing import Any
+
+from memory_assets.agent_memory.policy import (
+    LEAST_BUDGET,
+    MEMORY_TYPES,
+    MOST_CHARACTERS,
+    MOST_TURNS,
+    ORIGINS,
+    ROLES,
+)
+from memory_assets.requests.arguments import Arguments, argument, one_of
+
+_PROJECT: dict[str, Any] = {"max_length": 1_000}
+_NAME: dict[str, Any] = {"max_length": 200}
+_TS: dict[str, Any] = {"max_length": 40}
+
+
+@dataclass(frozen=True)
+class RememberRequest(Arguments):
+    """A request to store a memory. Without `ts` it is of now."""
+
+    answers = ("outcome", "memory_id", "reason", "contradicts")
+
+    text: str = argument(
+        MISSING, "What is to be remembered, in a sentence or two.", min_length=1, max_length=20_000
+    )
+    type: str = argument("fact", "What it is.", wire=one_of(MEMORY_TYPES), names={"cli": "--type"})
+    confidence: float = argument(0.9, "How sure it is.", hint="0 to 1", ge=0, le=1)
+    conversation: str | None = argument(
+        None, "Conversation that it comes from.", aliases=("conversation_id",), **_NAME
+    )
+    project: str | None = argument(
+        None, "Project that it is about; `.` for the current directory's.", **_PROJECT
+    )
+    entities: tuple[str, ...] | None = argument(None, "What it is about.", max_length=20)
+    tags: tuple[str, ...] | None = argument(None, "Labels.", max_length=20)
+    source: str = argument(
+        "tool", "Where it comes from.", wire=one_of(ORIGINS), names={"mcp": None}
+    )
+    ts: str | None = argument(
+        None, "When it was said: ISO 8601 with a zone.", hint="ISO 8601 with zone", **_TS
+    )
+
+
+@dataclass(frozen=True)
+class AppendRequest(Arguments):
+    """A request to append a turn to a conversation; the same one again changes nothing."""
+
+    answers = ("message_id", "new")
+
+    conversation: str = argument(
+        MISSING, "Conversation.", aliases=("conversation_id",), min_length=1, **_NAME
+    )
+    role: str = argument(MISSING, "Who said it.", wire=one_of(ROLES))
+    text: str = argument(MISSING, "What was said.", min_length=1, max_length=MOST_CHARACTERS)
+    turn_index: int = argument(MISSING, "Place in the conversation.", ge=0, le=MOST_TURNS)
+    ts: str | None = argument(
+        None, "When it was said: ISO 8601 with a zone.", hint="ISO 8601 with zone", **_TS
+    )
+    message_id: str | None = argument(None, "Id; unless given, one is made of the rest.", **_NAME)
+    channel: str | None = argument(None, "Where it was said.", **_NAME)
+    project: str | None = argument(None, "Project that it is about.", **_PROJECT)
+
+
+@dataclass(frozen=True)
+class MemoriesRequest(Arguments):
+    """A request for the memories on record, the newest first."""
+
+    answers = ("memories",)
+
+    type: str | None = argument(
+        None, "Only this type.", wire=one_of(MEMORY_TYPES) | None, names={"cli": "--type"}
+    )
+    conversation: str | None = argument(
+        None, "Only those of this conversation.", aliases=("conversation_id",), **_NAME
+    )
+    project: str | None = argument(
+        None, "Only those about this project; `.` for the current directory's.", **_PROJECT
+    )
+    n: int = argument(50, "Number of memories.", names={"cli": "-n"}, ge=1, le=10_000)
+
+
+@dataclass(frozen=True)
+class ContextRequest(Arguments):
+    """A request for what was remembered and said, within a budget of tokens. Without a `budget`,
+    that of the settings."""
+
+    answers = ("text", "tokens", "budget", "dropped", "cut")
+
+    conversation: str | None = argument(
+        None, "Conversation that goes on.", aliases=("conversation_id",), **_NAME
+    )
+    latest: str | None = argument(
+        None,
+        "The user's latest message, which memories are chosen by.",
+        hint="user's latest message",
+        aliases=("latest_user_text",),
+        max_length=MOST_CHARACTERS,
+    )
+    project: str | None = argument(
+        None, "Project that it is about; `.` for the current directory's.", **_PROJECT
+    )
+    budget: int | None = argument(
+        None, "Most tokens (word pieces of the embedding model).", ge=LEAST_BUDGET, le=1_000_000
+    )

@@ -1,0 +1,127 @@
+"""What agents ask of their own memory, answered from the journal: for MCP, HTTP and the command
+line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from hashlib import blake2b
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from memory_assets.requests.agent_memory import (
+    AppendRequest,
+    ContextRequest,
+    MemoriesRequest,
+    RememberRequest,
+)
+from memory_assets.requests.arguments import Arguments
+from memory_assets.serving.visible_text import Frame
+from memory_assets.settings import Settings
+
+if TYPE_CHECKING:
+    from memory_assets.pipeline.agent_memory.calls import AgentCalls
+
+
+class AgentMemory:
+    """Answers the requests of agents, one at a time. Stores and redactor are opened when they are
+    first needed; `busy_seconds` is how long a lock of another process is awaited."""
+
+    def __init__(self, settings: Settings, *, busy_seconds: float = 30.0) -> None:
+        self._settings = settings
+        self._busy_seconds = busy_seconds
+        self._opened: AgentCalls | None = None
+        self._lock = Lock()
+
+    def answer(self, asked: Arguments) -> dict[str, Any]:
+        """Return the answer to a request.
+
+        Raises:
+            MemoryAssetsError: it cannot be answered; nothing was stored.
+        """
+        with self._lock:
+            match asked:
+                case RememberRequest():
+                    return self._remember(asked)
+                case AppendRequest():
+                    return self._append(asked)
+                case MemoriesRequest():
+                    return self._memories(asked)
+                case ContextRequest():
+                    return self._context(asked)
+        raise TypeError(f"no request of an agent: {type(asked).__name__}")
+
+    @property
+    def _calls(self) -> AgentCalls:
+        from memory_assets.pipeline.agent_memory.calls import AgentCalls
+
+        if self._opened is None:
+            self._opened = AgentCalls(self._settings, self._busy_seconds)
+        return self._opened
+
+    def _project(self, text: str | None) -> str:
+        if not text:
+            return ""
+        from memory_assets.recall.names import project_written_about
+
+        return project_written_about(self._calls.engines, text)
+
+    def _remember(self, asked: RememberRequest) -> dict[str, Any]:
+        written = self._calls.gateway(self._project(asked.project)).memory.write(
+            asked.text,
+            asked.type,
+            asked.confidence,
+            asked.ts or datetime.now(UTC),
+            asked.conversation,
+            entities=asked.entities or (),
+            tags=asked.tags or (),
+            source=asked.source,
+        )
+        return asdict(written)
+
+    def _append(self, asked: AppendRequest) -> dict[str, Any]:
+        appended = self._calls.gateway(self._project(asked.project)).history.append(
+            asked.conversation,
+            asked.role,
+            asked.text,
+            asked.turn_index,
+            asked.ts or datetime.now(UTC),
+            message_id=asked.message_id or "",
+            channel=asked.channel or "",
+        )
+        return asdict(appended)
+
+    def _memories(self, asked: MemoriesRequest) -> dict[str, Any]:
+        wanted = {
+            "type": asked.type,
+            "conversation_id": asked.conversation,
+            "project": self._project(asked.project),
+        }
+        where = {name: value for name, value in wanted.items() if value}
+        return {"memories": self._calls.memories(where, asked.n)}
+
+    def _context(self, asked: ContextRequest) -> dict[str, Any]:
+        from memory_assets.pipeline.agent_memory.calls import has_journal
+
+        if self._settings.context == "off" or not has_journal(self._settings):
+            budget = asked.budget or self._settings.context_token_budget
+            return {"text": "", "tokens": 0, "dropped": [], "cut": False, "budget": budget}
+        return self._calls.context(
+            self._project(asked.project),
+            asked.conversation or "",
+            asked.latest or "",
+            asked.budget,
+            framed_under(self._calls.engines.install_key),
+        )
+
+
+def framed_under(key: bytes) -> Callable[[Sequence[str]], str]:
+    """Return what puts lines into a frame whose number is a keyed hash of them: the same for the
+    same lines, and unknown to who wrote them."""
+
+    def framed(lines: Sequence[str]) -> str:
+        said = "\n".join(lines).encode("utf-8", "surrogatepass")
+        return Frame(blake2b(said, key=key, digest_size=8).hexdigest()).lines(lines)
+
+    return framed

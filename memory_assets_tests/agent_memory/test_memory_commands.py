@@ -1,0 +1,95 @@
+"""`memory remember`, `memories`, `context` and `forget`, as a person and a hook call them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from memory_assets.cli import exit_codes
+from memory_assets.stores.agent_journal import FILE_NAME
+from memory_assets_tests.command_line import run_here
+
+Run = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """What runs a command on a memory of words."""
+    projects = tmp_path / "projects"
+    projects.mkdir()
+    environment = {
+        "MEMORY_DATA_DIR": str(tmp_path / "memory"),
+        "MEMORY_PROJECTS_DIR": str(projects),
+        "MEMORY_EMBEDDER": "none",
+    }
+    return lambda *arguments, **more: run_here({**environment, **more}, *arguments)
+
+
+def test_a_memory_is_listed_in_the_context_and_forgotten(run: Run, tmp_path: Path) -> None:
+    """By the id that it was stored under; of the project of the directory."""
+    stored = run("remember", "We", "use", "pnpm.", "--type", "project", "--project", ".", "--json")
+    memory_id = json.loads(stored.stdout)["memory_id"]
+    run("remember", "The user likes brief answers.", "--type", "preference")
+    listed = json.loads(run("memories", "--json").stdout)["memories"]
+    assert {each["text"] for each in listed} == {"We use pnpm.", "The user likes brief answers."}
+    context = run("context", "--project", ".").stdout
+    assert "- We use pnpm. (project" in context and "brief answers" in context
+    assert "pnpm" not in run("context").stdout
+    assert json.loads(run("context", "--project=.", "--json").stdout)["text"] + "\n" == context
+    assert run("forget", memory_id, "--yes").returncode == exit_codes.FINE
+    assert "pnpm" not in run("memories").stdout
+    assert b"pnpm" not in (tmp_path / "memory" / FILE_NAME).read_bytes()
+
+
+def test_what_is_refused_says_why_and_fails(run: Run) -> None:
+    """With the exit code of an error; nonsense with that of usage."""
+    refused = run("remember", "We use pnpm.", "--confidence", ".2")
+    assert refused.returncode == exit_codes.ERROR
+    assert "below 0.7" in refused.stdout
+    assert run("remember", "x", "--type", "rumour").returncode == exit_codes.USAGE
+    assert run("memories").returncode == exit_codes.NOTHING_FOUND
+
+
+def test_a_context_fails_open(run: Run, tmp_path: Path) -> None:
+    """Without a memory, switched off or damaged: nothing on standard output, exit code 0, and why
+    in one line where something is wrong. While another process writes, it answers."""
+    path = tmp_path / "memory" / FILE_NAME
+    nothing = run("context")
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "", "")
+    assert not path.exists()
+    run("remember", "We use pnpm.")
+    assert run("context", MEMORY_CONTEXT="off").stdout == ""
+    assert "pnpm" in run("context").stdout
+    lock = sqlite3.connect(path, isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    assert "pnpm" in run("context").stdout  # a writer does not keep readers out
+    lock.close()
+    path.write_bytes(b"not a database" * 1_000)
+    for name in ("-wal", "-shm"):
+        path.with_name(f"{FILE_NAME}{name}").unlink(missing_ok=True)
+    damaged = run("context")
+    assert (damaged.returncode, damaged.stdout) == (0, "")
+    assert damaged.stderr.startswith("no context: ") and damaged.stderr.count("\n") == 1
+    assert run("context", "--budget", "3").returncode == exit_codes.USAGE
+
+
+def test_a_conversation_is_forgotten_with_its_memories(run: Run, tmp_path: Path) -> None:
+    """And nothing else; also what was ingested of it."""
+    run("remember", "We use pnpm.", "--conversation", "c1")
+    run("remember", "Logs go to Loki.", "--conversation", "c2")
+    ingested = run("ingest", "--json")
+    assert ingested.returncode == exit_codes.FINE, ingested.stderr
+    hits = json.loads(run("search", "pnpm", "--in", "memory", "--json").stdout)["hits"]
+    assert [each["text"] for each in hits][:1] == ["We use pnpm."]
+    assert run("forget", "--conversation", "c1", "--yes").returncode == exit_codes.FINE
+    left = json.loads(run("memories", "--json").stdout)["memories"]
+    assert [each["text"] for each in left] == ["Logs go to Loki."]
+    again = json.loads(run("search", "pnpm", "--in", "memory", "--json").stdout)["hits"]
+    assert "We use pnpm." not in [each["text"] for each in again]
+    shown = run("show", left[0]["memory_id"], "--json")
+    assert json.loads(shown.stdout)["rows"][0]["conversation_id"] == "c2"
