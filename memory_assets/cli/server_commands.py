@@ -32,6 +32,9 @@ def mcp(
         bool, typer.Option("--http", help="Serve streamable HTTP on 127.0.0.1 instead of stdio.")
     ] = False,
     port: _Port = 8766,
+    write: Annotated[
+        bool, typer.Option("--write", help="Let agents write memory: remember, append_history.")
+    ] = False,
 ) -> None:
     """Start the MCP server for agents.
 
@@ -41,13 +44,13 @@ def mcp(
     if not http:
         from memory_assets.cli.start import serve_stdio
 
-        serve_stdio(settings)
+        serve_stdio(settings, write=write)
         return
     from memory_assets.serving import mcp_server
     from memory_assets.serving.http_server import listen
 
     token = settings.http_token
-    app = mcp_server.build_http_app(settings, token)
+    app = mcp_server.build_http_app(settings, token, write=write)
     say = partial(_say, "MCP at {}/mcp")
     listen(app, _LOOPBACK, port, token, lifespan=True, started=say)
 

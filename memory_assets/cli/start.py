@@ -54,11 +54,12 @@ def prepare(settings: Settings) -> None:
             complete_forgetting(settings)
 
 
-def serve_stdio(settings: Settings) -> None:
-    """Serve MCP on standard input and output until the client disconnects."""
+def serve_stdio(settings: Settings, *, write: bool = False) -> None:
+    """Serve MCP on standard input and output until the client disconnects; with `write`, agents
+    may write memory."""
     with _models_built_when_used():
         from memory_assets.serving import mcp_server
-    mcp_server.run_stdio(settings)
+    mcp_server.run_stdio(settings, write=write)
 
 
 def plain_arguments(
@@ -139,7 +140,9 @@ def _plain_command(name: str, given: Sequence[str]) -> _Command | None:
         from memory_assets.cli.status_command import show_status
 
         return lambda settings: show_status(settings, as_json=bool(given))
-    return serve_stdio if name == "mcp" and not given else None
+    if name == "mcp" and set(given) <= {"--write"}:
+        return lambda settings: serve_stdio(settings, write=bool(given))
+    return None
 
 
 def plain_context(given: Sequence[str]) -> _Command | None:

@@ -3,7 +3,7 @@ line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -125,3 +125,16 @@ def framed_under(key: bytes) -> Callable[[Sequence[str]], str]:
         return Frame(blake2b(said, key=key, digest_size=8).hexdigest()).lines(lines)
 
     return framed
+
+
+def in_words(name: str, answer: Mapping[str, Any]) -> str:
+    """Return the answer of a tool (`remember`, `append_history`, `context`) as text."""
+    if name == "context":
+        return answer["text"] or "Nothing is remembered yet."
+    if name == "append_history":
+        return f"{'Kept as' if answer['new'] else 'It is kept already as'} {answer['message_id']}."
+    if answer["outcome"] == "refused":
+        return f"Not kept: {answer['reason']}."
+    others = ", ".join(answer["contradicts"])
+    note = f" It says otherwise than {others}, which stays." if others else ""
+    return f"{answer['outcome'].capitalize()}: {answer['memory_id']}.{note}"

@@ -1,15 +1,17 @@
-"""The HTTP API: read-only routes over `recall/`. Each route is declared once, with its request;
+"""The HTTP API: routes over `recall/`, and, where a token is asked for, two by which agents write
+their memory. Each route is declared once, with its request;
 handlers and OpenAPI document are made from that."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from threading import Semaphore
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,6 +28,7 @@ from memory_assets.errors import (
     unexpected,
 )
 from memory_assets.requests.actions import FrictionRequest, HowRequest, RestoreRequest
+from memory_assets.requests.agent_memory import AppendRequest, RememberRequest
 from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
@@ -35,9 +38,10 @@ from memory_assets.requests.questions import (
     TimelineRequest,
 )
 from memory_assets.requests.search import SearchRequest
+from memory_assets.serving.agent_memory import AgentMemory
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
-from memory_assets.serving.schemas import document, operation
+from memory_assets.serving.schemas import document, operation, writing
 from memory_assets.serving.visible_text import Frame, visible
 
 if TYPE_CHECKING:
@@ -76,6 +80,15 @@ _QUESTIONS: dict[str, tuple[str, type[Arguments]]] = {
 """Each route of the API: what it answers, and its request."""
 
 
+_WRITES: dict[str, tuple[str, type[Arguments]]] = {
+    "/memories": ("Store a memory", RememberRequest),
+    "/history": ("Append a turn to a conversation", AppendRequest),
+}
+"""Each route that writes by POST, where a token is asked for: what it does, and its request."""
+MAX_BODY = 1_000_000
+"""Most bytes of a request's body."""
+
+
 class _Health(Arguments):
     """A request for a sign of life."""
 
@@ -83,9 +96,12 @@ class _Health(Arguments):
 
 
 @cache
-def openapi_document() -> dict[str, Any]:
-    """Return the document that `/openapi.json` answers."""
+def openapi_document(*, writes: bool = False) -> dict[str, Any]:
+    """Return the document that `/openapi.json` answers, with the routes that write where these
+    are served."""
     routes = {path: operation(*described) for path, described in _QUESTIONS.items()}
+    if writes:
+        routes |= {path: writing(*described) for path, described in _WRITES.items()}
     return document({**routes, "/healthz": operation("That the server answers", _Health)})
 
 
@@ -99,9 +115,10 @@ def build_app(
     """Return the ASGI application over the memory of these settings, guarded; `opened` is the
     memory where another application shares it."""
     opened, turns = opened or OpenedMemory(settings), Semaphore(AT_ONCE)
+    agents = AgentMemory(settings)
     fixed: Mapping[str, Callable[[], dict[str, Any]]] = {
         "/healthz": lambda: {"status": "ok"},
-        "/openapi.json": openapi_document,
+        "/openapi.json": partial(openapi_document, writes=bool(token)),
     }
     routes = {
         **{path: _handler(asked, opened, turns) for path, (_, asked) in _QUESTIONS.items()},
@@ -111,6 +128,10 @@ def build_app(
         routes=[
             Route(path.replace("{id}", "{id:path}"), handler, methods=["GET"])
             for path, handler in routes.items()
+        ]
+        + [
+            Route(path, _writer(asked, agents), methods=["POST"])
+            for path, (_, asked) in (_WRITES.items() if token else ())
         ],
         exception_handlers={HTTPException: _http_error},
     )
@@ -132,22 +153,54 @@ def _handler(question: type[Arguments], opened: OpenedMemory, turns: Semaphore) 
     return answered
 
 
+def _writer(request: type[Arguments], agents: AgentMemory) -> _Handler:
+    """Return the handler of a route that writes what the JSON object of a body asks for."""
+
+    async def answered(received: Request) -> Response:
+        body = b""
+        async for part in received.stream():
+            body += part
+            if len(body) > MAX_BODY:
+                return _error(413, "too_large", f"the body has more than {MAX_BODY} bytes")
+        try:
+            given = orjson.loads(body)
+        except ValueError:
+            given = None
+        if not isinstance(given, dict):
+            return _error(400, "bad_parameter", "give a JSON object")
+        return await run_in_threadpool(_answered, lambda: _json(_written(request, agents, given)))
+
+    return answered
+
+
+def _written(request: type[Arguments], agents: AgentMemory, given: Any) -> dict[str, Any]:
+    return agents.answer(request.given("http", given))
+
+
+def _answered(answer: Callable[[], Response]) -> Response:
+    """Return a response; an error becomes its status and code, and quotes no transcript."""
+    try:
+        return answer()
+    except MemoryAssetsError as error:
+        return _error(*status_of(error), str(error))
+    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
+        return _error(500, "unexpected", str(unexpected(error)))
+
+
 def _response(
     question: type[Arguments], opened: OpenedMemory, given: list[tuple[str, str]]
 ) -> Response:
     """Return the answer as a response; an error becomes its status and code, and quotes no
     transcript."""
-    try:
+
+    def answer() -> Response:
         try:
             memory = opened.get()
         except NotFound as error:
             return _error(503, _NO_MEMORY, str(error))
-        asked = _asked(question, given)
-        response = _json(Frame().payload(_answer(memory, asked)))
-    except MemoryAssetsError as error:
-        return _error(*status_of(error), str(error))
-    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a transcript
-        return _error(500, "unexpected", str(unexpected(error)))
+        return _json(Frame().payload(_answer(memory, _asked(question, given))))
+
+    response = _answered(answer)
     if len(response.body) > MAX_BYTES:
         return _error(413, "too_large", f"the answer has more than {MAX_BYTES} bytes; ask for less")
     return response

@@ -23,8 +23,9 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from memory_assets import __version__
-from memory_assets.errors import MemoryAssetsError, unexpected
+from memory_assets.errors import ConfigurationError, MemoryAssetsError, unexpected
 from memory_assets.requests.actions import HowRequest
+from memory_assets.requests.agent_memory import AppendRequest, ContextRequest, RememberRequest
 from memory_assets.requests.arguments import Arguments
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.questions import (
@@ -35,6 +36,7 @@ from memory_assets.requests.questions import (
     TimelineRequest,
 )
 from memory_assets.requests.search import SearchRequest, WorkspaceSearchRequest
+from memory_assets.serving.agent_memory import AgentMemory, in_words
 from memory_assets.serving.http_server import Guard
 from memory_assets.serving.opened import OpenedMemory
 from memory_assets.serving.schemas import answer_schema, tool_schema
@@ -95,8 +97,25 @@ _TOOLS: dict[str, tuple[type[Arguments], str]] = {
         "Record that a session is behind a commit, on the user's word.",
     ),
     "how": (HowRequest, "Commands of a program that worked before, and failures they followed."),
-    "status": (StatusRequest, "What is in memory, and how complete it is."),
+    "status": (StatusRequest, "What is in memory, how complete."),
 }
+
+_AGENT_TOOLS: dict[str, tuple[type[Arguments], str]] = {
+    "remember": (
+        RememberRequest,
+        "Keep for later conversations what the user prefers or decided, or a fact of the project: "
+        "one sentence, with how sure you are.",
+    ),
+    "append_history": (
+        AppendRequest,
+        "Keep a message of this conversation, so that it can go on another day.",
+    ),
+    "context": (
+        ContextRequest,
+        "What was remembered and said before: at the start, and to go on with a conversation.",
+    ),
+}
+"""The tools of `memory mcp --write`."""
 
 _ALIASES: dict[str, tuple[type[Arguments], str]] = {
     "workspace_search": (WorkspaceSearchRequest, "recall"),
@@ -105,24 +124,28 @@ _ALIASES: dict[str, tuple[type[Arguments], str]] = {
 """Tools by the names of other memories, not listed: what they take, and the tool they stand for."""
 
 
-def tools() -> list[types.Tool]:
-    """Return the tools' definitions."""
+def tools(*, write: bool = False) -> list[types.Tool]:
+    """Return the tools' definitions; with `write` also those by which agents write memory."""
+    writing = (LinkRequest, RememberRequest, AppendRequest)
+    listed = {**_TOOLS, **(_AGENT_TOOLS if write else {})}
     return [
         types.Tool(
             name=name,
             description=description,
             input_schema=tool_schema(request, _FEWER.get(name, {})),
             output_schema=answer_schema(request),
-            annotations=_WRITES if request is LinkRequest else _READS,
+            annotations=_WRITES if request in writing else _READS,
         )
-        for name, (request, description) in _TOOLS.items()
+        for name, (request, description) in listed.items()
     ]
 
 
-def build_server(settings: Settings) -> Server[Any]:
-    """Return the server over the memory of these settings; the memory need not exist yet."""
+def build_server(settings: Settings, *, write: bool = False) -> Server[Any]:
+    """Return the server over the memory of these settings; the memory need not exist yet. With
+    `write`, agents may write into it."""
     opened = OpenedMemory(settings)
-    listed = tools()
+    agents = AgentMemory(settings) if write else None
+    listed = tools(write=write)
     limiter = anyio.CapacityLimiter(_AT_ONCE)
     warm = threading.Event()
 
@@ -134,7 +157,7 @@ def build_server(settings: Settings) -> Server[Any]:
 
     async def on_call_tool(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
         return await anyio.to_thread.run_sync(
-            call_tool, opened, asked.name, asked.arguments or {}, limiter=limiter
+            call_tool, opened, asked.name, asked.arguments or {}, agents, limiter=limiter
         )
 
     return Server(
@@ -147,9 +170,16 @@ def build_server(settings: Settings) -> Server[Any]:
     )
 
 
-def call_tool(opened: OpenedMemory, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+def call_tool(
+    opened: OpenedMemory,
+    name: str,
+    arguments: dict[str, Any],
+    agents: AgentMemory | None = None,
+) -> types.CallToolResult:
     """Return a tool's result; any error becomes an error result that says what to do, and never
-    quotes a transcript."""
+    quotes a transcript. Without `agents` nobody writes."""
+    if name in _AGENT_TOOLS:
+        return _call_agent_tool(agents, name, arguments)
     if name not in _TOOLS and name not in _ALIASES:
         return _failed(f"there is no tool {name}; there are: {', '.join(_TOOLS)}")
     try:
@@ -168,6 +198,23 @@ def call_tool(opened: OpenedMemory, name: str, arguments: dict[str, Any]) -> typ
         return _failed(str(unexpected(error)))
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
+        structured_content=structured,
+    )
+
+
+def _call_agent_tool(
+    agents: AgentMemory | None, name: str, arguments: dict[str, Any]
+) -> types.CallToolResult:
+    if agents is None:
+        return _failed(f"{name} is a tool of `memory mcp --write`; this server only reads")
+    try:
+        structured = agents.answer(_AGENT_TOOLS[name][0].given("mcp", arguments))
+    except MemoryAssetsError as error:
+        return _failed(str(error))
+    except Exception as error:  # noqa: BLE001 - a traceback's message may quote a memory
+        return _failed(str(unexpected(error)))
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=in_words(name, structured))],
         structured_content=structured,
     )
 
@@ -214,9 +261,9 @@ def answerable(line: str) -> str:
     return json.dumps(request, ensure_ascii=False).encode(errors="replace").decode() + "\n"
 
 
-def run_stdio(settings: Settings) -> None:
+def run_stdio(settings: Settings, *, write: bool = False) -> None:
     """Serve on standard input and output until the client disconnects."""
-    server = build_server(settings)
+    server = build_server(settings, write=write)
 
     async def serve() -> None:
         async with stdio_server(_Requests()) as (read, write):  # type: ignore[arg-type]
@@ -225,7 +272,14 @@ def run_stdio(settings: Settings) -> None:
     anyio.run(serve)
 
 
-def build_http_app(settings: Settings, token: str | None = None) -> Guard:
-    """Return MCP over streamable HTTP at /mcp, for this machine alone."""
-    app = build_server(settings).streamable_http_app(json_response=True, host="127.0.0.1")
+def build_http_app(settings: Settings, token: str | None = None, *, write: bool = False) -> Guard:
+    """Return MCP over streamable HTTP at /mcp, for this machine alone.
+
+    Raises:
+        ConfigurationError: agents may write, and no token is asked for.
+    """
+    if write and not token:
+        raise ConfigurationError("--write over HTTP needs MEMORY_HTTP_TOKEN, or use stdio")
+    server = build_server(settings, write=write)
+    app = server.streamable_http_app(json_response=True, host="127.0.0.1")
     return Guard(app, token=token)

@@ -141,6 +141,15 @@ def operation(summary: str, request: type[Arguments]) -> dict[str, Any]:
     return {"get": {"summary": summary, "parameters": parameters, "responses": responses}}
 
 
+def writing(summary: str, request: type[Arguments]) -> dict[str, Any]:
+    """Return the description of a route for POST, whose arguments are a JSON object."""
+    described = operation(summary, request)["get"]
+    schema = {**_schema(request, "http", {}), "additionalProperties": False}
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    responses = described["responses"]
+    return {"post": {"summary": summary, "requestBody": body, "responses": responses}}
+
+
 def document(paths: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document that `/openapi.json` answers."""
     return {
