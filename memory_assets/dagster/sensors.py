@@ -60,7 +60,7 @@ class _Requested:
             return True
         most = _MOST_SECONDS_HELD_BACK if work.held_back else _MOST_SECONDS
         wait = min(_RETRY_SECONDS * 2.0 ** min(self.attempt - 1, _MOST_DOUBLINGS), most)
-        return now - self.at >= wait
+        return not 0 <= now - self.at < wait  # also if the clock was ahead, and was put right
 
 
 @dg.sensor(

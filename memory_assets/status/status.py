@@ -135,7 +135,7 @@ def _freshness(
         "vanished_files": disk.vanished,
         "newest_source_at": _iso(disk.newest_ns),
         "newest_indexed_at": indexed,
-        "lag_seconds": round(time.time() - oldest / 1e9, 1) if oldest else 0.0,
+        "lag_seconds": round(max(time.time() - oldest / 1e9, 0.0), 1) if oldest else 0.0,
     }
 
 

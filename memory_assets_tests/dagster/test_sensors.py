@@ -161,6 +161,19 @@ def test_work_that_stays_undone_is_asked_for_again_under_a_new_key(
     assert _tick(sample_settings, instance, json.dumps(state))[0] == []
 
 
+def test_a_clock_that_was_ahead_stops_no_project(
+    sample_settings: Settings, instance: dg.DagsterInstance
+) -> None:
+    """What was asked for at a time that is still to come is asked for again, once."""
+    _, _, cursor = _tick(sample_settings, instance)
+    state = json.loads(cursor or "")
+    for last in state["requested"].values():
+        last["at"] = time.time() + 365 * 86_400
+    requests, _, cursor = _tick(sample_settings, instance, json.dumps(state))
+    assert _projects(requests) == PROJECTS
+    assert _tick(sample_settings, instance, cursor)[0] == []
+
+
 def test_sessions_held_back_are_tried_again_at_least_every_hour(
     without_vectors: Settings, sample_roots: dict[str, Path], instance: dg.DagsterInstance
 ) -> None:
