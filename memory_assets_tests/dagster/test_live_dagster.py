@@ -10,7 +10,19 @@ from pathlib import Path
 import pytest
 
 from memory_assets.dagster.definitions import ASSETS
-from memory_assets_tests.dagster.live_dagster import BIN, REPOSITORY, Dagster, memory_dev, wait_for
+from memory_assets.recall.memory import Memory
+from memory_assets.settings import load_settings
+from memory_assets.stores.run_history.names import WORKSPACE_JOB
+from memory_assets.stores.workspaces import Workspaces
+from memory_assets_tests.dagster.live_dagster import (
+    BIN,
+    REPOSITORY,
+    RUNS,
+    SELECTOR,
+    Dagster,
+    memory_dev,
+    wait_for,
+)
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
 PROJECTS = {TIDEPOOL, "-home-mara-code-lantern"}
@@ -22,6 +34,8 @@ BACKFILLS = """query { partitionBackfillsOrError { ... on PartitionBackfills { r
 LAUNCH = """mutation($params: LaunchBackfillParams!) {
   launchPartitionBackfill(backfillParams: $params) {
   __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
+MATERIALIZE = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
+  __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
 CHECKS = """query { assetNodes { assetKey { path }
   assetChecksOrError { ... on AssetChecks { checks {
   name executionForLatestMaterialization { status } } } } } }"""
@@ -113,3 +127,56 @@ def test_every_check_shows_as_passed(watched: Dagster) -> None:
     wait_for("end of the runs", lambda: {status for status, *_ in watched.runs()} <= ENDED)
     wanted = sum(len(list(asset.check_specs)) for asset in ASSETS)
     assert statuses() == ["SUCCEEDED"] * wanted
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_workspace_is_taken_in_materialized_and_backfilled(
+    watched: Dagster, tmp_path: Path
+) -> None:
+    """By the sensor, by a run that the page starts for a partition, and by a backfill of all its
+    assets; each time the changed document is found."""
+    root, data_dir = tmp_path / "quay", Path(watched.environment["MEMORY_DATA_DIR"])
+    root.mkdir()
+    partition = Workspaces(data_dir).add(root).partition
+    memory = Memory(load_settings(data_dir=data_dir))
+
+    def found(word: str) -> bool:
+        hits = memory.search(word, kinds=("workspace",), mode="keyword", n=1).hits
+        return bool(hits) and word in hits[0].text
+
+    (root / "cranes.md").write_text("# Cranes\n\nA crane lifts containers by firstday.\n")
+    wait_for("run of the sensor", lambda: partition in watched.succeeded())
+    assert found("firstday")
+    # Not by the sensor, which looks every 30 s: the runs below may find nothing left to do.
+    launched = watched.ask(
+        MATERIALIZE,
+        {
+            "params": {
+                "selector": {**SELECTOR, "pipelineName": WORKSPACE_JOB},
+                "mode": "default",
+                "runConfigData": {},
+                "executionMetadata": {"tags": [{"key": "dagster/partition", "value": partition}]},
+            }
+        },
+    )["launchRun"]
+    assert launched["__typename"] == "LaunchRunSuccess", launched
+    run_id = launched["run"]["runId"]
+    wait_for("run of the page", lambda: status_of(watched, run_id) in ENDED)
+    assert status_of(watched, run_id) == "SUCCESS"
+    (root / "cranes.md").write_text("# Cranes\n\nA crane lifts containers by secondday.\n")
+    paths = [node["assetKey"]["path"] for node in watched.ask(CHECKS)["assetNodes"]]
+    assets = [{"path": path} for path in paths if path[0].startswith("workspace_")]
+    backfilled = watched.ask(
+        LAUNCH, {"params": {"assetSelection": assets, "partitionNames": [partition]}}
+    )["launchPartitionBackfill"]
+    assert backfilled["__typename"] == "LaunchBackfillSuccess", backfilled
+    backfill = backfilled["backfillId"]
+    wait_for("backfill", lambda: watched.succeeded(backfill=backfill) == {partition})
+    wait_for("second day", lambda: found("secondday"))
+
+
+def status_of(dagster: Dagster, run_id: str) -> str:
+    """The status of a run."""
+    runs = dagster.ask(RUNS)["runsOrError"]["results"]
+    return str(next(run["status"] for run in runs if run["runId"] == run_id))
