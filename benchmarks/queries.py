@@ -1,10 +1,12 @@
 """How long a search takes, warm with every filter, and cold from the command line.
 
     python benchmarks/queries.py [--sizes 10000 100000 300000] [--work DIR] [--queries N]
+                                 [--kind sessions|workspace]
 
 A keyword index of so many passages is made of invented sessions: words drawn as often as
 words are (Zipf), 2,000 files, 12 projects, ten tools, random unit vectors, a year of
-times. Latency does not depend on what the words mean. Questions are ten words, drawn the
+times; of `workspace`, as many passages of documents of five types. Latency does not depend on what
+the words mean. Questions are ten words, drawn the
 same way, and each is embedded. Times are wall clock and CPU of this process; judge by CPU
 where the machine is shared. `--work` keeps the indexes.
 """
@@ -32,6 +34,7 @@ from memory_assets.embedding import load_embedder
 from memory_assets.keywords import text_terms
 from memory_assets.recall import open_memory
 from memory_assets.redacted_text import compose
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import load_settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.schema import Product
@@ -39,6 +42,7 @@ from memory_assets.stores.keyword_index.blocks import (
     BLOCK_ROWS,
     TERM_UNIT,
     KeywordRow,
+    facet_mark,
     file_mark,
     pack_columns,
     pack_postings,
@@ -49,9 +53,9 @@ from memory_assets.stores.keyword_index.blocks import (
 from memory_assets.stores.keyword_index.files import FILE_NAME, open_for_writing
 
 PROJECTS, TOOLS, FILES = 12, 10, 2_000
+TYPES = ("python", "markdown", "openapi", "java", "yaml")
 ROWS_PER_SESSION, ROWS_PER_TURN, WORDS = 60, 2, 110
 YEAR = 365 * 86_400.0
-STAGES = ("turn_chunks", "redacted_records", "sessions_keywords", "session_collection")
 START = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
 
 
@@ -61,14 +65,15 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="*", type=int, default=[10_000, 100_000, 300_000])
     parser.add_argument("--work", type=Path, help="directory to keep the indexes in")
     parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--kind", choices=("sessions", "workspace"), default="sessions")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         for size in options.sizes:
-            data = (options.work or Path(scratch)) / f"{size}"
+            data = (options.work or Path(scratch)) / f"{options.kind}-{size}"
             if not (data / "complete").exists():
-                build(data, size)
+                build(data, size, options.kind)
                 (data / "complete").touch()
-            measure(data, size, options.queries)
+            measure(data, size, options.queries, options.kind)
 
 
 def vocabulary() -> list[str]:
@@ -121,6 +126,7 @@ def rows_of(session: int, words: Words, random: np.random.Generator) -> Iterator
             text=text,
             metadata={
                 "turn_id": turn_id,
+                "file_path": f"docs/{name}.md",
                 "session_id": name,
                 "project": project,
                 "ts_epoch": moment,
@@ -129,6 +135,7 @@ def rows_of(session: int, words: Words, random: np.random.Generator) -> Iterator
             marks=[
                 tool_mark(f"Tool{random.integers(TOOLS)}"),
                 file_mark(f"src/module_{random.integers(FILES)}.py"),
+                facet_mark("file_type", TYPES[random.integers(len(TYPES))]),
             ]
             if part == 0
             else [],
@@ -141,18 +148,19 @@ def rows_of(session: int, words: Words, random: np.random.Generator) -> Iterator
 
 def add_block(
     connection: sqlite3.Connection,
-    where: tuple[str, str],
+    where: tuple[str, str, str],
     rows: Sequence[KeywordRow],
     embedder_id: str,
 ) -> None:
-    """Write a session's rows, at most a block of them, as `KeywordIndex.write` does, but the
-    postings unsorted: to sort 300,000 rows' once takes minutes, to insert them hours."""
+    """Write the rows of a kind, project and session, at most a block of them, as
+    `KeywordIndex.write` does, but the postings unsorted: to sort 300,000 rows' once takes minutes,
+    to insert them hours."""
     if len(rows) > BLOCK_ROWS:
         raise ValueError(f"{len(rows)} rows are more than a block")
     block = (
         connection.execute(
             "INSERT INTO blocks (kind, project, session_id, agent, place, rows, columns)"
-            " VALUES ('sessions',?,?,'claude-code',0,?,?)",
+            " VALUES (?,?,?,'claude-code',0,?,?)",
             (*where, len(rows), pack_columns(rows)),
         ).lastrowid
         or 0
@@ -173,8 +181,10 @@ def add_block(
     )
 
 
-def build(data: Path, size: int) -> None:
+def build(data: Path, size: int, kind: str) -> None:
     """Make an index of `size` rows, and a catalogue that says that it is complete."""
+    about = SEARCH_KINDS[kind]
+    stages = (about.table, about.archive, about.keywords, about.asset)
     data.mkdir(parents=True, exist_ok=True)
     began, cpu = time.perf_counter(), time.process_time()
     words, random = Words(2), np.random.default_rng(3)
@@ -191,8 +201,8 @@ def build(data: Path, size: int) -> None:
         for session in range(size // ROWS_PER_SESSION):
             project, name = f"-project-{session % PROJECTS}", f"session-{session}"
             rows = list(rows_of(session, words, random))
-            add_block(connection, (project, name), rows, embedder_id)
-            for stage in STAGES:
+            add_block(connection, (kind, project, name), rows, embedder_id)
+            for stage in stages:
                 catalog.products.put(Product(stage, project, name, "", "", rows=len(rows)))
         connection.execute("INSERT INTO postings SELECT * FROM unsorted ORDER BY term, block")
         connection.execute("DROP TABLE unsorted")
@@ -207,7 +217,7 @@ def build(data: Path, size: int) -> None:
     )
 
 
-def measure(data: Path, size: int, queries: int) -> None:
+def measure(data: Path, size: int, queries: int, kind: str) -> None:
     """Print how long searches take."""
     print(f"\n{size} passages, {queries} questions")
     print(f"{'':28} p50 ms  p95 ms  CPU ms", flush=True)
@@ -225,23 +235,27 @@ def measure(data: Path, size: int, queries: int) -> None:
         "words alone": {"mode": "keyword"},
         "meaning alone": {"mode": "semantic"},
     }
-    memory.search("warm up", n=10)
+    if kind == "workspace":
+        filters = {name: filters[name] for name in ("no filter", "file", *list(filters)[-2:])}
+        filters["type (1/5)"] = {"file_type": "python"}
+    memory.search("warm up", kinds=(kind,), n=10)
     for title, given in filters.items():
         walls, cpus = [], []
         for question in questions:
             began, cpu = time.perf_counter(), time.process_time()
-            memory.search(question, n=10, **given)
+            memory.search(question, kinds=(kind,), n=10, **given)
             walls.append(time.perf_counter() - began)
             cpus.append(time.process_time() - cpu)
         p50, p95 = np.percentile(walls, [50, 95])
         print(f"{title:28} {1e3 * p50:6.1f}  {1e3 * p95:6.1f}  {1e3 * np.mean(cpus):6.1f}")
     for mode in ("hybrid", "keyword"):
-        print(f"cold `memory search --mode {mode}`: {cold(data, mode)}", flush=True)
+        print(f"cold `memory search --mode {mode}`: {cold(data, mode, kind)}", flush=True)
 
 
-def cold(data: Path, mode: str) -> str:
+def cold(data: Path, mode: str, kind: str) -> str:
     """Return how long the command line takes, the fastest of five."""
-    command = [str(Path(sys.executable).with_name("memory")), "search", "lenbo", "--mode", mode]
+    script = str(Path(sys.executable).with_name("memory"))
+    command = [script, "search", "lenbo", "--mode", mode, "--in", kind]
     environment = {**os.environ, "MEMORY_DATA_DIR": str(data), "HOME": str(data)}
     walls, cpus = [], []
     for _ in range(5):
