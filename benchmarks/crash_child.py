@@ -59,6 +59,14 @@ REMOVAL_STAGES = {
 told as "redact", as all redaction is."""
 
 
+INDEX_STAGES = {
+    "documents": ("memory_assets.pipeline.workspace.documents", ("read_documents",)),
+    "cut": ("memory_assets.pipeline.workspace.chunks", ("chunk_documents",)),
+    "keywords": ("memory_assets.pipeline.indexes.keywords", ("index_keywords",)),
+}
+"""Of `memory index`, beside those that all tables have."""
+
+
 class HashEmbedder:
     """Vectors that depend on the text alone, made by a hash."""
 
@@ -139,9 +147,11 @@ def main() -> None:
     pipe = int(sys.argv[1])
     use_hash_embedder()
     removes = sys.argv[2] in ("retain", "forget")
-    save_often(20 if removes else 100)
+    indexes = sys.argv[2] == "index"
+    save_often(20 if removes or indexes else 100)
     pack_always()
-    tell_stages(pipe, {**STAGES, **REMOVAL_STAGES} if removes else STAGES)
+    others = REMOVAL_STAGES if removes else INDEX_STAGES if indexes else {}
+    tell_stages(pipe, {**STAGES, **others})
     from memory_assets.cli.cli import main as memory
 
     sys.argv = ["memory", *sys.argv[2:]]

@@ -1,7 +1,7 @@
 """Kill `memory ingest` at many moments, run it again, and compare with an uninterrupted run.
 
     python benchmarks/crash_safety.py [--rounds 50] [--seed 7] [--megabytes 1.5]
-                                      [--command ingest|retain|forget]
+                                      [--command ingest|retain|forget|index]
 
 Each round begins with an empty memory or (every other one) with a memory of the first two
 thirds of the transcripts, so that sessions grow and new ones come. The whole process group
@@ -10,7 +10,8 @@ of `hnsw`, and in a third of the others, the Chroma server too: for `hnsw` at th
 files change. A round may miss its stage by a moment: so rounds are added until each stage was
 hit as often as it was aimed at. After each kill a plain `memory ingest`, and nothing else, and
 every table, collection and a set of searches is compared. Exits with 1 if anything differs.
-The rounds of `retain` and `forget` are in `crash_removals.py`.
+The rounds of `retain` and `forget` are in `crash_removals.py`, those of `index` in
+`crash_index.py`.
 """
 
 from __future__ import annotations
@@ -88,6 +89,10 @@ class World:
             target = directory / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes("".join(f"{line}\n" for line in kept).encode())
+        self.write_nothing(directory)
+
+    def write_nothing(self, directory: Path) -> None:
+        """Make the directories in which agents write."""
         for name in ("claude/projects", "codex", "pi"):
             (directory / name).mkdir(parents=True, exist_ok=True)
 
@@ -267,7 +272,7 @@ def state_of(data_dir: Path, transcripts: Path) -> dict[str, Any]:
     memory = open_memory(settings)
     for query in QUERIES:
         for mode in ("hybrid", "semantic", "keyword"):
-            for kind in ("sessions", "prompts", "summaries"):
+            for kind in ("sessions", "prompts", "summaries", "workspace"):
                 hits = memory.search(query, kinds=(kind,), mode=mode, n=10).hits
                 found = [(hit.id, round(hit.score, 4)) for hit in hits]
                 state[f"search/{query}/{mode}/{kind}"] = found
@@ -371,13 +376,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--megabytes", type=float, default=1.5)
-    parser.add_argument("--command", choices=("ingest", "retain", "forget"), default="ingest")
+    parser.add_argument(
+        "--command", choices=("ingest", "retain", "forget", "index"), default="ingest"
+    )
     given = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="crash-safety-"))
     started = time.monotonic()
     world = World(directory, given.seed, int(given.megabytes * 1e6))
     if given.command == "ingest":
         bad, hit = run_rounds(world, given.rounds)
+    elif given.command == "index":
+        from benchmarks import crash_index
+
+        bad, hit = crash_index.run_rounds(world, given.rounds)
     else:
         from benchmarks import crash_removals
 
