@@ -243,6 +243,20 @@ def test_turns_load_on_both_sides_while_one_scrolls(shown: Shown) -> None:
     assert browser.evaluate(turns) == [f"turn-{number}" for number in range(TURNS)]
 
 
+def test_the_token_is_given_in_a_form(shown: Shown) -> None:
+    """The page that was asked for follows; no script can read the cookie."""
+    token = "a-token-of-the-tests-alone"
+    browser = shown.browser
+    with served(build_site(shown.settings, token=token)) as url:
+        browser.open(f"{url}/page/projects")
+        browser.evaluate("document.querySelector('#token').focus()")
+        browser.press(*token, "Enter")
+        browser.wait_for("location.pathname === '/page/projects' && document.links.length > 5")
+        assert "memory_page" not in browser.evaluate("document.cookie")
+        browser.forget()
+    browser.call("Network.clearBrowserCookies")
+
+
 def test_open_leads_to_the_server_that_runs(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     """And starts none."""
     opened: list[str] = []

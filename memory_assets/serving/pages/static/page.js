@@ -7,6 +7,7 @@ const find = (selector, within = document) => within.querySelector(selector);
 async function fetched(address, signal) {
   const answer = await fetch(address, { signal, headers: { accept: "text/html" } });
   if (answer.status === 401) location.reload();
+  if (!answer.ok && answer.status !== 400) throw new Error(`HTTP ${answer.status}`);
   return answer.text();
 }
 
@@ -55,10 +56,15 @@ const seen = new IntersectionObserver((entries) => {
 
 async function load(link) {
   seen.unobserve(link);
+  let nodes;
+  try {
+    nodes = parsed(await fetched(link.dataset.more));
+  } catch {
+    return; // it stays a link
+  }
   const before = document.documentElement.scrollHeight;
   const place = scrollY;
   const above = link.getBoundingClientRect().top < 0;
-  const nodes = parsed(await fetched(link.dataset.more));
   link.replaceWith(...nodes);
   if (above) scrollTo(0, place + document.documentElement.scrollHeight - before);
   watch();
