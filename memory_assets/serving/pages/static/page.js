@@ -74,6 +74,7 @@ function watch() {
   for (const link of document.querySelectorAll("a[data-more]")) seen.observe(link);
 }
 watch();
+if (!location.hash) find(".wanted")?.scrollIntoView();
 
 // Light or dark: the server is told by a cookie, so that no page flashes.
 function theme() {
@@ -96,7 +97,6 @@ const deeds = {
     button.textContent = "Copied";
     setTimeout(() => { button.textContent = name; }, 2000);
   },
-  open: () => document.querySelectorAll("main details.call").forEach((each) => { each.open = true; }),
 };
 for (const button of document.querySelectorAll("button[data-does]")) button.hidden = false;
 document.addEventListener("click", (event) => {
