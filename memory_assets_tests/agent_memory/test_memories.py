@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from memory_assets.agent_memory.gateway import MemoryGateway
@@ -66,6 +67,21 @@ def test_a_thousand_writes_in_a_loop_store_three(agents: Agents) -> None:
     assert restarted.gateway().write_memory("We use pnpm.", "project", 1, NOW).outcome == "refused"
     restarted.now += 2
     assert restarted.gateway().write_memory("We use pnpm.", "project", 1, NOW).outcome == "stored"
+
+
+def test_two_writers_at_once_store_three_in_all(agents: Agents) -> None:
+    """Each looks and stores in one step, so that neither misses what the other has stored."""
+    agents.components.journal.close()
+    words = {"embedder": "none"}
+
+    def write(writer: int) -> list[str]:
+        gateway = Agents(agents.data_dir, agents.engines, given=words).gateway()
+        texts = (f"Plan {at} of {writer} is number {at * 7 + writer}." for at in range(20))
+        return [gateway.write_memory(text, "fact", 0.9, NOW).outcome for text in texts]
+
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = [each for found in pool.map(write, range(4)) for each in found]
+    assert len(outcomes) == 80 and outcomes.count("stored") == 3
 
 
 def test_a_window_of_a_conversation_is_its_turns(agents: Agents) -> None:

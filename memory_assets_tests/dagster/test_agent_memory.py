@@ -1,0 +1,64 @@
+"""What agents write in Dagster: the sensor that requests a run, and the job of one partition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+
+from memory_assets.cli.dagster_home import open_instance
+from memory_assets.dagster.agent_memory_sensor import agent_memory_sensor
+from memory_assets.dagster.definitions import AGENT_ASSETS, build_defs
+from memory_assets.dagster.partitions import agent_memory
+from memory_assets.dagster.resources import MemoryResource
+from memory_assets.pipeline.agent_memory.gateway import open_gateway
+from memory_assets.pipeline.stage.engines import Engines
+from memory_assets.settings import Settings, load_settings
+from memory_assets.stores.run_history.names import AGENT_MEMORY_JOB
+from memory_assets_tests.dagster.test_ingest_batch import QUIET
+
+PARTITION = "agent-memory:-srv-harbor"
+NOW = "2026-11-23T09:00:00Z"
+
+
+def test_the_sensor_requests_what_the_job_makes(tmp_path: Path) -> None:
+    """Nothing before an agent writes, then a run with its partition; the job makes every asset
+    and evaluates every check, after which there is nothing to do."""
+    settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
+    with open_instance(settings) as instance:
+        assert isinstance(_tick(settings, instance), dg.SkipReason)
+        gateway = open_gateway(Engines(settings), "-srv-harbor")
+        gateway.append_history("c1", "user", "Who lights the lamps?", 0, NOW)
+        gateway.write_memory("The keeper lights the lamps.", "fact", 0.9, NOW, "c1")
+        requested = _tick(settings, instance)
+        assert isinstance(requested, dg.SensorResult)
+        (request,) = requested.run_requests or ()
+        assert request.partition_key == PARTITION and requested.dynamic_partitions_requests
+        instance.add_dynamic_partitions(str(agent_memory.name), [PARTITION])
+        job = build_defs(settings).resolve_job_def(AGENT_MEMORY_JOB)
+        done = job.execute_in_process(instance=instance, partition_key=PARTITION, run_config=QUIET)
+        made = {
+            event.materialization.asset_key.to_user_string(): event.materialization.metadata
+            for event in done.get_asset_materialization_events()
+        }
+        specs = [spec for asset in AGENT_ASSETS for spec in asset.specs]
+        assert made.keys() == {spec.key.to_user_string() for spec in specs}
+        assert made["agent_history"]["dagster/partition_row_count"].value == 1
+        checks = {
+            (each.asset_key.to_user_string(), each.check_name): each.passed
+            for each in done.get_asset_check_evaluations()
+        }
+        wanted = {
+            (spec.asset_key.to_user_string(), spec.name)
+            for asset in AGENT_ASSETS
+            for spec in asset.check_specs
+        }
+        assert checks.keys() == wanted and all(checks.values())
+        assert isinstance(_tick(settings, instance), dg.SkipReason)
+
+
+def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult | dg.SkipReason:
+    with dg.build_sensor_context(instance=instance) as context:
+        result = agent_memory_sensor(context, memory=MemoryResource(settings))
+    assert isinstance(result, dg.SensorResult | dg.SkipReason)
+    return result
