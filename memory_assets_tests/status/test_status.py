@@ -51,8 +51,8 @@ def test_files_that_changed_are_pending_until_they_are_taken_in(
     behind = status(where)["freshness"]
     assert (behind["pending_files"], behind["files"]) == (2, 11)
     assert 49 < behind["lag_seconds"] < 250
-    for file in session.parent.glob("*.jsonl"):
-        os.utime(file, (time.time() + 90_000, time.time() + 90_000))
+    for path in session.parent.glob("*.jsonl"):
+        os.utime(path, (time.time() + 90_000, time.time() + 90_000))
     assert status(where)["freshness"]["lag_seconds"] == 0.0  # the clock was ahead once
 
 
