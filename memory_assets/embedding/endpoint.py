@@ -179,7 +179,9 @@ def _refusal(status: int, headers: HTTPMessage) -> _Refused:
     if status == 404:
         return _Refused("has no such model or path (HTTP 404); a URL often ends in /v1")
     if status not in _AGAIN:
-        return _Refused(f"refuses the request (HTTP {status})")
+        return _Refused(
+            f"refuses the request (HTTP {status}): check the model's name and MEMORY_EMBEDDER_KEY"
+        )
     after = _seconds(headers.get("Retry-After"))
     asks = f" and asks to wait {after:.0f} s" if after else ""
     return _Refused(f"fails (HTTP {status}){asks}", again=True, after=after)
