@@ -19,7 +19,7 @@ ENGINE_VERSION = "re-8"
 """Raised by hand whenever code (not data) changes findings or replacements."""
 
 _WITHOUT_EFFECT = re.compile(
-    r"hyperscan|selftest|version|byte_patterns|pattern_cache|kept_files|trigger"
+    r"hyperscan|selftest|version|byte_patterns|pattern_cache|kept_files|trigger|at_rest"
 )
 """Modules whose constants do not change findings, only speed and self-checks."""
 

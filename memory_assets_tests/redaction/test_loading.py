@@ -19,6 +19,7 @@ from memory_assets.errors import RedactionUnavailable
 from memory_assets.redaction import (
     RedactionSettings,
     Redactor,
+    at_rest,
     load_redactor,
     ruleset_version,
     version,
@@ -238,4 +239,13 @@ def test_the_version_stays_when_a_constant_moves_to_another_module(
     """Else everybody's sessions would be redacted again for it."""
     before, modules = ruleset_version(), list(version._modules())
     monkeypatch.setattr(version, "_modules", lambda: reversed(modules))
+    assert ruleset_version() == before
+
+
+def test_how_much_is_remembered_does_not_change_the_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It changes no redaction."""
+    before = ruleset_version()
+    monkeypatch.setattr(at_rest, "_MOST", 7)
     assert ruleset_version() == before
