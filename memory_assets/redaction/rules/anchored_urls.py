@@ -54,8 +54,6 @@ _IDS = (
     r"|credential|content|data|text|body|url|uri|redirect\w*|src|image|font|family|next|after|before"
 )
 """Ends of names of parameters whose values are drawn and no secrets."""
-_NO_DOCUMENT = "".join(f"(?<!/{kind}/)" for kind in words("d folders file design board"))
-"""What ids of shared documents follow, which open nothing without an account."""
 _PARTS_BITS = 30
 
 
@@ -143,17 +141,20 @@ URLS: tuple[AnchoredRule, ...] = (
            rf"(?i)(?<=\w){step}/(?P<secret>(?=[^/?#&\s]{{0,40}}\d)[\w.~%+-]{{16,400}})"
            + _NO_FILE, f"https://example.com{step}/{FILL[:32]}")
       for step in _DRAWN_STEPS),
+    rule("url-step", "/api/", _is_certain,
+         r"/api/(?:[\w.-]{1,24}/){0,3}?(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w~-]{16,200})" + _NO_FILE,
+         f"https://example.com/api/v1/{FILL[:24]}/telemetry"),
     rule("url-step", "://", _is_certain,
-         rf"://[^\s\"'<>`?#]{{3,200}}?/{_NO_DOCUMENT}(?P<secret>(?=[^/?#&\s]{{0,40}}\d)[\w~-]{{20,200}})"
-         + _NO_FILE, f"https://example.com/b/{FILL[:24]}/edit"),
+         r"://(?i:api|push|hooks?|webhooks?|in|logs?|rpc|collect|notify)[\w-]{0,30}\.[\w.-]{1,80}"
+         r"(?::\d{2,5})?/(?:[\w.-]{1,24}/){0,3}?(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w~-]{16,200})"
+         + _NO_FILE, f"https://api.example.com/{FILL[:24]}/send"),
     rule("url-step", "://", _is_step,
          r"://(?:[\w-]{1,40}\.){0,3}?(?i:hooks?|webhooks?|requestbin|rpc|[\w-]{0,24}(?:rpc|main-?net"
          r"|test-?net))[\w-]{0,20}\.[\w.-]{1,60}/(?:[\w.-]{1,24}/){0,3}?"
          r"(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w-]{16,200})" + _NO_FILE,
          f"https://eth-mainnet.example.com/{HEX[:32]}"),
     rule("url-parameter", "://", _is_certain,
-         r"://[^\s\"'<>`]{1,300}?"
-         rf"(?:[?&;#](?![\w.-]{{0,30}}?(?i:{_IDS})=)[\w.-]{{1,30}}=|[?#])"
+         rf"://[^\s\"'<>`]{{1,300}}?[?&;](?![\w.-]{{0,30}}?(?i:{_IDS})=)[\w.-]{{1,30}}="
          r"(?P<secret>(?=[^&#\s]{0,40}\d)[\w.~+/-]{20,400})(?=[&#\s\"'<>`)]|$)",
          f"https://example.com/?h={FILL[:32]}"),
     rule("webhook-url", "://hook", _are_parts,

@@ -13,7 +13,11 @@ import re
 from typing import NamedTuple
 
 from memory_assets.redaction.rules import values
-from memory_assets.redaction.rules.anchored_rule import spoken_password, typed_password
+from memory_assets.redaction.rules.anchored_rule import (
+    mixed_password,
+    spoken_password,
+    typed_password,
+)
 from memory_assets.redaction.rules.likelihood import is_generated
 from memory_assets.redaction.rules.names import NameKind, name_kind
 
@@ -147,7 +151,7 @@ def _is_query_value(text: str, first: int, value: str) -> bool:
     if value.isdigit():
         return False
     return (len(value) >= 8 and values.is_random(value, 6)) or (
-        len(value) >= 12 and values.has_digit(value) and not values.is_slug(value)
+        len(value) >= 10 and mixed_password(value) and not values.is_slug(value)
     )
 
 
