@@ -1,13 +1,14 @@
 """A second attack on redaction: secrets placed where agents leave them, in forms of its own.
 
-    python benchmarks/attack.py [--seed 2] [--leaks]
+    python benchmarks/attack.py [--seed 2] [--leaks] [--unseen]
 
 Each of the placements below holds one value of each of four kinds (a vendor's token, a random
 password with symbols, a password that a person chose, hex digits). Each is redacted as a record
 of its own session, both passes. A value leaks if half of it in a row (six characters or more), or
 half of the form in which it was placed, is in any field of what is left. Placements were written
-without looking at what the rules found then (re-6); re-8 was made with them at hand. Prints a
-table by class, and with `--leaks` the names of what leaked.
+without looking at what the rules found then (re-6); re-8 was made with them at hand, and
+`--unseen` tries others, written afterwards. Prints a table by class, and with `--leaks` the names
+of what leaked.
 """
 
 from __future__ import annotations
@@ -217,6 +218,41 @@ def _rows() -> Iterator[Placement]:
     )
 
 
+UNSEEN = (
+    "helm upgrade app --set auth.rootToken={v} --set image.tag=2",
+    'ansible-playbook site.yml -e "vault_pass={v} env=prod"',
+    "docker login -u bob -p {v} reg.h.io",
+    'terraform output\nadmin_secret = "{v}"',
+    "The bearer for staging changed to {v} yesterday.",
+    "2026-11-23 ERROR auth failed: token={v} ip=1.2.3.4",
+    '{{"headers":{{"x-acme-key":"{v}"}},"ok":true}}',
+    'const stripe = new Stripe("{v}");',
+    'conn = psycopg2.connect("dbname=a user=b password={v}")',
+    '<input type="password" name="pw" value="{v}">',
+    "git remote set-url origin https://bob:{v}@git.h.io/x.git",
+    'curl -H "Authorization: Token {v}" https://h.io',
+    "export AWS_SESSION_TOKEN={v}",
+    "[default]\nregion = eu\napi_secret={v}",
+    "- secretRef: db\n  literal: {v}",
+    "Slack: @bob here is the staging secret `{v}`",
+    "kubectl create secret generic s --from-literal=k={v}",
+    "grafana admin login: admin / {v}",
+    "set session password to {v} for user 7",
+    "wp config create --dbuser=a --dbpass={v}",
+    'env: {{ NPM_TOKEN: "{v}", CI: "1" }}',
+    'properties.put("sasl.password", "{v}");',
+    "vault write auth/approle/login role_id=a secret_id={v}",
+    "Your one-time login code/token: {v}. It expires soon.",
+    'print(f"token is {v}")\ntoken is {v}',
+    'echo "machine h.io login bob password {v}" >> ~/.netrc',
+    "SET GLOBAL replication_password = '{v}';",
+    "az keyvault secret set --vault-name v --name n --value {v}",
+    "| service | access key |\n|---|---|\n| s3 | {v} |",
+    'auth:\n  - user: bob\n    key: "{v}"',
+)
+"""Written after re-8, of which no rule was changed for them."""
+
+
 def _values(draw: random.Random) -> dict[str, str]:
     def some(alphabet: str, length: int) -> str:
         return "".join(draw.choices(alphabet, k=length))
@@ -272,12 +308,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seed", type=int, default=2)
     parser.add_argument("--leaks", action="store_true", help="name what leaked")
+    parser.add_argument("--unseen", action="store_true", help="try those written after re-8")
     options = parser.parse_args()
+    placements = [Placement("unseen", text) for text in UNSEEN] if options.unseen else _rows()
     draw = random.Random(options.seed)
     redactor = load_redactor(key=bytes(32))
     tried: Counter[tuple[str, str]] = Counter()
     leaked: Counter[tuple[str, str]] = Counter()
-    for placement in _rows():
+    for placement in placements:
         for kind, value in _values(draw).items():
             placed = placement.form(value)
             left = left_of(redactor, placement, placed)
