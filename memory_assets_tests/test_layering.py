@@ -288,7 +288,7 @@ def test_a_server_does_not_load_recall_before_it_is_asked() -> None:
     """So that a client's handshake waits for the SDK alone."""
     heavy = "{'pyarrow', 'memory_assets.recall', 'chromadb', 'onnxruntime', 'dagster'}"
     code = (
-        "import sys, memory_assets.serving.mcp_server, memory_assets.serving.http_api;"
+        "import sys, memory_assets.serving.mcp_server, memory_assets.serving.pages.site;"
         "import memory_assets.cli.cli;"
         f"print(sorted({heavy} & set(sys.modules)))"
     )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from memory_assets.recall.health import health
 from memory_assets.requests.questions import AuditRequest
 from memory_assets.serving.pages.charts import span_bar
 from memory_assets.serving.pages.rendering import page
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
 def health_page(memory: Memory, request: Request) -> Response:
     """Return what is in memory, what is held back and why, and how checks and runs ended."""
+    from memory_assets.recall.health import health
+
     found = health(memory)
     shown: dict[str, Any] = {
         "totals": totals(found),

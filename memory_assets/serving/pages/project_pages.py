@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_assets.errors import NotFound
-from memory_assets.recall.activity import ProjectActivity, activity, changed_files, weeks
 from memory_assets.requests.questions import TimelineRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import project_name, timeline_notes
@@ -21,6 +20,7 @@ from memory_assets.serving.pages.search_page import shown_hits, turn_address
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
+    from memory_assets.recall.activity import ProjectActivity
 
 _FILES = 15
 _SESSIONS = 50
@@ -29,6 +29,8 @@ _YEAR = timedelta(weeks=WEEKS - 1)
 
 def projects_page(memory: Memory, request: Request) -> Response:
     """Return all projects, the one with the newest turn first, and the activity of all."""
+    from memory_assets.recall.activity import activity
+
     found = activity(memory)
     turns: Counter[date] = Counter()
     for each in found:
@@ -40,6 +42,8 @@ def projects_page(memory: Memory, request: Request) -> Response:
 
 def project_page(memory: Memory, request: Request) -> Response:
     """Return one project: its activity, agents, files that were changed most, newest sessions."""
+    from memory_assets.recall.activity import activity, changed_files, weeks
+
     name = memory.project_named(request.path_params["id"])
     found = activity(memory, name)
     if not found:

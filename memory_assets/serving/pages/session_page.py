@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from memory_assets.errors import BadArgument
-from memory_assets.recall.session import one_line
 from memory_assets.serving.answer_lines import clock
 from memory_assets.serving.pages.rendering import (
     framed,
@@ -101,6 +100,8 @@ def _number(request: Request, name: str) -> int | None:
 
 
 def _title(found: Conversation) -> dict[str, Any]:
+    from memory_assets.recall.session import one_line
+
     first = next((entry.text for turn in found.turns for entry in turn.entries), "")
     return {"title": found.summary.get("title") or one_line(first, 80) or found.session_id}
 
@@ -128,6 +129,8 @@ def _markdown(found: Conversation, only: int | None) -> Iterator[str]:
 
 
 def _entry_markdown(entry: Entry, indent: str = "") -> Iterator[str]:
+    from memory_assets.recall.session import one_line
+
     if entry.kind == "prompt":
         yield "\n".join(f"> {line}" for line in entry.text.splitlines()) + "\n"
     elif entry.kind == "assistant_text":
