@@ -48,10 +48,8 @@ def activity(memory: Memory, project: str | None = None) -> list[ProjectActivity
     corpus = memory.corpus("sessions")
     roots = _roots(memory)
     found: dict[str, ProjectActivity] = {}
-    for number, days in _days_of_sessions(corpus):
+    for number, days in _days_of_sessions(corpus, corpus.scope(project)):
         key = corpus.sessions[number]
-        if key.project != (project or key.project):
-            continue
         root = roots.get(key.project, "")
         of = found.setdefault(key.project, ProjectActivity(key.project, root))
         of.sessions += 1
@@ -82,11 +80,11 @@ def weeks(counts: Counter[date], last: date, number: int) -> list[tuple[date, in
     return [(start, by_week[start]) for start in starts]
 
 
-def _days_of_sessions(corpus: Corpus) -> Iterator[tuple[int, Counter[date | None]]]:
-    """Yield the number of each session that has turns, with its turns by local day, None for those
-    without a time."""
+def _days_of_sessions(corpus: Corpus, scope: slice) -> Iterator[tuple[int, Counter[date | None]]]:
+    """Yield the number of each session that has turns in `scope`, with its turns by local day, None
+    for those without a time."""
     days: dict[int, Counter[date | None]] = {}
-    pairs = zip(corpus.session.tolist(), corpus.ts_epoch.tolist(), strict=True)
+    pairs = zip(corpus.session[scope].tolist(), corpus.ts_epoch[scope].tolist(), strict=True)
     for number, seconds in pairs:
         day = datetime.fromtimestamp(seconds).date() if seconds else None  # local, as shown
         days.setdefault(number, Counter())[day] += 1
