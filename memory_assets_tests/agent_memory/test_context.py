@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from memory_assets.agent_memory.context import CUT, Context, ContextBuilder, ContextLimits
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.ports import ConversationTurn, Found, StoredMemory
+from memory_assets.chunking.recalled import without_recalled
 from memory_assets.embedding import load_word_pieces
 from memory_assets.errors import BadArgument
 from memory_assets.redaction import Redactor
@@ -158,3 +159,9 @@ def test_other_text_gives_another_frame() -> None:
     frame = framed_under(bytes(32))
     assert frame(["a"]) == frame(["a"]) != frame(["b"])
     assert frame(["a"]) != framed_under(bytes([1] * 32))(["a"])
+
+
+def test_a_context_in_a_transcript_is_not_indexed_again() -> None:
+    """It is recognised by its frame; what the user said after it stays."""
+    made = built(Told(["The heliotrope is in bloom."], [("Lamps are lit at dusk.", 0.9)]), "why?")
+    assert without_recalled(_redactor().redact(made.text).text).strip() == "why?"

@@ -69,7 +69,7 @@ def test_a_thousand_writes_in_a_loop_store_three(agents: Agents) -> None:
     assert restarted.gateway().write_memory("We use pnpm.", "project", 1, NOW).outcome == "stored"
 
 
-def test_two_writers_at_once_store_three_in_all(agents: Agents) -> None:
+def test_four_writers_at_once_store_three_in_all(agents: Agents) -> None:
     """Each looks and stores in one step, so that neither misses what the other has stored."""
     agents.components.journal.close()
     words = {"embedder": "none"}
