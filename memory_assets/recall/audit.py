@@ -215,7 +215,7 @@ def _of_agent(stores: Stores, named: NamedRow) -> Audit:
         session_id=named.session_id,
         rows=_with_documents(stores, *key, rows, named.kind, named.products),
         records=[],
-        sources=[SourceState(None, str(stores.journal.path), "unchanged", size, size, None, None)],
+        sources=[SourceState(None, str(stores.journal.path), "unchanged", size, size, 0, size)],
         redactions=[],
         runs=_runs(stores, named.partition, named.products),
     )
