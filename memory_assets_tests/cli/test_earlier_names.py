@@ -66,4 +66,13 @@ def test_every_alias_of_a_request_is_an_option_and_in_no_help() -> None:
             assert not {f"--{alias}", f"--{alias.replace('_', '-')}"} & shown
             value = "full" if alias == "format" else "7"
             assert f"--{alias}" not in with_names_of_today(request, [f"--{alias}", value])
-    assert seen == {"session_id", "commit_sha", "depth_before", "depth_after", "format", "limit"}
+    assert seen == {
+        "session_id",
+        "commit_sha",
+        "conversation_id",
+        "depth_before",
+        "depth_after",
+        "format",
+        "latest_user_text",
+        "limit",
+    }
