@@ -36,6 +36,7 @@ UNITS = (
     *("A=1 ", "A=b\n", "export A=b;", "password=a1b2c3d4e5\n", "key=", "token: ", "=\n", "=="),
     *("a", " ", "\n", "\t", "\r", "0", "-", "_", "é", "你", "\u200b", "😀", ".", ",", "#", "@"),
     *("http://a:b@", "a@b ", "--token ", "-p x ", "curl -H 'a: ", "cookie: a=", "Bearer a", "AKIA"),
+    *("H4sIa1B2c3D4e5F6g7H8i9J0\n", "xxd\n000010: 6161 ", '"secrets":[{"value":"x"', 'k="a" + '),
     *("| a ", "|--", "| token |\n|--|\n| a1 |\n", "insert into a values ('a1'),", "-----BEGIN "),
     *("kind: Secret\ndata:\n", "KEY-----", "<redacted:x:0123456789ab>", "<redacted-", "$argon2id$"),
     *("\x1b[0m", "\x1b[31ma", "\x1b]", "C:\\", "/home/alice/a ", "\\\\wsl$\\", "~/", "../"),
