@@ -68,8 +68,8 @@ def walk(
     others: Collection[Path] = (),
     most: int | None = None,
 ) -> Walk:
-    """Return the documents below `root`. `others` are the roots of other workspaces, which are not
-    entered; `most`: the walk ends at so many files.
+    """Return the documents below `root`. `others` are directories that are not entered: roots of
+    other workspaces; `most`: the walk ends at so many files.
 
     Raises:
         OSError: the root cannot be read.
@@ -94,7 +94,7 @@ def walk(
                 found.skipped["link"] += 1
             elif reason is None and is_directory:
                 if str(root / path) in apart:
-                    found.skipped["another workspace"] += 1
+                    found.skipped["directory of another workspace or memory"] += 1
                 else:
                     inner = f"{path}/"
                     pending.append((inner, _rules_of(root, inner, ignored)))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_assets.errors import ConfigurationError
+from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.plan.workspaces import plan_workspace
 from memory_assets.pipeline.workspace.documents import decoded
+from memory_assets.pipeline.workspace.files import look_at, one_walk
 from memory_assets.recall.memory import Memory
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.workspaces.conftest import PRIVATE_KEY, Indexed, write
@@ -235,3 +238,18 @@ def test_a_changed_document_that_is_held_back_is_found_no_more(wordy: Indexed) -
     memory = Memory(wordy.components.settings)
     hits = memory.search("lock timeout migration harbor", kinds=("workspace",)).hits
     assert all(hit.metadata["file_path"] != "README.md" for hit in hits)
+
+
+def test_a_memory_in_its_own_workspace_is_not_taken_in(
+    tmp_path: Path, engines: dict[str, Any]
+) -> None:
+    """Else a watcher would follow what its own runs write."""
+    write(tmp_path / "harbor", {"README.md": "# Harbor\n", "data/notes.txt": "of the memory\n"})
+    made = Indexed(
+        tmp_path / "harbor", tmp_path / "harbor" / "data", engines, {"embedder": NO_EMBEDDER}
+    )
+    made.index()
+    assert made.documents().keys() == {"README.md"}
+    with one_walk(made.components, made.workspace):
+        assert not look_at(made.components, made.workspace, "data/notes.txt")
+    made.close()

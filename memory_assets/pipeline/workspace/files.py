@@ -26,6 +26,7 @@ def files_of(components: Components, workspace: Workspace, most: int | None = No
     others = [
         each.root for each in Workspaces(components.data_dir).all() if each.root != workspace.root
     ]
+    others.append(components.data_dir.resolve())  # what a run writes is no reason for another one
     try:
         found = walk(workspace.root, components.redactor.is_sensitive, others, most)
     except OSError as error:
@@ -95,6 +96,8 @@ def look_at(components: Components, workspace: Workspace, path: str) -> bool:
     Raises:
         ConfigurationError: the workspace's directory is gone or cannot be read.
     """
+    if (workspace.root / path).is_relative_to(components.data_dir.resolve()):
+        return False
     if path.rpartition("/")[2] in IGNORE_FILES:
         walk_again(components, workspace)
         return True
