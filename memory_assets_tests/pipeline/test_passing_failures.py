@@ -28,7 +28,7 @@ from memory_assets.errors import (
 )
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.catalog.schema import MIGRATIONS
+from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.pipeline.conftest import BEFORE_CHROMA, NEW_TURN, SampleMemory
 from memory_assets_tests.pipeline.test_quarantine import MARK, FailingRedactor
@@ -227,13 +227,15 @@ def test_what_earlier_versions_held_back_for_good_is_tried_once_more(tmp_path: P
     """They did so after failures that pass: a catalogue of theirs is opened with each entry to
     be tried again, its reason kept until then."""
     path = tmp_path / "catalog.db"
-    Catalog(path).close()
+    version = next(n for n, each in enumerate(MIGRATIONS) if "ADD COLUMN remedy" in each)
     with sqlite3.connect(path) as before:
-        before.execute("ALTER TABLE quarantine DROP COLUMN remedy")
+        before.executescript(SCHEMA)
+        for each in MIGRATIONS[:version]:
+            before.execute(each)
         before.execute(
             "INSERT INTO quarantine VALUES ('p', 's', 'turn_embeddings', 'abc', 'Fail', 'then')"
         )
-        before.execute(f"PRAGMA user_version = {len(MIGRATIONS) - 2}")
+        before.execute(f"PRAGMA user_version = {version}")
     before.close()
     catalog = Catalog(path)
     (held,) = catalog.quarantine.entries()

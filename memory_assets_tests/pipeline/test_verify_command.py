@@ -18,7 +18,7 @@ import pytest
 
 from memory_assets.cli import exit_codes
 from memory_assets.cli.verify_command import verify_memory
-from memory_assets.dagster.definitions import ASSETS, WORKSPACE_ASSETS
+from memory_assets.dagster.definitions import AGENT_ASSETS, ASSETS, WORKSPACE_ASSETS
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.install_key import KEY_FILE
 from memory_assets.paths import user_config_dir
@@ -70,7 +70,7 @@ def test_every_check_is_an_asset_check() -> None:
     """What `memory verify` checks, Dagster checks, and nothing else: the list is one."""
     specs = {
         (spec.asset_key.to_user_string(), spec.name)
-        for asset in (*ASSETS, *WORKSPACE_ASSETS)
+        for asset in (*ASSETS, *WORKSPACE_ASSETS, *AGENT_ASSETS)
         for spec in asset.check_specs
     }
     assert specs == {(check.asset, check.name) for check in CHECKS}

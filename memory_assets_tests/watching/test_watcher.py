@@ -252,7 +252,7 @@ def test_what_a_first_change_needs_is_loaded_before_it(
     def fail(*_: object) -> None:
         raise RedactionUnavailable("a rule misses its sample")
 
-    monkeypatch.setattr("memory_assets.pipeline.stage.components.load_redactor", fail)
+    monkeypatch.setattr("memory_assets.redaction.load_redactor", fail)
     broken = Components(sample_settings)
     load_engines(broken)
     assert not {"redactor", "embedder"} & vars(broken).keys()
