@@ -178,6 +178,7 @@ def test_nothing_is_left_of_a_deleted_run_and_the_partition_is_as_it_was(
                 assert found == [(last.run_id,)]
 
 
+@pytest.mark.long  # the lock is awaited for half a minute
 def test_a_locked_history_is_left_for_the_next_time(
     instance: dg.DagsterInstance, caplog: pytest.LogCaptureFixture
 ) -> None:
