@@ -212,6 +212,10 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
 }
 
 
+SIMILAR = {"writing vectors", "Chroma"}
+"""Of ten seconds each, and nearly others of them."""
+
+
 def _assert_nothing_told(workshop: Workshop, printed: str) -> None:
     """Neither text is in the Dagster instance, the catalogue or what was printed; and the
     secret is in no file at all."""
@@ -228,7 +232,10 @@ def _assert_nothing_told(workshop: Workshop, printed: str) -> None:
     assert ValueSearch(texts, KnownValues(bytes(32))).matches(printed.encode()) == []
 
 
-@pytest.mark.parametrize("stage", FAILURES)
+@pytest.mark.parametrize(
+    "stage",
+    [pytest.param(stage, marks=pytest.mark.long if stage in SIMILAR else ()) for stage in FAILURES],
+)
 def test_no_stage_tells_what_it_failed_on(
     stage: str,
     workshop: Workshop,

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -120,7 +121,7 @@ def _serve_once(environment: dict[str, str]) -> None:
             server.communicate(timeout=30)
 
 
-@pytest.mark.parametrize("command", [["status"], ["search", "database is locked"], ["verify"]])
+@pytest.mark.parametrize("command", [["status"], ["search", "database is locked"]])
 def test_an_older_memory_is_taken_from_others_by_the_next_command(
     written: tuple[Settings, dict[str, str]], command: list[str]
 ) -> None:
@@ -132,7 +133,8 @@ def test_an_older_memory_is_taken_from_others_by_the_next_command(
     (sample / "README.md").write_text("tracked by git")
     everything = [settings.data_dir, *settings.data_dir.rglob("*")]
     for path in everything:
-        path.chmod(0o755 if path.is_dir() else 0o644)
+        with suppress(FileNotFoundError):  # a database that is closed takes its log with it
+            path.chmod(0o755 if path.is_dir() else 0o644)
     try:
         _memory(environment, *command)
         assert stat.S_IMODE(settings.data_dir.stat().st_mode) == 0o700

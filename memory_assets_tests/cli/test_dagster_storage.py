@@ -53,12 +53,12 @@ def test_several_processes_may_open_a_new_instance_at_once(tmp_path: Path) -> No
             stderr=subprocess.PIPE,
             text=True,
         )
-        for _ in range(4)
+        for _ in range(2)
     ]
     for starter in starters:
         assert starter.stdout is not None and starter.stdout.readline() == "ready\n"
     told = [starter.communicate("\n") for starter in starters]
-    assert [starter.returncode for starter in starters] == [0] * 4, told
+    assert [starter.returncode for starter in starters] == [0, 0], told
     assert revisions(tmp_path / "memory" / "dagster") == [1, 1, 1]
 
 
