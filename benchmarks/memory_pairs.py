@@ -27,7 +27,7 @@ def pairs(half: int) -> list[Pair]:
 def judged(given: list[Pair]) -> list[tuple[str, str]]:
     """Return the label of each pair and what it is taken for."""
     embedder = load_embedder()
-    found = []
+    found: list[tuple[str, str]] = []
     for label, older, newer in given:
         one, other = embedder.embed([older, newer])
         found.append((label, relation(newer, older, float(one @ other))))
