@@ -210,3 +210,11 @@ def test_agents_that_are_not_wanted_are_not_read(home: Callable[..., Path]) -> N
     home("claude-code", "codex")
     assert load_settings(agents=("codex",)).transcript_roots().keys() == {"codex"}
     assert load_settings(agents=("pi",)).transcript_roots() == {}
+
+
+def test_a_key_in_memory_toml_is_refused(toml: Callable[[str], None]) -> None:
+    """The error names the variable to set instead, and does not show the key."""
+    toml('embedder_key = "made-up-key"\n')
+    with pytest.raises(ConfigurationError, match="MEMORY_EMBEDDER_KEY") as raised:
+        load_settings()
+    assert "made-up-key" not in str(raised.value)

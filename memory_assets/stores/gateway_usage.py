@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from memory_assets.errors import StoreError
-from memory_assets.stores.sqlite_files import SqliteStore, connect, sqlite_errors
+from memory_assets.stores.sqlite_files import SqliteStore, open_shared
 
 if TYPE_CHECKING:
     from memory_assets.endpoint_use import EndpointUse
@@ -53,15 +53,7 @@ class GatewayUsage(SqliteStore):
     """
 
     def __init__(self, path: Path) -> None:
-        with sqlite_errors(path, _REMEDY):
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(f"cannot use {path}: {type(error).__name__}") from None
-            connection = connect(path)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.executescript(_SCHEMA)
+        connection = open_shared(path, _SCHEMA, _REMEDY)
         super().__init__(path, connection, _REMEDY)
 
     def note(self, use: EndpointUse, *, consumer: Consumer, run_id: str = "") -> None:

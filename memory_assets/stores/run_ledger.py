@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memory_assets.errors import StoreError
 from memory_assets.stores.sqlite_files import (
     IN_MEMORY,
     SqliteStore,
     compact,
-    connect,
-    sqlite_errors,
+    open_shared,
 )
 
 FILE_NAME = "lineage.db"
@@ -68,15 +66,7 @@ class RunLedger(SqliteStore):
     """
 
     def __init__(self, path: Path) -> None:
-        with sqlite_errors(path, _REMEDY):
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(f"cannot use {path}: {error}") from error
-            connection = connect(path)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.executescript(_SCHEMA)
+        connection = open_shared(path, _SCHEMA, _REMEDY)
         super().__init__(path, connection, _REMEDY)
 
     def note_made(

@@ -35,6 +35,25 @@ def connect(
     )
 
 
+def open_shared(path: Path, schema: str, remedy: str) -> sqlite3.Connection:
+    """Return a connection to a database that several processes write. The script `schema` creates
+    the tables that are missing.
+
+    Raises:
+        StoreBusy, StoreError: the file cannot be used.
+    """
+    with sqlite_errors(path, remedy):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot use {path}: {type(error).__name__}") from None
+        connection = connect(path)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.executescript(schema)
+    return connection
+
+
 class SqliteStore:
     """A store in one SQLite file. Threads of a process may share it. Errors of SQLite are raised
     as errors of this project, with what to do (`remedy`).
