@@ -394,3 +394,6 @@ def test_hashes_are_those_of_the_products(catalog: Catalog) -> None:
         made.session_id: (made.input_hash, made.output_hash) for made in products
     }
     assert len(products) == 2
+    by_stage = catalog.products.hashes_by_stage(PRODUCT.project, [PRODUCT.stage, "observations"])
+    assert by_stage[PRODUCT.stage] == catalog.products.hashes(PRODUCT.stage, PRODUCT.project)
+    assert not by_stage["observations"]

@@ -20,6 +20,7 @@ from memory_assets.pipeline.indexes.indexed_tables import INDEX_OF, IndexedTable
 from memory_assets.pipeline.indexes.keyword_rows import Vector, keyword_row, lake_rows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport, input_hash, timed
+from memory_assets.stores.catalog.products import HashesByStage
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.keyword_index.blocks import KeywordRow
@@ -34,6 +35,12 @@ AGENT_KEYWORDS = "agent_keyword_index"
 """The same index, as far as it holds what agents wrote themselves."""
 KINDS: Mapping[str, IndexedTable] = INDEX_OF
 """The kinds of rows in the index, and the table of each."""
+STAGES_OF_KEYWORDS = frozenset(
+    stage
+    for index in KINDS.values()
+    for stage in (index.table.name, index.embeddings.name, index.archive, index.kind.keywords)
+)
+"""The stages that the index is made of, and its own."""
 _ROWS_A_TRANSACTION = 2_000
 """Rows of all kinds in one transaction. In a large index the postings of few rows change as
 many pages as those of many. Other writers wait for half a second at most."""
@@ -56,12 +63,19 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
     opened = keyword_files.open_for_writing(keywords_path(components))
     removed: set[str] = set()
     with closing(opened) as index, components.project_lock(project), timed(report):
+        hashes = components.catalog.products.hashes_by_stage(project, STAGES_OF_KEYWORDS)
         batch = _Batch(components, project, index)
+        expected = {
+            kind: _expected(hashes, table, index.incarnation) for kind, table in KINDS.items()
+        }
         for kind in KINDS:
-            batch.add_changed(kind)
+            batch.add_changed(kind, expected[kind])
         batch.write()
         for kind in KINDS:
-            removed |= _remove_vanished(components, project, kind, index)
+            noted = hashes[stage_of(kind)].keys() | index.sessions(kind, project)
+            vanished = noted - expected[kind].keys()
+            _remove(components, project, kind, index, vanished)
+            removed |= vanished
         products = batch.products
         report.rows_written = batch.rows_written
         report.add_products(products)
@@ -72,13 +86,18 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
     return report
 
 
-def keywords_reason(components: Components, project: str) -> str:
-    """Return a reason with the first table that changed since it was indexed, or "" if none did."""
+def keywords_reason(
+    components: Components, project: str, hashes: HashesByStage | None = None
+) -> str:
+    """Return a reason with the first table that changed since it was indexed, or "" if none did.
+    `hashes` are those of the products of `STAGES_OF_KEYWORDS`, where they were read already."""
     incarnation = _incarnation(keywords_path(components))
+    if hashes is None:
+        hashes = components.catalog.products.hashes_by_stage(project, STAGES_OF_KEYWORDS)
     for kind, table in KINDS.items():
-        hashes = components.catalog.products.hashes(stage_of(kind), project)
-        actual = {session_id: input_hash for session_id, (input_hash, _) in hashes.items()}
-        if actual != _expected(components, project, table, incarnation):
+        indexed = hashes[stage_of(kind)]
+        actual = {session_id: input_hash for session_id, (input_hash, _) in indexed.items()}
+        if actual != _expected(hashes, table, incarnation):
             return f"{STAGE} behind {table.table.name}"
     return ""
 
@@ -119,28 +138,18 @@ def forget_keywords(
     return removed
 
 
-def _remove_vanished(
-    components: Components, project: str, kind: str, index: KeywordIndex
-) -> set[str]:
-    """Remove the sessions that are no longer in the lake, and return them."""
-    stage = stage_of(kind)
-    noted = components.catalog.products.hashes(stage, project).keys()
-    expected = _expected(components, project, KINDS[kind], index.incarnation).keys()
-    vanished = (noted | index.sessions(kind, project)) - expected
-    for session_id in vanished:
+def _remove(
+    components: Components, project: str, kind: str, index: KeywordIndex, session_ids: Set[str]
+) -> None:
+    """Remove sessions that are no longer in the lake."""
+    for session_id in session_ids:
         index.remove([(project, session_id)], kind)
-        components.catalog.products.drop(stage, project, session_id)
-    return vanished
+        components.catalog.products.drop(stage_of(kind), project, session_id)
 
 
-def _expected(
-    components: Components, project: str, table: IndexedTable, incarnation: str
-) -> dict[str, str]:
+def _expected(hashes: HashesByStage, table: IndexedTable, incarnation: str) -> dict[str, str]:
     """Return the expected input hash of each session of a table."""
-    catalog = components.catalog
-    rows = catalog.products.hashes(table.table.name, project)
-    vectors = catalog.products.hashes(table.embeddings.name, project)
-    archive = catalog.products.hashes(table.archive, project)
+    rows, vectors = hashes[table.table.name], hashes[table.embeddings.name]
     return {
         session_id: input_hash(
             rows[session_id][1],
@@ -148,7 +157,7 @@ def _expected(
             TERMS_VERSION,
             incarnation,
         )
-        for session_id in sorted(rows.keys() & archive.keys())
+        for session_id in sorted(rows.keys() & hashes[table.archive].keys())
     }
 
 
@@ -176,17 +185,18 @@ class _Batch:
         self._components, self._project, self._index = components, project, index
         self._queued: list[tuple[str, str, _Session, Product]] = []
 
-    def add_changed(self, kind: str) -> None:
-        """Queue the sessions of a kind that changed; write when there are enough rows."""
-        catalog, stage = self._components.catalog, stage_of(kind)
-        existing = catalog.products.of_project(stage, self._project)
-        archive = catalog.products.of_project(KINDS[kind].archive, self._project)
-        expected = _expected(self._components, self._project, KINDS[kind], self._index.incarnation)
+    def add_changed(self, kind: str, expected: Mapping[str, str]) -> None:
+        """Queue the sessions of a kind whose input hash is not as expected; write when there are
+        enough rows."""
+        products, stage = self._components.catalog.products, stage_of(kind)
+        existing = products.of_project(stage, self._project) if expected else {}
+        archive: Mapping[str, Product] = {}
         for session_id, expected_hash in expected.items():
             product = existing.get(session_id)
             if product is not None and product.input_hash == expected_hash:
                 self.products.append(product)
                 continue
+            archive = archive or products.of_project(KINDS[kind].archive, self._project)
             key = (self._project, session_id)
             session = _session(self._components, *key, kind, self._index)
             product = Product(stage, *key, expected_hash, expected_hash, session.rows)

@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
 
 from memory_assets.pipeline.indexes.collections import forget_lost_store
 from memory_assets.pipeline.indexes.indexed_tables import (
@@ -20,7 +19,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     expected_input_hash,
     indexed_sessions,
 )
-from memory_assets.pipeline.indexes.keywords import keywords_reason
+from memory_assets.pipeline.indexes.keywords import STAGES_OF_KEYWORDS, keywords_reason
 from memory_assets.pipeline.ownership.keyed_lake import key_lake
 from memory_assets.pipeline.ownership.project_sessions import session_files
 from memory_assets.pipeline.plan.adopt import adopt_archive
@@ -37,6 +36,12 @@ from memory_assets.stores.catalog.schema import Quarantined, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.stores.workspaces import is_workspace
 from memory_assets.transcripts import Source
+
+_STAGES = STAGES_OF_KEYWORDS.union(
+    *((stage.table.name, stage.derived.upstream.name) for stage in STAGES),
+    (index.stage for index in INDEXES),
+)
+"""The stages whose hashes say whether tables and indexes are up to date."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +193,7 @@ def _not_to_be_made(
 
 def derived_reason(components: Components, project: str) -> str:
     """Return which table or index of a partition is behind what it is made of, or ""."""
-    hashes = cache(partial(components.catalog.products.hashes, project=project))
+    hashes = components.catalog.products.hashes_by_stage(project, _STAGES)
     for stage in STAGES:
         if stage.embeds and not components.embeds:
             continue
@@ -196,10 +201,10 @@ def derived_reason(components: Components, project: str) -> str:
         version = stage.derived.version(components)
         expected = {
             session_id: expected_input(output_hash, version)
-            for session_id, (_, output_hash) in hashes(upstream.name).items()
+            for session_id, (_, output_hash) in hashes[upstream.name].items()
         }
         actual = {
-            session_id: input_hash for session_id, (input_hash, _) in hashes(table.name).items()
+            session_id: input_hash for session_id, (input_hash, _) in hashes[table.name].items()
         }
         if expected != actual:
             actual |= _not_to_be_made(components, project, stage.derived, expected)
@@ -207,7 +212,7 @@ def derived_reason(components: Components, project: str) -> str:
             return f"{table.name} behind {upstream.name}"
     for index in INDEXES if components.embeds else ():
         actual = {
-            session_id: input_hash for session_id, (input_hash, _) in hashes(index.stage).items()
+            session_id: input_hash for session_id, (input_hash, _) in hashes[index.stage].items()
         }
         expected = {
             session.session_id: expected_input_hash(components, session)
@@ -215,4 +220,4 @@ def derived_reason(components: Components, project: str) -> str:
         }
         if expected != actual:
             return f"{index.stage} behind {index.table.name}"
-    return keywords_reason(components, project)
+    return keywords_reason(components, project, hashes)
