@@ -1,25 +1,27 @@
 """How often a search says that nothing here answers, rightly and wrongly.
 
-    python benchmarks/weak.py [--work DIR]
+    python benchmarks/weak.py [--work DIR] [--below .2 .28 .35]
 
-Asked of the memories of benchmarks/retrieval.py: benchmarks/weak.jsonl (60 questions with an
-answer in the real sessions and 60 plausible ones without, written before any was asked; the
-halves are of different sessions), benchmarks/questions.jsonl, and LoCoMo, whose questions are
-without an answer when another conversation is asked. Printed by mode: of questions with a right
-first hit, and of those without an answer, the share that is called weak. The coefficients in
-`memory_assets/recall/search/confidence.py` were fitted on the sets marked so.
+Asked of the memories of benchmarks/retrieval.py: benchmarks/weak.jsonl (questions with an answer
+in the real sessions and plausible ones without, written before any was asked; the halves are of
+different sessions), benchmarks/short.jsonl (one to four words), benchmarks/questions.jsonl, and
+LoCoMo, whose questions are without an answer when another conversation is asked. Printed by mode:
+of questions with a right first hit, and of those without an answer, the share that is called weak;
+with `--below`, if hits were weak below these probabilities. The coefficients in
+`memory_assets/recall/search/confidence.py` were fitted on the sets marked so (weak_fit.py).
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from retrieval import HERE, Labelled, Question, lines, locomo, real
 
 from memory_assets.recall import Memory
+from memory_assets.recall.search.answer import Answer
 from memory_assets.stores.chroma import server as chroma_server
 
 Asked = tuple[Question, bool]
@@ -31,24 +33,40 @@ def main() -> None:
     """Print a row for each set and mode."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--work", type=Path, help="directory to keep the memories in")
+    parser.add_argument("--below", type=float, nargs="*", help="probabilities, hybrid alone")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         work = options.work or Path(scratch)
-        print(f"{'set':32} {'mode':9} right first: weak    without: weak")
+        print(f"{'set':34} {'mode':9} right first: weak    without: weak")
         memory, labelled = real(work / "real", None)
         try:
             for half, title in (
                 ("test", "own questions, unseen"),
                 ("fit", "own questions, fitted"),
             ):
-                report(title, memory, labelled, own(half))
-            report("84 questions, fitted", memory, labelled, having(labelled.questions))
+                report(title, memory, labelled, own(half), options.below)
+                report(
+                    title.replace("own", "short"),
+                    memory,
+                    labelled,
+                    short(half, labelled),
+                    options.below,
+                )
+            report(
+                "84 questions, fitted", memory, labelled, having(labelled.questions), options.below
+            )
         finally:
             chroma_server.stop(memory.data_dir)
         memory, labelled = locomo(work / "locomo", None)
         try:
             unseen = [each for each in labelled.questions if each.project in UNSEEN]
-            report("LoCoMo, two unseen conversations", memory, labelled, elsewhere(unseen))
+            report(
+                "LoCoMo, two unseen conversations",
+                memory,
+                labelled,
+                elsewhere(unseen),
+                options.below,
+            )
         finally:
             chroma_server.stop(memory.data_dir)
 
@@ -59,6 +77,15 @@ def own(half: str) -> Iterator[Asked]:
         if item["half"] == half:
             turns = item.get("turn_index", ())
             gold = frozenset(f"session::{item['session_id']}::turn::{turn}" for turn in turns)
+            yield Question(item["question"], None, gold), bool(gold)
+
+
+def short(half: str, labelled: Labelled) -> Iterator[Asked]:
+    """Yield the questions of a half of short.jsonl; any turn of the sessions named answers."""
+    for item in lines(HERE / "short.jsonl"):
+        if item["half"] == half:
+            of = item.get("session_ids", ())
+            gold = frozenset(turn for turn in labelled.units_of if turn.split("::")[1] in of)
             yield Question(item["question"], None, gold), bool(gold)
 
 
@@ -75,22 +102,37 @@ def elsewhere(questions: Iterable[Question]) -> Iterator[Asked]:
         yield Question(each.text, other, frozenset()), False
 
 
-def report(title: str, memory: Memory, labelled: Labelled, asked: Iterable[Asked]) -> None:
-    """Print a row a mode."""
+def report(
+    title: str,
+    memory: Memory,
+    labelled: Labelled,
+    asked: Iterable[Asked],
+    below: Sequence[float] | None,
+) -> None:
+    """Print a row a mode, or a probability."""
     cases = list(asked)
-    for mode in ("hybrid", "semantic", "keyword"):
+    for mode in ("hybrid",) if below else ("hybrid", "semantic", "keyword"):
         right, without = [], []
         for question, has_answer in cases:
             answer = memory.search(question.text, mode=mode, project=question.project)
             if not has_answer:
-                without.append(answer.weak or not answer.hits)
+                without.append(answer)
             elif answer.hits:
                 first = answer.hits[0].turn_id
                 units = labelled.units_of.get(first, frozenset()) | {first}
                 if units & question.gold:
-                    right.append(answer.weak)
-        cells = (f"{sum(each):4} of {len(each):4} {share(each):>7}" for each in (right, without))
-        print(f"{title:32} {mode:9} {'   '.join(cells)}", flush=True)
+                    right.append(answer)
+        for limit in below or (None,):
+            called = [[is_weak(answer, limit) for answer in each] for each in (right, without)]
+            cells = (f"{sum(each):4} of {len(each):4} {share(each):>7}" for each in called)
+            print(f"{title:34} {limit or mode:<9} {'   '.join(cells)}", flush=True)
+
+
+def is_weak(answer: Answer, below: float | None) -> bool:
+    """Return True if an answer is weak, or would be if hits below this probability were."""
+    if below is None or not answer.hits:
+        return answer.weak or not answer.hits
+    return all(float(hit.why["answers"]) < below for hit in answer.hits)
 
 
 def share(called: list[bool]) -> str:

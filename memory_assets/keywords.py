@@ -117,6 +117,18 @@ def identifier_terms(text: str) -> set[str]:
     return {f"~{name.lower()}" for name in names}
 
 
+def content_words(query: str) -> list[str]:
+    """Return the words of a question that carry content, as they were typed."""
+    words = (match[0] for match in _COMPOUND.finditer(query))
+    return [word for word in words if len(word) > 1 and not is_weak(word)]
+
+
+def named_words(query: str) -> list[str]:
+    """Return the capitalised words of a question but for its first: names, and acronyms."""
+    words = (match for match in _COMPOUND.finditer(query) if match.start())
+    return [word[0] for word in words if word[0][0].isupper() and not is_weak(word[0])]
+
+
 def date_terms(moment: datetime | None) -> tuple[str, ...]:
     """Return the terms of a time: its month, year and ISO date, so that the question "in
     October 2025" finds turns of that month."""

@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 
 from memory_assets.keywords import (
     WEAK,
+    content_words,
     date_terms,
+    named_words,
     query_terms,
     symbol_share,
     text_terms,
@@ -67,3 +69,20 @@ def test_code_has_more_symbols_than_prose() -> None:
     prose = "Run it once more tomorrow, she said, and it will be fine."
     assert symbol_share(code) > 0.1 > 0.02 > symbol_share(prose)
     assert symbol_share("") == 0.0
+
+
+def test_words_that_carry_content_are_kept_as_typed() -> None:
+    """Question words and single letters carry none."""
+    assert content_words("why did the upload of e-mails to S3 time out, I asked") == [
+        "upload",
+        "e-mails",
+        "S3",
+        "time",
+        "asked",
+    ]
+
+
+def test_names_are_capitalised_words_after_the_first() -> None:
+    """The first word of a sentence is capitalised whatever it is."""
+    assert named_words("Does Harbor run on FreeBSD? I asked The team") == ["Harbor", "FreeBSD"]
+    assert named_words("does harbor run on freebsd?") == []

@@ -91,3 +91,20 @@ def test_no_turns_have_no_confidence(asked: Asked) -> None:
     """Nothing is judged where nothing was found."""
     answer = asked.memory.search("anything", until="2001-01-01")
     assert answer.hits == () and not answer.weak
+
+
+def test_a_name_that_the_turn_lacks_counts_against_it(asked: Asked) -> None:
+    """The same word in lower case is only one more word that is not there."""
+    told = [
+        float(
+            asked.memory.search(f"why was the email worker killed on {word}").hits[0].why["answers"]
+        )
+        for word in ("zanzibar", "Zanzibar")
+    ]
+    assert told[1] < told[0]
+
+
+def test_one_word_that_occurs_is_not_weak_for_being_short(asked: Asked) -> None:
+    """A question of one word has no more words to show that it is answered."""
+    assert not asked.memory.search("lighthouse").weak
+    assert asked.memory.search("wallpaper").weak

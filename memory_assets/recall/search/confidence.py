@@ -1,47 +1,67 @@
 """The probability that a hit answers its question, and from which one on it counts as weak.
 
-A logistic regression over figures that are relative to the memory: `covered`, the share of
-the question's words, weighted by rarity, in the hit's best passage (words that occur nowhere count
-as the rarest); `cosine` of its nearest passage; `gap`, how far its score is above the tenth best.
-Against a hit count `rarest`, the share of the question's two rarest known words that it has: these
-bring a turn to the top of any question; and its `length`, because a long turn has many words.
-Fitted on questions with a right first hit and on questions without an answer, asked of memories of
-20 to 1,100 turns (docs/retrieval.md, "Nothing here answers this").
+A logistic regression over figures that are relative to the memory. Fitted by
+`benchmarks/weak_fit.py` on questions with a right first hit and on questions without an answer,
+asked of memories of 20 to 1,100 turns (docs/retrieval.md, "Nothing here answers this").
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from memory_assets.keywords import content_words, named_words, text_terms
 from memory_assets.recall.search.corpus import Corpus, Floats
 from memory_assets.recall.search.ranking import KeywordScores
+from memory_assets.stores.keyword_index.index import KeywordIndex
 
 FIELD = 20
 """Turns that there must be for the tenth best to say how others do."""
 _TENTH = 9
 _UNKNOWN_GAP = 0.17
 """The gap of a hit among fewer turns: what tells least."""
-
-
 _LONGEST = 2_000
 """Terms of a turn from which on length makes no difference."""
+_FEWEST_WORDS, _MOST_WORDS = 4, 10
+"""Words of a question below and above which their number makes no difference."""
+_SYMBOLS_OF_CODE = 0.053
+"""The share of symbols from which on turns are no prose: talk about code has .065."""
 
 
 @dataclass(frozen=True)
 class _Model:
+    """What a figure counts, by its name, and the probability below which a hit is weak."""
+
     intercept: float
-    covered: float
-    gap: float
-    cosine: float
-    rarest: float
-    length: float
+    weights: Mapping[str, float]
     weak_below: float
 
+    def probability(self, figures: Mapping[str, float]) -> float:
+        value = sum(weight * figures[name] for name, weight in self.weights.items())
+        return 1 / (1 + math.exp(-self.intercept - value))
 
-_WITH_VECTORS = _Model(-7.48, 7.91, 15.36, 6.58, -1.35, -1.12e-3, weak_below=0.35)
-_WORDS_ALONE = _Model(-4.46, 9.30, 8.40, 0.0, -1.38, -1.40e-3, weak_below=0.19)
+
+_WITH_VECTORS = _Model(
+    -6.59,
+    {
+        "said": 0.923,
+        "cosine": 6.46,
+        "gap": 9.80,
+        "rarest": -0.844,
+        "length": -0.759,
+        "unnamed": -1.81,
+        "prose": 2.45,
+    },
+    weak_below=0.28,
+)
+_WORDS_ALONE = _Model(
+    -4.04,
+    {"said": 1.15, "gap": 5.58, "rarest": -0.367, "length": -1.04, "unnamed": -1.73, "prose": 1.54},
+    weak_below=0.17,
+)
 
 
 @dataclass(frozen=True)
@@ -52,30 +72,73 @@ class Confidence:
     weak: bool
 
 
-def confidences(
-    turns: Sequence[int],
-    field: Sequence[int],
-    corpus: Corpus,
-    scores: Floats,
-    words: KeywordScores,
-    cosines: Floats | None,
-) -> list[Confidence]:
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a question's best turns. `field` are the best ones by `scores`, at least
+    `FIELD` if there are as many; `cosines` (None without vectors) are by row."""
+
+    question: str
+    corpus: Corpus
+    index: KeywordIndex
+    field: Sequence[int]
+    scores: Floats
+    words: KeywordScores
+    cosines: Floats | None
+
+    def figures(self, turn: int) -> dict[str, float]:
+        """Return the figures of a turn, by name.
+
+        said: the share of the question's words, weighted by rarity, in its best passage (words
+        that occur nowhere count as the rarest), times their number, because half of ten words
+        are seldom there by chance, and half of three often.
+        cosine: that of its nearest passage.
+        gap: how far its score is above the tenth best.
+        rarest: the share of the question's two rarest known words that it has; these bring some
+        turn to the top of any question.
+        length: in thousands of terms; a long turn has many words.
+        unnamed: 1 if the question has a name (a capitalised word, not its first) that neither
+        the turn nor those beside it have.
+        prose: how little code is in the best turns, from 0 to 1; short messages of prose are
+        right with less.
+        """
+        corpus = self.corpus
+        start, stop = corpus.turn.searchsorted([turn, turn + 1])
+        covered = float(self.words.covered[start:stop].max())
+        length = len(content_words(self.question))
+        tenth = float(self.scores[self.field[_TENTH]]) if len(self.field) >= FIELD else None
+        symbols = float(corpus.symbols[list(self.field[:FIELD])].mean())
+        names = named_words(self.question)
+        return {
+            "said": covered * min(max(length, _FEWEST_WORDS), _MOST_WORDS),
+            "cosine": 0.0 if self.cosines is None else float(self.cosines[start:stop].max()),
+            "gap": _UNKNOWN_GAP if tenth is None else float(self.scores[turn]) - tenth,
+            "rarest": float(self.words.rarest[turn]),
+            "length": min(float(corpus.length[turn]), _LONGEST) / 1000,
+            "unnamed": float(not all(self._is_near(name, turn) for name in names)),
+            "prose": max(0.0, 1 - (symbols / _SYMBOLS_OF_CODE) ** 2),
+        }
+
+    def _is_near(self, word: str, turn: int) -> bool:
+        """Return True if a turn or one beside it has a term of a word."""
+        linked = self.corpus.linked
+        first = turn - 1 if turn and linked[turn - 1] else turn
+        last = turn + 1 if turn < len(linked) and linked[turn] else turn
+        start, stop = self.corpus.turn.searchsorted([first, last + 1])
+        for term in text_terms(word):
+            rows, _ = self.corpus.postings(self.index, term)
+            if np.any((rows >= start) & (rows < stop)):
+                return True
+        return False
+
+
+def confidences(turns: Sequence[int], evidence: Evidence) -> list[Confidence]:
     """Return the confidence of each of these turns: none is above that of the best one, for which
-    the model was fitted. `field` are the best turns by `scores`, at least `FIELD` if there are as
-    many; `cosines` (None without vectors) are by row."""
-    model = _WORDS_ALONE if cosines is None else _WITH_VECTORS
-    tenth = float(scores[field[_TENTH]]) if len(field) >= FIELD else None
+    the model was fitted."""
+    model = _WORDS_ALONE if evidence.cosines is None else _WITH_VECTORS
 
     def probability(turn: int) -> float:
-        start, stop = corpus.turn.searchsorted([turn, turn + 1])
-        value = model.intercept + model.covered * float(words.covered[start:stop].max())
-        value += model.gap * (_UNKNOWN_GAP if tenth is None else float(scores[turn]) - tenth)
-        value += model.rarest * float(words.rarest[turn])
-        value += model.length * min(float(corpus.length[turn]), _LONGEST)
-        if cosines is not None:
-            value += model.cosine * float(cosines[start:stop].max())
-        return 1 / (1 + math.exp(-value))
+        return model.probability(evidence.figures(turn))
 
-    most = max(map(probability, field[:1]), default=0.0)
+    most = max(map(probability, evidence.field[:1]), default=0.0)
     judged = (min(most, probability(turn)) for turn in turns)
     return [Confidence(each, each < model.weak_below) for each in judged]

@@ -17,7 +17,7 @@ import numpy as np
 from memory_assets.errors import BadArgument
 from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
-from memory_assets.recall.search.confidence import FIELD, Confidence, confidences
+from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, confidences
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.document_types import type_scores
 from memory_assets.recall.search.pasted import pasted_shares, with_pasted
@@ -187,7 +187,10 @@ def _find_kind(
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
         if field is not ranking:
             nearest = best(_among(allowed, field.scores), FIELD).tolist()
-        judged = confidences(turns, nearest, corpus, field.scores, words, cosines)
+        evidence = Evidence(
+            request.query, corpus, corpora.index, nearest, field.scores, words, cosines
+        )
+        judged = confidences(turns, evidence)
         if pasted is not None:
             judged = [
                 replace(each, weak=each.weak and not pasted[turn])
