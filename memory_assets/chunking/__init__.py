@@ -9,8 +9,6 @@ from memory_assets.chunking.chunks import CHUNKER_VERSION, chunk_turn, prompt_pa
 from memory_assets.chunking.digest import file_matches, touched_by
 from memory_assets.chunking.passages import Tokens
 from memory_assets.chunking.recalled import (
-    FRAME_CLOSING,
-    FRAME_OPENING,
     SERVER_NAMES,
     as_said,
     is_recalled,
@@ -20,8 +18,6 @@ from memory_assets.redacted_text import content_hash
 
 __all__ = [
     "CHUNKER_VERSION",
-    "FRAME_CLOSING",
-    "FRAME_OPENING",
     "SERVER_NAMES",
     "Tokens",
     "as_said",

@@ -14,12 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from memory_assets.models import RedactedRecord
-from memory_assets.redacted_text import RedactedText, join
+from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING, RedactedText, join
 
-FRAME_OPENING = "<recalled-memory v1"
-FRAME_CLOSING = "</recalled-memory"
-"""How the marks around an answer begin; in each answer a random number follows, the same
-in both (none in answers of version 0.1)."""
 SERVER_NAMES = ("memory", "memory-assets", "memory_assets")
 RECALLING_TOOLS = (
     *("recall", "timeline", "get", "cross_query", "summarize_session", "status", "how"),

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
-from memory_assets import status as overview
 from memory_assets.serving.visible_text import Frame, visible, visible_payload
 
 if TYPE_CHECKING:
@@ -157,6 +156,8 @@ def escaped(text: str) -> str:
 def print_totals(current: dict[str, Any], console: Console) -> None:
     """Print counts and coverage, then a line for each session, file or directory that is held
     back."""
+    from memory_assets import status as overview
+
     console.print(overview.totals(current))
     for well, line in overview.in_words(current["coverage"]):
         console.print(line if well else f"[yellow]{line}[/yellow]")

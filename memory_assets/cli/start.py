@@ -14,7 +14,6 @@ from memory_assets.cli.exit_codes import run_reporting_errors
 from memory_assets.private_files import create_private_files, take_from_others
 from memory_assets.requests.arguments import Arguments, declared
 from memory_assets.requests.search import SearchRequest
-from memory_assets.serving.answer_lines import search_lines, search_notes
 from memory_assets.settings import Settings, load_settings
 
 _Command = Callable[[Settings], object]
@@ -23,7 +22,11 @@ _Command = Callable[[Settings], object]
 def main() -> None:
     """Run the command line."""
     create_private_files()
-    command = _plain_command("".join(sys.argv[1:2]), sys.argv[2:])
+    name, given = "".join(sys.argv[1:2]), sys.argv[2:]
+    if name == "context" and (print_it := plain_context(given)):
+        run_reporting_errors(print_it)
+        return
+    command = _plain_command(name, given)
     if command is None:
         from memory_assets.cli.cli import main as run
 
@@ -99,6 +102,7 @@ def search_plainly(values: Mapping[str, str | bool]) -> int:
 def run_search(asked: SearchRequest, *, as_json: bool) -> int:
     """Search, print the answer, and return the exit code."""
     from memory_assets.recall import open_memory
+    from memory_assets.serving.answer_lines import search_lines, search_notes
 
     if asked.interactive:
         from memory_assets.cli.browse import browse, require_terminal
@@ -132,8 +136,6 @@ def _plain_command(name: str, given: Sequence[str]) -> _Command | None:
     if name == "search":
         asked = plain_arguments(given)
         return None if asked is None else lambda settings: sys.exit(search_plainly(asked))
-    if name == "context":
-        return plain_context(given)
     if name == "ingest" and set(given) <= {"--once", "--json"}:
         return lambda settings: sys.exit(ingest_plainly(settings, as_json="--json" in given))
     if name == "status" and set(given) <= {"--json"}:
@@ -145,8 +147,9 @@ def _plain_command(name: str, given: Sequence[str]) -> _Command | None:
     return None
 
 
-def plain_context(given: Sequence[str]) -> _Command | None:
-    """Return what prints a context, or None if typer has to parse its arguments."""
+def plain_context(given: Sequence[str]) -> Callable[[], object] | None:
+    """Return what prints a context, or None if typer has to parse its arguments. It prepares by
+    itself: a session that begins may not fail for that."""
     from memory_assets.cli.context_answer import print_context
     from memory_assets.requests.agent_memory import ContextRequest
 
@@ -154,7 +157,9 @@ def plain_context(given: Sequence[str]) -> _Command | None:
     if values is None or values.pop("query"):
         return None
     as_json = bool(values.pop("--json", False))
-    return lambda settings: print_context(ContextRequest.given("cli", values), as_json=as_json)
+    return lambda: print_context(
+        ContextRequest.given("cli", values), as_json=as_json, prepare=prepare
+    )
 
 
 def ingest_plainly(settings: Settings, *, as_json: bool) -> int:

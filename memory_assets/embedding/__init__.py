@@ -5,8 +5,13 @@ endpoint that the settings name. Does not: what text is worth embedding (`chunki
 vectors (`stores`). onnxruntime is imported when an embedder is loaded, not before.
 """
 
-from memory_assets.embedding.embedder import Embedder, embed_redacted, is_endpoint, load_embedder
-from memory_assets.embedding.minilm import DEFAULT_EMBEDDER
+from memory_assets.embedding.embedder import (
+    DEFAULT_EMBEDDER,
+    Embedder,
+    embed_redacted,
+    is_endpoint,
+    load_embedder,
+)
 from memory_assets.embedding.model_files import WordPieces, load_word_pieces
 
 __all__ = [

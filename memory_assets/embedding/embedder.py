@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from memory_assets.embedding.minilm import DEFAULT_EMBEDDER, load_minilm
 from memory_assets.errors import EmbedderUnavailable
 from memory_assets.redacted_text import RedactedText, require_redacted
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # word pieces are counted without numpy, whose import takes 60 ms
+    import numpy as np
+    from numpy.typing import NDArray
+
     from memory_assets.endpoint_use import EndpointUse
 
+DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 _OF_ENDPOINTS = "openai:"
 
 
@@ -75,4 +75,6 @@ def load_embedder(
         raise EmbedderUnavailable(
             f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}, {_OF_ENDPOINTS}MODEL@URL"
         )
+    from memory_assets.embedding.minilm import load_minilm
+
     return load_minilm()

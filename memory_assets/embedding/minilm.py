@@ -22,7 +22,6 @@ from memory_assets.embedding.model_files import (
 )
 from memory_assets.errors import EmbedderUnavailable, OutOfMemory, is_out_of_memory
 
-DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
 _ONES = np.ones((1, 4), dtype=np.float32)
 _PRECISION = "dynamic-int8-float-outliers"
 """Part of `embedder_id`: to be renamed with every change of the vectors."""
@@ -109,7 +108,7 @@ def load_minilm(*, threads: int | None = None) -> MiniLM:
     """
     weights = read_weights()
     word_pieces = load_word_pieces()
-    embedder_id = f"{DEFAULT_EMBEDDER}/{_PRECISION}/onnxruntime/{WEIGHTS_SHA256[:8]}"
+    embedder_id = f"{MiniLM.family}/{_PRECISION}/onnxruntime/{WEIGHTS_SHA256[:8]}"
     return MiniLM(
         partial(_start_session, weights), word_pieces, embedder_id, threads or _usable_cpus()
     )

@@ -4,9 +4,13 @@ Belongs here: requests, filters, ranking, answers. Does not: how an answer is pr
 sent (`cli/`), how anything came to be stored (`pipeline/`).
 """
 
-from memory_assets.recall.memory import Memory, open_memory
-from memory_assets.recall.search.answer import Answer, Coverage, Hit
-from memory_assets.requests.search import KINDS, MODES, SearchRequest
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memory_assets.recall.memory import Memory, open_memory
+    from memory_assets.recall.search.answer import Answer, Coverage, Hit
+    from memory_assets.requests.search import KINDS, MODES, SearchRequest
 
 __all__ = [
     "KINDS",
@@ -18,3 +22,15 @@ __all__ = [
     "SearchRequest",
     "open_memory",
 ]
+_FROM = {
+    **dict.fromkeys(("Memory", "open_memory"), "memory_assets.recall.memory"),
+    **dict.fromkeys(("Answer", "Coverage", "Hit"), "memory_assets.recall.search.answer"),
+    **dict.fromkeys(("KINDS", "MODES", "SearchRequest"), "memory_assets.requests.search"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: `memory context` needs only `names`, not numpy."""
+    if name not in _FROM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_FROM[name]), name)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import BadArgument, ConfigurationError, NotFound, UnknownName
 from memory_assets.paths import on_this_machine
+from memory_assets.paths import project_of as slug_of
 from memory_assets.recall.ids import MemoryId, parse_id
 from memory_assets.stores.agent_partitions import is_agent_memory, project_in
 from memory_assets.stores.catalog.catalog import Catalog
@@ -62,8 +63,6 @@ def project_written_about(stores: Stores, text: str) -> str:
         BadArgument: it cannot be the name of a project.
         ConfigurationError: it can mean several.
     """
-    from memory_assets.transcripts.discovery import project_of as slug_of
-
     try:
         found = project_named(stores.catalog, text)
     except UnknownName:
@@ -77,8 +76,6 @@ def project_written_about(stores: Stores, text: str) -> str:
 
 def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]]:
     """Yield the projects that a text can mean, the likeliest meaning first."""
-    from memory_assets.transcripts.discovery import project_of as slug_of
-
     roots = _roots(catalog, known)
     if text.startswith(("~", ".")) or "/" in text or "\\" in text:
         yield known & {slug_of(text.rstrip("/\\"))}  # of another machine, or system
@@ -96,8 +93,6 @@ def _meanings(catalog: Catalog, text: str, known: set[str]) -> Iterator[set[str]
 def _holding(path: Path, roots: Mapping[str, set[str]], known: set[str]) -> set[str]:
     """Return the projects of the nearest directory that a path is in. A home directory holds all
     of a user's projects, and stands for none of them."""
-    from memory_assets.transcripts.discovery import project_of as slug_of
-
     for directory in (path, *path.parents):
         if directory in (Path.home(), Path(directory.anchor)):
             break

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.errors import ConfigurationError
-from memory_assets.paths import KNOWN_AGENTS, is_gone, on_this_machine
+from memory_assets.paths import KNOWN_AGENTS, is_gone, on_this_machine, project_of
 from memory_assets.recall.names import session_named
 from memory_assets.recall.session import rows_of
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
-from memory_assets.transcripts.discovery import project_of
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory

@@ -11,6 +11,8 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
+
 _UNSEEN = re.compile(
     "["
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls, without newline and tab
@@ -66,8 +68,6 @@ class Frame:
     when the recalled text was written, so that no text can close its frame."""
 
     def __init__(self, number: str = "") -> None:
-        from memory_assets.chunking import FRAME_CLOSING, FRAME_OPENING
-
         nonce = number or secrets.token_hex(8)
         self.opening = f"{FRAME_OPENING} {nonce}>"
         self.closing = f"{FRAME_CLOSING} {nonce}>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from errno import ELOOP
 from pathlib import Path
@@ -12,7 +11,6 @@ from stat import S_ISDIR
 from memory_assets.errors import TranscriptError, environment, printable
 from memory_assets.transcripts.base import Known, Note, Source, Unlisted
 
-UNKNOWN_PROJECT = "-unknown"
 SUFFIX = ".jsonl"
 
 _VANISHED = (FileNotFoundError, NotADirectoryError)
@@ -21,17 +19,6 @@ _NOT_PRINTABLE = "its name holds control or invisible characters"
 _RENAME = "rename it"
 _SEARCHED_DEPTH = 4
 """How deep a directory that cannot be named is searched for transcripts."""
-
-_NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]")
-
-
-def project_of(cwd: str) -> str:
-    """Return the project name of a directory, made as Claude Code names its folders.
-
-    Each character outside A-Z a-z 0-9 becomes "-": 76 of 76 folders whose true path was
-    known agree. Lossy and colliding: never decode it.
-    """
-    return _NOT_ALPHANUMERIC.sub("-", cwd) or UNKNOWN_PROJECT
 
 
 def is_utf8(name: str | os.PathLike[str]) -> bool:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from memory_assets.chunking import FRAME_CLOSING, FRAME_OPENING, is_recalled
+from memory_assets.chunking import is_recalled
 from memory_assets.chunking.recalled import without_recalled
-from memory_assets.redacted_text import seal
+from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING, seal
 
 NONCE = "0123456789abcdef"
 FRAMED = f"{FRAME_OPENING} {NONCE}> data\nLanterns are lit at dusk.\n{FRAME_CLOSING} {NONCE}>"

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from memory_assets.paths import project_of
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import on_disk
 from memory_assets.pipeline.scan import raw_sessions as scan
@@ -17,7 +18,6 @@ from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
-from memory_assets.transcripts.discovery import project_of
 
 START = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
 _STAGES = (

@@ -8,6 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
+from memory_assets.paths import project_of
 from memory_assets.pipeline.ownership.attribution import (
     SessionRecords,
     copied_records,
@@ -20,7 +21,6 @@ from memory_assets.stores.catalog.facts import RETAINED, RecordFacts
 from memory_assets.stores.catalog.records import RECORD_DTYPE, RecordIds
 from memory_assets.stores.catalog.schema import Product, SourceRow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS
-from memory_assets.transcripts.discovery import project_of
 
 _DAY_SECONDS = 86_400.0
 _NOTHING_COPIED: RecordIds = np.empty(0, dtype=np.uint64)

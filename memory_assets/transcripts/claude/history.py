@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from memory_assets.models import Record
+from memory_assets.paths import project_of
 from memory_assets.transcripts.base import ReadReport, Source
-from memory_assets.transcripts.discovery import project_of
 from memory_assets.transcripts.fields import (
     derived_id,
     object_field,

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from pathlib import Path
 
+from memory_assets.paths import project_of
 from memory_assets.transcripts.base import Known, Note, ReadReport, Source, ignore
-from memory_assets.transcripts.discovery import Walk, project_of
+from memory_assets.transcripts.discovery import Walk
 from memory_assets.transcripts.fields import object_field, safe_id, text_field
 from memory_assets.transcripts.lines import JsonObject, head_objects, read_head
 from memory_assets.transcripts.pi.records import PiSession
