@@ -30,16 +30,30 @@ _GIT_SECONDS = 20.0
 
 def install_hooks(
     root: Annotated[Path, typer.Argument(help="A Git checkout in a workspace.")] = Path(),
-    uninstall: Annotated[
-        bool, typer.Option("--uninstall", help="Remove the lines from the hooks.")
+    agent: Annotated[
+        str | None,
+        typer.Option(help="Instead, let this agent (claude) begin sessions with `memory context`."),
+    ] = None,
+    user: Annotated[
+        bool, typer.Option("--user", help="With --agent: in all projects of this user.")
     ] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="Remove what was added.")] = False,
 ) -> None:
     """Index after each pull and switch of branch.
 
     Adds lines to the hooks `post-merge` and `post-checkout` that start `memory index` in the
-    background. What is in these hooks, and core.hooksPath, stay as they are.
+    background. What is in these hooks, and core.hooksPath, stay as they are. With --agent, adds
+    a hook to the settings of an agent instead, so that a new session begins with what is
+    remembered about its project.
     """
     directory = root.expanduser().resolve()
+    if agent is not None:
+        from memory_assets.cli.agent_hooks import change_hook
+
+        typer.echo(change_hook(load_settings(), agent, None if user else directory, uninstall))
+        return
+    if user:
+        raise ConfigurationError("--user is for --agent; Git's hooks are those of a checkout")
     checkout, hooks = _of_git(directory)
     lines = b"" if uninstall else _lines(load_settings(), checkout, directory)
     texts = {hooks / name: _with_lines(hooks / name, _mark(checkout), lines) for name in _HOOKS}

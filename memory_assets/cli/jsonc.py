@@ -72,6 +72,37 @@ def put(text: str, path: Sequence[Step], value: Any) -> str:
     return text[:at] + _written(value, text, _indent(text, at)) + text[end:]
 
 
+def without(text: str, path: Sequence[Step]) -> str:
+    """Return a text without the item at a path; its container stays. The same text if there is no
+    such item.
+
+    Raises:
+        ValueError: it is not JSON with comments.
+    """
+    plain = _without_comments(_whole(text))
+    commas = _COMMENT.sub(_blank, text)
+    at = _skip(plain, int(plain.startswith("\ufeff")))
+    opened, close, place, items = at, at, 0, list[_Item]()
+    for step in path:
+        items, close = _items(plain, at) if plain[at] in "{[" else ([], at)
+        found = [number for number, each in enumerate(items) if _fits(plain, each, step)]
+        if not found:
+            return text
+        opened, place = at, found[-1]
+        at = items[place].value
+    item = items[place]
+    begin = len(text[: item.begin].rstrip())
+    comma = commas.find(",", item.end, close)
+    if comma < 0 and place:
+        comma = commas.index(",", items[place - 1].end)
+        left = text[:comma] + text[comma + 1 : begin] + text[item.end :]
+    else:
+        comma = max(comma, item.end - 1)
+        left = text[:begin] + text[item.end : comma] + text[comma + 1 :]
+    rest = left[opened + 1 :].lstrip()
+    return left[: opened + 1] + rest if rest[:1] in ("}", "]") else left
+
+
 def _whole(text: str) -> str:
     return text if text.strip("\ufeff \t\r\n") else "{}\n"
 

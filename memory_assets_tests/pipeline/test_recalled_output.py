@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memory_assets.chunking import FRAME_CLOSING, FRAME_OPENING
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.scan import raw_sessions as scan
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.tables import session_summaries as summarise
 from memory_assets.pipeline.tables import turn_chunks as chunk
+from memory_assets.redacted_text import FRAME_CLOSING, FRAME_OPENING
 from memory_assets.settings import Settings
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TURN_CHUNKS
 from memory_assets.stores.lake.schemas import USER_PROMPTS as PROMPTS
@@ -50,11 +50,33 @@ def _appended(path: Path) -> None:
         write("assistant", [{"type": "tool_use", "id": tool_id, "name": name, "input": arguments}])
         write("user", [{"type": "tool_result", "tool_use_id": tool_id, "content": answer}])
 
+    def attach(attachment: dict[str, Any]) -> None:
+        """A line as Claude Code 2.1.199 writes it for a hook."""
+        record = {
+            **{key: last[key] for key in ("sessionId", "cwd", "version") if key in last},
+            **{"parentUuid": None, "isSidechain": False, "userType": "external"},
+            "attachment": attachment,
+            "type": "attachment",
+            "uuid": f"ffffffff-0000-4000-8000-{len(path.read_text()):012}",
+            "timestamp": "2026-05-01T10:00:30.860Z",
+        }
+        with path.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+
     write("user", f"Did we see this before? A colleague sent me:\n{FRAMED}\nIs it about tides?")
     call("mcp__memory__recall", {"query": ECHO}, [{"type": "text", "text": FRAMED}])
     call("mcp__elsewhere__recall", {"query": "x"}, json.dumps({"frame": FRAMED}))
     call("Bash", {"command": f"memory search {ECHO}"}, f"1. {ECHO} was the culprit")
     call("Bash", {"command": "make tides"}, "tides built")
+    start = {"hookName": "SessionStart:startup", "hookEvent": "SessionStart", "toolUseID": "h1"}
+    printed = {"content": FRAMED, "stdout": FRAMED, "stderr": "", "exitCode": 0, "durationMs": 200}
+    command = {"command": "/opt/bin/memory context --project ."}
+    attach({"type": "hook_success", **start, **command, **printed})
+    attach({"type": "hook_additional_context", **start, "content": [FRAMED]})
+    write(
+        "user",
+        f"<system-reminder>\nSessionStart hook additional context: {FRAMED}\n</system-reminder>",
+    )
     write("assistant", [{"type": "text", "text": f"Yes:\n{FRAMED}\nThe moonphase table is off."}])
 
 
