@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -156,13 +157,30 @@ def _rebuilt(collections: list[dict[str, Any]]) -> Iterator[str]:
             )
 
 
-def chroma(json: Json = False) -> None:
+def chroma(
+    json: Json = False,
+    stage_model: Annotated[
+        bool,
+        typer.Option(
+            "--stage-model",
+            help="Put the packaged model where Chroma's own clients (chroma-mcp, for example) "
+            "look for one, so that they embed offline and find sessions by meaning. Nothing is "
+            "started.",
+        ),
+    ] = False,
+) -> None:
     """Print the URL of the Chroma server.
 
     Starts the server if it is not running. Other programs can connect with the header
     `Authorization: Bearer TOKEN`; the file that contains the token is printed, too. The server
     stops after MEMORY_CHROMA_IDLE_SECONDS without a request and keeps its port.
     """
+    if stage_model:
+        from memory_assets.embedding.chroma_model import stage_model as stage
+
+        directory = str(stage(Path.home()))
+        rendering.print_answer({"model": directory}, json, [directory])
+        return
     from memory_assets.recall import Memory
     from memory_assets.stores.chroma import server as chroma_server
 

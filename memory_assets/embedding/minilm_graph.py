@@ -37,6 +37,30 @@ def minilm(packaged: bytes, product: Product = "signed") -> bytes:
     return _Layers(read_tensors(packaged), product).model()
 
 
+def padded_minilm(packaged: bytes, length: int, product: Product = "signed") -> bytes:
+    """Return a model from `input_ids`, `attention_mask` and `token_type_ids` (b, length), all
+    int64, to `last_hidden_state` (b, length, 384), float32. It runs each row alone and without
+    its padding, so that the hidden states are those of `minilm`; of the padding they are 0."""
+    layers = _Layers(read_tensors(packaged), product)
+    row = layers.graph
+    row.node("Cast", ["row_mask"], "is_text", to=9)
+    row.node("Compress", ["row_ids", "is_text"], "text_ids")
+    row.node("Unsqueeze", ["text_ids", row.tensor("first", np.zeros(1, np.int64))], "text")
+    places = row.tensor("places", np.arange(length, dtype=np.int64))
+    row.node("Compress", [places, "is_text"], "positions")
+    row.node("Squeeze", [layers.hidden_states("text"), "first"], "text_hidden")
+    row.node("Unsqueeze", ["positions", row.tensor("last", np.ones(1, np.int64))], "text_places")
+    nothing = row.tensor("nothing", np.zeros((length, WIDTH), dtype=np.float32))
+    row.node("ScatterND", [nothing, "text_places", "text_hidden"], "row_hidden")
+    body = row.body({"row_ids": np.int64, "row_mask": np.int64}, {"row_hidden": np.float32})
+    batch = Graph()
+    batch.node(
+        "Scan", ["input_ids", "attention_mask"], "last_hidden_state", body=body, num_scan_inputs=2
+    )
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    return batch.model(dict.fromkeys(names, np.int64), {"last_hidden_state": np.float32})
+
+
 def overflow_probe() -> bytes:
     """Return a model from `x` (1, 4), ones, to `y` (1, 1): about 508 where signed
     products are exact, 257 where they overflow."""
@@ -53,7 +77,7 @@ class _Layers:
     def __init__(self, weights: dict[str, Array], product: Product) -> None:
         self._weights = weights
         self._product = product
-        self._graph = Graph()
+        self.graph = Graph()
         # Two tables of embeddings, then query, key, value, attention output, intermediate
         # and output of each layer: the order in the packaged file, whose hash is checked.
         tables = [name for name, values in weights.items() if values.dtype == np.int8]
@@ -61,21 +85,26 @@ class _Layers:
 
     def model(self) -> bytes:
         """Return the whole model."""
-        hidden = self._embeddings()
-        for layer in range(LAYERS):
-            hidden = self._layer(layer, hidden)
-        self._graph.node("Identity", [hidden], "last_hidden_state")
-        return self._graph.model(
+        self.graph.node("Identity", [self.hidden_states("input_ids")], "last_hidden_state")
+        return self.graph.model(
             {"input_ids": np.int64, "positions": np.int64}, {"last_hidden_state": np.float32}
         )
 
-    def _embeddings(self) -> str:
+    def hidden_states(self, ids: str) -> str:
+        """Add all layers over ids (1, n) and `positions`, and return the name of the last hidden
+        states."""
+        hidden = self._embeddings(ids)
+        for layer in range(LAYERS):
+            hidden = self._layer(layer, hidden)
+        return hidden
+
+    def _embeddings(self, ids: str) -> str:
         """Look rows up in the int8 tables; they alone become floats."""
-        graph, prefix = self._graph, "inner.embeddings."
+        graph, prefix = self.graph, "inner.embeddings."
         words = f"{prefix}word_embeddings.weight"
         for part in ("q", "scale"):
             table = graph.tensor(f"{words}_{part}", self._weights[f"{words}_{part}"])
-            graph.node("Gather", [table, "input_ids"], f"word_{part}")
+            graph.node("Gather", [table, ids], f"word_{part}")
         graph.node("Cast", ["word_q"], "word_float", to=1)
         graph.node("Mul", ["word_float", "word_scale"], "word")
         name = f"{prefix}position_embeddings.weight"
@@ -91,8 +120,8 @@ class _Layers:
         biases = [f"{prefix}attention.self.{name}.bias" for name in ("query", "key", "value")]
         joint = self._multiplied(hidden, (query, key, value), biases, f"qkv{layer}", OUTLIERS)
         parts = [f"{name}{layer}" for name in ("query", "key", "value")]
-        self._graph.node("Split", [joint], parts, axis=-1, num_outputs=3)
-        mixed = self._graph.node(
+        self.graph.node("Split", [joint], parts, axis=-1, num_outputs=3)
+        mixed = self.graph.node(
             "MultiHeadAttention", parts, f"mixed{layer}", CONTRIB, num_heads=HEADS
         )
         output = f"{prefix}attention.output."
@@ -100,7 +129,7 @@ class _Layers:
         hidden = self._added_and_normalized(product, hidden, output)
         bias = f"{prefix}intermediate.dense.bias"
         product = self._multiplied(hidden, [wider], [bias], f"wider{layer}", OUTLIERS)
-        product = self._graph.node("Gelu", [product], f"gelu{layer}", CONTRIB)
+        product = self.graph.node("Gelu", [product], f"gelu{layer}", CONTRIB)
         output = f"{prefix}output."
         product = self._multiplied(
             product,
@@ -123,7 +152,7 @@ class _Layers:
         others with one int8 range for all."""
         if not outliers:
             return self._multiplied_as_integers(hidden, names, biases, to)
-        graph, weights = self._graph, self._weights
+        graph, weights = self.graph, self._weights
         rows = [weights[f"{name}_q"][list(outliers)] * weights[f"{name}_scale"] for name in names]
         matrix = np.concatenate(rows, axis=1, dtype=np.float32)
         columns = graph.tensor(f"{to}.outliers", np.array(outliers, dtype=np.int64))
@@ -141,7 +170,7 @@ class _Layers:
     def _multiplied_as_integers(
         self, hidden: str, names: Sequence[str], biases: Sequence[str], to: str
     ) -> str:
-        graph, weights = self._graph, self._weights
+        graph, weights = self.graph, self._weights
         matrix = np.concatenate([weights[f"{name}_q"] for name in names], axis=1)
         zero = ""
         if self._product == "unsigned":
@@ -158,7 +187,7 @@ class _Layers:
         return graph.node("DynamicQuantizeMatMul", inputs, to, CONTRIB)
 
     def _added_and_normalized(self, left: str, right: str, prefix: str) -> str:
-        graph = self._graph
+        graph = self.graph
         total = graph.node("Add", [left, right], f"{prefix}sum")
         names = [f"{prefix}LayerNorm.{part}" for part in ("weight", "bias")]
         inputs = [total, *(graph.tensor(name, self._weights[name]) for name in names)]

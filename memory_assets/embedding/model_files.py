@@ -16,6 +16,7 @@ from tokenizers import AddedToken, Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.processors import BertProcessing
 
 from memory_assets.errors import EmbedderUnavailable
 
@@ -89,6 +90,13 @@ class WordPieces:
     def count_tokens(self, text: str) -> int:
         """Return the word pieces of `text`, [CLS] and [SEP] included, before truncation."""
         return len(self._tokenizer.encode(_encodable(text))) + 2
+
+    def tokenizer_json(self) -> str:
+        """Return the tokenizer as a file of the package `tokenizers`, which adds [CLS] and [SEP]
+        by itself."""
+        tokenizer = Tokenizer.from_str(self._tokenizer.to_str())
+        tokenizer.post_processor = BertProcessing(("[SEP]", SEP_ID), ("[CLS]", CLS_ID))
+        return str(tokenizer.to_str())
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Return (start, end) in characters of each word piece, [CLS] and [SEP] left out.

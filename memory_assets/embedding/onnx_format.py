@@ -3,7 +3,7 @@
 Field numbers are those of ONNX's onnx.proto: ModelProto.ir_version 1, graph 7,
 opset_import 8; OperatorSetIdProto.domain 1, version 2; GraphProto.node 1, name 2,
 initializer 5, input 11, output 12; NodeProto.input 1, output 2, op_type 4, attribute 5,
-domain 7; AttributeProto.name 1, f 2, i 3, type 20; TensorProto.dims 1, data_type 2,
+domain 7; AttributeProto.name 1, f 2, i 3, g 6, type 20; TensorProto.dims 1, data_type 2,
 name 8, raw_data 9; ValueInfoProto.name 1, type 2.
 """
 
@@ -23,7 +23,7 @@ CONTRIB = "com.microsoft"
 """The domain of onnxruntime's own operators."""
 _VARINT, _BYTES, _FIXED32 = 0, 2, 5
 _WIDTHS = {1: 8, _FIXED32: 4}
-_FLOAT_ATTRIBUTE, _INT_ATTRIBUTE = 1, 2
+_FLOAT_ATTRIBUTE, _INT_ATTRIBUTE, _GRAPH_ATTRIBUTE = 1, 2, 5
 _DTYPES = {1: "<f4", 2: "u1", 3: "i1", 7: "<i8"}
 _CODES = {np.dtype(name): code for code, name in _DTYPES.items()}
 
@@ -114,9 +114,10 @@ class Graph:
         inputs: Sequence[str],
         output: str | Sequence[str],
         domain: str = "",
-        **attributes: float,
+        **attributes: float | bytes,
     ) -> str:
-        """Add a node and return the name of its (first) output."""
+        """Add a node and return the name of its (first) output. An attribute may be a graph, as
+        `body` returns it."""
         outputs = [output] if isinstance(output, str) else output
         content = [_text(1, name) for name in inputs] + [_text(2, name) for name in outputs]
         content += [_text(4, operator), _text(7, domain)]
@@ -126,17 +127,23 @@ class Graph:
 
     def model(self, inputs: Mapping[str, type], outputs: Mapping[str, type]) -> bytes:
         """Return the graph as a model file, with the element types of what goes in and out."""
-        ends = [_value(11, *each) for each in inputs.items()]
-        ends += [_value(12, *each) for each in outputs.items()]
         opsets = [
             _message(8, _text(1, domain), _number(2, version))
             for domain, version in (("", _OPSET), (CONTRIB, 1))
         ]
-        graph = _message(7, _text(2, "graph"), *self._parts, *ends)
+        graph = _message(7, self.body(inputs, outputs))
         return b"".join((_number(1, _IR_VERSION), graph, *opsets))
 
+    def body(self, inputs: Mapping[str, type], outputs: Mapping[str, type]) -> bytes:
+        """Return the graph as an attribute of a node of another graph, which runs it."""
+        ends = [_value(11, *each) for each in inputs.items()]
+        ends += [_value(12, *each) for each in outputs.items()]
+        return b"".join((_text(2, "graph"), *self._parts, *ends))
 
-def _attribute(name: str, value: float) -> bytes:
+
+def _attribute(name: str, value: float | bytes) -> bytes:
+    if isinstance(value, bytes):
+        return _message(5, _text(1, name), _message(6, value), _number(20, _GRAPH_ATTRIBUTE))
     if isinstance(value, int):
         return _message(5, _text(1, name), _number(3, value), _number(20, _INT_ATTRIBUTE))
     single = _key(2, _FIXED32) + struct.pack("<f", value)
