@@ -76,6 +76,7 @@ HOMES = {
 """The only modules that may import a heavy package, and only inside functions."""
 SEALS = {
     "stores/agent_journal.py",
+    "stores/chroma_mcp/rows.py",
     "stores/keyword_index/index.py",
     "stores/lake/rows.py",
     "redacted_text.py",
@@ -282,6 +283,13 @@ def test_the_services_of_agents_memory_know_no_store_and_no_protocol() -> None:
         and _roots(module) & {"sqlite3", "chromadb", "mcp", "mcp_types", "numpy"}
     ]
     assert offenders == []
+
+
+def test_one_module_knows_the_tools_of_chroma_mcp() -> None:
+    """So that another version of it, or another server, is a change of one file."""
+    tool = re.compile(r"\bchroma_(?:list|create|peek|get|add|query|update|delete|modify|fork)_")
+    knowing = {_path(module) for module in MODULES if tool.search(module.read_text())}
+    assert knowing == {"stores/chroma_mcp/adapter.py"}
 
 
 def test_a_server_does_not_load_recall_before_it_is_asked() -> None:

@@ -1,0 +1,311 @@
+"""The stores of agents' history and memory over the tools of chroma-mcp 0.2.6.
+
+chroma-mcp embeds texts itself: with our model, where `memory chroma --stage-model` was called.
+It has no lock, no order and no upsert. So writers hold a lock file of their machine, rows are put
+in order here, and what is there is compared before it is added or updated. Each write may be
+repeated: it ends with the same rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import Any
+
+from memory_assets.agent_memory.ports import ConversationTurn, Found, StoredMemory, Where
+from memory_assets.errors import ConfigurationError, StoreError
+from memory_assets.redacted_text import RedactedText, require_redacted
+from memory_assets.stores.chroma_mcp.rows import condition, memory_from, metadata_of, turn_from
+from memory_assets.stores.chroma_mcp.session import McpSession, ServerProcess
+from memory_assets.stores.shared_files import locked
+
+HISTORY = "history"
+_NO_COLLECTIONS = "__NO_COLLECTIONS_FOUND__"
+_MISSING, _EXISTS = "does not exist", "already exist"
+"""Parts of chroma-mcp's messages; nothing else of a message is looked at or passed on."""
+_COSINE = {"hnsw:space": "cosine"}
+"""Without it a collection measures squared distances."""
+_LOCK_SECONDS = 30.0
+_Row = tuple[str, Mapping[str, Any], str]
+"""Id, metadata, text."""
+
+
+def server_process(command: str, host: str, port: int, token: str | None = None) -> ServerProcess:
+    """Return how chroma-mcp is started in front of the Chroma server at an address."""
+    environment = {
+        "CHROMA_CLIENT_TYPE": "http",
+        "CHROMA_HOST": host,
+        "CHROMA_PORT": str(port),
+        "CHROMA_SSL": "false",
+        "ANONYMIZED_TELEMETRY": "False",
+        "CHROMA_DOTENV_PATH": os.devnull,
+    }
+    if token is not None:
+        environment["CHROMA_CUSTOM_AUTH_CREDENTIALS"] = f"memory:{token}"
+    return ServerProcess([command], environment)
+
+
+class _MissingCollection(Exception):
+    """There is no collection of that name."""
+
+
+class _AlreadyThere(Exception):
+    """A row to be added is there: from another writer, or from this request's first try."""
+
+
+class ChromaMcpVectorStoreAdapter:
+    """A `VectorStore` and `HistoryStore` in collections whose names begin with a prefix.
+
+    Raises:
+        ServerSilent: by each method; chroma-mcp does not answer.
+        StoreError: by each method; it refused. Names tool and collection, and quotes no text.
+    """
+
+    def __init__(self, session: McpSession, lock_file: Path, *, prefix: str = "agents.") -> None:
+        """Take a session with chroma-mcp, and the lock file that all writers share."""
+        self._session = session
+        self._lock_file = lock_file
+        self._prefix = prefix
+        self._last_turns: dict[str, int] = {}
+        """Where the search for the end of a conversation begins."""
+
+    def close(self) -> None:
+        """End the session."""
+        self._session.close()
+
+    def list_collections(self) -> list[str]:
+        """Return the names of the collections, sorted."""
+        names = self._call("chroma_list_collections", "")
+        return sorted(
+            name.removeprefix(self._prefix)
+            for name in names
+            if name.startswith(self._prefix) and name != _NO_COLLECTIONS
+        )
+
+    def add(self, collection: str, memories: Sequence[StoredMemory]) -> None:
+        """Store memories, in place of those with their ids."""
+        for each in memories:
+            require_redacted([each.text, *each.entities, *each.tags, *each.also])
+        self._put(
+            collection, [(each.memory_id, metadata_of(each), str(each.text)) for each in memories]
+        )
+
+    def query(
+        self, collection: str, text: RedactedText, k: int, where: Where | None = None
+    ) -> list[Found]:
+        """Return the `k` memories that are most similar to a text, best first."""
+        require_redacted([text])
+        if k < 1:
+            return []
+        page = self._one(
+            "chroma_query_documents",
+            collection,
+            query_texts=[str(text)],
+            n_results=k,
+            where=condition(where or {}),
+        )
+        columns = (page["metadatas"][0], page["documents"][0], page["distances"][0])
+        found = [
+            Found(memory_from(metadata, said), round(1 - distance, 6))
+            for metadata, said, distance in zip(*columns, strict=True)
+        ]
+        return sorted(found, key=lambda one: (-one.similarity, one.memory.memory_id))
+
+    def get(
+        self,
+        collection: str,
+        where: Where | None = None,
+        limit: int | None = None,
+        sort: str = "-stored_at",
+    ) -> list[StoredMemory]:
+        """Return memories in the order of a field, descending with a dash before it."""
+        rows = self._rows(collection, where=condition(where or {}))
+        found = [memory_from(metadata, text) for _, metadata, text in rows]
+        found.sort(key=lambda each: each.memory_id)
+        try:
+            found.sort(
+                key=lambda each: getattr(each, sort.removeprefix("-")),
+                reverse=sort.startswith("-"),
+            )
+        except AttributeError:
+            raise ConfigurationError(f"a memory has no field {sort!r:.40}") from None
+        return found if limit is None else found[:limit]
+
+    def delete(self, collection: str, memory_ids: Sequence[str]) -> int:
+        """Delete memories, and return their number. Chroma rewrites no file: bytes of them stay
+        in its log until it is compacted."""
+        there = [row_id for row_id, _, _ in self._rows(collection, ids=list(memory_ids))]
+        if there:
+            self._call("chroma_delete_documents", collection, ids=there)
+        return len(there)
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Keep other writers that share the lock file out of the store for a block."""
+        busy = f"another process has been writing memory for {_LOCK_SECONDS:.0f} s; try again"
+        return locked(self._lock_file, _LOCK_SECONDS, busy)
+
+    def append_turn(self, turn: ConversationTurn) -> bool:
+        """Store a turn, and return True; False if it is stored already.
+
+        Raises:
+            ConfigurationError: another turn has its place or its id; names both.
+        """
+        require_redacted([turn.text])
+        place = {"conversation_id": turn.conversation_id, "turn_index": turn.turn_index}
+        both = {"$and": [{name: value} for name, value in place.items()]}
+        where = {"$or": [{"message_id": turn.message_id}, both]}
+        row = (f"{turn.conversation_id}:{turn.turn_index}", metadata_of(turn), str(turn.text))
+        with self.exclusive():
+            if self._is_known(turn, where):
+                return False
+            try:
+                self._call("chroma_add_documents", HISTORY, **_columns([row]))
+            except _AlreadyThere:
+                if not self._is_known(turn, where):
+                    raise StoreError(f"turn {row[0]} is there and is not found") from None
+        return True
+
+    def _is_known(self, turn: ConversationTurn, where: Mapping[str, Any]) -> bool:
+        known = [
+            turn_from(metadata, text) for _, metadata, text in self._rows(HISTORY, where=where)
+        ]
+        for each in known:
+            if _said(each) != _said(turn):
+                raise ConfigurationError(
+                    f"message {each.message_id} is turn {each.turn_index} of conversation "
+                    f"{each.conversation_id}, so that message {turn.message_id} cannot be turn "
+                    f"{turn.turn_index} of {turn.conversation_id}; append it as another turn"
+                )
+        return bool(known)
+
+    def tail(self, conversation_id: str, n: int) -> list[ConversationTurn]:
+        """Return the last `n` turns in order; fewer where there are fewer."""
+        last = self._last_turn(conversation_id)
+        if n < 1 or last < 0:
+            return []
+        width = n
+        while True:  # wider where places were left out
+            first = max(last - width + 1, 0)
+            rows = self._rows(HISTORY, where=_from_turn(conversation_id, first))
+            if len(rows) >= n or not first:
+                turns = [turn_from(metadata, text) for _, metadata, text in rows]
+                return sorted(turns, key=lambda turn: turn.turn_index)[-n:]
+            width *= 4
+
+    def count(self, conversation_id: str) -> int:
+        """Return the number of turns of a conversation."""
+        where = _from_turn(conversation_id, 0)
+        page = self._one("chroma_get_documents", HISTORY, where=where, include=[])
+        return len(page["ids"])
+
+    def _last_turn(self, conversation_id: str) -> int:
+        """Return the greatest place of a conversation, -1 of an unknown one. chroma-mcp cannot
+        order rows, so it is asked whether there are any from a place on: some 2 log2(n) times, and
+        twice where the end is known from the last time."""
+
+        def has_from(place: int) -> bool:
+            where = _from_turn(conversation_id, place)
+            page = self._one("chroma_get_documents", HISTORY, where=where, include=[], limit=1)
+            return bool(page["ids"])
+
+        low = self._last_turns.get(conversation_id, 0)  # the end is here or later, if anything is
+        if not has_from(low):
+            if not low or not has_from(0):
+                return -1
+            low = 0
+        step = 1
+        while has_from(low + step):
+            low += step
+            step *= 2
+        high = low + step  # there is none from here on
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if has_from(middle) else (low, middle)
+        self._last_turns[conversation_id] = low
+        return low
+
+    def _put(self, collection: str, rows: Sequence[_Row]) -> None:
+        """Add rows, and update those that are there with another text or other metadata."""
+        ids = [row_id for row_id, _, _ in rows]
+        for _ in range(2):
+            there = {row[0]: row for row in self._rows(collection, ids)}
+            new = [row for row in rows if row[0] not in there]
+            changed = [row for row in rows if row[0] in there and there[row[0]] != row]
+            try:
+                if new:
+                    self._call("chroma_add_documents", collection, **_columns(new))
+            except _AlreadyThere:
+                continue  # compared with what is there now
+            if changed:
+                self._call("chroma_update_documents", collection, **_columns(changed))
+            return
+        raise StoreError(f"memories of {self._prefix}{collection} are there and are not found")
+
+    def _rows(self, collection: str, ids: list[str] | None = None, **asked: Any) -> list[_Row]:
+        if ids is not None and not ids:
+            return []
+        page = self._one("chroma_get_documents", collection, ids=ids, **asked)
+        columns = (page[name] or [] for name in ("ids", "metadatas", "documents"))
+        return list(zip(*columns, strict=True))
+
+    def _one(self, tool: str, collection: str, **arguments: Any) -> Mapping[str, Any]:
+        """Return the one JSON object that a tool answers with."""
+        try:
+            page = json.loads(self._call(tool, collection, **arguments)[0])
+            if isinstance(page, dict):
+                return page
+        except (IndexError, ValueError):
+            pass
+        raise StoreError(f"{tool} of chroma-mcp answered with something else than 0.2.6 does")
+
+    def _call(self, tool: str, collection: str, **arguments: Any) -> tuple[str, ...]:
+        """Return the texts that a tool answers with. A collection that is missing is created, and
+        the tool called once more."""
+        try:
+            return self._called(tool, collection, arguments)
+        except _MissingCollection:
+            with suppress(_AlreadyThere):  # another writer was first
+                self._called("chroma_create_collection", collection, {"metadata": _COSINE})
+        try:
+            return self._called(tool, collection, arguments)
+        except _MissingCollection:
+            name = f"{self._prefix}{collection}"
+            raise StoreError(f"collection {name} is deleted again and again") from None
+
+    def _called(self, tool: str, collection: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        given = {name: value for name, value in arguments.items() if value is not None}
+        name = f"{self._prefix}{collection}"
+        if collection:
+            given["collection_name"] = name
+        answer = self._session.call(tool, given)
+        if not answer.failed:
+            return answer.texts
+        said = " ".join(answer.texts)
+        if collection and f"[{name}] {_MISSING}" in said:
+            raise _MissingCollection
+        if _EXISTS in said:
+            raise _AlreadyThere
+        raise StoreError(
+            f"{tool} of chroma-mcp failed{f' on {name}' if collection else ''}. See that Chroma "
+            "runs and has room, and that chroma-mcp has a model (`memory chroma --stage-model`)"
+        )
+
+
+def _from_turn(conversation_id: str, place: int) -> dict[str, Any]:
+    return {"$and": [{"conversation_id": conversation_id}, {"turn_index": {"$gte": place}}]}
+
+
+def _said(turn: ConversationTurn) -> tuple[str, str, int, str, str]:
+    return (turn.message_id, turn.conversation_id, turn.turn_index, turn.role, str(turn.text))
+
+
+def _columns(rows: Sequence[_Row]) -> dict[str, Any]:
+    ids, metadatas, documents = zip(*rows, strict=True)
+    return {
+        "ids": [*ids],
+        "metadatas": [dict(each) for each in metadatas],
+        "documents": [*documents],
+    }
