@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-_SHIPPED = ("dagster.yaml", "workspace.yaml", "data/sample")
+_SHIPPED = ("dagster.yaml", "workspace.yaml", "data/sample", "docs")
 _HERE = Path(__file__).parent
 
 
@@ -23,7 +23,9 @@ class BuildWithShippedFiles(build_py):
             target = Path(self.build_lib) / "memory_assets" / "shipped" / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():
-                ignored = shutil.ignore_patterns("__pycache__", "generator", "generate.py")
+                ignored = shutil.ignore_patterns(
+                    "__pycache__", "generator", "generate.py", "pictures"
+                )
                 shutil.copytree(source, target, ignore=ignored, dirs_exist_ok=True)
             else:
                 shutil.copyfile(source, target)

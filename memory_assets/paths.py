@@ -35,8 +35,8 @@ IMPORT_ROOT = _PACKAGE.parent
 """The directory that the package is imported from: a checkout, or site-packages."""
 IS_CHECKOUT = (IMPORT_ROOT / "pyproject.toml").is_file() and (IMPORT_ROOT / "data").is_dir()
 SHIPPED = IMPORT_ROOT if IS_CHECKOUT else _PACKAGE / "shipped"
-"""The directory of dagster.yaml, workspace.yaml and data/sample; setup.py puts copies into a
-wheel."""
+"""The directory of dagster.yaml, workspace.yaml, data/sample and docs; setup.py puts copies into
+a wheel."""
 SAMPLE_DIR = SHIPPED / "data" / "sample"
 DATA_DIR = IMPORT_ROOT / "data" if IS_CHECKOUT else user_data_path(_NAME, appauthor=False)
 """The data directory where MEMORY_DATA_DIR is not set."""

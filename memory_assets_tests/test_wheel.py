@@ -107,11 +107,12 @@ def test_the_installed_wheel_works_from_any_directory(installed: Installed) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="environments are laid out otherwise")
 def test_the_wheel_holds_what_ships_and_nothing_that_was_ingested(installed: Installed) -> None:
-    """Dagster's configuration, the sample and the files of the pages; no tests, and nothing of a
-    memory."""
+    """Dagster's configuration, the sample, docs/ and the files of the pages; no tests, and nothing
+    of a memory."""
     (package,) = (installed.script.parent.parent / "lib").glob("*/site-packages/memory_assets")
     shipped = {path.relative_to(package).as_posix() for path in (package / "shipped").glob("*")}
-    assert shipped == {"shipped/dagster.yaml", "shipped/workspace.yaml", "shipped/data"}
+    names = ("dagster.yaml", "workspace.yaml", "data", "docs")
+    assert shipped == {f"shipped/{name}" for name in names}
     assert [path.name for path in (package / "shipped" / "data").iterdir()] == ["sample"]
     assert not (package.parent / "memory_assets_tests").exists()
     pages = Path("serving") / "pages"

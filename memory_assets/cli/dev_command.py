@@ -41,6 +41,7 @@ from memory_assets.serving.http_server import (
     serve,
     url_of,
 )
+from memory_assets.serving.pages.site import WithManual
 from memory_assets.settings import Settings
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.run_history.history import RunHistory
@@ -65,7 +66,8 @@ def dagster_page(
     hosts: Iterable[str] = (),
     token: str | None = None,
 ) -> Iterator[ASGIApp]:
-    """Yield the page of an instance whose code server listens on the socket `code_server`.
+    """Yield the page of an instance whose code server listens on the socket `code_server`, with
+    docs/, to which the descriptions of assets lead.
 
     Refused are requests under a Host that is neither loopback nor in `hosts`, from pages of
     another origin, without the token (if there is one), and GraphQL operations by anything
@@ -80,7 +82,7 @@ def dagster_page(
         )
         page = server.create_asgi_app()
         yield Guard(
-            JsonPostOnly(page),
+            WithManual(JsonPostOnly(page)),
             hosts=hosts,
             token=token,
             headers=PAGE_HEADERS,

@@ -20,6 +20,7 @@ from memory_assets.dagster.assets.retained_sessions import retained_sessions
 from memory_assets.dagster.assets.tables import TABLES
 from memory_assets.dagster.assets.workspace_documents import workspace_documents
 from memory_assets.dagster.batch import batch_resources, ingest_batch
+from memory_assets.dagster.documented import documented
 from memory_assets.dagster.jobs import JOBS, retention_schedule, status_schedule
 from memory_assets.dagster.partitions import agent_memory, projects, workspaces
 from memory_assets.dagster.sensors import projects_directory_sensor
@@ -57,7 +58,7 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
     that assets hand each other stay in memory, because the lake is where they are kept.
     """
     return dg.Definitions(
-        assets=[*_PARTITIONED, known_secrets, retained_sessions, memory_status],
+        assets=documented([*_PARTITIONED, known_secrets, retained_sessions, memory_status]),
         jobs=[ingest_batch, *JOBS, prune_superseded_runs],
         schedules=[retention_schedule, status_schedule, superseded_runs_schedule],
         sensors=[projects_directory_sensor, workspaces_sensor, agent_memory_sensor],

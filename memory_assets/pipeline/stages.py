@@ -91,7 +91,7 @@ class Stage:
 
 WORKSPACES = "workspaces"
 """The group of the stages of workspaces, which are partitions of their own."""
-AGENTS = "agents"
+AGENTS = "agent_memory"
 """The group of the stages of what agents wrote themselves, which have partitions of their own."""
 _PARTITIONS_OF = {WORKSPACES: WORKSPACE_PARTITIONS, AGENTS: AGENT_MEMORY_PARTITIONS}
 _AGENT = {"agent": KNOWN_AGENTS}
@@ -254,7 +254,7 @@ _MADE = (
         workspace.chunk_documents,
         "Sections, operations, definitions and windows of each document, in its own lines.\n\n"
         "Long ones in passages, which the embedding model reads whole. How a file is cut depends "
-        "on its type (docs/workspace.md).",
+        "on its type.",
         WORKSPACES,
         Expectations(
             bounds={

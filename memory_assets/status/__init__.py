@@ -6,6 +6,8 @@ here imports pyarrow, numpy, Chroma, pydantic or Dagster early. Does not: readin
 """
 
 from memory_assets.status.disk import runs_in_history
+from memory_assets.status.health import last_checks, redactions_by_rule
+from memory_assets.status.report import report
 from memory_assets.status.status import status
 from memory_assets.status.words import (
     can_be_helped,
@@ -23,7 +25,10 @@ __all__ = [
     "counted",
     "held_back",
     "in_words",
+    "last_checks",
     "lasting",
+    "redactions_by_rule",
+    "report",
     "runs_in_history",
     "status",
     "totals",

@@ -101,14 +101,14 @@ def _run(row: tuple[Any, ...]) -> dict[str, Any]:
 
 @dataclass
 class Disk:
-    """Files of transcripts on disk, those that differ from the ledger (`pending`, with when
-    they were written), paths that the ledger believes in and that are gone, and those that
-    could not be listed, read or named."""
+    """Files of transcripts on disk, those that differ from the ledger (`pending`: project and when
+    they were written, by path), paths that the ledger believes in and that are gone, and those
+    that could not be listed, read or named."""
 
     files: int = 0
     bytes: int = 0
     newest_ns: int = 0
-    pending: dict[str, int] = field(default_factory=dict)
+    pending: dict[str, tuple[str, int]] = field(default_factory=dict)
     vanished: int = 0
     unlisted: list[Unlisted] = field(default_factory=list)
     troubled: bool = False
@@ -117,10 +117,10 @@ class Disk:
 
 def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
     """Return the state of the files on disk, at the cost of one `stat` per file."""
-    known: dict[str, tuple[int, int, bool]] = {
-        row[0]: (row[1], row[2], row[3] is not None)
-        for row in catalog.rows("SELECT path, size, mtime_ns, gone_at FROM sources")
-    }
+    known: dict[str, tuple[int, int, bool]] = {}
+    projects: dict[str, str] = {}
+    for row in catalog.rows("SELECT path, size, mtime_ns, gone_at, project FROM sources"):
+        known[row[0]], projects[row[0]] = (row[1], row[2], row[3] is not None), row[4]
     disk, unknown, seen = Disk(), dict[str, Facts](), set[str]()
     for root in roots.values():
         for path, facts in _files(root, _DEPTH, disk):
@@ -131,12 +131,12 @@ def look(catalog: Catalog, roots: Mapping[str, Path], data_dir: Path) -> Disk:
             seen.add(path)
             _count(disk, facts)
             if noted != (*facts, False):
-                disk.pending[path] = facts[1]
+                disk.pending[path] = projects[path], facts[1]
     if unknown or disk.pending or disk.troubled:
-        for path in _transcripts(catalog, roots, data_dir, disk.unlisted):
+        for path, project in _transcripts(catalog, roots, data_dir, disk.unlisted):
             if path in unknown:
                 _count(disk, unknown[path])
-                disk.pending[path] = unknown[path][1]
+                disk.pending[path] = project, unknown[path][1]
     disk.vanished = sum(
         not gone and bool(path) and path not in seen and is_gone(path)
         for path, (_, _, gone) in known.items()
@@ -172,9 +172,9 @@ def _files(directory: Path | str, depth: int, disk: Disk) -> Iterator[tuple[str,
 
 def _transcripts(
     catalog: Catalog, roots: Mapping[str, Path], data_dir: Path, unlisted: list[Unlisted]
-) -> Iterator[str]:
-    """Yield the paths of transcripts that were not forgotten; append those that cannot be read
-    to `unlisted`. Files that the catalogue knows are not opened."""
+) -> Iterator[tuple[str, str]]:
+    """Yield path and project of transcripts that were not forgotten; append those that cannot be
+    read to `unlisted`. Files that the catalogue knows are not opened."""
     from memory_assets.install_key import load_install_key
     from memory_assets.stores.tombstones import FILE_NAME, Forgotten, Tombstones
     from memory_assets.transcripts import discover
@@ -185,7 +185,7 @@ def _transcripts(
         forgotten = Tombstones(tombstones, load_install_key()).forgotten()
     for source in discover(roots, remembered(catalog.sources.rows()), unlisted.append):
         if (source.project, source.session_id) not in forgotten:
-            yield str(source.path)
+            yield str(source.path), source.project
 
 
 def remembered(rows: Iterable[SourceRow]) -> Known:

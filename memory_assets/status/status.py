@@ -123,8 +123,12 @@ def coverage(
 def _freshness(
     disk: Disk, stages: Mapping[str, Mapping[str, Any]], *, vectors: bool
 ) -> dict[str, Any]:
-    """Return counts of files, of changes not yet ingested, and the age of the oldest change."""
-    oldest = min(disk.pending.values(), default=0)
+    """Return counts of files, of changes not yet ingested, and the age of the oldest change, also
+    by project where there are any."""
+    by_project: dict[str, list[int]] = {}
+    for project, written in disk.pending.values():
+        by_project.setdefault(project, []).append(written)
+    oldest = min((min(times) for times in by_project.values()), default=0)
     kind = SEARCH_KINDS["sessions"]
     stage = kind.asset if vectors else kind.keywords
     indexed = str(stages.get(stage, {}).get("made_at") or "")
@@ -135,8 +139,16 @@ def _freshness(
         "vanished_files": disk.vanished,
         "newest_source_at": _iso(disk.newest_ns),
         "newest_indexed_at": indexed,
-        "lag_seconds": round(max(time.time() - oldest / 1e9, 0.0), 1) if oldest else 0.0,
+        "lag_seconds": _since(oldest),
+        "projects_behind": {
+            project: {"files": len(times), "lag_seconds": _since(min(times))}
+            for project, times in sorted(by_project.items())
+        },
     }
+
+
+def _since(nanoseconds: int) -> float:
+    return round(max(time.time() - nanoseconds / 1e9, 0.0), 1) if nanoseconds else 0.0
 
 
 def _archive(catalog: Catalog) -> dict[str, Any]:

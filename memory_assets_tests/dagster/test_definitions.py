@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
 
 import dagster as dg
 import pytest
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
 
 from memory_assets.dagster.assets.known_secrets import known_secrets
 from memory_assets.dagster.definitions import ASSETS, WORKSPACE_ASSETS, defs
+from memory_assets.serving.pages.site import WithManual
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.run_history.names import (
     INGEST_JOB,
@@ -142,6 +146,25 @@ def test_every_asset_says_what_it_is(name: str) -> None:
     assert spec.group_name and spec.kinds and spec.owners and spec.code_version
     assert spec.description and len(spec.description) > 40
     assert isinstance(spec.partitions_def, dg.DynamicPartitionsDefinition)
+
+
+def test_every_description_leads_to_a_document_that_memory_dev_serves() -> None:
+    """Rendered, with headings that can be linked to; other paths are Dagster's."""
+    client = TestClient(WithManual(PlainTextResponse("Dagster")))
+    assets = [asset for asset in defs.assets or () if isinstance(asset, dg.AssetsDefinition)]
+    names = set[str]()
+    for spec in (spec for asset in assets for spec in asset.specs):
+        link = re.search(r"\n\nMore: \[(docs/[a-z-]+\.md)\]\(/\1\)$", spec.description or "")
+        assert link, spec.key
+        names.add(link[1])
+    assert len(names) > 10
+    for name in names:
+        answer = client.get(f"/{name}")
+        assert answer.status_code == 200 and "<h1 id=" in answer.text, name
+        assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert client.get("/docs/nowhere.md").status_code == 404
+    assert client.get("/docs/..%2FREADME.md").status_code == 404
+    assert client.get("/assets").text == "Dagster"
 
 
 @pytest.mark.parametrize("name", sorted(SPECS.keys() & TABLES.keys()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -19,7 +20,7 @@ from memory_assets.pipeline.scan.on_disk import find_sources
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.settings import Settings
-from memory_assets.stores.lake.schemas import SESSION_SUMMARIES, TURN_CHUNKS
+from memory_assets.stores.lake.schemas import REDACTED_RECORDS, SESSION_SUMMARIES, TURN_CHUNKS
 from memory_assets.stores.run_history.names import INGEST_BATCH, INGEST_JOB, batch_tags, projects_of
 from memory_assets_tests.dagster.test_superseded_runs import delete_in, end_earlier
 
@@ -46,6 +47,25 @@ def _plans(settings: Settings) -> list[ProjectPlan]:
     return plan(components, find_sources(components))
 
 
+_WORDS = {"work", "embedder", "dagster/uri", "collections", "last_record_at"}
+"""The metadata that are no numbers."""
+
+
+def _metadata(instance: dg.DagsterInstance, asset: str, project: str) -> dict[str, Any]:
+    wanted = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[project])
+    (record,) = instance.fetch_materializations(wanted, limit=1).records
+    assert record.asset_materialization is not None
+    return {name: each.value for name, each in record.asset_materialization.metadata.items()}
+
+
+def _texts(settings: Settings) -> set[str]:
+    """The beginnings of all texts of the sample that are longer than a name."""
+    lake = Components(settings).lake
+    tables = [lake.read_partition(REDACTED_RECORDS, name) for name in PROJECTS]
+    texts = [str(text) for table in tables for text in table["text"].to_pylist()]
+    return {text[:40] for text in texts if len(text) > 40}
+
+
 def _version_tags(instance: dg.DagsterInstance, asset: str, project: str) -> dict[str, str]:
     wanted = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[project])
     (record,) = instance.fetch_materializations(wanted, limit=1).records
@@ -61,7 +81,8 @@ def test_each_partition_has_the_events_that_a_run_of_its_own_would_store(
     settings: Settings,
 ) -> None:
     """One run of all projects: every asset materialized for every partition, every check evaluated,
-    with the versions that the asset job stores, so that nothing shows as out of date."""
+    with the versions that the asset job stores, so that nothing shows as out of date, and with the
+    same metadata: numbers to plot, and no text of a transcript."""
     assert run_plans(settings, _plans(settings)).failed == {}
     project = min(PROJECTS)
     with open_instance(settings) as instance:
@@ -77,12 +98,24 @@ def test_each_partition_has_the_events_that_a_run_of_its_own_would_store(
                 assert {each.partition for each in history} == PROJECTS
                 assert {each.status.value for each in history} == {"SUCCEEDED"}
         of_batch = {name: _version_tags(instance, name, project) for name in _OF_PROJECTS}
+        numbers = {name: _metadata(instance, name, project) for name in _OF_PROJECTS}
         alone = build_defs(settings).resolve_job_def(INGEST_JOB)
         assert alone.execute_in_process(
             instance=instance, partition_key=project, run_config=QUIET
         ).success
         of_job = {name: _version_tags(instance, name, project) for name in _OF_PROJECTS}
+        alike = {name: _metadata(instance, name, project) for name in _OF_PROJECTS}
+        told = "".join(map(repr, instance.all_logs(run.run_id)))
     assert of_batch == of_job
+    for name, metadata in numbers.items():
+        assert metadata.keys() - {"lag_seconds"} == alike[name].keys(), name
+        assert {"dagster/partition_row_count", "bytes", "seconds"} < metadata.keys()
+        words = {each for each, value in metadata.items() if not isinstance(value, int | float)}
+        assert words <= _WORDS, name  # all others are plotted
+    assert numbers["raw_sessions"]["lag_seconds"] > 0
+    assert numbers["redacted_records"]["redactions"] > 0
+    texts = _texts(settings)
+    assert len(texts) > 100 and not [text for text in texts if text in told]
 
 
 def test_a_project_that_fails_does_not_stop_the_others(

@@ -53,6 +53,10 @@ def test_the_figures_are_those_of_status_and_the_checks_tell_what_is_lost(
     assert figures["bytes_lake"] == current["sizes"]["lake"]
     assert figures["version_ruleset"] == current["versions"]["ruleset"]
     assert (figures["files_not_taken_in"], figures["lag_seconds"]) == (0, 0.0)
+    report = figures["report"]
+    assert "## Coverage" in report and "| json-web-token |" in report
+    assert "checks passed in every partition." in report
+    assert "## Held back\n\nNothing." in report
     assert all(passed for passed, _ in checks.values()), checks
     assert checks["sources_are_found"][1]["sessions_at_source"] == 28
     assert checks["great_expectations_agree"][1]["rows_validated"] > 239
@@ -64,6 +68,7 @@ def test_the_figures_are_those_of_status_and_the_checks_tell_what_is_lost(
         file.write(b'{"type":"mode","mode":"plan"}\n')
     figures, checks = _reported(settings)
     assert figures["files_not_taken_in"] == 1 and figures["lag_seconds"] > 0
+    assert "| -home-mara-code-harbor-api | 1 |" in figures["report"]
     passed, counts = checks["sources_are_found"]
     assert not passed and "4 sessions.table" in str(counts[lost])
     assert counts["sessions_that_differ"] == 1

@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 
 from memory_assets.recall import Memory
 from memory_assets.recall.activity import activity, changed_files, weeks
-from memory_assets.recall.health import health
 from memory_assets.serving.pages.charts import heat_map, span_bar, week_bars
 from memory_assets.serving.pages.site import build_site
+from memory_assets.status import redactions_by_rule
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import REDACTION_AUDIT
 from memory_assets.stores.run_ledger import EndedRun, RunLedger
@@ -110,7 +110,7 @@ def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memo
     memory.catalog.quarantine.hold(held)
     text = client.get("/page/health").text
     assert "it is too long" in text and "<strong>To do:</strong> cut &lt;it&gt;" in text
-    rules = health(memory)["rules"]
+    rules = redactions_by_rule(memory.catalog)
     lake = memory.lake
     found = [lake.read_partition(REDACTION_AUDIT, name) for name in lake.projects(REDACTION_AUDIT)]
     assert sum(each["count"] for each in rules) == sum(map(len, found)) > 0

@@ -9,7 +9,7 @@ _DESCRIPTIONS = {
     AGENT_HISTORY: "The turns of conversations, as agents appended them, redacted.\n\nOf a "
     "conversation that goes on, only new turns are written.",
     AGENT_MEMORY: "What agents found worth keeping: preferences, facts, decisions.\n\nGated by "
-    "confidence and number, and merged where they say the same (docs/agent-memory.md).",
+    "confidence and number, and merged where they say the same.",
 }
 AGENT_TABLES = [
     step_asset(

@@ -9,7 +9,7 @@ from memory_assets.dagster.expectations import great_expectations_agree
 from memory_assets.dagster.metadata import OWNERS, checked
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
-from memory_assets.pipeline.checks.figures import status_figures, status_verdicts
+from memory_assets.pipeline.checks.figures import status_figures, status_report, status_verdicts
 
 CHECKS = {
     "everything_indexed": "Each collection has as many rows as its table.",
@@ -41,7 +41,8 @@ def memory_status(memory: MemoryParam) -> StepResults:
     with no_text_in_errors():
         components = memory.components()
         figures, current = status_figures(components)
-        yield dg.MaterializeResult(metadata=figures)
+        shown = dg.MetadataValue.md(status_report(components, current))
+        yield dg.MaterializeResult(metadata={"report": shown, **figures})
         for name, verdict in status_verdicts(components, current).items():
             yield checked("memory_status", name, verdict)
         agreed = great_expectations_agree(components)

@@ -44,13 +44,19 @@ def status_figures(components: Components) -> tuple[Figures, Mapping[str, Any]]:
     return figures, current
 
 
+def status_report(components: Components, current: Mapping[str, Any]) -> str:
+    """Return a status as a report in Markdown, with redactions by rule and the last checks."""
+    unlisted = [
+        {**path, "path": _redacted(components, path["path"])} for path in current["unlisted"]
+    ]
+    rules = overview.redactions_by_rule(components.catalog)
+    checks = overview.last_checks(components.data_dir)
+    return overview.report({**current, "unlisted": unlisted}, rules, checks)
+
+
 def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[str, Verdict]:
     """Return the results of the checks of the whole memory by name. Reads all sources again."""
-    behind = {
-        kind: each
-        for kind, each in current["coverage"].items()
-        if components.embeds and not each["complete"]
-    }
+    covered = current["coverage"]
     held = {
         entry["session_id"]: f"{entry['stage']}: {entry['reason']} (since {entry['since']}); "
         f"to do: {entry['remedy']}"
@@ -63,8 +69,8 @@ def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[
     failed = current["runs"].get("failed", [])
     return {
         "everything_indexed": Verdict(
-            not behind,
-            {f"{kind}_behind": each["rows"] - each["indexed"] for kind, each in behind.items()},
+            not components.embeds or all(each["complete"] for each in covered.values()),
+            {f"{kind}_behind": each["rows"] - each["indexed"] for kind, each in covered.items()},
             "Run `memory ingest`.",
         ),
         "sources_are_found": _of_sources(components),

@@ -110,6 +110,9 @@ def scan_project(components: Components, project: str, limit: int | None = None)
             new_ids[_key(source)] = ids
             report.changed += 1
         note_sharing(catalog, project, new_ids)
+        if changed:  # how long the newest change had waited
+            waited = components.clock() - changed[0].mtime_ns / 1e9
+            report.details["lag_seconds"] = round(max(waited, 0.0), 1)
         report.details["newly_gone"] = catalog.sources.mark_gone(project, vanished(ledger, found))
         ledger = catalog.sources.rows(project)
         _add_totals(report, ledger)

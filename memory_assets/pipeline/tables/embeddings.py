@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Container, Iterable, Iterator
 
 import numpy as np
@@ -57,11 +58,14 @@ def embed_project(
     )
     report.details["texts_embedded"] = work.embedded
     report.details["vectors_reused"] = work.reused
+    if work.embedded:
+        report.details["embeddings_per_second"] = round(work.embedded / work.seconds, 1)
     return report
 
 
 class _Embedding:
-    """Makes the vectors of one project's sessions; `embedded` and `reused` count them."""
+    """Makes the vectors of one project's sessions; `embedded` and `reused` count them, `seconds`
+    is how long the embedder took."""
 
     def __init__(
         self, components: Components, project: str, source_table: Table, table: Table
@@ -72,6 +76,7 @@ class _Embedding:
         self._table = table
         self._vectors: dict[str, Vector] = {}
         self.embedded = self.reused = 0
+        self.seconds = 0.0
 
     def make(self, source: Product) -> Made:
         """Return the rows of a session, one for each text."""
@@ -98,7 +103,9 @@ class _Embedding:
         self._add(self._known_vectors(name for name in text_of if name not in self._vectors))
         self._add(self._kept_vectors(name for name in text_of if name not in self._vectors))
         new = [content_hash for content_hash in text_of if content_hash not in self._vectors]
+        start = time.perf_counter()
         vectors = embed_redacted(self._components.embedder, [text_of[name] for name in new])
+        self.seconds += time.perf_counter() - start
         self._vectors.update(zip(new, vectors, strict=True))
         if new:
             self._components.catalog.vectors.put(self._place(session_id), map(self._key, new))

@@ -10,7 +10,14 @@ from starlette.responses import Response
 from memory_assets.requests.questions import AuditRequest
 from memory_assets.serving.pages.charts import span_bar
 from memory_assets.serving.pages.rendering import page
-from memory_assets.status import chroma_notes, in_words, lasting, totals
+from memory_assets.status import (
+    chroma_notes,
+    in_words,
+    last_checks,
+    lasting,
+    redactions_by_rule,
+    totals,
+)
 
 if TYPE_CHECKING:
     from memory_assets.recall import Memory
@@ -18,14 +25,14 @@ if TYPE_CHECKING:
 
 def health_page(memory: Memory, request: Request) -> Response:
     """Return what is in memory, what is held back and why, and how checks and runs ended."""
-    from memory_assets.recall.health import health
-
-    found = health(memory)
+    found = memory.status()
     shown: dict[str, Any] = {
         "totals": totals(found),
         "covered": list(in_words(found["coverage"])),
         "chroma": list(chroma_notes(found)),
         "lag": lasting(found["freshness"]["lag_seconds"]),
+        "rules": redactions_by_rule(memory.catalog),
+        "checked": last_checks(memory.data_dir),
         "dagster": _dagster(memory),
     }
     return page(request, "health.html", found=found, **shown)

@@ -22,7 +22,8 @@ from memory_assets.errors import MemoryAssetsError, NotFound, unexpected
 from memory_assets.serving.http_api import AT_ONCE, MAX_BYTES, build_app, status_of
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard, Header
 from memory_assets.serving.opened import OpenedMemory
-from memory_assets.serving.pages.login import SignIn
+from memory_assets.serving.pages.login import STATIC_PATH, SignIn
+from memory_assets.serving.pages.manual import MANUAL_PATH, manual_page
 from memory_assets.serving.pages.origin_pages import audit_page, health_page, tag_page
 from memory_assets.serving.pages.project_pages import (
     document_page,
@@ -48,12 +49,12 @@ _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-SITE_HEADERS: tuple[Header, ...] = (
-    *PAGE_HEADERS,
+_OWN_HEADERS: tuple[Header, ...] = (
     (b"content-security-policy", _POLICY.encode()),
     (b"referrer-policy", b"same-origin"),
     (b"x-content-type-options", b"nosniff"),
 )
+SITE_HEADERS = (*PAGE_HEADERS, *_OWN_HEADERS)
 """Headers of each page: it may use its own files alone, and no script or style within it."""
 
 _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -61,6 +62,7 @@ _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _PATIENCE_SECONDS = 30.0
 _ICON = "/favicon.ico"
 """What a browser asks for where no page names an icon: beside plain text."""
+_STATIC_ROUTE = STATIC_PATH + "{name}"
 _Page = Callable[["Memory", Request], Response]
 _PAGES: dict[str, _Page] = {
     "/": search_page,
@@ -87,7 +89,7 @@ def build_site(settings: Settings, *, hosts: Sequence[str] = (), token: str | No
     pages = Starlette(
         routes=[
             *(Route(path, _handler(each, opened, turns)) for path, each in _PAGES.items()),
-            Route("/page/static/{name}", _static),
+            Route(_STATIC_ROUTE, _static),
             Route(_ICON, _static),
         ],
         exception_handlers={HTTPException: _http_error},
@@ -107,6 +109,22 @@ class Site:
         path = scope.get("path", "")
         is_page = path in ("/", _ICON) or path.startswith("/page/")
         await (self._pages if is_page else self._api)(scope, receive, send)
+
+
+class WithManual:
+    """Another application, which is guarded as a whole, with the files of docs/ as pages."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._manual = Starlette(
+            routes=[Route(MANUAL_PATH + "{name}", _manual), Route(_STATIC_ROUTE, _static)],
+            exception_handlers={HTTPException: _http_error},
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer by a document, or by the other application."""
+        ours = scope["type"] == "http" and scope["path"].startswith((MANUAL_PATH, STATIC_PATH))
+        await (self._manual if ours else self._app)(scope, receive, send)
 
 
 def answers_for(url: str, settings: Settings) -> bool | None:
@@ -146,6 +164,12 @@ def _handler(answer: _Page, opened: OpenedMemory, turns: Semaphore) -> Callable[
 def _problem(request: Request, status: int, message: str, *, lost: bool = False) -> Response:
     title = "Not in memory" if lost else "This cannot be shown"
     return page(request, "problem.html", status, title=title, message=message)
+
+
+def _manual(request: Request) -> Response:
+    answer = manual_page(request)
+    answer.raw_headers.extend(_OWN_HEADERS)
+    return answer
 
 
 def _static(request: Request) -> Response:

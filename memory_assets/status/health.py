@@ -1,29 +1,21 @@
-"""The state of a memory, with what redaction took out by rule and how the checks ended."""
+"""What a memory's status leaves out, for a report: redactions by rule, and how the checks ended."""
 
 from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from memory_assets.stores.lake.schemas import REDACTION_AUDIT
+from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.run_ledger import ledger_of
 
-if TYPE_CHECKING:
-    from memory_assets.recall.memory import Memory
 
-
-def health(memory: Memory) -> dict[str, Any]:
-    """Return `memory status`, and besides `rules` (redactions by rule, most first, and by project)
-    and `checks` (the last result of each check of each asset: passed, warning, failed; with the
-    projects where it did not pass)."""
-    return {**memory.status(), "rules": _rules(memory), "checks": _checks(memory)}
-
-
-def _rules(memory: Memory) -> list[dict[str, Any]]:
+def redactions_by_rule(catalog: Catalog) -> list[dict[str, Any]]:
+    """Return `rule`, `count` and `projects` (counts by project, most first), the rule with the most
+    redactions first."""
     projects: dict[str, Counter[str]] = {}
-    facts = memory.catalog.products.facts_with(REDACTION_AUDIT.name, "rules")
-    for (project, _), each in facts.items():
+    for (project, _), each in catalog.products.facts_with("redaction_audit", "rules").items():
         for rule, count in each["rules"].items():
             projects.setdefault(rule, Counter())[project] += count
     return sorted(
@@ -35,9 +27,11 @@ def _rules(memory: Memory) -> list[dict[str, Any]]:
     )
 
 
-def _checks(memory: Memory) -> list[dict[str, Any]]:
+def last_checks(data_dir: Path) -> list[dict[str, Any]]:
+    """Return the last result of each check (`asset`, `check`): in how many partitions it `passed`,
+    and the `others`, a `project` and its `result` (warning, failed) each."""
     results: dict[tuple[str, str], dict[str, Any]] = {}
-    with closing(ledger_of(memory.data_dir)) as ledger:
+    with closing(ledger_of(data_dir)) as ledger:
         latest = ledger.latest_checks()
     for (project, asset), checks in latest.items():
         for name, result in checks.items():

@@ -1,0 +1,99 @@
+"""A status as a report in Markdown: counts, names and reasons, without a text of any session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from memory_assets.status.words import counted, in_words, lasting, totals
+
+_MOST = 20
+"""Rows of a table; what is left out is counted."""
+_OF_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~])")
+_RIGHT = {"rows", "by words", "by meaning", "files", "passed", "redactions", "MB"}
+"""Headings of columns of numbers."""
+
+
+def report(
+    current: Mapping[str, Any],
+    rules: Sequence[Mapping[str, Any]],
+    checks: Sequence[Mapping[str, Any]],
+) -> str:
+    """Return coverage, lag by project, what is held back, checks, redactions by rule, sizes and the
+    last run, as Markdown; the arguments are a status, and what `status/health.py` returns."""
+    covered = (
+        (name, each["rows"], each["keywords"], each["indexed"])
+        for name, each in current["coverage"].items()
+    )
+    behind = (
+        (project, each["files"], f"{lasting(each['lag_seconds'])} ago")
+        for project, each in current["freshness"]["projects_behind"].items()
+    )
+    found = ((each["rule"], each["count"], _counts(each["projects"])) for each in rules)
+    sizes = ((store, f"{size / 1e6:.1f}") for store, size in current["sizes"].items())
+    files = counted(current["freshness"]["files"], "file")
+    passed = f"All {len(checks)} checks passed in every partition." if checks else "None was run."
+    held = ("what", "stage", "since", "reason", "to do")
+    sections = (
+        _section("Coverage", ("set", "rows", "by words", "by meaning"), covered),
+        _section(
+            "Behind the transcripts",
+            ("project", "files", "oldest change"),
+            behind,
+            f"None of {files}.",
+        ),
+        _section("Held back", held, _held_back(current), "Nothing."),
+        _section("Checks", ("asset", "check", "passed", "others"), _checks(checks), passed),
+        _section("Redactions in sessions", ("rule", "redactions", "projects"), found, "None."),
+        _section("Sizes", ("store", "MB"), sizes),
+        f"## Runs\n\n{_escaped(_runs(current['runs']))}",
+    )
+    lines = (totals(current), *(line for _, line in in_words(current["coverage"])))
+    return "\n\n".join((*map(_escaped, lines), *sections))
+
+
+def _runs(runs: Mapping[str, Any]) -> str:
+    if not (last := runs.get("last")):
+        return "None has ended."
+    return (
+        f"The last ended {last['ended_at']}: {last['job']}, {last['status'].lower()}. "
+        f"{runs['under_way']} under way, {runs['failed_in_7_days']} failed in 7 days."
+    )
+
+
+def _held_back(current: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    for entry in current["quarantined"]:
+        about = (entry["stage"], entry["since"], entry["reason"], entry["remedy"])
+        yield f"{entry['session_id']} of {entry['project']}", *about
+    for path in current["unlisted"]:
+        yield path["path"], "", "", path["reason"], path["remedy"]
+
+
+def _checks(checks: Iterable[Mapping[str, Any]]) -> Iterator[tuple[object, ...]]:
+    for each in checks:
+        if each["others"]:
+            others = ", ".join(f"{other['project']}: {other['result']}" for other in each["others"])
+            yield each["asset"], each["check"], each["passed"], others
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in counts.items())
+
+
+def _section(
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[object]], otherwise: str = ""
+) -> str:
+    """Return a heading with a table, or with a sentence if there are no rows."""
+    lines = [f"| {' | '.join(_escaped(str(cell)) for cell in row)} |" for row in rows]
+    if not lines:
+        return f"## {title}\n\n{otherwise}"
+    marks = ("---:" if head in _RIGHT else "---" for head in heads)
+    table = [f"| {' | '.join(heads)} |", f"| {' | '.join(marks)} |", *lines[:_MOST]]
+    more = f"\n\nAnd {len(lines) - _MOST} more." if len(lines) > _MOST else ""
+    return f"## {title}\n\n" + "\n".join(table) + more
+
+
+def _escaped(text: str) -> str:
+    """Return text on one line that Markdown shows as it is."""
+    return _OF_MARKDOWN.sub(r"\\\1", " ".join(text.split()))
