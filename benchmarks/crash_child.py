@@ -73,6 +73,7 @@ class HashEmbedder:
     embedder_id = "hash-for-crash-tests"
     family = "hash"
     dimension = DIMENSION
+    in_process = True
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return a unit vector a text, from a generator seeded by the text's hash."""

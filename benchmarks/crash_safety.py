@@ -241,6 +241,7 @@ class _Vector:
 
 def state_of(data_dir: Path, transcripts: Path) -> dict[str, Any]:
     """Return every row of every table and collection, and answers, but for times."""
+    from memory_assets.errors import NotFound
     from memory_assets.pipeline.stage.components import Components
     from memory_assets.recall import open_memory
     from memory_assets.settings import load_settings
@@ -273,8 +274,12 @@ def state_of(data_dir: Path, transcripts: Path) -> dict[str, Any]:
     for query in QUERIES:
         for mode in ("hybrid", "semantic", "keyword"):
             for kind in ("sessions", "prompts", "summaries", "workspace"):
-                hits = memory.search(query, kinds=(kind,), mode=mode, n=10).hits
-                found = [(hit.id, round(hit.score, 4)) for hit in hits]
+                found: object
+                try:
+                    hits = memory.search(query, kinds=(kind,), mode=mode, n=10).hits
+                    found = [(hit.id, round(hit.score, 4)) for hit in hits]
+                except NotFound as nothing:  # no workspace is indexed
+                    found = str(nothing)
                 state[f"search/{query}/{mode}/{kind}"] = found
     components.catalog.close()
     return state
