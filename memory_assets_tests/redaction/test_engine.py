@@ -37,7 +37,7 @@ from memory_assets.transcripts import read_session
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FORMATS = compile_formats(TOKEN_FORMATS)
-SAMPLED_CHARACTERS = 4_000_000
+SAMPLED_CHARACTERS = 2_000_000
 """Of the transcripts: what both engines read in some seconds."""
 
 pytest.importorskip("hyperscan", reason="Hyperscan is not installed: there is one engine only")
