@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Collection
+from contextlib import closing
+
 import numpy as np
 import pytest
 
+from memory_assets.pipeline.checks.checks import forget_notes
 from memory_assets.pipeline.checks.verify import keywords_match
 from memory_assets.pipeline.indexes import keywords
+from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.ingest.passes import PASSES, Task, failed_asset, run_task
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.pending_checks import COMPARISONS
 from memory_assets.recall import open_memory
+from memory_assets.stores.keyword_index.index import KeywordIndex
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
 
@@ -24,6 +33,20 @@ def test_every_row_of_every_kind_is_in_the_index(finished: SampleMemory) -> None
         assert keywords.index_keywords(finished.components, project).unchanged
 
 
+def test_a_row_removed_behind_the_back_of_the_index_is_found(memory: SampleMemory) -> None:
+    """By the first check of a process, and by `memory verify`."""
+    components, project = memory.components, memory.harbor
+    assert _all_match(memory)
+    with closing(sqlite3.connect(keywords.keywords_path(components))) as file, file:
+        gone = "SELECT MIN(block) FROM blocks WHERE kind = 'sessions' AND project = ?"
+        file.execute(f"DELETE FROM rows WHERE row = 64 * ({gone})", (project,))
+    fresh = Components(memory.settings)
+    assert missing_and_extra(fresh, project)["sessions"] == (1, 0)
+    assert missing_and_extra(fresh, project)["sessions"] == (1, 0), "what differs is not noted"
+    forget_notes(components, project, COMPARISONS)  # as `memory verify` begins
+    assert not keywords_match(components, project).passed
+
+
 def test_a_lost_index_is_noticed_and_made_again(memory: SampleMemory) -> None:
     """With one stat of the plan, by another incarnation."""
     keywords.keywords_path(memory.components).unlink()
@@ -34,14 +57,27 @@ def test_a_lost_index_is_noticed_and_made_again(memory: SampleMemory) -> None:
     assert _all_match(memory) and memory.behind() == []
 
 
-def test_one_appended_turn_rewrites_the_end_of_one_session(memory: SampleMemory) -> None:
-    """Other sessions are not touched, nor read."""
+def test_one_appended_turn_rewrites_the_end_of_one_session(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other sessions are not touched, nor read, nor compared with the lake again."""
+    compared: set[str] = set()
+    ids_of = KeywordIndex.ids_of
+
+    def noted(
+        index: KeywordIndex, kind: str, project: str, sessions: Collection[str]
+    ) -> dict[str, set[str]]:
+        compared.update(sessions)
+        return ids_of(index, kind, project, sessions)
+
+    assert _all_match(memory)
+    monkeypatch.setattr(KeywordIndex, "ids_of", noted)
     memory.append(memory.flaky, "is the harbour light on?", "Yes, since dusk.")
     memory.run()
     report = memory.reports[keywords.STAGE, memory.harbor]
     assert report.changed == 1
     assert 0 < report.rows_written < report.rows
-    assert _all_match(memory)
+    assert _all_match(memory) and compared == {memory.flaky}
 
 
 def test_a_row_that_changed_gets_the_vector_of_its_new_text(memory: SampleMemory) -> None:

@@ -250,6 +250,8 @@ def forget_notes(
         for stage in (note_stage(check, table) for check in checks):
             for session_id in components.catalog.products.of_project(stage, project):
                 components.catalog.products.drop(stage, project, session_id)
+    for compared in [each for each in components.matching_keywords if each[0] == project]:
+        del components.matching_keywords[compared]
 
 
 def projects_on_record(components: Components) -> list[str]:

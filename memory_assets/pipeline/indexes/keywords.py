@@ -8,7 +8,7 @@ written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -104,24 +104,47 @@ def keywords_reason(
 
 def missing_and_extra(components: Components, project: str) -> dict[str, tuple[int, int]]:
     """Return by kind the number of a project's rows that are in the lake but not in the index, and
-    the number of those in the index but not in the lake.
+    the number of those in the index but not in the lake. A session that matched in this process
+    is not compared again until its rows are written, here or there.
 
     Raises:
         StoreError: the index cannot be read.
     """
-    in_lake = {
-        kind: set(components.lake.read_partition(index.table, project, ["id"])["id"].to_pylist())
-        for kind, index in KINDS.items()
+    with ExitStack() as opened:
+        try:
+            index = keyword_files.open_for_reading(keywords_path(components))
+            opened.callback(index.close)
+        except NotFound:
+            index = None
+        return {kind: _differences(components, project, kind, index) for kind in KINDS}
+
+
+def _differences(
+    components: Components, project: str, kind: str, index: KeywordIndex | None
+) -> tuple[int, int]:
+    table, lake = KINDS[kind].table, components.lake
+    stamps = lake.partition(table, project).stamps()
+    blocks = index.places(kind, project) if index else {}
+    incarnation = index.incarnation if index else ""
+    states = {
+        name: hash((incarnation, *stamps.get(name, ()), *blocks.get(name, ())))
+        for name in stamps.keys() | blocks.keys()
     }
-    try:
-        opened = keyword_files.open_for_reading(keywords_path(components))
-    except NotFound:
-        return {kind: (len(ids), 0) for kind, ids in in_lake.items()}
-    with closing(opened) as index:
-        indexed = {kind: index.ids(kind, project) for kind in KINDS}
-    return {
-        kind: (len(ids - indexed[kind]), len(indexed[kind] - ids)) for kind, ids in in_lake.items()
-    }
+    before = components.matching_keywords.get((project, kind), {})
+    pending = [name for name, state in states.items() if before.get(name) != state]
+    indexed = index.ids_of(kind, project, pending) if index and pending else {}
+    missing = extra = 0
+    for name in pending:
+        in_lake: set[str] = set()
+        with suppress(NotFound):
+            in_lake.update(lake.read(table, project, name, ["id"])["id"].to_pylist())
+        in_index = indexed.get(name, set())
+        if in_lake != in_index:
+            missing += len(in_lake - in_index)
+            extra += len(in_index - in_lake)
+            del states[name]
+    components.matching_keywords[project, kind] = states
+    return missing, extra
 
 
 def forget_keywords(

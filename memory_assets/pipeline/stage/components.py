@@ -48,6 +48,9 @@ class Components(Engines):
         """The transcripts by project, while many projects are scanned (`on_disk.one_walk`)."""
         self.walks: dict[Path, Walk] = {}
         """The files of workspaces by root, while several steps need them (`workspace/files.py`)."""
+        self.matching_keywords: dict[tuple[str, str], dict[str, int]] = {}
+        """By project and kind of rows: the sessions whose ids in the keyword index were found to
+        be those of the lake, with a hash of the state of both (`indexes/keywords.py`)."""
         self.read_records = ReadRecords()
         """The records of scanned files, for redaction."""
         self._project_locks: dict[str, FileLock] = {}
