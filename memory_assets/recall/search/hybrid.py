@@ -20,6 +20,7 @@ from memory_assets.recall.search.answer import Answer, Hit
 from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, confidences
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
 from memory_assets.recall.search.document_types import type_scores
+from memory_assets.recall.search.languages import in_english
 from memory_assets.recall.search.pasted import pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
     KeywordScores,
@@ -135,9 +136,11 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
         corrected: dict[str, str] = {}
         if all(shares is None for shares in pasted.values()):
             known = Vocabulary(corpora, request.kinds, request.project)
-            corrected = corrections(request.query, known)
-        if corrected:
-            request = replace(request, query=replaced(request.query, corrected))
+            if translated := in_english(request.query, known.knows):
+                query, corrected = translated
+                request = replace(request, query=query)
+            elif corrected := corrections(request.query, known):
+                request = replace(request, query=replaced(request.query, corrected))
         for kind in request.kinds:
             found, by_meaning = _find_kind(request, kind, corpora, embedder, pasted[kind])
             hits += found
