@@ -129,9 +129,9 @@ def tell_stages(pipe: int, stages: Mapping[str, tuple[str, Sequence[str]]] = STA
             else:
                 real = getattr(module, attribute)
                 _put_in_place_of(real, told(stage, real))
-    from memory_assets.stores.chroma.collections import Collection
+    from memory_assets.stores.chroma.collections import ChromaCollection
 
-    Collection.upsert = told("upsert", Collection.upsert)  # type: ignore[method-assign]
+    ChromaCollection.upsert = told("upsert", ChromaCollection.upsert)  # type: ignore[method-assign]
 
 
 def _put_in_place_of(real: object, other: object) -> None:

@@ -22,14 +22,28 @@ from memory_assets.requests.arguments import Arguments, argument, chosen, declar
 
 PERSONAL_DATA = ("home-directory", "email", "phone", "ipv4")
 _PREFIX = "MEMORY_"
-ALIASES = ("HISTORY_TAIL_N", "CONTEXT_TOKEN_BUDGET")
+ALIASES = (
+    "HISTORY_TAIL_N",
+    "CONTEXT_TOKEN_BUDGET",
+    "VECTOR_BACKEND",
+    "QDRANT_URL",
+    "QDRANT_API_KEY",
+)
 """Variables that are read without the prefix, too; with it they take precedence."""
+KEYS = ("embedder_key", "qdrant_api_key")
+"""Settings that are read from the environment only."""
 
 
 def _absolute(value: str | Path) -> Path:
     if not isinstance(value, str | Path):
         raise ConfigurationError("give a path")
     return Path(value).expanduser().absolute()
+
+
+def _url_or_directory(value: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigurationError("give a URL, or a directory")
+    return value if "://" in value else str(_absolute(value))
 
 
 def _listed(value: str | Iterable[str]) -> tuple[str, ...]:
@@ -98,6 +112,15 @@ class Settings(Arguments):
     )
     chroma_idle_seconds: float = argument(
         600.0, "The local Chroma server stops after this long without use.", gt=0
+    )
+    vector_backend: Literal["chromadb", "qdrant"] = argument(
+        "chromadb", "What holds the collections; `qdrant` is at `qdrant_url`."
+    )
+    qdrant_url: str | None = argument(
+        None, "A qdrant server, or a directory for one process.", reads=_url_or_directory
+    )
+    qdrant_api_key: str | None = argument(
+        None, "What that server demands as a key; from the environment only.", secret=True
     )
     lock_timeout_seconds: float = argument(120.0, "How long a writer waits for another.", gt=0)
     embedder: str = argument(
@@ -211,6 +234,16 @@ class Settings(Arguments):
         """`DAGSTER_HOME`: the Dagster instance's configuration and storage."""
         return self.data_dir / "dagster"
 
+    @property
+    def vectors_url(self) -> str | None:
+        """Where the collections are; None for our own Chroma."""
+        return self.chroma_url if self.vector_backend == "chromadb" else self.qdrant_url
+
+    @property
+    def vectors_key(self) -> str | None:
+        """What the server at `vectors_url` demands."""
+        return self.chroma_token if self.vector_backend == "chromadb" else self.qdrant_api_key
+
     def transcript_roots(self) -> dict[str, Path]:
         """Return the directory to read per agent; see `paths.transcript_roots`."""
         explicit = {"claude-code": self.projects_dir, "codex": self.codex_dir, "pi": self.pi_dir}
@@ -230,10 +263,12 @@ def load_settings(**overrides: Any) -> Settings:
     }
     given = {name: value for name, value in overrides.items() if value is not None}
     of_file = _from_file(paths.SETTINGS_FILE)
-    if "embedder_key" in of_file:
-        raise ConfigurationError(
-            f"{paths.SETTINGS_FILE} holds a key; give embedder_key as MEMORY_EMBEDDER_KEY instead"
-        )
+    for key in KEYS:
+        if key in of_file:
+            name = f"{_PREFIX}{key.upper()}"
+            raise ConfigurationError(
+                f"{paths.SETTINGS_FILE} holds a key; give {key} as {name} instead"
+            )
     values = {**of_file, **environment, **given}
     checked = {}
     for setting in declared(Settings):
@@ -248,6 +283,11 @@ def load_settings(**overrides: Any) -> Settings:
                     f"setting {'' if alias else _PREFIX}{plain} is wrong: {reason}. Correct it in "
                     "the environment or in memory.toml."
                 ) from None
+    if checked.get("vector_backend") == "qdrant" and not checked.get("qdrant_url"):
+        raise ConfigurationError(
+            "VECTOR_BACKEND=qdrant needs QDRANT_URL: the server's address, such as "
+            "http://localhost:6333, or a directory for one process"
+        )
     return Settings(**checked)
 
 

@@ -207,8 +207,8 @@ FAILURES: dict[str, tuple[tuple[str, ...], tuple[Patch, ...]]] = {
         VECTORS,
         _writing(_write_fails_for("prompt_embeddings")),
     ),
-    "Chroma": (VECTORS, ((vectors.Collection, "upsert", loud),)),
-    "Chroma as we tell it": (VECTORS, ((vectors.Collection, "upsert", loud_store),)),
+    "Chroma": (VECTORS, ((vectors.ChromaCollection, "upsert", loud),)),
+    "Chroma as we tell it": (VECTORS, ((vectors.ChromaCollection, "upsert", loud_store),)),
 }
 
 

@@ -72,6 +72,7 @@ HOMES = {
     "chromadb_rust_bindings": {"stores/chroma/process.py"},
     "great_expectations": {"dagster/expectations.py"},
     "onnxruntime": {"embedding/minilm.py"},
+    "qdrant_client": {"stores/qdrant/collections.py", "stores/qdrant/connection.py"},
 }
 """The only modules that may import a heavy package, and only inside functions."""
 SEALS = {

@@ -12,7 +12,7 @@ import pytest
 from memory_assets import paths
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import DATA_DIR, KNOWN_AGENTS, SAMPLE_DIR, sample_roots
-from memory_assets.settings import load_settings
+from memory_assets.settings import KEYS, load_settings
 from memory_assets.transcripts import READERS
 
 DEFAULT_ROOTS = {"claude-code": ".claude/projects", "codex": ".codex", "pi": ".pi"}
@@ -212,9 +212,31 @@ def test_agents_that_are_not_wanted_are_not_read(home: Callable[..., Path]) -> N
     assert load_settings(agents=("pi",)).transcript_roots() == {}
 
 
-def test_a_key_in_memory_toml_is_refused(toml: Callable[[str], None]) -> None:
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_in_memory_toml_is_refused(toml: Callable[[str], None], key: str) -> None:
     """The error names the variable to set instead, and does not show the key."""
-    toml('embedder_key = "made-up-key"\n')
-    with pytest.raises(ConfigurationError, match="MEMORY_EMBEDDER_KEY") as raised:
+    toml(f'{key} = "made-up-key"\n')
+    with pytest.raises(ConfigurationError, match=f"MEMORY_{key.upper()}") as raised:
         load_settings()
     assert "made-up-key" not in str(raised.value)
+
+
+def test_the_store_of_vectors_is_chosen_by_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By the variables that others use, too. One that is not known is refused with those that are,
+    qdrant without an address with what to set; a directory is made absolute."""
+    monkeypatch.setenv("VECTOR_BACKEND", "milvus")
+    with pytest.raises(ConfigurationError, match=r"VECTOR_BACKEND .*chromadb.*qdrant"):
+        load_settings()
+    monkeypatch.setenv("VECTOR_BACKEND", "qdrant")
+    with pytest.raises(ConfigurationError, match="needs QDRANT_URL"):
+        load_settings()
+    monkeypatch.setenv("QDRANT_URL", "http://vectors:6333")
+    monkeypatch.setenv("QDRANT_API_KEY", "made-up-key")
+    settings = load_settings()
+    assert (settings.vectors_url, settings.vectors_key) == ("http://vectors:6333", "made-up-key")
+    assert "made-up-key" not in repr(settings)
+    monkeypatch.chdir(tmp_path)
+    assert load_settings(qdrant_url="vectors").vectors_url == str(tmp_path / "vectors")
+    assert load_settings(vector_backend="chromadb", chroma_url="x").vectors_url == "x"

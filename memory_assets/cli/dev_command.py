@@ -175,7 +175,7 @@ def _start(children: ChildProcesses, directory: Path) -> Path:
 @contextmanager
 def _chroma_ended(settings: Settings) -> Iterator[None]:
     """End Chroma's server on exit if a run started it; who else uses it starts it again."""
-    theirs = settings.chroma_url is not None or chroma_server.running(settings.data_dir)
+    theirs = settings.vectors_url is not None or chroma_server.running(settings.data_dir)
     try:
         yield
     finally:

@@ -135,6 +135,8 @@ def _chroma(name: str, settings: Settings) -> Finding:
     from memory_assets.stores.chroma import files as chroma_files
     from memory_assets.stores.chroma import server as chroma_server
 
+    if settings.vector_backend == "qdrant":
+        return Finding(name, True, f"not used: qdrant at {settings.qdrant_url} (QDRANT_URL)")
     if settings.chroma_url:
         return Finding(name, True, f"the server at {settings.chroma_url} (MEMORY_CHROMA_URL)")
     if chroma_server.running(settings.data_dir) is not None:

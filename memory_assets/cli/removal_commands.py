@@ -167,7 +167,7 @@ def _selected(sessions: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _what_stays(settings: Settings, found: Sequence[SessionOnRecord]) -> dict[str, Any]:
     files = sorted({str(path) for each in found for path in each.files if not is_gone(path)})
-    return {"agents_files": files, "chroma_server": settings.chroma_url}
+    return {"agents_files": files, "chroma_server": settings.vectors_url}
 
 
 def _removed(report: ForgetReport, stays: dict[str, Any]) -> Iterator[str]:

@@ -185,6 +185,11 @@ def chroma(
     from memory_assets.stores.chroma import server as chroma_server
 
     settings = load_settings()
+    if settings.vector_backend != "chromadb":
+        raise ConfigurationError(
+            f"the collections are in {settings.vector_backend} at {settings.vectors_url} "
+            "(VECTOR_BACKEND), not in Chroma"
+        )
     stores = Memory(settings)
     url = settings.chroma_url
     if url is None:

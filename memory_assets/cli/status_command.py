@@ -49,7 +49,7 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     if follower := current["workspaces_watcher"]:
         yield f"Workspaces: watched by process {follower['pid']} since {follower['since']}."
     chroma, sizes = current["chroma"], current["sizes"]
-    yield f"Chroma: {chroma['state']} {chroma['url'] or ''}".rstrip()
+    yield f"{chroma['store']}: {chroma['state']} {chroma['url'] or ''}".rstrip()
     yield from chroma_notes(current)
     yield "MB: " + ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
     yield "Versions: " + ", ".join(

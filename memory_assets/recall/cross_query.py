@@ -21,8 +21,8 @@ from memory_assets.recall.search.excerpts import excerpt
 from memory_assets.recall.session import stored_vectors
 from memory_assets.recall.shared_space import Space
 from memory_assets.requests.cross_query import CrossQueryRequest
-from memory_assets.stores.chroma.collections import Document
 from memory_assets.stores.lake.schemas import TURN_EMBEDDINGS
+from memory_assets.stores.vector_store import Document
 
 if TYPE_CHECKING:
     from memory_assets.recall.memory import Memory

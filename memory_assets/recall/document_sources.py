@@ -22,8 +22,8 @@ from memory_assets.recall.shared_space import Space, require_same_space
 from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.requests.search import OF_DOCUMENTS
 from memory_assets.search_kinds import SEARCH_KINDS
-from memory_assets.stores.chroma.collections import Collection, Document
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS, WORKSPACE_EMBEDDINGS
+from memory_assets.stores.vector_store import Collection, Document
 from memory_assets.stores.workspaces import Workspaces
 
 if TYPE_CHECKING:
@@ -81,6 +81,10 @@ def document_source(memory: Memory, asked: CrossQueryRequest) -> DocumentSource:
         raise
     names += [WORKSPACE] if indexed else []
     there = f"there are: {', '.join(names)}" if names else "there is none besides ours"
+    if not memory.vectors.holds_others:
+        there += (
+            f" ({memory.vectors_name} is asked for our collections only, Chroma for others too)"
+        )
     if name is None and len(names) == 1:
         name = names[0]
     if name is None:

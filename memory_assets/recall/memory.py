@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
     from memory_assets.recall.conversation import Conversations
     from memory_assets.recall.search.corpus import Corpus
-    from memory_assets.stores.chroma.collections import VectorStore
+    from memory_assets.stores.vector_store import VectorStore
 
 
 class Memory(Stores):
@@ -49,8 +49,9 @@ class Memory(Stores):
     def __init__(self, settings: Settings) -> None:
         super().__init__(
             settings.data_dir,
-            chroma_url=settings.chroma_url,
-            chroma_token=settings.chroma_token,
+            vector_backend=settings.vector_backend,
+            vectors_url=settings.vectors_url,
+            vectors_key=settings.vectors_key,
             chroma_idle_seconds=settings.chroma_idle_seconds,
         )
         self.settings = settings
@@ -68,9 +69,9 @@ class Memory(Stores):
 
     @property
     def vectors(self) -> VectorStore:
-        """The connection to Chroma. It never creates an empty store: `memory ingest` recognises a
-        lost store by its absence, and rebuilds it."""
-        if self.chroma_url is None and not self.has_chroma_files:
+        """The connection to the collections. It never creates an empty store: `memory ingest`
+        recognises a lost store by its absence, and rebuilds it."""
+        if self.vectors_url is None and not self.has_chroma_files:
             raise NotFound(
                 f"the collections are not in {self.chroma_dir}; run `memory ingest`, which "
                 "makes them from the lake"
@@ -106,7 +107,8 @@ class Memory(Stores):
         coverage = with_held_back(self.catalog, answer.coverage, request)
         answer = replace(answer, coverage=coverage)
         if answer.degraded == KEYWORD_ONLY and not request.fallback:
-            raise StoreError("Chroma is away, and keyword-only answers were not allowed")
+            away = f"{self.vectors_name} is away"
+            raise StoreError(f"{away}, and keyword-only answers were not allowed")
         hits = newest_first(answer.hits) if request.sort == "date" else answer.hits
         answer = replace(answer, hits=tuple(hits), filters=_as_text(request.filters))
         return within_window(answer, self.settings.recent_days) if request.recent else answer

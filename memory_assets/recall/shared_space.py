@@ -10,7 +10,7 @@ import numpy as np
 
 from memory_assets.embedding import Embedder
 from memory_assets.errors import StoreMismatch
-from memory_assets.stores.chroma.collections import Collection, Document
+from memory_assets.stores.vector_store import Collection, Document
 
 _NAMING_KEYS = (
     "embedder_id",

@@ -291,7 +291,7 @@ def _status(memory: Memory, request: StatusRequest) -> _Answer:
         f"{counted(covered['sessions'], 'session')}, {counted(covered['turns'], 'turn')}, "
         f"{counted(covered['rows'], 'passage')} in {counted(len(projects), 'project')}; "
         f"as of {covered['as_of'] or 'never'}; {len(held)} held back; "
-        f"Chroma {payload['chroma']['state']}.",
+        f"{payload['chroma']['store']} {payload['chroma']['state']}.",
         *(line for well, line in in_words(payload["coverage"]) if not well),
         *chroma_notes(payload),
         *(f"Held back: {line}" for line in held[:_LISTED_HELD_BACK]),

@@ -19,6 +19,7 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.chroma.files import has_database, others_in, set_aside_directories
 from memory_assets.stores.sqlite_files import IN_MEMORY
+from memory_assets.stores.stores import STORE_NAMES
 
 VERSIONS_FILE = "versions.json"
 """What the last process that made anything was made of (`pipeline/stage/versions.py`)."""
@@ -49,7 +50,7 @@ def status(settings: Settings) -> dict[str, Any]:
     quarantined = catalog.quarantine.entries()
     lost = (
         vectors
-        and settings.chroma_url is None
+        and settings.vectors_url is None
         and any(stages.get(stage, {}).get("rows") for stage in _COLLECTIONS)
         and not has_database(data_dir / "chroma")
     )
@@ -72,7 +73,8 @@ def status(settings: Settings) -> dict[str, Any]:
             **_archive(catalog),
             "retention_unfinished": (data_dir / RETENTION_FILE).exists(),
         },
-        "chroma": _chroma(data_dir, settings.chroma_url, lost),
+        "chroma": {"store": STORE_NAMES[settings.vector_backend]}
+        | _chroma(data_dir, settings.vectors_url, lost),
         "sizes": _sizes(data_dir, stages),
         "versions": versions,
         "runs": last_runs(data_dir / "dagster"),

@@ -14,13 +14,15 @@ from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.chroma import files as chroma_files
 
 CATALOG_FILE = "catalog.db"
+STORE_NAMES = {"chromadb": "Chroma", "qdrant": "qdrant"}
+"""What the store of a setting is called."""
 _FOUND_SECONDS = 1.0
-"""How long Chroma's server, once it answered, is not asked whether it is there."""
+"""How long a server of vectors, once it answered, is not asked whether it is there."""
 
 if TYPE_CHECKING:  # a search needs none of them, and pyarrow takes 70 ms
     from memory_assets.stores.agent_journal import AgentJournal
-    from memory_assets.stores.chroma.collections import VectorStore
     from memory_assets.stores.lake.lake import Lake
+    from memory_assets.stores.vector_store import VectorStore
 
 
 def require_memory(data_dir: Path) -> None:
@@ -52,21 +54,23 @@ def _keep_pandas_out() -> None:
 
 
 class Stores:
-    """Lake, catalogue and Chroma of a data directory; `chroma_url` None: its own server, whose
-    token is known."""
+    """Lake, catalogue and collections of a data directory. `vectors_url` None: its own Chroma,
+    whose token is known."""
 
     def __init__(
         self,
         data_dir: Path,
         *,
-        chroma_url: str | None,
-        chroma_token: str | None = None,
+        vector_backend: str,
+        vectors_url: str | None,
+        vectors_key: str | None,
         chroma_idle_seconds: float,
     ) -> None:
         self.data_dir = data_dir
         self.chroma_dir = data_dir / "chroma"
-        self.chroma_url = chroma_url
-        self._chroma_token = chroma_token
+        self.vectors_name = STORE_NAMES[vector_backend]
+        self.vectors_url = vectors_url
+        self._vectors_key = vectors_key
         self._chroma_idle_seconds = chroma_idle_seconds
         self._vectors: VectorStore | None = None
         self._found_at = 0.0
@@ -98,19 +102,26 @@ class Stores:
 
     @property
     def vectors(self) -> VectorStore:
-        """The connection to Chroma. A local server that stopped meanwhile (idle, killed) is
-        started again: by this, if it was found more than a second ago, or by the next call."""
-        from memory_assets.stores.chroma.collections import VectorStore
-
+        """The connection to the collections. A local server that stopped meanwhile (idle, killed)
+        is started again: by this, if it was found more than a second ago, or by the next call."""
         if self._vectors is None:
-            self._vectors = VectorStore(
-                self.data_dir,
-                url=self.chroma_url,
-                token=self._chroma_token,
-                idle_seconds=self._chroma_idle_seconds,
-            )
+            self._vectors = self._connected()
             self._found_at = time.monotonic()
         elif time.monotonic() - self._found_at > _FOUND_SECONDS:
             self._vectors.find_server()
             self._found_at = time.monotonic()
         return self._vectors
+
+    def _connected(self) -> VectorStore:
+        if self.vectors_name == "qdrant":
+            from memory_assets.stores.qdrant.collections import QdrantStore
+
+            return QdrantStore(str(self.vectors_url), self._vectors_key)
+        from memory_assets.stores.chroma.collections import ChromaStore
+
+        return ChromaStore(
+            self.data_dir,
+            url=self.vectors_url,
+            token=self._vectors_key,
+            idle_seconds=self._chroma_idle_seconds,
+        )

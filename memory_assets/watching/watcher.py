@@ -99,7 +99,7 @@ class Watcher:
         state.waiting = len(self._pending)
         watcher_presence.tell(self.components.data_dir, state)
         warm = self.clock() - self._last_change < _KEEP_WARM_SECONDS
-        if warm and self.components.chroma_url is None and state.runs:
+        if warm and self.components.vectors_url is None and state.runs:
             chroma_server.touch(self.components.data_dir)
 
     def _take_changes(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_assets.pipeline.indexes.indexed_tables import SESSIONS_INDEX
-from memory_assets.stores.chroma.collections import Collection
+from memory_assets.stores.chroma.collections import ChromaCollection
 from memory_assets.stores.lake.schemas import TURN_CHUNKS
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
@@ -23,23 +23,27 @@ class Calls:
         self.listed: list[Any] = []
         self.upserted: list[str] = []
         self.deleted: list[str] = []
-        listing, upsert, delete = Collection.values, Collection.upsert, Collection.delete
+        listing, upsert, delete = (
+            ChromaCollection.values,
+            ChromaCollection.upsert,
+            ChromaCollection.delete,
+        )
 
-        def on_listing(collection: Collection, where: Any, *names: str) -> Any:
+        def on_listing(collection: ChromaCollection, where: Any, *names: str) -> Any:
             self.listed.append(where)
             return listing(collection, where, *names)
 
-        def on_upsert(collection: Collection, ids: Any, *rest: Any) -> None:
+        def on_upsert(collection: ChromaCollection, ids: Any, *rest: Any) -> None:
             self.upserted += ids
             upsert(collection, ids, *rest)
 
-        def on_delete(collection: Collection, ids: Any) -> None:
+        def on_delete(collection: ChromaCollection, ids: Any) -> None:
             self.deleted += ids
             delete(collection, ids)
 
-        patch.setattr(Collection, "values", on_listing)
-        patch.setattr(Collection, "upsert", on_upsert)
-        patch.setattr(Collection, "delete", on_delete)
+        patch.setattr(ChromaCollection, "values", on_listing)
+        patch.setattr(ChromaCollection, "upsert", on_upsert)
+        patch.setattr(ChromaCollection, "delete", on_delete)
 
     def of_indexing(self, memory: SampleMemory) -> Calls:
         """Index the sessions' passages, and return what that asked for."""

@@ -7,9 +7,12 @@ import shutil
 import numpy as np
 
 from memory_assets.pipeline.indexes import collections as index
+from memory_assets.pipeline.indexes import indexed_tables
+from memory_assets.pipeline.indexes.rebuild import rebuild
+from memory_assets.pipeline.removal.forget import forget_vectors
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.collections import Metadata
+from memory_assets.stores.vector_store import Metadata
 from memory_assets_tests.pipeline.conftest import COLLECTIONS, NEW_TURN, SampleMemory
 
 
@@ -26,6 +29,34 @@ def test_collections_are_rebuilt_from_the_lake_without_embedding(memory: SampleM
     assert memory.lake_files() == files
     memory.assert_collections_equal_the_lake()
     assert memory.behind() == []
+
+
+def test_another_store_is_filled_from_the_lake_without_embedding(memory: SampleMemory) -> None:
+    """From Chroma to qdrant: the plan says so, and the rows are the lake's; what is rebuilt or
+    forgotten there is so. Back again, nothing is embedded either."""
+    qdrant = {"vector_backend": "qdrant", "qdrant_url": str(memory.root / "qdrant")}
+    for given in (qdrant, {}):
+        memory.reopen(**given)
+        assert {work.project for work in memory.behind()} == set(memory.projects())
+        for report in memory.run().values():
+            assert report.details.get("texts_embedded", 0) == 0
+        memory.assert_collections_equal_the_lake()
+        assert memory.behind() == []
+        if given:
+            before = memory.components.vectors.get("claude-code-sessions").incarnation
+            assert {each.left_out for each in rebuild(memory.components)} == {0}
+            assert memory.components.vectors.get("claude-code-sessions").incarnation != before
+            memory.assert_collections_equal_the_lake()
+            assert memory.behind() == []
+            (project, session_id), *_ = memory.components.catalog.products.of_stage(
+                "redacted_records"
+            )
+            of_it = indexed_tables.rows_of_session(project, session_id)
+            said: list[str] = []
+            assert forget_vectors(memory.components, {(project, session_id)}, progress=said.append)
+            for name in memory.components.vectors.names():
+                assert not memory.components.vectors.get(name).ids(of_it)
+            assert not any("Chroma" in step for step in said)
 
 
 def test_collections_removed_under_a_running_server_are_rebuilt(memory: SampleMemory) -> None:

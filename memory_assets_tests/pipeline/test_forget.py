@@ -13,8 +13,8 @@ from filelock import FileLock
 from memory_assets.errors import NotFound, StoreBusy, StoreError
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.redacted_text import seal
-from memory_assets.stores.chroma.collections import CollectionVersions
 from memory_assets.stores.lake.schemas import TABLES, TURN_CHUNKS
+from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 from memory_assets_tests.pipeline.forgetting import files_naming, forget_sessions

@@ -184,15 +184,25 @@ def test_with_a_token_nothing_is_told_without_it(asked: Asked) -> None:
         assert known.status_code == 200
 
 
-def test_without_chroma_and_without_a_fallback_the_reason_is_told(
-    copied: Callable[..., Memory],
+@pytest.mark.parametrize(
+    "name, away",
+    [
+        ("Chroma", {"chroma_url": "http://127.0.0.1:9"}),
+        ("qdrant", {"vector_backend": "qdrant", "qdrant_url": "http://127.0.0.1:9"}),
+    ],
+)
+def test_without_vectors_and_without_a_fallback_the_reason_is_told(
+    copied: Callable[..., Memory], name: str, away: dict[str, str]
 ) -> None:
-    """503, as long as it lasts; what does not need it is answered."""
-    memory = copied(chroma_url="http://127.0.0.1:9")
+    """503, as long as it lasts; what does not need them is answered, a search by words."""
+    memory = copied(**away)
     with _client(memory.settings) as client:
         response = client.get("/search", params={"q": "lighthouse", "fallback": "false"})
         assert response.status_code == 503
-        assert "Chroma" in response.json()["error"]["message"]
+        assert f"{name} is away" in response.json()["error"]["message"]
+        by_words = client.get("/search", params={"q": "lighthouse"}).json()
+        assert by_words["degraded"] == "keyword-only"
+        assert f"{name} at http://127.0.0.1:9 cannot be reached" in by_words["reason"]
         assert client.get(f"/turns/{TURN}").status_code == 200
         assert client.get(f"/timeline?anchor={TURN}").status_code == 200
 

@@ -96,7 +96,8 @@ class Subject:
         store = self.components.vectors
         found = {}
         for name in store.names():
-            page: Any = store.get(name).ask("get", include=_ALL)
+            collection: Any = store.get(name)
+            page = collection.ask("get", include=_ALL)
             found[name] = {
                 row_id: (tuple(vector), text, metadata)
                 for row_id, vector, text, metadata in zip(

@@ -147,7 +147,8 @@ def _state(data_dir: Path) -> dict[str, Any]:
             state[f"{table.name}/{project}"] = sorted(map(repr, rows))
     store = components.vectors
     for name in store.names():
-        page: Any = store.get(name).ask("get", include=["embeddings", "documents", "metadatas"])
+        collection: Any = store.get(name)
+        page = collection.ask("get", include=["embeddings", "documents", "metadatas"])
         for row_id, vector, text, metadata in zip(
             page["ids"], page["embeddings"], page["documents"], page["metadatas"], strict=True
         ):

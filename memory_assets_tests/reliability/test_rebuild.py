@@ -99,7 +99,7 @@ def test_an_interrupted_rebuild_is_cleaned_up_by_the_next_run(
         raise Killed
 
     before = subject.collections()
-    store = subject.components.vectors
+    store: Any = subject.components.vectors
     with monkeypatch.context() as patch:
         if moment == "before the swap":
             patch.setattr(store, "replace", die)
@@ -127,16 +127,16 @@ def test_rows_are_read_back_from_chroma_only_where_some_were_lost(
 ) -> None:
     """When nothing hints at a loss, no row of a project is read back from Chroma; when a row
     was lost, its project is compared."""
-    from memory_assets.stores.chroma.collections import Collection
+    from memory_assets.stores.chroma.collections import ChromaCollection
 
     listed: list[object] = []
-    real = Collection.values
+    real = ChromaCollection.values
 
-    def values(self: Collection, *what: Any) -> Any:
+    def values(self: ChromaCollection, *what: Any) -> Any:
         listed.append(what[0])
         return real(self, *what)
 
-    monkeypatch.setattr(Collection, "values", values)
+    monkeypatch.setattr(ChromaCollection, "values", values)
     assert sum(report.rows_written for report in subject.index_all()) == 0
     assert listed == []
     collection = subject.components.vectors.get(MAIN)

@@ -23,12 +23,12 @@ QUERY = "why is the report wrong"
 _STOPS = """
 import os, signal
 from memory_assets.cli.start import main
-from memory_assets.stores.chroma.collections import VectorStore
-def replace(store, name, real=VectorStore.replace):
+from memory_assets.stores.chroma.collections import ChromaStore
+def replace(store, name, real=ChromaStore.replace):
     os.kill(os.getpid(), signal.SIGSTOP)
-    VectorStore.replace = real
+    ChromaStore.replace = real
     real(store, name)
-VectorStore.replace = replace
+ChromaStore.replace = replace
 main()
 """
 """A `memory` that stops itself when the first collection is about to be swapped in."""

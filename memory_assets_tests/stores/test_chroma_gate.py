@@ -27,7 +27,8 @@ from memory_assets.recall.memory import Memory
 from memory_assets.redacted_text import seal
 from memory_assets.settings import load_settings
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.collections import Collection, CollectionVersions, VectorStore
+from memory_assets.stores.chroma.collections import ChromaStore
+from memory_assets.stores.vector_store import Collection, CollectionVersions
 from memory_assets_tests.stores.conftest import Servers
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
@@ -60,7 +61,7 @@ def _ask(
 
 
 def _filled(data_dir: Path) -> Collection:
-    collection = VectorStore(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
+    collection = ChromaStore(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
     vectors = np.eye(384, dtype=np.float32)[:3]
     collection.upsert(list("abc"), vectors, [seal("text")] * 3, [{"k": "v"}] * 3)
     return collection

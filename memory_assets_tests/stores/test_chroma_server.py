@@ -22,7 +22,8 @@ from memory_assets.errors import StoreDamaged
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import files as chroma_files
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.collections import Collection, CollectionVersions, VectorStore
+from memory_assets.stores.chroma.collections import ChromaStore
+from memory_assets.stores.vector_store import Collection, CollectionVersions
 from memory_assets_tests.stores.conftest import Servers
 
 VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
@@ -30,7 +31,7 @@ LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads /
 
 
 def _collection(data_dir: Path) -> Collection:
-    return VectorStore(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
+    return ChromaStore(data_dir, url=None, idle_seconds=60.0).open("things", VERSIONS)
 
 
 def _add(collection: Collection, *ids: str) -> None:

@@ -14,12 +14,9 @@ from chromadb.api import ClientAPI
 from memory_assets.errors import StoreBusy
 from memory_assets.redacted_text import seal
 from memory_assets.stores.chroma import files, server
-from memory_assets.stores.chroma.collections import (
-    Collection,
-    CollectionVersions,
-    VectorStore,
-)
+from memory_assets.stores.chroma.collections import ChromaStore
 from memory_assets.stores.chroma.rewrite import BESIDE, rewrite_files
+from memory_assets.stores.vector_store import Collection, CollectionVersions
 
 DELETED, KEPT = "an unmistakable sentence", "a sentence that stays"
 ROWS = 1_100
@@ -27,15 +24,15 @@ ROWS = 1_100
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[VectorStore]:
+def store(tmp_path: Path) -> Iterator[ChromaStore]:
     """A Chroma with one collection of ours, which it has saved to its files."""
-    store = VectorStore(tmp_path, url=None, idle_seconds=60)
+    store = ChromaStore(tmp_path, url=None, idle_seconds=60)
     _write(_ours(store), range(ROWS), DELETED)
     yield store
     server.stop(tmp_path)
 
 
-def _ours(store: VectorStore) -> Collection:
+def _ours(store: ChromaStore) -> Collection:
     return store.open("ours", CollectionVersions("e", 8, "c", "r"))
 
 
@@ -56,7 +53,7 @@ def _quiet(step: str) -> None:
 
 
 def test_deleted_rows_are_in_no_byte_and_the_others_are_served(
-    store: VectorStore, tmp_path: Path
+    store: ChromaStore, tmp_path: Path
 ) -> None:
     """By a collection in hand as well; nothing is left beside the new files."""
     collection = _ours(store)
@@ -77,7 +74,7 @@ def _files(data_dir: Path) -> list[Path]:
 
 
 def test_collections_of_others_keep_their_settings_wherever_they_are(
-    store: VectorStore, tmp_path: Path
+    store: ChromaStore, tmp_path: Path
 ) -> None:
     """Another tenant and database, another distance, rows without texts or metadata."""
     _client(tmp_path)
@@ -107,7 +104,7 @@ _ALL: Any = ["embeddings", "documents", "metadatas", "uris"]
 
 @pytest.mark.parametrize("times", [1, 9])
 def test_what_others_write_meanwhile_is_not_lost(
-    store: VectorStore, tmp_path: Path, times: int
+    store: ChromaStore, tmp_path: Path, times: int
 ) -> None:
     """The copy is made again; if they never stop, the old files stay and the error says so."""
     collection = _ours(store)
@@ -133,7 +130,7 @@ def _killed() -> NoReturn:
 
 @pytest.mark.parametrize("moment", ["the old files are moved away", "both are there"])
 def test_an_interrupted_swap_is_put_right_by_the_next_start(
-    store: VectorStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+    store: ChromaStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """All rows are served, from one directory."""
     rename, finish = Path.rename, files.finish_swap
@@ -157,7 +154,7 @@ def test_an_interrupted_swap_is_put_right_by_the_next_start(
     assert not (tmp_path / "chroma.replaced").exists()
 
 
-def test_directories_of_deleted_collections_are_removed(store: VectorStore, tmp_path: Path) -> None:
+def test_directories_of_deleted_collections_are_removed(store: ChromaStore, tmp_path: Path) -> None:
     """Chroma leaves them; those of other collections stay."""
     other = store.open("other", CollectionVersions("e", 8, "c", "r"))
     _write(other, range(ROWS), KEPT)

@@ -1,19 +1,25 @@
-"""Chroma collections hold what was put, refuse what does not fit, and quote nothing."""
+"""Stores of vectors hold what was put, refuse what does not fit, and quote nothing: a Chroma server
+of its own process, and qdrant-client in a directory."""
 
 from __future__ import annotations
 
 import uuid
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from qdrant_client import QdrantClient
 
-from memory_assets.errors import NotFound, StoreError, StoreMismatch
+from memory_assets.errors import ConfigurationError, NotFound, StoreBusy, StoreError, StoreMismatch
 from memory_assets.redacted_text import RedactedText, seal
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.collections import (
+from memory_assets.stores.chroma.collections import ChromaStore
+from memory_assets.stores.qdrant.collections import QdrantStore
+from memory_assets.stores.vector_store import (
     Collection,
     CollectionVersions,
     Metadata,
@@ -25,11 +31,17 @@ VERSIONS = CollectionVersions("model-a", 384, "c1", "r1")
 CLOSED_PORT = "http://127.0.0.1:9"
 
 
-@pytest.fixture(scope="module")
-def store(module_servers: Servers) -> VectorStore:
-    """A connection to a local server of this module's own."""
+@pytest.fixture(scope="module", params=["chromadb", "qdrant"])
+def store(
+    request: pytest.FixtureRequest,
+    module_servers: Servers,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> VectorStore:
+    """A connection to a local server of this module's own, or a directory."""
+    if request.param == "qdrant":
+        return QdrantStore(str(tmp_path_factory.mktemp("qdrant")))
     data_dir = module_servers.data_dir()
-    opened = VectorStore(data_dir, url=None, idle_seconds=60.0)
+    opened = ChromaStore(data_dir, url=None, idle_seconds=60.0)
     module_servers.start(data_dir)
     return opened
 
@@ -72,16 +84,16 @@ def test_repeating_an_upsert_changes_nothing(collection: Collection) -> None:
 
 
 def test_more_rows_than_a_request_takes_are_all_stored(collection: Collection) -> None:
-    """2,300 rows: upserted, listed and deleted in batches."""
-    count = 2_300
-    vectors = np.repeat(_vectors(23), 100, axis=0)
+    """1,100 rows: upserted, listed and deleted in batches."""
+    count = 1_100
+    vectors = np.repeat(_vectors(11), 100, axis=0)
     ids = [f"r{number}" for number in range(count)]
     metadatas: list[Metadata] = [{"row_hash": name} for name in ids]
     collection.upsert(ids, vectors, _texts(count), metadatas)
     assert collection.count() == count
     assert collection.row_hashes({"row_hash": {"$ne": ""}}) == {name: name for name in ids}
-    collection.delete(ids[:2_100])
-    assert collection.ids({"row_hash": {"$ne": ""}}) == set(ids[2_100:])
+    collection.delete(ids[:1_050])
+    assert collection.ids({"row_hash": {"$ne": ""}}) == set(ids[1_050:])
 
 
 def test_no_rows_are_no_work(collection: Collection) -> None:
@@ -103,6 +115,10 @@ def test_ids_and_hashes_are_listed_by_filter(collection: Collection) -> None:
     """Only the rows that match."""
     ids = _fill(collection, 6)
     assert collection.ids({"even": True}) == set(ids[::2])
+    some = {"row_hash": {"$in": ["h1", "h2", "elsewhere"]}}
+    assert collection.values({"$and": [{"even": False}, some]}, "row_hash", "nothing") == {
+        ids[1]: ("h1", "")
+    }
     assert collection.row_hashes({"even": False}) == {ids[n]: f"h{n}" for n in (1, 3, 5)}
 
 
@@ -184,17 +200,83 @@ def test_a_collection_that_is_not_there_is_not_found(store: VectorStore) -> None
     assert "nobody" not in store.names()
 
 
+def test_a_replacement_takes_the_place_of_a_collection(store: VectorStore) -> None:
+    """It is empty and apart until then; what an interrupted one left is dropped."""
+    name = f"c-{uuid.uuid4().hex}"
+    with pytest.raises(NotFound):
+        store.begin_replacement(name)
+    old = store.open(name, VERSIONS)
+    _fill(old, 3)
+    before = store.names()
+    left = store.begin_replacement(name)
+    _fill(left, 1)
+    new = store.begin_replacement(name, replace(VERSIONS, chunker_version="c2"))
+    assert (new.count(), old.count(), store.get(name).count()) == (0, 3, 3)
+    assert len({new.incarnation, left.incarnation, old.incarnation}) == 3
+    ids = _fill(new, 2)
+    store.replace(name)
+    assert store.names() == before
+    assert store.get(name).ids({"row_hash": {"$ne": ""}}) == set(ids)
+    assert store.get(name).incarnation == new.incarnation
+    assert store.get(name).metadata["chunker_version"] == "c2"
+    assert old.count() == 2
+    store.drop_leftovers(name)
+    assert store.open(name, VERSIONS).count() == 2
+
+
+def test_a_replacement_that_was_never_swapped_in_can_be_dropped(store: VectorStore) -> None:
+    """The collection stays."""
+    name = f"c-{uuid.uuid4().hex}"
+    _fill(store.open(name, VERSIONS), 1)
+    left = store.begin_replacement(name)
+    store.drop_leftovers(name)
+    with pytest.raises((StoreError, NotFound)):
+        left.count()
+    assert store.get(name).count() == 1
+
+
+def test_errors_of_qdrant_never_carry_what_was_sent(tmp_path: Path) -> None:
+    """Neither message nor cause, whatever the client says; a comparison that it is not asked for is
+    refused."""
+    collection = QdrantStore(str(tmp_path)).open("things", VERSIONS)
+    wrong_size = np.zeros((1, 7), np.float32)
+    with pytest.raises(StoreError, match=f"qdrant at {tmp_path} failed") as failed:
+        collection.upsert(["private-id"], wrong_size, [seal("private-text")], [{"k": "private"}])
+    assert "private" not in str(failed.value)
+    assert failed.value.__cause__ is None and failed.value.__suppress_context__
+    with pytest.raises(ConfigurationError, match=r"\$gt"):
+        collection.ids({"k": {"$gt": 1}})
+
+
+def test_a_directory_of_qdrant_is_open_in_one_process(tmp_path: Path) -> None:
+    """Another is told so, and what to do; the same process opens it again."""
+    here, there = str(tmp_path / "here"), str(tmp_path / "there")
+    QdrantStore(here).open("things", VERSIONS)
+    assert QdrantStore(here).names() == ["things"]
+    with closing(QdrantClient(path=there)), pytest.raises(StoreBusy, match="set QDRANT_URL"):
+        QdrantStore(there)
+    assert QdrantStore(there).names() == []
+
+
+def test_a_qdrant_server_that_does_not_answer_is_an_error() -> None:
+    """It names the address; so is a URL that is none."""
+    with pytest.raises(StoreError, match=r"qdrant at http://127.0.0.1:9 failed"):
+        QdrantStore("http://127.0.0.1:9", "made-up-key")
+    with pytest.raises(StoreError, match=r"QDRANT_URL.*http://host:6333"):
+        QdrantStore("http://h:port")
+
+
 @pytest.mark.parametrize("url", ["localhost:8000", "nonsense", "http://", "http://h:port"])
 def test_a_url_that_is_none_is_refused(tmp_path: Any, url: str) -> None:
     """The error names the setting and shows what one looks like."""
     with pytest.raises(StoreError, match=r"MEMORY_CHROMA_URL.*http://host:8000"):
-        VectorStore(tmp_path, url=url, idle_seconds=1.0)
+        ChromaStore(tmp_path, url=url, idle_seconds=1.0)
 
 
 def test_a_server_that_does_not_answer_is_an_error(tmp_path: Any) -> None:
     """It names the address, and starts no server of its own."""
     with pytest.raises(StoreError, match=CLOSED_PORT):
-        VectorStore(tmp_path, url=CLOSED_PORT, idle_seconds=1.0)
+        ChromaStore(tmp_path, url=CLOSED_PORT, idle_seconds=1.0)
     assert list(tmp_path.glob("chroma*")) == []
 
 
@@ -202,7 +284,7 @@ def test_errors_never_carry_what_was_sent(servers: Servers) -> None:
     """The server is gone in the middle: message and cause hold neither text nor metadata."""
     data_dir = servers.data_dir()
     url, token = servers.start(data_dir).url, chroma_server.token(data_dir)
-    store = VectorStore(data_dir, url=url, idle_seconds=60.0, token=token)
+    store = ChromaStore(data_dir, url=url, idle_seconds=60.0, token=token)
     collection = store.open("things", VERSIONS)
     _fill(collection, 1)
     wrong_size = np.zeros((1, 7), np.float32)

@@ -20,7 +20,6 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import Batch, note_passed, pending_sessions
 from memory_assets.stores.agent_partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED
-from memory_assets.stores.chroma.collections import Collection
 from memory_assets.stores.lake.lake import Lake, redacted_values
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -29,6 +28,7 @@ from memory_assets.stores.lake.schemas import (
     TURN_EMBEDDINGS,
     Table,
 )
+from memory_assets.stores.vector_store import Collection
 from memory_assets.stores.workspaces import is_workspace
 
 _LISTED = 10

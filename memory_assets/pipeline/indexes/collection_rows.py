@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from memory_assets.redacted_text import RedactedText
 from memory_assets.search_kinds import SearchKind
-from memory_assets.stores.chroma.collections import Metadata
+from memory_assets.stores.vector_store import Metadata
 
 LIST_SEPARATOR = ","
 _WHERE = ("session_id", "project", "project_root", "agent")

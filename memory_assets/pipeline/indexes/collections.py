@@ -40,8 +40,8 @@ from memory_assets.pipeline.stage.growth import growth_of
 from memory_assets.pipeline.stage.report import StageReport, timed
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.collections import UPSERT_BATCH, Collection
 from memory_assets.stores.chroma.recover import recover_others
+from memory_assets.stores.vector_store import UPSERT_BATCH, Collection
 
 _MANY_SESSIONS = 8
 
@@ -77,7 +77,7 @@ def index_project(components: Components, project: str, index: IndexedTable) -> 
 def _recover_others(components: Components, report: StageReport) -> None:
     """Copy collections of other programs from files that were set aside. If that fails, ours are
     as they should be all the same: it is tried again by the next run."""
-    if components.chroma_url is not None:
+    if components.vectors_url is not None:
         return
     try:
         if copied := recover_others(components.data_dir):
@@ -239,7 +239,7 @@ def forget_lost_store(components: Components) -> str:
     return what is wrong, or "". Costs two stats; the files are read only after a crash.
     """
     settings = components.settings
-    if settings.chroma_url is not None:
+    if settings.vectors_url is not None:
         return ""
     wrong = None
     if chroma_server.was_killed(settings.data_dir):
@@ -256,7 +256,7 @@ def set_aside_damaged_files(components: Components, error: StoreError) -> str | 
     """Set the local Chroma's files aside if they caused `error`, and mark all sessions as not
     indexed; return what is wrong with the files, or None if they are not the cause."""
     settings = components.settings
-    if settings.chroma_url is not None or isinstance(error, StoreBusy):
+    if settings.vectors_url is not None or isinstance(error, StoreBusy):
         return None
     wrong: str | None = str(error)
     if not isinstance(error, StoreDamaged):

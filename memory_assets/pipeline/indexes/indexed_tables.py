@@ -14,9 +14,9 @@ from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.chroma.collections import Collection, Where
 from memory_assets.stores.lake.rows import texts_from_arrow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
+from memory_assets.stores.vector_store import Collection, Where
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def rows_of_session(project: str, session_id: str) -> Where:
 
 def catalog_name(components: Components, collection: str) -> str:
     """Return the name of a collection in the catalogue, with that of its Chroma."""
-    return f"{components.settings.chroma_url or 'local'}/{collection}"
+    return f"{components.settings.vectors_url or 'local'}/{collection}"
 
 
 def upsert_rows(collection: Collection, rows: Sequence[collection_rows.CollectionRow]) -> None:

@@ -23,7 +23,6 @@ from memory_assets.keywords import (
 from memory_assets.pipeline.indexes import collection_rows
 from memory_assets.pipeline.indexes.indexed_tables import IndexedTable
 from memory_assets.redacted_text import RedactedText
-from memory_assets.stores.chroma.collections import Metadata
 from memory_assets.stores.keyword_index.blocks import (
     TERM_UNIT,
     KeywordRow,
@@ -32,6 +31,7 @@ from memory_assets.stores.keyword_index.blocks import (
     row_hash,
     tool_mark,
 )
+from memory_assets.stores.vector_store import Metadata
 
 Vector = npt.NDArray[np.float32]
 

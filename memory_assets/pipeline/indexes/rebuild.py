@@ -27,9 +27,9 @@ from memory_assets.pipeline.indexes.indexed_tables import (
 )
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.chroma.collections import UPSERT_BATCH
 from memory_assets.stores.chroma.files import remove_deleted_collections
 from memory_assets.stores.chroma.recover import recover_others
+from memory_assets.stores.vector_store import UPSERT_BATCH
 
 Progress = Callable[[str], None]
 
@@ -86,13 +86,13 @@ def rebuild(
         except StoreDamaged as error:  # the files are set aside; the next server begins empty
             components.catalog.collections.forget_all()
             progress(str(error))
-        if components.chroma_url is None and (copied := recover_others(components.data_dir)):
+        if components.vectors_url is None and (copied := recover_others(components.data_dir)):
             progress(f"copied collections of other programs: {', '.join(copied)}")
         rebuilt = []
         for name in names or sorted(known):
             with rebuild_lock(components):
                 rebuilt.append(_rebuild(components, name, known[name], progress))
-        if components.chroma_url is None:
+        if components.vectors_url is None:
             with chroma_server.closed_files(components.data_dir) as directory:
                 remove_deleted_collections(directory)
     return rebuilt

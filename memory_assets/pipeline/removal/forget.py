@@ -267,17 +267,17 @@ def forget_vectors(
     """Remove the rows of these sessions from the collections of these tables, and return their
     number. Of a local Chroma the files are rewritten, and those set aside are deleted, so
     that no byte of the rows is left."""
-    if components.chroma_url is None:
+    if components.vectors_url is None:
         _delete_set_aside(components.data_dir)
         if not components.has_chroma_files:
             return 0
-    progress("removing rows from Chroma")
+    progress("removing rows from the collections")
     removed = sum(
         _delete_rows(components, name, selected)
         for name, tables in sorted(collections_of(components).items())
         if any(table in indexes for table in tables)
     )
-    if components.chroma_url is None:
+    if components.vectors_url is None:
         progress("rewriting Chroma's files")
         rewrite_files(components.data_dir, progress)
     return removed

@@ -24,10 +24,10 @@ from memory_assets.record_identity import RecordIdentity
 from memory_assets.redaction import Redactor, ruleset_version
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
-from memory_assets.stores.chroma.collections import CollectionVersions
 from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
 from memory_assets.stores.gateway_usage import noting
 from memory_assets.stores.run_ledger import FILE_NAME, RunLedger
+from memory_assets.stores.vector_store import CollectionVersions
 from memory_assets.summaries import ExtractiveSummarizer, load_summarizer
 from memory_assets.transcripts import Source
 

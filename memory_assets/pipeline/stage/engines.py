@@ -38,8 +38,9 @@ class Engines(Stores):
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         super().__init__(
             settings.data_dir,
-            chroma_url=settings.chroma_url,
-            chroma_token=settings.chroma_token,
+            vector_backend=settings.vector_backend,
+            vectors_url=settings.vectors_url,
+            vectors_key=settings.vectors_key,
             chroma_idle_seconds=settings.chroma_idle_seconds,
         )
         self.settings = settings

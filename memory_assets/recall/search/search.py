@@ -46,7 +46,7 @@ class Searcher:
         self._corpora: Corpora | None = None
         self._opened: tuple[int, int] | None = None
         self._covered: dict[tuple[object, ...], tuple[Coverage, Coverage]] = {}
-        self._chroma: tuple[float, str | None] = (0.0, None)
+        self._away: tuple[float, str | None] = (0.0, None)
         self._loading: Thread | None = None
         self._lock = Lock()
 
@@ -105,7 +105,7 @@ class Searcher:
         away = None if request.mode == "keyword" else self._why_no_vectors()
         if away is not None and request.mode == "semantic":
             self._embedder()
-            lost = NotFound if self._memory.chroma_url is None else StoreError
+            lost = NotFound if self._memory.vectors_url is None else StoreError
             raise lost(f"no search by meaning: {away}")
         embedder = None
         if request.mode != "keyword" and away is None:
@@ -129,7 +129,7 @@ class Searcher:
             self._coverage(request.kinds)[0],
             found.hits,
             KEYWORD_ONLY if away else None,
-            away or self._chroma_lag(request),
+            away or self._store_lag(request),
             corrected=found.corrected,
         )
 
@@ -193,17 +193,17 @@ class Searcher:
         memory = self._memory
         if memory.settings.embedder == NO_EMBEDDER:
             return "no vectors are made (MEMORY_EMBEDDER=none)"
-        if memory.chroma_url is None:
+        if memory.vectors_url is None:
             if memory.has_chroma_files:
                 return None
             return f"the collections are not in {memory.chroma_dir}; run `memory ingest`"
-        asked_at, reason = self._chroma
+        asked_at, reason = self._away
         if time.monotonic() - asked_at > _ASK_AGAIN_SECONDS:
-            reason = _unreachable(memory.chroma_url)
-            self._chroma = (time.monotonic(), reason)
+            reason = _unreachable(memory.vectors_name, memory.vectors_url)
+            self._away = (time.monotonic(), reason)
         return reason
 
-    def _chroma_lag(self, request: SearchRequest) -> str | None:
+    def _store_lag(self, request: SearchRequest) -> str | None:
         """Return a message if the collections lack rows that the keyword index has, else None."""
         if request.mode == "keyword" or self._memory.settings.embedder == NO_EMBEDDER:
             return None
@@ -211,8 +211,8 @@ class Searcher:
         if held.complete:
             return None
         return (
-            f"Chroma holds {held.indexed} of {held.rows} rows (`memory ingest` completes it), so "
-            "all vectors of the index were compared instead"
+            f"{self._memory.vectors_name} holds {held.indexed} of {held.rows} rows (`memory "
+            "ingest` completes it), so all vectors of the index were compared instead"
         )
 
     def _coverage(self, kinds: Sequence[str]) -> tuple[Coverage, Coverage]:
@@ -238,11 +238,14 @@ def _state_of(catalog: Catalog) -> list[tuple[int, int]]:
     return state
 
 
-def _unreachable(url: str) -> str | None:
+def _unreachable(store: str, url: str) -> str | None:
     parts = urlsplit(url)
-    address = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 8000))
+    if not parts.hostname:  # a directory of qdrant
+        return None
+    usual = 6333 if store == "qdrant" else 443 if parts.scheme == "https" else 8000
+    address = (parts.hostname, parts.port or usual)
     try:
         with socket.create_connection(address, timeout=_CONNECT_SECONDS):
             return None
     except OSError as error:
-        return f"Chroma at {url} cannot be reached ({type(error).__name__})"
+        return f"{store} at {url} cannot be reached ({type(error).__name__})"

@@ -11,26 +11,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 
 from memory_assets.errors import StoreError
 from memory_assets.http_client import HttpServer, NoAnswer
 from memory_assets.stores.chroma import server as chroma_server
+from memory_assets.stores.vector_store import server_address, what_failed
 
 _API = "/api/v2"
 _DATABASE = "/tenants/default_tenant/databases/default_database"
 _NO_ANSWER_FROM = 300
 """The status from which on there is no answer: a redirection is none."""
 _NO_ACCESS = (401, 403)
+_PORTS = (8000, 443)
+"""Where a URL names no port: of http, and of https."""
 
 
 class ChromaRefused(StoreError):
     """Chroma answered with an error; `name` is what it calls it."""
 
     def __init__(self, url: str, name: str) -> None:
-        super().__init__(_what_failed(url, name))
+        super().__init__(what_failed("Chroma", url, name))
         self.name = name
 
 
@@ -80,7 +82,9 @@ class ChromaClient:
             self.url = endpoint.url
             self._token = chroma_server.token(self._data_dir)
         if self._server is None or (self.url, self._token) != before:
-            self._server = HttpServer(_address(self.url) + _API, self._token)
+            self._server = HttpServer(
+                server_address("MEMORY_CHROMA_URL", self.url, *_PORTS) + _API, self._token
+            )
             with chroma_errors(self.url):
                 self._answer("GET", _DATABASE, None)
 
@@ -129,25 +133,4 @@ def chroma_errors(url: str) -> Iterator[None]:
         yield
     except (NoAnswer, ValueError) as error:
         name = type(error).__name__ if isinstance(error, ValueError) else str(error)
-        raise StoreError(_what_failed(url, name)) from None
-
-
-def _what_failed(url: str, name: str) -> str:
-    return (
-        f"Chroma at {url} failed ({name}). Check that it runs "
-        "(`memory status`) and that its disk has room, then run the command again."
-    )
-
-
-def _address(url: str) -> str:
-    """Return the base URL of a server, whose port is 8000 where none is given."""
-    wrong = StoreError(f"MEMORY_CHROMA_URL is {url!r}; it should look like http://host:8000")
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise wrong from None
-    if parts.hostname is None or parts.scheme not in ("http", "https"):
-        raise wrong
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}:{port or (443 if parts.scheme == 'https' else 8000)}"
+        raise StoreError(what_failed("Chroma", url, name)) from None

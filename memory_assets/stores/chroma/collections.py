@@ -9,25 +9,29 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-import numpy.typing as npt
 
-from memory_assets.errors import NotFound, StoreMismatch
-from memory_assets.models import same_space
+from memory_assets.errors import NotFound
 from memory_assets.redacted_text import RedactedText, require_redacted
 from memory_assets.stores.chroma.client import ChromaClient, ChromaRefused, NotFoundError
+from memory_assets.stores.vector_store import (
+    UPSERT_BATCH,
+    Collection,
+    CollectionVersions,
+    Document,
+    Metadata,
+    Vector,
+    VectorStore,
+    Where,
+    brought_up_to_date,
+    not_found,
+    unit,
+)
 
-Metadata = dict[str, str | int | float | bool]
-Where = dict[str, Any]
-Vector = npt.NDArray[np.float32]
-
-UPSERT_BATCH = 1_000
-"""Rows a request: 2,400 rows/s on two cores; larger requests gained nothing."""
 _READ_BATCH = 5_000
 _REPLACEMENT, _REPLACED = ".replacement", ".replaced"
 _WRONG = ("InvalidArgumentError", "InvalidDimensionException")
@@ -39,29 +43,10 @@ _CONFIGURATION = {"hnsw": {"space": "cosine"}, "embedding_function": {"type": "l
 _EVERYTHING = ["documents", "metadatas", "embeddings"]
 
 
-@dataclass(frozen=True)
-class CollectionVersions:
-    """The versions with which a collection's rows were made."""
-
-    embedder_id: str
-    dimension: int
-    chunker_version: str
-    ruleset_version: str
-
-
-@dataclass(frozen=True)
-class Document:
-    """A row of a collection. `vector` has length 1; `text` is as its maker stored it: in other
-    programs' collections it did not pass our redactor."""
-
-    id: str
-    text: str
-    metadata: Mapping[str, Any]
-    vector: Vector = field(repr=False, compare=False)
-
-
-class VectorStore(ChromaClient):
+class ChromaStore(ChromaClient, VectorStore):
     """The collections of one Chroma: at a URL, or of a data directory's own server."""
+
+    holds_others = True
 
     def names(self) -> list[str]:
         """Return the names of all collections, sorted. One that is being swapped is there."""
@@ -73,7 +58,7 @@ class VectorStore(ChromaClient):
     def _stored(self) -> set[str]:
         return {str(each["name"]) for each in self.request("GET", "/collections")}
 
-    def open(self, name: str, versions: CollectionVersions) -> Collection:
+    def open(self, name: str, versions: CollectionVersions) -> ChromaCollection:
         """Return a collection for writing; it is created when it is not there.
 
         Raises:
@@ -81,19 +66,13 @@ class VectorStore(ChromaClient):
         """
         self._put_back(name)
         opened = self._created(name, vars(versions), get_or_create=True)
-        if not same_space(opened.embedder_id, versions.embedder_id):
-            raise StoreMismatch(
-                f"collection {name} holds vectors of {opened.embedder_id or 'an unknown model'}, "
-                f"the settings ask for {versions.embedder_id}. Set MEMORY_EMBEDDER back, or run "
-                "`memory ingest --full`."
-            )
-        opened.note(vars(versions))
+        brought_up_to_date(opened, versions)
         return opened
 
-    def get(self, name: str) -> Collection:
+    def get(self, name: str) -> ChromaCollection:
         """Return a collection for reading, ours or another program's; raise `NotFound` if there is
         none of that name."""
-        return Collection(self, name, self.described(name))
+        return ChromaCollection(self, name, self.described(name))
 
     def described(self, name: str) -> Mapping[str, Any]:
         """Return what Chroma has on the collection of a name, or on the one that is about to be
@@ -102,7 +81,7 @@ class VectorStore(ChromaClient):
             with suppress(NotFoundError):
                 found: Mapping[str, Any] = self.request("GET", _path(stored))
                 return found
-        raise NotFound(f"no collection {name}; run `memory ingest` first")
+        raise NotFound(not_found(name))
 
     def drop(self, name: str) -> None:
         """Delete a collection, if it is there."""
@@ -111,7 +90,7 @@ class VectorStore(ChromaClient):
 
     def _created(
         self, name: str, metadata: Mapping[str, Any], *, get_or_create: bool = False
-    ) -> Collection:
+    ) -> ChromaCollection:
         """Return a new collection, of an incarnation of its own, or the one that has the name."""
         body = {
             "name": name,
@@ -119,7 +98,7 @@ class VectorStore(ChromaClient):
             "configuration": _CONFIGURATION,
             "get_or_create": get_or_create,
         }
-        return Collection(self, name, self.request("POST", "/collections", body))
+        return ChromaCollection(self, name, self.request("POST", "/collections", body))
 
     def _delete(self, stored: str) -> None:
         with suppress(NotFoundError):
@@ -139,7 +118,7 @@ class VectorStore(ChromaClient):
 
     def begin_replacement(
         self, name: str, versions: CollectionVersions | None = None
-    ) -> Collection:
+    ) -> ChromaCollection:
         """Return an empty collection, of an incarnation of its own, that `replace` can put in
         the place of `name`; with the versions of `name`, unless others are given.
 
@@ -172,11 +151,11 @@ def _path(name: str) -> str:
     return f"/collections/{quote(name, safe='')}"
 
 
-class Collection:
+class ChromaCollection(Collection):
     """One Chroma collection; ours are of cosine space, with our ids. It may be swapped for another:
     the next call finds what has its name then."""
 
-    def __init__(self, store: VectorStore, name: str, described: Mapping[str, Any]) -> None:
+    def __init__(self, store: ChromaStore, name: str, described: Mapping[str, Any]) -> None:
         self._store = store
         self.name = name
         self._described = described
@@ -211,11 +190,6 @@ class Collection:
     def incarnation(self) -> str:
         """The id of this creation of the collection; a new one has another."""
         return str(self.metadata.get("incarnation", self._described["id"]))
-
-    @property
-    def embedder_id(self) -> str:
-        """The embedder of the vectors, as recorded at creation."""
-        return str(self.metadata.get("embedder_id", ""))
 
     @property
     def embedding_function(self) -> Mapping[str, Any]:
@@ -255,14 +229,6 @@ class Collection:
         """Remove rows; ids that are not there are ignored."""
         for start in range(0, len(ids), UPSERT_BATCH):
             self.ask("delete", ids=list(ids[start : start + UPSERT_BATCH]))
-
-    def row_hashes(self, where: Where) -> dict[str, str]:
-        """Return the `row_hash` of each row that matches, by id."""
-        return {row_id: value for row_id, (value,) in self.values(where, "row_hash").items()}
-
-    def ids(self, where: Where) -> set[str]:
-        """Return the ids of the rows that match."""
-        return set(self.values(where))
 
     def values(self, where: Where, *names: str) -> dict[str, tuple[str, ...]]:
         """Return these metadata of each row that matches, by id; "" for one that it lacks."""
@@ -308,13 +274,6 @@ def _documents(page: Mapping[str, Any]) -> list[Document]:
     columns = [page.get(name) for name in _EVERYTHING]
     texts, metadatas, vectors = (empty if column is None else column for column in columns)
     return [
-        Document(row_id, text or "", metadata or {}, _unit(vector))
+        Document(row_id, text or "", metadata or {}, unit(vector))
         for row_id, text, metadata, vector in zip(ids, texts, metadatas, vectors, strict=True)
     ]
-
-
-def _unit(vector: Any) -> Vector:
-    values = np.asarray(vector if vector is not None else [], dtype=np.float32)
-    length = float(np.linalg.norm(values))
-    unit: Vector = values / length if length else values
-    return unit

@@ -1,0 +1,326 @@
+"""Vectors in qdrant: a server that a team shares, or qdrant-client's local mode in a directory.
+
+A collection is an alias of a stored one called `<name>.<incarnation>`, so that a replacement is
+swapped in by one request. A point's payload is `{"id", "text", "metadata"}`; qdrant takes UUIDs
+as ids of points, so ours are hashed into them. Not here: collections of other programs.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.redacted_text import RedactedText, require_redacted
+from memory_assets.stores.qdrant.connection import connected, is_directory, qdrant_errors
+from memory_assets.stores.vector_store import (
+    UPSERT_BATCH,
+    Collection,
+    CollectionVersions,
+    Document,
+    Metadata,
+    Vector,
+    VectorStore,
+    Where,
+    brought_up_to_date,
+    not_found,
+    unit,
+)
+
+_READ_BATCH = 5_000
+_POINTS = uuid.UUID("6d656d6f-7279-5f61-b373-657473000000")
+"""The namespace of the ids of points."""
+_FIRST = "first"
+"""Ends the name of a stored collection that did not replace another: two processes that make it at
+once make the same one."""
+_INDEXED = ("project", "session_id")
+"""The metadata that rows are listed by; a server keeps an index of them."""
+_CONFLICT = 409
+_Answer = TypeVar("_Answer")
+
+
+class QdrantStore(VectorStore):
+    """The collections of the qdrant at `url`, or of a directory, which one process can have open.
+
+    Raises:
+        ConfigurationError: the package qdrant-client is not installed.
+        StoreBusy: another process has the directory open.
+        StoreError: `url` is none, or nothing answers there.
+    """
+
+    holds_others = False
+
+    def __init__(self, url: str, api_key: str | None = None) -> None:
+        self.url = url
+        self._client, self._lock = connected(url, api_key)
+        self.find_server()
+
+    def find_server(self) -> None:
+        """Raise `StoreError` if nothing answers."""
+        self._aliases()
+
+    def call(self, ask: Callable[[Any], _Answer]) -> _Answer:
+        """Return what a request to the client returns.
+
+        Raises:
+            StoreError: it fails; quotes nothing of what was sent.
+        """
+        with qdrant_errors(self.url), self._lock:
+            return ask(self._client)
+
+    def stored_as(self, name: str) -> str:
+        """Return what a collection is stored as just now; a name of none is one itself."""
+        return self._aliases().get(name, name)
+
+    def _aliases(self) -> dict[str, str]:
+        """Return the stored collection of each of ours."""
+        found = self.call(lambda client: client.get_aliases()).aliases
+        return {
+            each.alias_name: each.collection_name
+            for each in found
+            if each.collection_name.startswith(f"{each.alias_name}.")
+        }
+
+    def _stored(self, name: str) -> set[str]:
+        """Return all that is stored of a collection: what has its name, and replacements."""
+        found = self.call(lambda client: client.get_collections()).collections
+        return {each.name for each in found if each.name.startswith(f"{name}.")}
+
+    def names(self) -> list[str]:
+        """Return the names of our collections, sorted."""
+        return sorted(self._aliases())
+
+    def open(self, name: str, versions: CollectionVersions) -> Collection:
+        """Return a collection for writing; it is created when it is not there."""
+        if name not in self._aliases():
+            first = f"{name}.{_FIRST}"
+            if first not in self._stored(name):
+                self._create(first, vars(versions))
+            self._point(name, first)
+        opened = _Collection(self, name)
+        brought_up_to_date(opened, versions)
+        return opened
+
+    def get(self, name: str) -> Collection:
+        """Return a collection for reading; raise `NotFound` if there is none of that name."""
+        if name not in self._aliases():
+            raise NotFound(not_found(name))
+        return _Collection(self, name)
+
+    def drop(self, name: str) -> None:
+        """Delete a collection, if it is there."""
+        stored = self._aliases().get(name)
+        if stored is not None:
+            self._point(name, None)
+            self._delete(stored)
+
+    def begin_replacement(
+        self, name: str, versions: CollectionVersions | None = None
+    ) -> Collection:
+        """Return an empty collection that `replace` can put in the place of `name`."""
+        made_with = vars(versions) if versions else self.get(name).metadata
+        self.drop_leftovers(name)
+        stored = f"{name}.{uuid.uuid4().hex}"
+        self._create(stored, made_with)
+        return _Collection(self, stored)
+
+    def drop_leftovers(self, name: str) -> None:
+        """Delete what is stored of a collection beside what has its name."""
+        current = self._aliases().get(name, f"{name}.{_FIRST}")
+        for leftover in self._stored(name) - {current}:
+            self._delete(leftover)
+
+    def replace(self, name: str) -> None:
+        """Have the name mean the replacement, by one request, and delete what it meant before."""
+        old = self._aliases().get(name)
+        (new,) = self._stored(name) - {old, f"{name}.{_FIRST}"}
+        self._point(name, new)
+        if old is not None:
+            self._delete(old)
+
+    def _create(self, stored: str, metadata: Mapping[str, Any]) -> None:
+        from qdrant_client import models
+        from qdrant_client.http.exceptions import UnexpectedResponse
+
+        noted = {**metadata, "incarnation": uuid.uuid4().hex}
+        size = int(metadata["dimension"])
+
+        def create(client: Any) -> None:
+            vectors = models.VectorParams(size=size, distance=models.Distance.COSINE)
+            try:
+                client.create_collection(stored, vectors_config=vectors, metadata=noted)
+            except UnexpectedResponse as error:
+                if error.status_code != _CONFLICT:  # another process was first
+                    raise
+            if is_directory(self.url):
+                return
+            for key in _INDEXED:
+                client.create_payload_index(stored, f"metadata.{key}", "keyword")
+
+        self.call(create)
+
+    def _point(self, name: str, stored: str | None) -> None:
+        """Have a name mean a stored collection from now on, or none."""
+        from qdrant_client import models
+
+        steps: list[Any] = []
+        if name in self._aliases():
+            old = models.DeleteAlias(alias_name=name)
+            steps.append(models.DeleteAliasOperation(delete_alias=old))
+        if stored is not None:
+            new = models.CreateAlias(collection_name=stored, alias_name=name)
+            steps.append(models.CreateAliasOperation(create_alias=new))
+        self.call(lambda client: client.update_collection_aliases(steps))
+
+    def _delete(self, stored: str) -> None:
+        self.call(lambda client: client.delete_collection(stored))
+
+
+class _Collection(Collection):
+    """One of our collections in qdrant, of cosine space."""
+
+    def __init__(self, store: QdrantStore, name: str) -> None:
+        self._store = store
+        self.name = name
+        stored = store.stored_as(name)
+        found = store.call(lambda client: client.get_collection(stored))
+        self._metadata: Mapping[str, Any] = found.config.metadata or {}
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return dict(self._metadata)
+
+    @property
+    def embedding_function(self) -> Mapping[str, Any]:
+        return {}
+
+    def note(self, values: Mapping[str, Any]) -> None:
+        if not values.items() <= self._metadata.items():
+            self._metadata = {**self._metadata, **values}
+            stored, noted = self._store.stored_as(self.name), dict(values)
+            self._store.call(lambda client: client.update_collection(stored, metadata=noted))
+
+    def _ask(self, method: str, **arguments: Any) -> Any:
+        return self._store.call(
+            lambda client: getattr(client, method)(collection_name=self.name, **arguments)
+        )
+
+    def count(self) -> int:
+        return int(self._ask("count", exact=True).count)
+
+    def upsert(
+        self,
+        ids: Sequence[str],
+        vectors: Vector,
+        texts: Sequence[RedactedText],
+        metadatas: Sequence[Metadata],
+    ) -> None:
+        from qdrant_client import models
+
+        require_redacted(texts)
+        payloads = [
+            {"id": row_id, "text": str(text), "metadata": metadata}
+            for row_id, text, metadata in zip(ids, texts, metadatas, strict=True)
+        ]
+        for start in range(0, len(ids), UPSERT_BATCH):
+            some = slice(start, start + UPSERT_BATCH)
+            points = models.Batch(
+                ids=_points(ids[some]),
+                vectors=np.asarray(vectors[some], np.float32).tolist(),
+                payloads=payloads[some],
+            )
+            self._ask("upsert", points=points)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        for start in range(0, len(ids), UPSERT_BATCH):
+            self._ask("delete", points_selector=_points(ids[start : start + UPSERT_BATCH]))
+
+    def values(self, where: Where, *names: str) -> dict[str, tuple[str, ...]]:
+        wanted = ["id", *(f"metadata.{name}" for name in names)]
+        found: dict[str, tuple[str, ...]] = {}
+        offset: Any = None
+        while True:
+            page, offset = self._ask(
+                "scroll",
+                scroll_filter=_filter(where),
+                limit=_READ_BATCH,
+                offset=offset,
+                with_payload=wanted,
+            )
+            for point in page:
+                metadata = point.payload.get("metadata", {})
+                values = (metadata.get(name, "") for name in names)
+                found[point.payload["id"]] = tuple(map(str, values))
+            if offset is None:
+                return found
+
+    def documents(self, ids: Sequence[str]) -> list[Document]:
+        points = self._ask("retrieve", ids=_points(ids), with_payload=True, with_vectors=True)
+        return list(map(_document, points))
+
+    def sample(self, n: int) -> list[Document]:
+        points, _ = self._ask("scroll", limit=n, with_payload=True, with_vectors=True)
+        return list(map(_document, points))
+
+    def nearest(
+        self, vector: Vector, n: int, where: Mapping[str, Any] | None = None
+    ) -> list[tuple[Document, float]]:
+        answer = self._ask(
+            "query_points",
+            query=np.asarray(vector, np.float32).tolist(),
+            query_filter=_filter(where or {}),
+            limit=n,
+            with_payload=True,
+            with_vectors=True,
+        )
+        found = map(_document, answer.points)
+        scored = [(document, float(document.vector @ vector)) for document in found]
+        return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
+
+
+def _points(ids: Sequence[str]) -> list[int | str | uuid.UUID]:
+    return [str(uuid.uuid5(_POINTS, row_id)) for row_id in ids]
+
+
+def _document(point: Any) -> Document:
+    payload = point.payload
+    return Document(payload["id"], payload["text"], payload["metadata"], unit(point.vector))
+
+
+def _filter(where: Mapping[str, Any]) -> Any:
+    """Return a filter of ours as qdrant has it.
+
+    Raises:
+        ConfigurationError: it compares otherwise than by `$and`, `$ne` and `$in`.
+    """
+    from qdrant_client import models
+
+    def conditions(where: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+        must: list[Any] = []
+        must_not: list[Any] = []
+        for key, value in where.items():
+            if key == "$and":
+                for part in value:
+                    more, fewer = conditions(part)
+                    must += more
+                    must_not += fewer
+                continue
+            field = f"metadata.{key}"
+            ((how, wanted),) = (value if isinstance(value, dict) else {"$eq": value}).items()
+            if how == "$in":
+                any_of = models.MatchAny(any=list(wanted))
+                must.append(models.FieldCondition(key=field, match=any_of))
+            elif how in ("$eq", "$ne"):
+                match = models.FieldCondition(key=field, match=models.MatchValue(value=wanted))
+                (must if how == "$eq" else must_not).append(match)
+            else:
+                raise ConfigurationError(f"qdrant is not asked for rows by {how!r}")
+        return must, must_not
+
+    must, must_not = conditions(where)
+    if not (must or must_not):
+        return None
+    return models.Filter(must=must or None, must_not=must_not or None)

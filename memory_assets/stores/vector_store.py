@@ -1,0 +1,219 @@
+"""What a store of vectors does: the contract of Chroma (`chroma/`) and qdrant
+(`qdrant/`), which one test module holds both to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import numpy as np
+import numpy.typing as npt
+
+from memory_assets.errors import StoreError, StoreMismatch
+from memory_assets.models import same_space
+from memory_assets.redacted_text import RedactedText
+
+Metadata = dict[str, str | int | float | bool]
+Where = dict[str, Any]
+"""A filter: `{key: value}`, `{key: {"$ne": value}}`, `{key: {"$in": values}}`, or several of them
+as `{"$and": [...]}`."""
+Vector = npt.NDArray[np.float32]
+
+UPSERT_BATCH = 1_000
+"""Rows a request: 2,400 rows/s on two cores; larger requests gained nothing."""
+
+
+@dataclass(frozen=True)
+class CollectionVersions:
+    """The versions with which a collection's rows were made."""
+
+    embedder_id: str
+    dimension: int
+    chunker_version: str
+    ruleset_version: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A row of a collection. `vector` has length 1; `text` is as its maker stored it: in other
+    programs' collections it did not pass our redactor."""
+
+    id: str
+    text: str
+    metadata: Mapping[str, Any]
+    vector: Vector = field(repr=False, compare=False)
+
+
+class Collection(Protocol):
+    """Rows by id, each with a unit vector, a text and metadata. It may be swapped for another: the
+    next call finds what has its name then. Errors are `StoreError`, and quote no row."""
+
+    name: str
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The metadata that its maker gave it."""
+
+    @property
+    def embedding_function(self) -> Mapping[str, Any]:
+        """What the store has on how texts are embedded: `type`, `name`, `config`; empty where it
+        has nothing."""
+
+    @property
+    def incarnation(self) -> str:
+        """The id of this creation of the collection; a new one has another."""
+        return str(self.metadata["incarnation"])
+
+    @property
+    def embedder_id(self) -> str:
+        """The embedder of the vectors, as recorded at creation."""
+        return str(self.metadata.get("embedder_id", ""))
+
+    def note(self, values: Mapping[str, Any]) -> None:
+        """Make these values part of the metadata."""
+
+    def count(self) -> int:
+        """Return the number of rows."""
+
+    def upsert(
+        self,
+        ids: Sequence[str],
+        vectors: Vector,
+        texts: Sequence[RedactedText],
+        metadatas: Sequence[Metadata],
+    ) -> None:
+        """Insert or replace rows, in batches; repeating it changes nothing."""
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove rows; ids that are not there are ignored."""
+
+    def row_hashes(self, where: Where) -> dict[str, str]:
+        """Return the `row_hash` of each row that matches, by id."""
+        return {row_id: value for row_id, (value,) in self.values(where, "row_hash").items()}
+
+    def ids(self, where: Where) -> set[str]:
+        """Return the ids of the rows that match."""
+        return set(self.values(where))
+
+    def values(self, where: Where, *names: str) -> dict[str, tuple[str, ...]]:
+        """Return these metadata of each row that matches, by id; "" for one that it lacks."""
+
+    def documents(self, ids: Sequence[str]) -> list[Document]:
+        """Return the rows with these ids, which fit in one request, as far as they are there."""
+
+    def sample(self, n: int) -> list[Document]:
+        """Return any `n` rows."""
+
+    def nearest(
+        self, vector: Vector, n: int, where: Mapping[str, Any] | None = None
+    ) -> list[tuple[Document, float]]:
+        """Return the `n` rows nearest to a unit vector with their cosine similarities, most similar
+        first."""
+
+
+class VectorStore(Protocol):
+    """The collections of one store, for any number of threads."""
+
+    url: str
+    holds_others: bool
+    """Whether collections of other programs are listed, and can be read."""
+
+    def find_server(self) -> None:
+        """Make sure that the store answers.
+
+        Raises:
+            StoreError: it does not.
+        """
+
+    def names(self) -> list[str]:
+        """Return the names of all collections, sorted. One that is being swapped is there."""
+
+    def open(self, name: str, versions: CollectionVersions) -> Collection:
+        """Return a collection for writing; it is created when it is not there.
+
+        Raises:
+            StoreMismatch: its vectors are of another family of embedders.
+        """
+
+    def get(self, name: str) -> Collection:
+        """Return a collection for reading; raise `NotFound` if there is none of that name."""
+
+    def drop(self, name: str) -> None:
+        """Delete a collection, if it is there."""
+
+    def begin_replacement(
+        self, name: str, versions: CollectionVersions | None = None
+    ) -> Collection:
+        """Return an empty collection, of an incarnation of its own, that `replace` can put in
+        the place of `name`; with the versions of `name`, unless others are given.
+
+        The leftovers of an interrupted replacement are dropped. Searches use the old collection.
+
+        Raises:
+            NotFound: there is no such collection, and no versions are given.
+        """
+
+    def drop_leftovers(self, name: str) -> None:
+        """Delete the replacement of `name` that an interrupted rebuild left."""
+
+    def replace(self, name: str) -> None:
+        """Swap the replacement of `name` in, and delete the old collection; readers find one of
+        the two at any moment."""
+
+
+def brought_up_to_date(opened: Collection, versions: CollectionVersions) -> None:
+    """Note the versions of what is about to be written to a collection.
+
+    Raises:
+        StoreMismatch: its vectors are of another family of embedders.
+    """
+    if not same_space(opened.embedder_id, versions.embedder_id):
+        raise StoreMismatch(
+            f"collection {opened.name} holds vectors of {opened.embedder_id or 'an unknown model'},"
+            f" the settings ask for {versions.embedder_id}. Set MEMORY_EMBEDDER back, or run "
+            "`memory ingest --full`."
+        )
+    opened.note(vars(versions))
+
+
+def not_found(name: str) -> str:
+    """Return what to say of a collection that is not there."""
+    return f"no collection {name}; run `memory ingest` first"
+
+
+def what_failed(store: str, url: str, name: str) -> str:
+    """Return what to say of a request to a store that failed; `name` is the kind of error."""
+    return (
+        f"{store} at {url} failed ({name}). Check that it runs "
+        "(`memory status`) and that its disk has room, then run the command again."
+    )
+
+
+def server_address(setting: str, url: str, port: int, secure_port: int) -> str:
+    """Return the address of a server, with its path; with these ports where the URL names none.
+
+    Raises:
+        StoreError: it is no URL; names the setting.
+    """
+    wrong = StoreError(f"{setting} is {url!r}; it should look like http://host:{port}")
+    try:
+        parts = urlsplit(url)
+        given = parts.port
+    except ValueError:
+        raise wrong from None
+    if parts.hostname is None or parts.scheme not in ("http", "https"):
+        raise wrong
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    usual = secure_port if parts.scheme == "https" else port
+    return f"{parts.scheme}://{host}:{given or usual}{parts.path.rstrip('/')}"
+
+
+def unit(vector: Any) -> Vector:
+    """Return a vector at length 1, or empty where there is none."""
+    values = np.asarray(vector if vector is not None else [], dtype=np.float32)
+    length = float(np.linalg.norm(values))
+    scaled: Vector = values / length if length else values
+    return scaled
