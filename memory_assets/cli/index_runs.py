@@ -51,9 +51,12 @@ def index_workspace(
     return _run(settings, work, WORKSPACE_JOB, WORKSPACE_PARTITIONS, _PASSES, tags)
 
 
-def index_agent_memory(settings: Settings, work: ProjectPlan) -> IngestResult:
-    """Bring what agents wrote about a project up to date in a run of its own; return the result."""
-    return _run(settings, work, AGENT_MEMORY_JOB, AGENT_MEMORY_PARTITIONS, [WRITTEN], {})
+def index_agent_memory(
+    settings: Settings, work: ProjectPlan, *, tags: Mapping[str, str] = MappingProxyType({})
+) -> IngestResult:
+    """Bring what agents wrote about a project up to date in a run of its own; return the result.
+    `tags` are added to those of the run."""
+    return _run(settings, work, AGENT_MEMORY_JOB, AGENT_MEMORY_PARTITIONS, [WRITTEN], tags)
 
 
 def _run(

@@ -20,7 +20,8 @@ def remember(asked: RememberRequest, as_json: bool) -> None:
     """Store a memory for agents.
 
     It is redacted, and refused if it is not believed enough or too many were stored just now. The
-    same again is renewed. `memory context` shows it at once, `memory search` after an ingest.
+    same again is renewed. `memory context` shows it at once, and `memory search --in memory` finds
+    it by its words; by meaning after an ingest.
     """
     written = AgentMemory(load_settings()).answer(asked)
     rendering.print_answer(written, as_json, _written_lines(written))

@@ -14,7 +14,7 @@ from types import FrameType
 from rich.console import Console
 
 from memory_assets.cli import exit_codes, rendering
-from memory_assets.cli.index_runs import index_workspace
+from memory_assets.cli.index_runs import index_agent_memory, index_workspace
 from memory_assets.cli.ingest import IngestResult, open_history, run_plans, search_for_known_secrets
 from memory_assets.errors import MemoryAssetsError, StoreBusy, safe_reason
 from memory_assets.pipeline.checks.independent_scan import load_independent_scanner
@@ -23,6 +23,7 @@ from memory_assets.pipeline.stage.components import Components, components_of
 from memory_assets.pipeline.stage.versions import note_versions
 from memory_assets.settings import Settings
 from memory_assets.stores import watcher_presence
+from memory_assets.stores.agent_partitions import is_agent_memory
 from memory_assets.stores.run_history.history import UNDER_WAY, RunHistory
 from memory_assets.stores.run_history.names import projects_of
 from memory_assets.stores.watcher_presence import WatcherState
@@ -36,6 +37,7 @@ from memory_assets.watching import (
     Pace,
     Transcripts,
     Watcher,
+    Written,
 )
 
 WATCH_TAG = "memory/watch"
@@ -62,6 +64,8 @@ class WatchRuns:
         tags = {WATCH_TAG: "true"}
         if is_workspace(project):
             result: IngestResult = index_workspace(self._settings, work, tags=tags)
+        elif is_agent_memory(project):
+            result = index_agent_memory(self._settings, work, tags=tags)
         else:
             result = run_plans(self._settings, [work], tags=tags)
         failed = next(iter(result.failed.values()), "")
@@ -99,7 +103,9 @@ def watch_directories(settings: Settings) -> int:
         changes, runs, report = Changes(), WatchRuns(settings), _report(console)
         transcripts = Transcripts(runs.components, Directories(roots, changes), report)
         documents = Documents(runs.components, changes, report)
-        watcher = _watcher(settings, runs, [transcripts, documents], changes, state, report)
+        written = Written(runs.components, changes)
+        followed: list[Followed] = [transcripts, documents, written]
+        watcher = _watcher(settings, runs, followed, changes, state, report)
         watcher.search = runs.search
         reading = ", ".join(f"{agent}: {path}" for agent, path in roots.items())
         console.print(f"Watching {rendering.escaped(reading)}; stop with Ctrl-C.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from memory_assets import status as overview
 from memory_assets.errors import NotFound, StoreError, UnknownName
 from memory_assets.install_key import load_install_key
-from memory_assets.recall.search.answer import Answer, with_held_back
+from memory_assets.recall.search.answer import Answer, Coverage, with_held_back
 from memory_assets.recall.search.hybrid import within_window
 from memory_assets.recall.search.newest import newest_first
 from memory_assets.recall.search.search import KEYWORD_ONLY, Searcher
@@ -103,7 +103,7 @@ class Memory(Stores):
 
             answer = find_observations(self, request)
         else:
-            answer = self._searcher.search(request)
+            answer = self._searched(request)
         coverage = with_held_back(self.catalog, answer.coverage, request)
         answer = replace(answer, coverage=coverage)
         if answer.degraded == KEYWORD_ONLY and not request.fallback:
@@ -112,6 +112,27 @@ class Memory(Stores):
         hits = newest_first(answer.hits) if request.sort == "date" else answer.hits
         answer = replace(answer, hits=tuple(hits), filters=_as_text(request.filters))
         return within_window(answer, self.settings.recent_days) if request.recent else answer
+
+    def _searched(self, request: SearchRequest) -> Answer:
+        """Return the answer of the indexes, with what agents wrote since they were made."""
+        from memory_assets.recall.search.unread import unread_hits
+
+        unread = unread_hits(self, request)
+        try:
+            answer = self._searcher.search(request)
+        except NotFound:
+            if not unread:
+                raise
+            answer = Answer(request.query, request.mode, Coverage(0, 0, 0, 0, 0, ""), ())
+        known = {hit.id for hit in answer.hits}
+        hits = [*answer.hits, *(hit for hit in unread if hit.id not in known)]
+        if len(hits) == len(known):
+            return answer
+        if request.query.strip():
+            hits.sort(key=lambda hit: (-hit.score, hit.id))
+        else:
+            hits = newest_first(hits)
+        return replace(answer, hits=tuple(hits[: request.n]))
 
     def ask(self, asked: Arguments) -> dict[str, Any]:
         """Return the answer to any of `requests/questions.py` that only reads, as its JSON

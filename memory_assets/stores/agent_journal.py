@@ -130,6 +130,18 @@ class AgentJournal(SqliteStore):
         where = {"conversation_id": conversation_id}
         return [_turn(row) for row in self.select("turns", ", ".join(_TURN), "turn_index", **where)]
 
+    def turns_after(self, conversation_id: str, changed: int, most: int) -> list[ConversationTurn]:
+        """Return the last turns of a conversation, at most so many, that were written after the
+        change of this number, in order."""
+        rows = self.rows(
+            f"SELECT {', '.join(_TURN)} FROM turns WHERE conversation_id = ? AND changed > ?"
+            " ORDER BY turn_index DESC LIMIT ?",
+            conversation_id,
+            changed,
+            most,
+        )
+        return [_turn(row) for row in reversed(rows)]
+
     def count(self, conversation_id: str) -> int:
         """Return the number of turns of a conversation."""
         return int(self.find("turns", "COUNT(*)", conversation_id=conversation_id) or 0)

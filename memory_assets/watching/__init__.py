@@ -12,6 +12,7 @@ from memory_assets.watching.followed import Followed
 from memory_assets.watching.pending import Changes, Pace, Pending
 from memory_assets.watching.transcripts import Transcripts
 from memory_assets.watching.watcher import Outcome, Watcher
+from memory_assets.watching.written import Written
 
 __all__ = [
     "Changes",
@@ -23,4 +24,5 @@ __all__ = [
     "Pending",
     "Transcripts",
     "Watcher",
+    "Written",
 ]

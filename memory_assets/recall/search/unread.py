@@ -1,0 +1,95 @@
+"""What agents wrote since the last ingest, found by its words in the journal.
+
+So a memory is found as soon as it is stored; by meaning once it is ingested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
+from memory_assets.keywords import query_terms, text_terms
+from memory_assets.recall.search.answer import Hit
+from memory_assets.requests.search import SearchRequest
+from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agent_partitions import AGENT, MEMORY_HEAD, MESSAGE_HEAD, partition_of
+from memory_assets.stores.catalog.catalog import Catalog
+from memory_assets.stores.stores import Stores
+
+_MOST_TURNS = 2_000
+"""Turns of a conversation, the last ones, that are looked at."""
+_WEAK_BELOW = 0.5
+
+
+def unread_hits(stores: Stores, request: SearchRequest) -> list[Hit]:
+    """Return what a request finds among turns and memories that the keyword index does not have
+    yet, best first: scored by the share of the question's words in them. Without a query, all that
+    pass the filters."""
+    kinds = {"memory", "history"} & set(request.kinds)
+    filtered = request.agent or request.tool or request.file or request.of_documents
+    unasked = not kinds or filtered or request.mode == "semantic"
+    if unasked or not (stores.data_dir / FILE_NAME).exists():
+        return []
+    weights = query_terms(request.query)
+    hits = []
+    for project in stores.journal.projects():
+        partition = partition_of(project)
+        if request.project not in (None, partition):
+            continue
+        for row_id, session_id, row in _unread(
+            stores.journal, stores.catalog, project, partition, kinds
+        ):
+            if request.session not in (None, session_id) or not request.covers(row.ts):
+                continue
+            terms = set(text_terms(row.text))
+            found = sum(weight for term, weight in weights.items() if term in terms)
+            share = found / sum(weights.values()) if weights else 0.0
+            if found or not weights:
+                metadata = _metadata(row, partition, session_id)
+                why = {"words": round(share, 4), "journal": 1.0}
+                weak = bool(weights) and share < _WEAK_BELOW
+                hits.append(Hit(row_id, row_id, share, row.text, metadata, why, weak))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+
+def _unread(
+    journal: AgentJournal, catalog: Catalog, project: str, partition: str, kinds: Iterable[str]
+) -> Iterator[tuple[str, str, ConversationTurn | StoredMemory]]:
+    """Yield id, session and row of what is not in the keyword index."""
+    if "memory" in kinds:
+        indexed = catalog.products.hashes(SEARCH_KINDS["memory"].keywords, partition)
+        for memory in journal.memories({"project": project}):
+            name = memory.memory_id.removeprefix(MEMORY_HEAD)
+            if name not in indexed:
+                yield memory.memory_id, name, memory
+    if "history" in kinds:
+        kind = SEARCH_KINDS["history"]
+        indexed = catalog.products.hashes(kind.keywords, partition)
+        facts = catalog.products.facts_with(kind.table, "journal", partition)
+        for name, state in journal.conversation_states(project).items():
+            noted = facts.get((partition, name), {}).get("journal") if name in indexed else None
+            if noted != state:
+                after = int(noted.partition(":")[2]) if noted else 0
+                for turn in journal.turns_after(name, after, _MOST_TURNS):
+                    yield f"{MESSAGE_HEAD}{turn.message_id}", name, turn
+
+
+def _metadata(
+    row: ConversationTurn | StoredMemory, partition: str, session_id: str
+) -> Mapping[str, Any]:
+    """Return the metadata that the row will have in its collection, as far as it is known."""
+    kind = SEARCH_KINDS["memory" if isinstance(row, StoredMemory) else "history"]
+    values = {name: getattr(row, name) for name in kind.metadata}
+    return {
+        **{"session_id": session_id, "project": partition, "project_root": "", "agent": AGENT},
+        "timestamp": _iso(row.ts),
+        "ts_epoch": row.ts.timestamp(),
+        **{name: ",".join(v) if isinstance(v, tuple) else v for name, v in values.items()},
+    }
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,82 @@
+"""What agents write is found at once by its words, and taken in by a watcher."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_assets.errors import NotFound
+from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
+from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.recall.memory import Memory
+from memory_assets.watching import Changes, Written
+from memory_assets_tests.agent_memory.conftest import NOW, Agents
+
+
+@pytest.fixture
+def wordy(tmp_path: Path, engines: dict[str, Any]) -> Agents:
+    """An empty memory without vectors and Chroma."""
+    return Agents(tmp_path / "memory", engines, given={"embedder": "none"})
+
+
+def ingest(agents: Agents) -> None:
+    """Bring what has work up to date."""
+    for work in list(plan_agent_memory(agents.components)):
+        list(run_task(agents.components, Task(work.project, WRITTEN.assets)))
+
+
+def texts(agents: Agents, query: str, **more: Any) -> list[str]:
+    """The texts of the hits, best first."""
+    memory = Memory(agents.components.settings)
+    return [str(hit.text) for hit in memory.search(query, kinds=("memory", "history"), **more).hits]
+
+
+def test_a_memory_is_found_before_it_is_ingested(wordy: Agents) -> None:
+    """In a memory where nothing was ever ingested, and beside what is; once each, with the marks
+    of what it is; by time and by the newest, too."""
+    gateway = wordy.gateway()
+    with pytest.raises(NotFound, match="memory ingest"):
+        texts(wordy, "stripe payments")
+    gateway.write_memory("Payments go through Stripe.", "fact", 0.8, NOW)
+    assert texts(wordy, "stripe payments") == ["Payments go through Stripe."]
+    gateway.append_history("c1", "user", "Do refunds go through Stripe?", 0, NOW)
+    ingest(wordy)
+    both = ["Payments go through Stripe.", "Do refunds go through Stripe?"]
+    assert texts(wordy, "stripe payments") == both
+    gateway.append_history("c1", "assistant", "Stripe takes refunds, too.", 1, NOW)
+    gateway.write_memory("Invoices are sent by Stripe.", "fact", 0.8, "2026-11-24T09:00:00Z")
+    found = texts(wordy, "stripe")
+    assert sorted(found) == sorted(
+        [*both, "Stripe takes refunds, too.", "Invoices are sent by Stripe."]
+    )
+    assert texts(wordy, "", since="2026-11-24T00:00:00Z") == ["Invoices are sent by Stripe."]
+    assert texts(wordy, "zebra") == []
+    (hit,) = Memory(wordy.components.settings).search("sent invoices", kinds=("memory",), n=1).hits
+    assert (hit.metadata["type"], hit.metadata["project"]) == ("fact", "agent-memory")
+    assert hit.why == {"words": 1.0, "journal": 1.0} and not hit.weak
+    ingest(wordy)
+    assert sorted(texts(wordy, "stripe")) == sorted(found)
+
+
+def test_a_watcher_takes_in_what_agents_write(wordy: Agents) -> None:
+    """It notices each change of the journal's files once, and has work only where the tables are
+    behind."""
+    changes = Changes()
+    follows = Written(wordy.components, changes)
+    assert not follows.refresh() and changes.drain() == ([], False)
+    assert list(follows.plans()) == [] and not wordy.components.journal.projects()
+    for text in ("We use pnpm.", "Logs go to Loki."):
+        wordy.gateway("-srv-harbor").write_memory(text, "fact", 0.9, NOW)
+        follows.refresh()
+        paths, _ = changes.drain()
+        assert follows.projects_of(paths) == ["agent-memory:-srv-harbor"]
+        assert follows.still_differ("agent-memory:-srv-harbor")
+        ingest(wordy)
+        assert not follows.still_differ("agent-memory:-srv-harbor")
+        assert list(follows.plans()) == [("agent-memory:-srv-harbor", None)]
+        follows.refresh()
+        changes.drain()
+        follows.refresh()
+        assert changes.drain() == ([], False) and follows.projects_of(["elsewhere"]) == []
