@@ -65,6 +65,13 @@ INDEX_STAGES = {
     "keywords": ("memory_assets.pipeline.indexes.keywords", ("index_keywords",)),
 }
 """Of `memory index`, beside those that all tables have."""
+AGENT_STAGES = {
+    "agents": (
+        "memory_assets.pipeline.agent_memory.tables",
+        ("make_history", "make_memories"),
+    ),
+}
+"""Of the tables of what agents wrote, in `memory ingest`."""
 
 
 class HashEmbedder:
@@ -152,7 +159,7 @@ def main() -> None:
     save_often(20 if removes or indexes else 100)
     pack_always()
     others = REMOVAL_STAGES if removes else INDEX_STAGES if indexes else {}
-    tell_stages(pipe, {**STAGES, **others})
+    tell_stages(pipe, {**STAGES, **AGENT_STAGES, **others})
     from memory_assets.cli.cli import main as memory
 
     sys.argv = ["memory", *sys.argv[2:]]

@@ -1,7 +1,7 @@
 """Kill `memory ingest` at many moments, run it again, and compare with an uninterrupted run.
 
     python benchmarks/crash_safety.py [--rounds 50] [--seed 7] [--megabytes 1.5]
-                                      [--command ingest|retain|forget|index]
+                                      [--command ingest|retain|forget|index|remember]
 
 Each round begins with an empty memory or (every other one) with a memory of the first two
 thirds of the transcripts, so that sessions grow and new ones come. The whole process group
@@ -11,7 +11,7 @@ files change. A round may miss its stage by a moment: so rounds are added until 
 hit as often as it was aimed at. After each kill a plain `memory ingest`, and nothing else, and
 every table, collection and a set of searches is compared. Exits with 1 if anything differs.
 The rounds of `retain` and `forget` are in `crash_removals.py`, those of `index` in
-`crash_index.py`.
+`crash_index.py`, those of `remember` in `crash_memory.py`.
 """
 
 from __future__ import annotations
@@ -382,7 +382,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--megabytes", type=float, default=1.5)
     parser.add_argument(
-        "--command", choices=("ingest", "retain", "forget", "index"), default="ingest"
+        "--command", choices=("ingest", "retain", "forget", "index", "remember"), default="ingest"
     )
     given = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="crash-safety-"))
@@ -394,6 +394,10 @@ def main() -> None:
         from benchmarks import crash_index
 
         bad, hit = crash_index.run_rounds(world, given.rounds)
+    elif given.command == "remember":
+        from benchmarks import crash_memory
+
+        bad, hit = crash_memory.run_rounds(world, given.rounds)
     else:
         from benchmarks import crash_removals
 

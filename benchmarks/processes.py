@@ -24,23 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.mcp_lines import HANDSHAKE, tool_call  # noqa: E402 - after the path is set
 from benchmarks.soak import Soak  # noqa: E402 - after the path is set
-
-_HELLO = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "counter", "version": "1"},
-}
-_REQUESTS = (
-    {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _HELLO},
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
-    {
-        "jsonrpc": "2.0",
-        "id": 2,
-        "method": "tools/call",
-        "params": {"name": "recall", "arguments": {"query": "oauth redirect loop"}},
-    },
-)
 
 
 def search(soak: Soak, number: int) -> None:
@@ -60,7 +45,7 @@ def killed_session(soak: Soak) -> None:
         text=True,
     )
     assert process.stdin is not None and process.stdout is not None
-    for request in _REQUESTS:
+    for request in (*HANDSHAKE, tool_call("recall", {"query": "oauth redirect loop"})):
         process.stdin.write(json.dumps(request) + "\n")
         process.stdin.flush()
         if "id" in request and "result" not in process.stdout.readline():

@@ -7,6 +7,8 @@ tables `agent_history` and `agent_memory` are made of it; until then, it is the 
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -27,7 +29,10 @@ if TYPE_CHECKING:  # of what is read without vectors, numpy is most of the time
 
 FILE_NAME = "agent_memory.db"
 """Where in the data directory the journal is."""
-_REMEDY = "Restore it from a backup; what was ingested of it is in the lake."
+_REMEDY = (
+    "See that the disk has room and can be written; if the file is damaged, restore it from a "
+    "backup: what was ingested of it is in the lake."
+)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS turns (
     message_id TEXT PRIMARY KEY, conversation_id TEXT NOT NULL, turn_index INTEGER NOT NULL,
@@ -71,7 +76,7 @@ class AgentJournal(SqliteStore):
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise StoreError(f"cannot use {path}: {type(error).__name__}") from None
-            connection = connect(path, seconds=seconds)
+            connection = _connection(path, seconds)
             if connection.execute(_EXISTS).fetchone() is None:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
@@ -275,6 +280,16 @@ class AgentJournal(SqliteStore):
         with self.transaction() as connection:
             connection.execute("UPDATE changes SET number = number + 1")
             yield self.value("SELECT number FROM changes")
+
+
+def _connection(path: Path, seconds: float) -> sqlite3.Connection:
+    """Return a connection to the journal, read-only where its directory cannot be written. SQLite
+    keeps its write-ahead log there, unless it is told that nobody changes the file."""
+    effective = os.access in os.supports_effective_ids
+    if not path.exists() or os.access(path.parent, os.W_OK, effective_ids=effective):
+        return connect(path, seconds=seconds)
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    return connect(path, seconds=seconds, mode="ro", unchanging=not has_log)
 
 
 def _require_column(name: str) -> str:

@@ -21,13 +21,19 @@ _IN_USE = "stop it, then run `memory status`, which completes the forgetting"
 
 
 def connect(
-    path: Path, *, seconds: float = _BUSY_SECONDS, mode: Literal["ro", "rw", "rwc"] = "rwc"
+    path: Path,
+    *,
+    seconds: float = _BUSY_SECONDS,
+    mode: Literal["ro", "rw", "rwc"] = "rwc",
+    unchanging: bool = False,
 ) -> sqlite3.Connection:
     """Return a connection without implicit transactions, which threads may share: read-only, to
     a database that is there, or to one that is created if need be; to one that is in no file if
-    the path is `IN_MEMORY`. A lock of another process is awaited for `seconds`."""
+    the path is `IN_MEMORY`. A lock of another process is awaited for `seconds`; `unchanging`: there
+    is none, as nobody can write the file."""
+    more = "&immutable=1" if unchanging else ""
     return sqlite3.connect(
-        "file::memory:" if path == IN_MEMORY else f"{path.absolute().as_uri()}?mode={mode}",
+        "file::memory:" if path == IN_MEMORY else f"{path.absolute().as_uri()}?mode={mode}{more}",
         uri=True,
         timeout=seconds,
         isolation_level=None,
