@@ -2,7 +2,7 @@
 
     python -m benchmarks.memory_pairs
 
-Asked of benchmarks/memory_pairs.tsv: 120 pairs, a third each the same in other words, contrary, and
+Asked of benchmarks/memory_pairs.tsv: 210 pairs, a third each the same in other words, contrary, and
 about something else. The thresholds of `memory_assets/agent_memory/similarity.py` were chosen on
 every other pair; the others are the reported half. The pairs were written by who wrote the rule.
 """

@@ -8,6 +8,7 @@ negation on one side, or other words in the same frame make a contradiction.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal
 
 from memory_assets.keywords import is_weak, text_terms
@@ -24,6 +25,17 @@ _NEGATIONS = re.compile(
     r"|dislikes?|refuses?|forbid(?:s|den)?|disabled?|off|against|instead|rather)\b|n['’]t\b",
     re.IGNORECASE,
 )
+_LIGHT = """
+always decide decided choose chosen agree agreed document documented documentation every follow
+go goes happen handle handled held hold keep kept life like live located make must need needed
+place placed prefer process processed put remain require required reside run runs save saved say
+send sent serve served ship shipped show shown display displayed sit stay store stored take takes
+use used user using want wish work write written
+"""
+"""Words in whose place another of them may stand and the text says the same: "stored in UTC" and
+"saved as UTC"."""
+_ORDERS = re.compile(r"\b(?:over|than|before|after)\b", re.IGNORECASE)
+"""Words on whose two sides the same words say something else: tabs over spaces, spaces over tabs."""
 _NUMBERED = re.compile(r"\d")
 
 
@@ -42,13 +54,26 @@ def _differ(newer: str, older: str) -> bool:
     if bool(_NEGATIONS.search(newer)) != bool(_NEGATIONS.search(older)):
         return True
     one, other = _terms(newer), _terms(older)
+    if one == other and _ORDERS.search(newer) and _ORDERS.search(older):
+        return _in_order(newer) != _in_order(older)
     numbers, others = ({term for term in side if _NUMBERED.search(term)} for side in (one, other))
     if numbers and others and not (numbers <= others or others <= numbers):
         return True
+    if one - other <= _light() and other - one <= _light():
+        return False
     shared = len(one & other)
     common = shared / max(min(len(one), len(other)), 1)
     return common >= _COMMON_FRAME and bool(one - other) and bool(other - one)
 
 
+@cache
+def _light() -> frozenset[str]:
+    return frozenset(text_terms(_LIGHT))
+
+
 def _terms(text: str) -> set[str]:
-    return {term for term in text_terms(text) if not is_weak(term)}
+    return set(_in_order(text))
+
+
+def _in_order(text: str) -> list[str]:
+    return [term for term in text_terms(text) if not is_weak(term)]

@@ -84,7 +84,7 @@ def test_the_same_and_the_contrary_are_told_apart_on_labelled_pairs() -> None:
     found = memory_pairs.judged(memory_pairs.pairs(1))
     precision, recall = memory_pairs.scores(found, "same")
     assert precision >= 0.95
-    assert recall >= 0.3
+    assert recall >= 0.45
     assert memory_pairs.scores(found, "contradiction")[1] >= 0.85
     assert not [each for each in found if each == ("contradiction", "same")]
 
@@ -93,4 +93,7 @@ def test_a_number_or_a_negation_makes_another_statement() -> None:
     """However near their vectors are."""
     assert relation("The timeout is 30 seconds.", "The timeout is 5 seconds.", 0.99) != "same"
     assert relation("Do not push to main.", "Push to main.", 0.99) == "contradiction"
+    assert relation("Prefers tabs over spaces.", "Prefers spaces over tabs.", 0.99) != "same"
+    assert relation("Hints are required here.", "Hints are optional here.", 0.99) != "same"
+    assert relation("Times are stored in UTC.", "Times are saved in UTC.", 0.9) == "same"
     assert relation("Push to  MAIN.", "push to main.", 0.1) == "same"
