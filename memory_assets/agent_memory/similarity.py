@@ -35,7 +35,7 @@ use used user using want wish work write written
 """Words in whose place another of them may stand and the text says the same: "stored in UTC" and
 "saved as UTC"."""
 _ORDERS = re.compile(r"\b(?:over|than|before|after)\b", re.IGNORECASE)
-"""Words on whose two sides the same words say something else: tabs over spaces, spaces over tabs."""
+"""Words at which an order matters: tabs over spaces, spaces over tabs."""
 _NUMBERED = re.compile(r"\d")
 
 
