@@ -61,7 +61,7 @@ bench: $(READY)
 reference: $(READY)
 	$(BIN)/python -m typer memory_assets.cli.cli utils docs --name memory --output docs/commands.md
 
-# The pictures in README, of the page over the sample sessions; needs Chromium.
+# The pictures in README, of the page and of Dagster's UI over the sample; needs Chromium.
 pictures: $(READY)
 	$(BIN)/python benchmarks/pictures.py docs/pictures
 
