@@ -23,6 +23,8 @@ PAGES = (
     "/page/projects",
     "/page/project/harbor-api",
     "/page/observations",
+    "/page/memories",
+    "/page/conversation/clocks",
     f"/page/timeline?anchor={REPORTS}",
     "/page/health",
     f"/page/audit/session::{REPORTS}::turn::0",
@@ -43,9 +45,11 @@ def sample_site(directory: Path) -> Iterator[str]:
     settings = sample_settings_of(copy_sample(directory / "transcripts"), directory / "memory")
     names = ("data_dir", "projects_dir", "codex_dir", "pi_dir")
     where = {f"MEMORY_{name.upper()}": str(getattr(settings, name)) for name in names}
-    done = run_here(where, "ingest")
-    if done.returncode:
-        raise SystemExit(done.stderr)
+    remembered = ("remember", "Reports are cut at local midnight.", "--conversation", "clocks")
+    for command in (remembered, ("ingest",)):
+        done = run_here(where, *command)
+        if done.returncode:
+            raise SystemExit(done.stderr)
     try:
         with served(build_site(load_settings(**vars(settings)))) as url:
             yield url

@@ -1,19 +1,25 @@
-"""What agents wrote themselves by id: `memory::<hash>` and `message::<message id>`."""
+"""What agents wrote themselves: memories and conversations from the journal, and rows by id
+(`memory::<hash>`, `message::<message id>`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
 from memory_assets.errors import NotFound
+from memory_assets.recall.names import project_written_about
 from memory_assets.recall.session import plain, rows_of
+from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.stores.agent_journal import FILE_NAME
 from memory_assets.stores.agent_partitions import MEMORY_HEAD, MESSAGE_HEAD, partition_of
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, Table
 from memory_assets.stores.stores import Stores
 
+_NOT_SHOWN = ("stored_at", "at_turn")
+_ORDERS = {"date": "-ts", "confidence": "-confidence"}
 _LEFT_OUT = ("content_hash", "project_root", "ruleset_version")
 
 
@@ -31,6 +37,51 @@ class NamedRow:
     def kind(self) -> str:
         """What it is, in a word: "memory" or "message"."""
         return "memory" if self.table == AGENT_MEMORY else "message"
+
+
+def memories(stores: Stores, asked: MemoriesRequest) -> list[dict[str, Any]]:
+    """Return the memories that a request is for, as JSON. They need not be ingested."""
+    project = project_written_about(stores, asked.project) if asked.project else ""
+    wanted = {"type": asked.type, "conversation_id": asked.conversation, "project": project}
+    where = {name: value for name, value in wanted.items() if value}
+    found = stores.journal.memories(where, limit=asked.n, sort=_ORDERS[asked.sort])
+    return [_plain(each) for each in found]
+
+
+def memory_of(stores: Stores, memory_id: str) -> dict[str, Any]:
+    """Return one memory as JSON.
+
+    Raises:
+        NotFound: there is none of this id.
+    """
+    for each in stores.journal.memories({"memory_id": memory_id}):
+        return _plain(each)
+    raise NotFound(f"no {memory_id} in memory")
+
+
+def conversation(
+    stores: Stores, conversation_id: str
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the turns of a conversation in order, and the memories that come from it, as JSON.
+
+    Raises:
+        NotFound: there is neither.
+    """
+    turns = [_plain(each) for each in stores.journal.turns(conversation_id)]
+    found = memories(stores, MemoriesRequest(conversation=conversation_id))
+    if not (turns or found):
+        raise NotFound(f"no conversation {conversation_id} in memory")
+    return turns, found
+
+
+def partition_about(project: str) -> str:
+    """Return the partition key of what agents wrote about a project, "" for none."""
+    return partition_of(project)
+
+
+def _plain(written: StoredMemory | ConversationTurn) -> dict[str, Any]:
+    values = {name: each for name, each in asdict(written).items() if name not in _NOT_SHOWN}
+    return {**values, "ts": written.ts.isoformat().replace("+00:00", "Z")}
 
 
 def written_row(stores: Stores, text: str) -> NamedRow | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from memory_assets.agent_memory.policy import (
     LEAST_BUDGET,
@@ -15,6 +15,7 @@ from memory_assets.agent_memory.policy import (
 )
 from memory_assets.requests.arguments import Arguments, argument, one_of
 
+MemorySort = Literal["date", "confidence"]
 _PROJECT: dict[str, Any] = {"max_length": 1_000}
 _NAME: dict[str, Any] = {"max_length": 200}
 _TS: dict[str, Any] = {"max_length": 40}
@@ -69,7 +70,7 @@ class AppendRequest(Arguments):
 
 @dataclass(frozen=True)
 class MemoriesRequest(Arguments):
-    """A request for the memories on record, the newest first."""
+    """A request for the memories on record, the newest or the surest first."""
 
     answers = ("memories",)
 
@@ -82,6 +83,7 @@ class MemoriesRequest(Arguments):
     project: str | None = argument(
         None, "Only those about this project; `.` for the current directory's.", **_PROJECT
     )
+    sort: MemorySort = argument("date", "Order: the newest or the surest first.")
     n: int = argument(50, "Number of memories.", names={"cli": "-n"}, ge=1, le=10_000)
 
 

@@ -93,13 +93,9 @@ class AgentMemory:
         return asdict(appended)
 
     def _memories(self, asked: MemoriesRequest) -> dict[str, Any]:
-        wanted = {
-            "type": asked.type,
-            "conversation_id": asked.conversation,
-            "project": self._project(asked.project),
-        }
-        where = {name: value for name, value in wanted.items() if value}
-        return {"memories": self._calls.memories(where, asked.n)}
+        from memory_assets.recall.agent_rows import memories
+
+        return {"memories": memories(self._calls.engines, asked)}
 
     def _context(self, asked: ContextRequest) -> dict[str, Any]:
         from memory_assets.pipeline.agent_memory.calls import has_journal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,6 @@ from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
 
 if TYPE_CHECKING:
     from memory_assets.agent_memory.gateway import MemoryGateway
-
-_NOT_SHOWN = ("stored_at", "at_turn")
 
 
 class AgentCalls:
@@ -32,15 +30,6 @@ class AgentCalls:
         if project not in self._gateways:
             self._gateways[project] = open_gateway(self.engines, project)
         return self._gateways[project]
-
-    def memories(self, where: Mapping[str, object], n: int) -> list[dict[str, Any]]:
-        """Return memories as JSON, those said last first."""
-        found = []
-        for each in self.engines.journal.memories(where, limit=n, sort="-ts"):
-            values = asdict(each)
-            values["ts"] = each.ts.isoformat().replace("+00:00", "Z")
-            found.append({key: value for key, value in values.items() if key not in _NOT_SHOWN})
-        return found
 
     def context(
         self,

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from memory_assets.requests.questions import AuditRequest
 from memory_assets.serving.pages.charts import span_bar
+from memory_assets.serving.pages.lineage import dagster_url
 from memory_assets.serving.pages.rendering import page
 from memory_assets.status import (
     chroma_notes,
@@ -33,7 +34,7 @@ def health_page(memory: Memory, request: Request) -> Response:
         "lag": lasting(found["freshness"]["lag_seconds"]),
         "rules": redactions_by_rule(memory.catalog),
         "checked": last_checks(memory.data_dir),
-        "dagster": _dagster(memory),
+        "dagster": dagster_url(memory),
     }
     return page(request, "health.html", found=found, **shown)
 
@@ -49,7 +50,7 @@ def audit_page(memory: Memory, request: Request) -> Response:
     shown: dict[str, Any] = {
         "bars": bars,
         "distinct_runs": list(runs.values()),
-        "dagster": _dagster(memory),
+        "dagster": dagster_url(memory),
     }
     return page(request, "audit.html", answer=answer, **shown)
 
@@ -58,7 +59,3 @@ def tag_page(memory: Memory, request: Request) -> Response:
     """Return the sessions in which a redacted value stood."""
     answer = memory.ask(AuditRequest(request.path_params["tag"]))
     return page(request, "tag.html", answer=answer)
-
-
-def _dagster(memory: Memory) -> str:
-    return memory.settings.dagster_url.rstrip("/")

@@ -30,6 +30,7 @@ NAVIGATION = (
     ("/", "Search"),
     ("/page/projects", "Projects"),
     ("/page/observations", "Observations"),
+    ("/page/memories", "Memories"),
     ("/page/timeline", "Timeline"),
     ("/page/health", "Health"),
 )

@@ -14,6 +14,7 @@ from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import search_notes
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.form import fields, given_arguments
+from memory_assets.serving.pages.lineage import lineage_url
 from memory_assets.serving.pages.rendering import page
 
 if TYPE_CHECKING:
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 
 _NEWEST = 12
 _EXCERPT = 420
+_TABLES = {
+    "session": "turn_chunks",
+    "prompt": "user_prompts",
+    "summary": "session_summaries",
+    "observation": "observations",
+    "document": "workspace_chunks",
+    "memory": "agent_memory",
+    "message": "agent_history",
+}
+"""The asset that a hit is a row of, by what its id begins with."""
 
 
 def search_page(memory: Memory, request: Request) -> Response:
@@ -73,14 +84,16 @@ def shown_hits(memory: Memory, answer: Mapping[str, Any]) -> list[dict[str, Any]
     titles = memory.titles(
         (each["metadata"]["project"], each["metadata"]["session_id"]) for each in answer["hits"]
     )
-    return [_shown(hit, answer["query"], titles) for hit in answer["hits"]]
+    return [_shown(memory, hit, answer["query"], titles) for hit in answer["hits"]]
 
 
 def _newest() -> SearchRequest:
     return SearchRequest(kinds=("summaries",), sort="date", n=_NEWEST)
 
 
-def _shown(hit: Mapping[str, Any], query: str, titles: Mapping[str, str]) -> dict[str, Any]:
+def _shown(
+    memory: Memory, hit: Mapping[str, Any], query: str, titles: Mapping[str, str]
+) -> dict[str, Any]:
     """Return a hit with its title, its address, what it is, and the stretch that answers."""
     from memory_assets.recall.search.excerpts import excerpt
 
@@ -88,21 +101,28 @@ def _shown(hit: Mapping[str, Any], query: str, titles: Mapping[str, str]) -> dic
     title = metadata.get("title") or titles.get(metadata["session_id"]) or hit["text"][:120]
     if "file_path" in metadata:
         title = f"{metadata['file_path']}:{metadata['line_start']}"
-    kind = "document" if "file_path" in metadata else hit["id"].partition("::")[0]
+    head = hit["id"].partition("::")[0]
+    kind = "document" if "file_path" in metadata else head
     answering = excerpt(hit["text"], query, _EXCERPT, hit["prompt_length"])
     return {
         **hit,
         "title": title,
         "address": address_of(hit),
         "kind": "turn" if kind == "session" else kind,
+        "lineage": lineage_url(memory, _TABLES.get(kind, "redacted_records"), metadata["project"]),
         "excerpt": answering.removeprefix(title).lstrip(". ") or answering,
     }
 
 
 def address_of(hit: Mapping[str, Any]) -> str:
-    """Return the address of a hit's page: its turn within its session, or a document."""
+    """Return the address of a hit's page: its turn within its session or conversation,
+    a memory, or a document."""
     if "file_path" in hit["metadata"]:
         return f"/page/document/{quote(hit['id'])}"
+    if hit["id"].startswith("memory::"):
+        return f"/page/memory/{quote(hit['id'])}"
+    if hit["id"].startswith("message::"):
+        return f"/page/conversation/{quote(hit['metadata']['session_id'])}#{quote(hit['id'])}"
     if "::turn::" not in hit["turn_id"]:
         return f"/page/session/{quote(hit['metadata']['session_id'])}"
     return turn_address(hit["turn_id"])
