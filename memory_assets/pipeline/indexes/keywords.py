@@ -137,7 +137,7 @@ def _differences(
     for name in pending:
         in_lake: set[str] = set()
         with suppress(NotFound):
-            in_lake.update(lake.read(table, project, name, ["id"])["id"].to_pylist())
+            in_lake.update(map(str, lake.read(table, project, name, ["id"])["id"].to_pylist()))
         in_index = indexed.get(name, set())
         if in_lake != in_index:
             missing += len(in_lake - in_index)
