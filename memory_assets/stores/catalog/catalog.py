@@ -28,7 +28,7 @@ class Catalog:
         self.rows = connection.rows
         self.sources = Sources(connection)
         self.quarantine = Quarantine(connection)
-        self.products = Products(connection, self.quarantine)
+        self.products = Products(connection)
         self.known_secrets = KnownSecrets(connection)
         self.redactions = Redactions(connection, self.products, self.known_secrets)
         self.identities = Identities(connection)

@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any
 
 from memory_assets.stores.catalog.connection import CatalogConnection, CatalogPart, now
@@ -16,6 +16,16 @@ from memory_assets.stores.catalog.schema import Product, Quarantined
 
 HashesByStage = defaultdict[str, dict[str, tuple[str, str]]]
 """Input and output hash of products, by stage and session; nothing for a stage without any."""
+
+_COLUMNS = [each.name for each in fields(Product)]
+_PUT = (
+    f"INSERT OR REPLACE INTO products ({', '.join(_COLUMNS)})"
+    f" VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
+)
+_RELEASE = (
+    "DELETE FROM quarantine"
+    " WHERE project = :project AND session_id = :session_id AND stage = :stage"
+)
 
 
 class Quarantine(CatalogPart):
@@ -53,9 +63,8 @@ class Products(CatalogPart):
     `run_id` names the Dagster run that the products put from now on are made by.
     """
 
-    def __init__(self, connection: CatalogConnection, quarantine: Quarantine) -> None:
+    def __init__(self, connection: CatalogConnection) -> None:
         super().__init__(connection)
-        self._quarantine = quarantine
         self.run_id = ""
 
     def of_stage(self, stage: str) -> dict[tuple[str, str], Product]:
@@ -111,22 +120,28 @@ class Products(CatalogPart):
     def put(self, *products: Product) -> None:
         """Insert or replace all of these products, or none; their sessions leave quarantine
         at that stage."""
-        with self._connection.transaction():
-            for product in products:
-                self.adopt(replace(product, run_id=product.run_id or self.run_id))
-                self._quarantine.release(product.project, product.session_id, product.stage)
+        if not products:
+            return
+        at = now()
+        rows = [
+            {
+                **vars(product),
+                "run_id": product.run_id or self.run_id,
+                "facts": to_json(product.facts),
+                "made_at": product.made_at or at,
+            }
+            for product in products
+        ]
+        with self._connection.transaction() as connection:
+            connection.executemany(_PUT, rows)
+            connection.executemany(_RELEASE, rows)
 
     def adopt(self, product: Product) -> None:
         """Insert or replace a product that was read from a file's footer after the catalogue was
         lost."""
-        self._connection.put(
-            "products",
-            **{
-                **vars(product),
-                "facts": to_json(product.facts),
-                "made_at": product.made_at or now(),
-            },
-        )
+        made_at = product.made_at or now()
+        row = {**vars(product), "facts": to_json(product.facts), "made_at": made_at}
+        self._connection.put("products", **row)
 
     def drop(self, stage: str, project: str, session_id: str) -> None:
         """Forget one product."""
