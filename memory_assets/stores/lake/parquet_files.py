@@ -42,9 +42,10 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class Extent:
-    """Rows `first` to `first + rows` of a Parquet file."""
+    """Rows `first` to `first + rows` of a Parquet file; `groups` has the rows of each group."""
 
     metadata: pq.FileMetaData
+    groups: Sequence[int]
     read_group: ReadGroup
     first: int
     rows: int
@@ -53,14 +54,14 @@ class Extent:
         """Yield rows `start` to `end` of the extent, a row group at a time."""
         start, end = self.first + max(start, 0), self.first + min(end, self.rows)
         first = 0
-        for number in range(self.metadata.num_row_groups):
-            last = first + self.metadata.row_group(number).num_rows
+        for number, length in enumerate(self.groups):
+            last = first + length
             if first >= end or start >= end:
                 return
             if last > start:
                 begin = max(start - first, 0)
-                length = min(end, last) - first - begin
-                yield self.read_group(number, columns).slice(begin, length)
+                count = min(end, last) - first - begin
+                yield self.read_group(number, columns).slice(begin, count)
             first = last
 
 
@@ -191,7 +192,15 @@ def whole_file(file: pq.ParquetFile, rows: int | None = None) -> Extent:
     def read_group(number: int, columns: list[str] | None) -> pa.Table:
         return bare(file.read_row_group(number, columns=columns, use_threads=False))
 
-    return Extent(file.metadata, read_group, 0, file.metadata.num_rows if rows is None else rows)
+    metadata = file.metadata
+    return Extent(
+        metadata, group_rows(metadata), read_group, 0, metadata.num_rows if rows is None else rows
+    )
+
+
+def group_rows(metadata: pq.FileMetaData) -> list[int]:
+    """Return the number of rows of each row group."""
+    return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
 
 def bare(table: pa.Table) -> pa.Table:

@@ -16,6 +16,8 @@ from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.lake.schemas import Table
 
 BATCH_ROWS = 2_000
+_STREAM = pa.ipc.IpcWriteOptions()
+"""The defaults; without them Arrow asks the environment each time."""
 
 
 def arrow_batches(
@@ -101,10 +103,10 @@ def _to_arrow(table: Table, rows: Sequence[Any], extra: Mapping[str, Sequence[An
 
 
 def _add_content(content: blake2b, table: Table, arrow: pa.Table) -> None:
-    kept = [name for name in arrow.column_names if name not in table.written_columns]
+    kept = arrow.select([name for name in arrow.column_names if name not in table.written_columns])
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, arrow.select(kept).schema) as stream:
-        stream.write_table(arrow.select(kept))
+    with pa.ipc.new_stream(sink, kept.schema, options=_STREAM) as stream:
+        stream.write_table(kept)
     content.update(sink.getvalue())
 
 

@@ -31,6 +31,7 @@ from memory_assets.stores.lake.parquet_files import (
     SessionRows,
     bare,
     footer_of,
+    group_rows,
     staged,
     write_file,
 )
@@ -68,11 +69,12 @@ class Packed:
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment on disk and its directory, by session."""
+    """A segment on disk, the rows of each row group, and its directory, by session."""
 
     path: Path
     identity: Identity
     metadata: pq.FileMetaData
+    groups: Sequence[int]
     entries: Mapping[str, Entry]
 
 
@@ -100,7 +102,7 @@ class SegmentCache:
                 return known
         with ExitStack() as files:
             metadata = pq.ParquetFile(_open(path, identity, files)).metadata
-            segment = Segment(path, identity, metadata, _entries(metadata))
+            segment = Segment(path, identity, metadata, group_rows(metadata), _entries(metadata))
         with self._lock:
             self._segments[path] = segment
             self._segments.move_to_end(path)
@@ -113,7 +115,7 @@ class SegmentCache:
         entry = segment.entries[session_id]
         file = _open(segment.path, segment.identity, files)
         read_group = partial(self._group, segment, file)
-        extent = Extent(segment.metadata, read_group, entry.first, entry.rows)
+        extent = Extent(segment.metadata, segment.groups, read_group, entry.first, entry.rows)
         share = segment.identity[2] * entry.rows // max(segment.metadata.num_rows, 1)
         facts = FileFacts(entry.rows, share, entry.footer.get(OUTPUT_HASH, ""))
         return SessionRows(segment.path, [extent], entry.rows, facts, entry.footer)
