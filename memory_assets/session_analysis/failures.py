@@ -10,6 +10,7 @@ without hits) is no error of the session.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory_assets.models import ErrorMet, RedactedRecord, Turn
@@ -136,15 +137,19 @@ def errors_met(session: SessionTurns) -> tuple[ErrorMet, ...]:
     return tuple(met)
 
 
-def all_runs(session: SessionTurns) -> list[Run]:
+def all_runs(session: SessionTurns) -> Sequence[Run]:
     """Return in order every call whose success or failure is known."""
+    return session.once(_all_runs)
+
+
+def _all_runs(session: SessionTurns) -> Sequence[Run]:
     calls = Calls()
     ended = ((turn, record) for turn in session.turns for record in turn.records)
     runs = (_run(turn, record, calls.ended(record), calls) for turn, record in ended)
     return [run for run in runs if run is not None]
 
 
-def _outcome(runs: list[Run], place: int) -> str:
+def _outcome(runs: Sequence[Run], place: int) -> str:
     failed = runs[place]
     later = [run for run in runs[place + 1 :] if run.covers(failed)]
     if any(not run.failed for run in later):

@@ -4,14 +4,16 @@ command that each of its tool results ended."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar, cast
 
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.redacted_text import RedactedText
 from memory_assets.session_analysis.phrases import EMPTY
 
+T = TypeVar("T")
 _POLLS = re.compile(r"^session_id: \"?(\d+)", re.MULTILINE)
 _STILL_RUNNING = re.compile(
     r"Process running with session ID (\d+)|Command running in background|running in the background"
@@ -34,6 +36,17 @@ class SessionTurns:
     session_id: str
     records: tuple[RedactedRecord, ...]
     turns: tuple[Turn, ...]
+
+    def once(self, make: Callable[[SessionTurns], T]) -> T:
+        """Return what `make` returns for this session; it is called once, because several
+        stages need the same."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(T, self._made[make])
+
+    @cached_property
+    def _made(self) -> dict[Callable[[SessionTurns], object], object]:
+        return {}
 
     @cached_property
     def failed_calls(self) -> frozenset[str]:

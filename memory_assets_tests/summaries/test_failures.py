@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from memory_assets.chunking import build_turns
 from memory_assets.redacted_text import seal
+from memory_assets.session_analysis import session_turns
+from memory_assets.session_analysis.failures import all_runs
 from memory_assets_tests.summaries.conftest import Make
 
 
@@ -134,3 +137,11 @@ def test_at_most_twenty_errors_are_kept_unresolved_ones_first(script: Make) -> N
     met = _met(session)
     assert len(met) == 20
     assert {outcome for _, outcome in met} == {"not retried"}
+
+
+def test_the_runs_of_a_session_are_found_once(script: Make) -> None:
+    """For its summary and for its observations."""
+    made = script().prompt("run the tests").run("pytest -q", "E   NameError: x", error=True)
+    session = session_turns(made.records, build_turns(made.records))
+    assert all_runs(session) is all_runs(session)
+    assert [run.failed for run in all_runs(session)] == [True]
