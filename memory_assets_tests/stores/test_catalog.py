@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -383,6 +384,21 @@ def test_a_catalogue_of_a_later_version_is_refused(tmp_path: Path) -> None:
     newer.close()
     with pytest.raises(StoreMismatch, match="newer version"):
         Catalog(path)
+
+
+def test_source_files_are_read_again_when_the_catalogue_has_changed(tmp_path: Path) -> None:
+    """Whoever changed it, this process or another; not before."""
+    path = tmp_path / "catalog.db"
+    with closing(Catalog(path)) as catalog, closing(Catalog(path)) as other:
+        catalog.sources.put(SOURCE)
+        first = catalog.sources.rows()
+        assert catalog.sources.rows(SOURCE.project)[0] is catalog.sources.rows()[0] is first[0]
+        other.sources.put(replace(SOURCE, size=SOURCE.size + 1))
+        assert [row.size for row in catalog.sources.rows(SOURCE.project)] == [SOURCE.size + 1]
+        assert [row.size for row in catalog.sources.rows()] == [SOURCE.size + 1]
+        catalog.sources.put(replace(SOURCE, project="q"))
+        assert {row.project for row in catalog.sources.rows()} == {SOURCE.project, "q"}
+        assert catalog.sources.rows("r") == []
 
 
 def test_hashes_are_those_of_the_products(catalog: Catalog) -> None:

@@ -44,6 +44,11 @@ class CatalogConnection(SqliteStore):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
+    def state(self) -> tuple[int, int]:
+        """Return what changes when this connection or another one writes."""
+        with self.lock:
+            return int(self.value("PRAGMA data_version")), self.connection.total_changes
+
 
 class CatalogPart:
     """The tables of one subject."""
