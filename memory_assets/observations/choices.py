@@ -56,7 +56,8 @@ _CLARIFIES = phrase(
     r"repl(?:y|ies) with a number)\b"
 )
 _PROCESS = phrase(
-    r".*:$|\W*(?:proceed|continue|go (?:on|ahead)|stage|commit|push|merge|review|walk|verify|"
+    r".*:$|\W*(?:all of (?:the above|them)|everything\b|"
+    r"proceed|continue|go (?:on|ahead)|stage|commit|push|merge|review|walk|verify|"
     r"start\b|stop|wait|nothing|something else|done|resume|show|inline execution|subagent|"
     r"run |test )"
 )

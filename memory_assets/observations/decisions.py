@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from memory_assets.keywords import content_words
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.choices import TRADE_OFF, chosen
 from memory_assets.observations.moments import Moment, stated
 from memory_assets.observations.statements import statement
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import phrase, shorten
+from memory_assets.session_analysis.phrases import EMPTY, names, phrase, shorten
 from memory_assets.session_analysis.sentences import (
     own_words,
     plain_text,
@@ -56,6 +57,13 @@ _UNSURE = phrase(
     r"\b(?:maybe|might|perhaps|could|would you|should (?:we|i)|when you|whether|wonder|not sure|"
     r"i guess|any idea)\b|^\W*if\b"
 )
+_SAYS_NOTHING = names(
+    "skip do rest fix go leave keep stay stays yeah yes ok okay per previous respond response reply"
+)
+"""Words that do not say what a decision is about."""
+_FEWEST_WORDS = 2
+_OF_NUMBERS = re.compile(r"\b(?:skip|fix|do)\b.*\d")
+"""Items of a list are done or not: what they are is not in the sentence before."""
 _QUESTION = re.compile(r"\?\W*$")
 _ABOUT_WORK = phrase(
     r"\b(?:skills?|workflow|subagents?|sub-agents?|agents? in parallel|this turn|todo list|"
@@ -100,22 +108,34 @@ def decisions(turn: Turn, before: Turn | None, said: Sequence[Said]) -> Iterator
     agent states (`said` in it). `before` is the turn before it."""
     yield from chosen(turn, before)
     yield from _approved(turn)
-    yield from _said_by_human(turn)
+    yield from _said_by_human(turn, before)
     yield from _said_by_agent(turn, said)
 
 
-def _said_by_human(turn: Turn) -> Iterator[Moment]:
+def _said_by_human(turn: Turn, before: Turn | None) -> Iterator[Moment]:
     """Yield the decisions in a prompt, as one, and those in what was said to refuse a call."""
     if turn.prompt is not None and len(turn.prompt.text) <= _LONGEST_PROMPT:
-        yield from _decided_by_human(turn, turn.prompt, own_words(turn.prompt.text))
+        told = [] if before is None else [r for r in before.records if r.kind == "assistant_text"]
+        last = [one.text for one in sentences(told[-1].text)][-1:] if told else []
+        yield from _decided_by_human(turn, turn.prompt, own_words(turn.prompt.text), last)
     for record in turn.records:
         refusal = record.kind == "tool_result" and record.is_error
         if refusal and (words := _REFUSED.search(record.text)):
-            yield from _decided_by_human(turn, record, record.text.cut(words.start("words")))
+            yield from _decided_by_human(turn, record, record.text.cut(words.start("words")), [])
 
 
-def _decided_by_human(turn: Turn, record: RedactedRecord, words: RedactedText) -> Iterator[Moment]:
-    found = [one.text for one in request_sentences(words)[:12] if _settles(one.text)]
+def _decided_by_human(
+    turn: Turn, record: RedactedRecord, words: RedactedText, last: Sequence[RedactedText]
+) -> Iterator[Moment]:
+    """Yield the decisions in what the human said, as one: each sentence by itself, or with the one
+    before it (`last`: the agent's last one), of which it says what is to be."""
+    told = [one.text for one in request_sentences(words)[:12]]
+    found = []
+    for text, earlier in zip(told, [*(last or [EMPTY]), *told], strict=False):
+        if _settles(text) and _stands_alone(text):
+            found.append(text)
+        elif _settles(text) and _stands_alone(earlier) and not _OF_NUMBERS.search(text):
+            found.append(compose("{} → {}", shorten(earlier, 120), text))
     if found:
         account = [compose("The user said: {}", text) for text in found[:3]]
         yield stated("decision", (turn,), record, found[0], account, found[:4], TRADE_OFF)
@@ -129,6 +149,13 @@ def _settles(text: str) -> bool:
     if _CONTRAST.match(plain) or _HUMAN_REFUSES.match(plain):
         return True
     return _HUMAN_DECIDED.search(plain) is not None and not _QUESTION.search(plain)
+
+
+def _stands_alone(text: str) -> bool:
+    """Return False for a sentence that says nothing without what was said before it ("let's go
+    100")."""
+    about = [word for word in content_words(text) if not word.isdigit()]
+    return sum(word.lower() not in _SAYS_NOTHING for word in about) >= _FEWEST_WORDS
 
 
 def _said_by_agent(turn: Turn, said: Sequence[Said]) -> Iterator[Moment]:

@@ -215,7 +215,7 @@ def test_a_stated_cause_is_a_discovery(script: Make) -> None:
         ("there should be only one way into the harbor", True),
         ("The gate must never open at night.", True),
         ("ignore the lack of a lock for now", True),
-        ("skip 5, 7 and do the rest", True),
+        ("skip 5, 7 and do the rest", False),
         ("can we hang it on the left post instead of the right one please?", True),
         ("I think we can drop the bell, and ring by voice instead", True),
         ("No, let's paint the gate first.", True),
@@ -273,6 +273,21 @@ def test_a_label_that_decides_nothing_about_the_work_is_no_decision(
     """How to go on, what was meant, or a list that asks nothing."""
     session = script().prompt("The gate, please").say(message).prompt("2").say("All right.")
     assert session.observed("decision") == []
+
+
+def test_a_decision_in_few_words_is_told_with_what_it_is_about(script: Make) -> None:
+    """The sentence before it says that: the human's own, or the agent's last one."""
+    session = script().prompt("colours").say("Code blocks are blue now.")
+    (made,) = session.prompt("no, it should stay as is").say("Restored.").observed("decision")
+    assert made.title == "Code blocks are blue now. → no, it should stay as is"
+    (made,) = script().prompt("Scan fewer commits of main. let's go 100").observed("decision")
+    assert made.title == "Scan fewer commits of main. → let's go 100"
+
+
+def test_items_that_are_done_or_not_by_number_are_no_decision(script: Make) -> None:
+    """What the items are is in a list far away."""
+    session = script().prompt("review it").say("There are 14 comments on the change.")
+    assert session.prompt("skip 5, 7, 8 and do the rest").observed("decision") == []
 
 
 def test_an_answer_given_to_codex_is_a_decision(script: Make) -> None:
