@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from memory_assets.keywords import content_words
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.choices import TRADE_OFF, chosen
 from memory_assets.observations.moments import Moment, stated
@@ -58,8 +57,11 @@ _UNSURE = phrase(
     r"i guess|any idea)\b|^\W*if\b"
 )
 _SAYS_NOTHING = names(
-    "skip do rest fix go leave keep stay stays yeah yes ok okay per previous respond response reply"
+    "skip rest fix leave keep stay stays yeah yes okay per previous respond response reply let the "
+    "and but not just then them they this that these those all both should can will would with for "
+    "you your our was were are has have had been being its now too only very more most about from"
 )
+_WORD = re.compile(r"[^\W\d_]{3,}")
 """Words that do not say what a decision is about."""
 _FEWEST_WORDS = 2
 _OF_NUMBERS = re.compile(r"\b(?:skip|fix|do)\b.*\d")
@@ -154,8 +156,8 @@ def _settles(text: str) -> bool:
 def _stands_alone(text: str) -> bool:
     """Return False for a sentence that says nothing without what was said before it ("let's go
     100")."""
-    about = [word for word in content_words(text) if not word.isdigit()]
-    return sum(word.lower() not in _SAYS_NOTHING for word in about) >= _FEWEST_WORDS
+    about = (word.lower() for word in _WORD.findall(text))
+    return sum(word not in _SAYS_NOTHING for word in about) >= _FEWEST_WORDS
 
 
 def _said_by_agent(turn: Turn, said: Sequence[Said]) -> Iterator[Moment]:
