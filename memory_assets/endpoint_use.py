@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EndpointUse:
-    """One request to an endpoint: when (Unix seconds), the endpoint's host, the model, tokens,
-    how long it took, what it cost where the endpoint says so (LiteLLM does), and the HTTP status,
-    0 where nobody answered."""
+    """One request to an endpoint: its route, when (Unix seconds), the endpoint's host, the model,
+    tokens, how long it took, what it cost where the endpoint says so (LiteLLM does), and the HTTP
+    status, 0 where nobody answered."""
 
+    route: str
     ts: float
     provider: str
     model: str
     input_tokens: int
+    output_tokens: int
     latency_ms: int
     cost_usd: float | None
     status: int

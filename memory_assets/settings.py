@@ -28,9 +28,10 @@ ALIASES = (
     "VECTOR_BACKEND",
     "QDRANT_URL",
     "QDRANT_API_KEY",
+    "SUMMARIZER",
 )
 """Variables that are read without the prefix, too; with it they take precedence."""
-KEYS = ("embedder_key", "qdrant_api_key")
+KEYS = ("embedder_key", "qdrant_api_key", "summarizer_key")
 """Settings that are read from the environment only."""
 
 
@@ -133,7 +134,17 @@ class Settings(Arguments):
         "What that endpoint demands as a bearer token; from the environment only.",
         secret=True,
     )
-    summarizer: str = argument("extractive", "Name of the summarizer.")
+    summarizer: str = argument(
+        "extractive", "`extractive`, or `openai:MODEL@URL` for a model at an endpoint."
+    )
+    summarizer_key: str | None = argument(
+        None,
+        "What that endpoint demands as a bearer token; from the environment only.",
+        secret=True,
+    )
+    summarizer_daily_tokens: int = argument(
+        200_000, "Tokens of a day (UTC) that summaries may take.", ge=0
+    )
     rest_minutes: float = argument(
         5.0, "How long a long session must rest before its summary is made again.", ge=0
     )

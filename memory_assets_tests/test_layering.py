@@ -30,6 +30,7 @@ FOUNDATION = {
     "install_key",
     "document_models",
     "endpoint_use",
+    "model_endpoint",
     "agent_memory_models",
 }
 READS_SESSIONS = {"summaries", "observations", "commits"}
@@ -46,12 +47,20 @@ DOMAIN = {
 MAY_IMPORT = {
     **{name: {"models", "errors", "redacted_text"} for name in DOMAIN},
     "chunking": {"models", "errors", "redacted_text", "keywords"},
-    "embedding": {"endpoint_use", "errors", "redacted_text", "http_client"},
+    "embedding": {"endpoint_use", "errors", "redacted_text", "http_client", "model_endpoint"},
     "redaction": {"models", "errors", "redacted_text", "record_identity", "install_key", "paths"},
     "transcripts": {"models", "errors", "redacted_text", "record_identity", "paths"},
     "documents": {"chunking", "embedding"},
     "agent_memory": {"errors", "redacted_text", "keywords"},
     **{name: {"models", "errors", "redacted_text", "session_analysis"} for name in READS_SESSIONS},
+    "summaries": {
+        "models",
+        "errors",
+        "redacted_text",
+        "session_analysis",
+        "endpoint_use",
+        "model_endpoint",
+    },
     "requests": {"errors", "paths", "search_kinds", "agent_memory"},
     "stores": FOUNDATION - {"settings", "install_key"} | {"agent_memory"},
     "status": FOUNDATION | {"stores", "transcripts"},

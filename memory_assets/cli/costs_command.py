@@ -27,13 +27,13 @@ def costs(
     """Show what models at endpoints cost.
 
     One line for each model and for who asked it: requests, tokens, time, and the cost where the
-    endpoint says it, as LiteLLM does. Empty unless MEMORY_EMBEDDER names an endpoint.
+    endpoint says it, as LiteLLM does. Empty unless MEMORY_EMBEDDER or MEMORY_SUMMARIZER names an
+    endpoint.
     """
-    from memory_assets.stores.gateway_usage import FILE_NAME, GatewayUsage
+    from memory_assets.stores.gateway_usage import FILE_NAME, spent_since
 
     moment = parse_time(since)
-    path = load_settings().data_dir / FILE_NAME
-    spent = GatewayUsage(path).spent(moment.timestamp()) if path.exists() else []
+    spent = spent_since(load_settings().data_dir / FILE_NAME, moment.timestamp())
     answer = {"since": moment.isoformat(), "usage": [asdict(each) for each in spent]}
     rendering.print_answer(answer, json, _lines(spent, since))
 

@@ -9,10 +9,10 @@ from memory_assets.embedding.embedder import (
     DEFAULT_EMBEDDER,
     Embedder,
     embed_redacted,
-    is_endpoint,
     load_embedder,
 )
 from memory_assets.embedding.model_files import WordPieces, load_word_pieces
+from memory_assets.model_endpoint import is_endpoint
 
 __all__ = [
     "DEFAULT_EMBEDDER",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from memory_assets.errors import EmbedderUnavailable
+from memory_assets.model_endpoint import is_endpoint
 from memory_assets.redacted_text import RedactedText, require_redacted
 
 if TYPE_CHECKING:  # word pieces are counted without numpy, whose import takes 60 ms
@@ -15,7 +16,6 @@ if TYPE_CHECKING:  # word pieces are counted without numpy, whose import takes 6
     from memory_assets.endpoint_use import EndpointUse
 
 DEFAULT_EMBEDDER = "all-MiniLM-L6-v2"
-_OF_ENDPOINTS = "openai:"
 
 
 class Embedder(Protocol):
@@ -45,11 +45,6 @@ def embed_redacted(embedder: Embedder, texts: Sequence[RedactedText]) -> NDArray
     return embedder.embed(texts)
 
 
-def is_endpoint(name: str) -> bool:
-    """Whether an embedder of this name sends texts to a server."""
-    return name.startswith(_OF_ENDPOINTS)
-
-
 def load_embedder(
     name: str | None = None,
     *,
@@ -73,7 +68,7 @@ def load_embedder(
         return load_endpoint(name, key=key, patient=patient, note=note)
     if name not in (None, DEFAULT_EMBEDDER):
         raise EmbedderUnavailable(
-            f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}, {_OF_ENDPOINTS}MODEL@URL"
+            f"unknown embedder {name!r}; known: {DEFAULT_EMBEDDER}, openai:MODEL@URL"
         )
     from memory_assets.embedding.minilm import load_minilm
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -57,9 +58,8 @@ class GatewayUsage(SqliteStore):
         super().__init__(path, connection, _REMEDY)
 
     def note(self, use: EndpointUse, *, consumer: Consumer, run_id: str = "") -> None:
-        """Note a request for embeddings."""
-        made = {"run_id": run_id, "route": "embeddings", "consumer": consumer, "output_tokens": 0}
-        self.put("gateway_usage", **asdict(use), **made)
+        """Note a request."""
+        self.put("gateway_usage", **asdict(use), run_id=run_id, consumer=consumer)
 
     def spent(self, since: float) -> list[Spent]:
         """Return what was asked since a moment (Unix seconds), the most requests first."""
@@ -71,6 +71,24 @@ class GatewayUsage(SqliteStore):
             since,
         )
         return [Spent(*row) for row in rows]
+
+
+def spent_since(path: Path, since: float) -> list[Spent]:
+    """Return what was asked since a moment (Unix seconds), the most requests first; nothing where
+    there is no file."""
+    if not path.exists():
+        return []
+    with closing(GatewayUsage(path)) as usage:
+        return usage.spent(since)
+
+
+def tokens_since(path: Path, since: float, route: str) -> int:
+    """Return the tokens of the requests of a route since a moment (Unix seconds)."""
+    return sum(
+        each.input_tokens + each.output_tokens
+        for each in spent_since(path, since)
+        if each.route == route
+    )
 
 
 def noting(

@@ -31,6 +31,7 @@ class ExtractiveSummarizer:
 
     summarizer_id = "extractive-2"
     """Changes with every change of a heuristic."""
+    reason = ""
 
     def summarize(self, session: SessionTurns) -> Summary:
         """Return the session's summary; a field that nothing speaks for is empty."""

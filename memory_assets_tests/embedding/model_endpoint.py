@@ -1,4 +1,5 @@
-"""An OpenAI-compatible endpoint that serves the packaged model, and fails when it is told to."""
+"""An OpenAI-compatible endpoint that serves the packaged model and writes a fixed text, and fails
+when it is told to."""
 
 from __future__ import annotations
 
@@ -7,9 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from memory_assets.embedding import Embedder
 from memory_assets.embedding.minilm import load_minilm
 
 KEY = "made-up-key-of-a-test"
@@ -17,8 +20,9 @@ Answers = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class ModelEndpoint(ThreadingHTTPServer):
-    """Answers `/v1/embeddings`. `asked` has the bodies of all requests; `failures` are statuses
-    and headers of the next answers; `alter` changes what is answered."""
+    """Answers `/v1/embeddings`, and `/v1/chat/completions` with `reply`. `asked` has the bodies
+    of all requests; `failures` are statuses and headers of the next answers; `alter` changes what
+    is answered."""
 
     daemon_threads = True
 
@@ -28,7 +32,12 @@ class ModelEndpoint(ThreadingHTTPServer):
         self.failures: list[tuple[int, dict[str, str]]] = []
         self.alter: Answers = lambda answer: answer
         self.silent_seconds = 0.0
-        self.model = load_minilm()
+        self.reply = "written by a model"
+
+    @cached_property
+    def model(self) -> Embedder:
+        """What makes the vectors."""
+        return load_minilm()
 
     @property
     def url(self) -> str:
@@ -37,8 +46,8 @@ class ModelEndpoint(ThreadingHTTPServer):
 
     @property
     def texts(self) -> list[str]:
-        """All texts that were sent."""
-        return [text for asked in self.asked for text in asked["input"]]
+        """All texts that were sent to be embedded."""
+        return [text for asked in self.asked for text in asked.get("input", ())]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -49,12 +58,17 @@ class _Handler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(asked)
         if self.headers.get("Authorization") != f"Bearer {KEY}":
-            self._answer(401, {}, {"error": {"message": str(asked["input"])}})
-        elif self.path != "/v1/embeddings":
+            self._answer(401, {}, {"error": {"message": str(asked)}})
+        elif self.path not in ("/v1/embeddings", "/v1/chat/completions"):
             self._answer(404, {}, {})
         elif self.server.failures:
             status, headers = self.server.failures.pop(0)
-            self._answer(status, headers, {"error": {"message": str(asked["input"])}})
+            self._answer(status, headers, {"error": {"message": str(asked)}})
+        elif self.path == "/v1/chat/completions":
+            message = {"role": "assistant", "content": self.server.reply}
+            usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+            answer = {"choices": [{"index": 0, "message": message}], "usage": usage}
+            self._answer(200, {}, self.server.alter(answer))
         else:
             time.sleep(self.server.silent_seconds)
             vectors = self.server.model.embed(asked["input"])

@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.embedding import Embedder, load_embedder
 from memory_assets.errors import StoreBusy
+from memory_assets.model_endpoint import is_endpoint
 from memory_assets.pipeline.stage.engines import Engines, redaction_settings
 from memory_assets.pipeline.stage.keyed_catalog import key_catalog
 from memory_assets.pipeline.stage.pending_checks import RowsToCheck
@@ -25,16 +26,17 @@ from memory_assets.redaction import Redactor, ruleset_version
 from memory_assets.settings import Settings
 from memory_assets.stores.catalog.catalog import Catalog
 from memory_assets.stores.gateway_usage import FILE_NAME as USAGE_FILE
-from memory_assets.stores.gateway_usage import noting
+from memory_assets.stores.gateway_usage import noting, tokens_since
 from memory_assets.stores.run_ledger import FILE_NAME, RunLedger
 from memory_assets.stores.vector_store import CollectionVersions
-from memory_assets.summaries import ExtractiveSummarizer, load_summarizer
+from memory_assets.summaries import Summarizer, load_summarizer
 from memory_assets.transcripts import Source
 
 if TYPE_CHECKING:
     from memory_assets.documents.walk import Walk
 
 _LOG = logging.getLogger(__name__)
+_DAY_SECONDS = 86_400
 
 
 class Components(Engines):
@@ -100,9 +102,24 @@ class Components(Engines):
         return load_embedder(self.settings.embedder, key=self.settings.embedder_key, note=note)
 
     @cached_property
-    def summarizer(self) -> ExtractiveSummarizer:
+    def summarizer(self) -> Summarizer:
         """The summarizer."""
-        return load_summarizer(self.settings.summarizer)
+        name, usage = self.settings.summarizer, self.data_dir / USAGE_FILE
+        if not is_endpoint(name):
+            return load_summarizer(name)
+        from memory_assets.summaries.endpoint import ROUTE, load_endpoint_summarizer
+
+        def left() -> int:
+            today = self.clock() // _DAY_SECONDS * _DAY_SECONDS
+            return self.settings.summarizer_daily_tokens - tokens_since(usage, today, ROUTE)
+
+        return load_endpoint_summarizer(
+            name,
+            key=self.settings.summarizer_key,
+            note=noting(usage, "ingest", lambda: self.catalog.products.run_id),
+            redact=lambda text: self.redactor.redact(text).text,
+            left=left,
+        )
 
     @cached_property
     def collection_versions(self) -> CollectionVersions:

@@ -37,12 +37,10 @@ def summarise_project(components: Components, project: str) -> StageReport:
         summary = components.summarizer.summarize(session)
         return [redact_composed(components.redactor, summary)] if summary.text else [], {}
 
-    return derive_table(
-        components,
-        project,
-        SUMMARISED,
-        make=make,
-    )
+    report = derive_table(components, project, SUMMARISED, make=make)
+    if report.changed and components.summarizer.reason:
+        report.details["summaries_extractive"] = components.summarizer.reason
+    return report
 
 
 def _stored_summary(components: Components, source: Product) -> list[Summary]:
