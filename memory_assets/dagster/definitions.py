@@ -12,6 +12,7 @@ from memory_assets.dagster.assets.collections import (
     keyword_index,
     workspace_keyword_index,
 )
+from memory_assets.dagster.assets.gateway_costs import gateway_costs
 from memory_assets.dagster.assets.known_secrets import known_secrets
 from memory_assets.dagster.assets.memory_status import memory_status
 from memory_assets.dagster.assets.raw_sessions import raw_sessions
@@ -21,7 +22,7 @@ from memory_assets.dagster.assets.tables import TABLES
 from memory_assets.dagster.assets.workspace_documents import workspace_documents
 from memory_assets.dagster.batch import batch_resources, ingest_batch
 from memory_assets.dagster.documented import documented
-from memory_assets.dagster.jobs import JOBS, retention_schedule, status_schedule
+from memory_assets.dagster.jobs import JOBS, costs_schedule, retention_schedule, status_schedule
 from memory_assets.dagster.partitions import agent_memory, projects, workspaces
 from memory_assets.dagster.sensors import projects_directory_sensor
 from memory_assets.dagster.superseded_runs import (
@@ -58,9 +59,16 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
     that assets hand each other stay in memory, because the lake is where they are kept.
     """
     return dg.Definitions(
-        assets=documented([*_PARTITIONED, known_secrets, retained_sessions, memory_status]),
+        assets=documented(
+            [*_PARTITIONED, known_secrets, retained_sessions, memory_status, gateway_costs]
+        ),
         jobs=[ingest_batch, *JOBS, prune_superseded_runs],
-        schedules=[retention_schedule, status_schedule, superseded_runs_schedule],
+        schedules=[
+            retention_schedule,
+            status_schedule,
+            costs_schedule,
+            superseded_runs_schedule,
+        ],
         sensors=[projects_directory_sensor, workspaces_sensor, agent_memory_sensor],
         resources=batch_resources(settings),
         executor=dg.in_process_executor,

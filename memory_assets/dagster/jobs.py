@@ -1,5 +1,5 @@
 """The [jobs](https://docs.dagster.io/guides/build/jobs): ingest of one project, the search for
-known secrets in all projects, and retention and the status report with their nightly
+known secrets in all projects, and retention, the status report and the report of costs with their
 [schedules](https://docs.dagster.io/guides/automate/schedules)."""
 
 from functools import partial
@@ -8,6 +8,7 @@ import dagster as dg
 
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.stores.gateway_usage import FILE_NAME
 from memory_assets.stores.run_history.names import (
     AGENT_MEMORY_JOB,
     AGENT_MEMORY_PARTITIONS,
@@ -20,6 +21,7 @@ from memory_assets.stores.run_history.names import (
 
 RETENTION_JOB = "apply_retention"
 STATUS_JOB = "report_status"
+COSTS_JOB = "report_costs"
 
 _job = partial(
     dg.define_asset_job,
@@ -66,6 +68,11 @@ report_status = _job(
     dg.AssetSelection.assets("memory_status"),
     description="The figures of `memory status`; reads all sources again to check them.",
 )
+report_costs = _job(
+    COSTS_JOB,
+    dg.AssetSelection.assets("gateway_costs"),
+    description="What models at endpoints cost in the last seven days, as `memory costs` says it.",
+)
 JOBS = (
     ingest_project,
     index_workspace,
@@ -73,6 +80,7 @@ JOBS = (
     recheck_known_secrets,
     apply_retention,
     report_status,
+    report_costs,
 )
 
 
@@ -97,3 +105,17 @@ status_schedule = dg.ScheduleDefinition(
     cron_schedule="30 4 * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
 )
+
+
+@dg.schedule(
+    job=report_costs,
+    cron_schedule="0 5 * * 1",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+)
+def costs_schedule(
+    context: dg.ScheduleEvaluationContext, memory: MemoryParam
+) -> dg.RunRequest | dg.SkipReason:
+    """Request a run of report_costs every Monday, if a model at an endpoint was ever asked."""
+    if not (memory.settings.data_dir / FILE_NAME).exists():
+        return dg.SkipReason("no model at an endpoint was asked")
+    return dg.RunRequest()
