@@ -7,12 +7,17 @@
 #   make vector-watch [ROOT=DIR]    keep it indexed until Ctrl-C
 #   make vector-stats               list the workspaces with their documents and chunks
 #   make vector-search Q="..."      search them
+#
+# Kong before models (docs/gateway.md), the open-source gateway or, with KONG=kong-ai, the AI gateway:
+#   make kong-up, kong-logs, kong-routes
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 ROOT ?= .
+KONG ?= kong
+KONG_COMPOSE = docker compose --file deploy/kong/compose.yml --profile $(KONG)
 
-.PHONY: ingest vector-index vector-watch vector-stats vector-search test test-long dev check bench reference pictures lock clean
+.PHONY: ingest vector-index vector-watch vector-stats vector-search kong-up kong-logs kong-routes test test-long dev check bench reference pictures lock clean
 
 ingest: $(READY)
 	@$(BIN)/memory ingest
@@ -30,6 +35,15 @@ vector-stats: $(READY)
 vector-search: override export Q := $(value Q)
 vector-search: $(READY)
 	@$(BIN)/memory search --in workspace "$$Q"
+
+kong-up:
+	@$(KONG_COMPOSE) up --detach --wait
+
+kong-logs:
+	@$(KONG_COMPOSE) logs --follow
+
+kong-routes:
+	@curl --silent --show-error --fail http://127.0.0.1:8001/routes | $(PYTHON) -m json.tool
 
 # The tests start many processes: what one of them compiles, the next need not.
 test: export PYTHONDONTWRITEBYTECODE :=

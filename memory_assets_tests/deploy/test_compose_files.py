@@ -39,8 +39,8 @@ def test_it_is_a_compose_file(path: Path) -> None:
             re.match(r"127\.0\.0\.1:|\$\{\w+:-127\.0\.0\.1\}:", port) for port in service["ports"]
         )
         for name, value in service["environment"].items():
-            if re.search("KEY|TOKEN|PASSWORD", name):
-                assert re.fullmatch(r"\$\{\w+(:\?[\w ]+|:-)?\}", value), name
+            if re.search("KEY|TOKEN|PASSWORD|AUTHORIZATION", name):
+                assert re.fullmatch(r"(Bearer )?\$\{\w+(:\?[\w ]+|:-)?\}", value), name
 
 
 def test_qdrant_is_of_the_clients_minor_version() -> None:
