@@ -131,12 +131,22 @@ def _embedding(name: str, settings: Settings) -> Finding:
     return Finding(name, True, embedder.embedder_id)
 
 
+def _qdrant(name: str, settings: Settings) -> Finding:
+    if settings.vector_backend != "qdrant":
+        return Finding(name, True, "not used")
+    from memory_assets.stores.qdrant.collections import QdrantStore
+
+    held = QdrantStore(str(settings.qdrant_url), settings.qdrant_api_key).names()
+    found = f"{counted(len(held), 'collection')} of ours at {settings.qdrant_url}"
+    return Finding(name, True, found)
+
+
 def _chroma(name: str, settings: Settings) -> Finding:
     from memory_assets.stores.chroma import files as chroma_files
     from memory_assets.stores.chroma import server as chroma_server
 
-    if settings.vector_backend == "qdrant":
-        return Finding(name, True, f"not used: qdrant at {settings.qdrant_url} (QDRANT_URL)")
+    if settings.vector_backend != "chromadb":
+        return Finding(name, True, f"not used (VECTOR_BACKEND={settings.vector_backend})")
     if settings.chroma_url:
         return Finding(name, True, f"the server at {settings.chroma_url} (MEMORY_CHROMA_URL)")
     if chroma_server.running(settings.data_dir) is not None:
@@ -189,6 +199,7 @@ _LOOKS: dict[str, Callable[[str, Settings], Finding]] = {
     "second scanner": _second_scanner,
     "embedding model": _embedding,
     "Chroma": _chroma,
+    "qdrant": _qdrant,
     "git": _git,
     "memory": _memory,
 }

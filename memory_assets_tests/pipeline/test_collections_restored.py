@@ -5,12 +5,17 @@ from __future__ import annotations
 import shutil
 
 import numpy as np
+import pytest
 
+from memory_assets.errors import NotFound
 from memory_assets.pipeline.indexes import collections as index
 from memory_assets.pipeline.indexes import indexed_tables
 from memory_assets.pipeline.indexes.rebuild import rebuild
 from memory_assets.pipeline.removal.forget import forget_vectors
+from memory_assets.recall import Memory
+from memory_assets.recall.document_sources import document_source
 from memory_assets.redacted_text import seal
+from memory_assets.requests.cross_query import CrossQueryRequest
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.vector_store import Metadata
 from memory_assets_tests.pipeline.conftest import COLLECTIONS, NEW_TURN, SampleMemory
@@ -57,6 +62,11 @@ def test_another_store_is_filled_from_the_lake_without_embedding(memory: SampleM
             for name in memory.components.vectors.names():
                 assert not memory.components.vectors.get(name).ids(of_it)
             assert not any("Chroma" in step for step in said)
+            with pytest.raises(NotFound, match="asked for our collections only"):
+                document_source(
+                    Memory(memory.components.settings),
+                    CrossQueryRequest("lighthouse", collection="others"),
+                )
 
 
 def test_collections_removed_under_a_running_server_are_rebuilt(memory: SampleMemory) -> None:
