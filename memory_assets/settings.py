@@ -231,6 +231,11 @@ class Settings(Arguments):
     window_minutes: float = argument(
         60.0, "Minutes that are a window where there is no conversation.", gt=0
     )
+    half_life: int | None = argument(
+        180,
+        "Days in which a memory that is not said again loses half its worth; `all`: none.",
+        reads=_count_or_all,
+    )
     top_k: int = argument(8, "Most memories in a context.", ge=0, le=200)
     history_tail_n: int = argument(16, "Most turns in a context.", ge=0, le=10_000)
     context_token_budget: int = argument(

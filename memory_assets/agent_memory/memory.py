@@ -21,6 +21,7 @@ from memory_assets.agent_memory.ports import (
 )
 from memory_assets.agent_memory.router import MemoryRouter
 from memory_assets.agent_memory.similarity import relation
+from memory_assets.agent_memory.trail import Change, TrailEntry
 from memory_assets.errors import BadArgument
 from memory_assets.redacted_text import RedactedText
 
@@ -47,7 +48,7 @@ class Written:
 class Surroundings:
     """What a service needs besides stores and policy: the redaction, the number of word pieces of
     a text, the number of turns of a conversation, a summarizer for what is too long, the clock
-    (Unix seconds), and the project that the memories are about, "" for all."""
+    (Unix seconds), the project that the memories are about, "" for all, and what keeps a trail."""
 
     redaction: Redaction
     count_tokens: Callable[[str], int]
@@ -55,6 +56,7 @@ class Surroundings:
     summarizer: Summarizer | None = None
     clock: Callable[[], float] = time.time
     project: str = ""
+    note: Callable[[TrailEntry], None] = lambda entry: None
 
 
 class MemoryService:
@@ -200,24 +202,27 @@ class MemoryService:
             return Written("refused", reason=reason)
         stored = replace(memory, contradicts=tuple(contradicts))
         self._vectors.add(self._router.collection_of(memory.type), [stored])
+        why = f"believed: {memory.confidence:g}"
+        self._note(memory, "stored", why, memory.memory_id, stored.contradicts)
         return Written("stored", memory.memory_id, contradicts=stored.contradicts)
 
     def _renewed(self, known: StoredMemory, again: StoredMemory, outcome: Outcome) -> Written:
-        """Store what is known once more: with the newer time, the higher confidence, the labels of
-        both, and the other wording."""
-        also = known.also
-        if outcome == "merged" and again.text not in also:
-            also = (*also, again.text)
-        renewed = replace(
-            known,
-            confidence=max(known.confidence, again.confidence),
-            ts=max(known.ts, again.ts),
-            entities=tuple(dict.fromkeys((*known.entities, *again.entities))),
-            tags=tuple(dict.fromkeys((*known.tags, *again.tags))),
-            also=also,
-        )
+        """Store what is known once more, with what is new about it."""
+        renewed = said_again(known, again, merged=outcome == "merged")
         self._vectors.add(self._router.collection_of(known.type), [renewed])
+        if outcome == "merged":
+            self._note(again, "merged", "another wording of it", known.memory_id)
+        else:
+            self._note(again, "renewed", "said again", known.memory_id)
         return Written(outcome, known.memory_id)
+
+    def _note(
+        self, said: StoredMemory, what: Change, why: str, memory_id: str, of: Sequence[str] = ()
+    ) -> None:
+        """Add to the trail of a memory what was made of something said."""
+        comes_from = (said.conversation_id, *of) if said.conversation_id else of
+        entry = TrailEntry(memory_id, said.stored_at, what, said.source, tuple(comes_from), why)
+        self._around.note(entry)
 
     def _window_is_full(self, memory: StoredMemory) -> str:
         """Return why no further memory may be stored now and when one may, or ""."""
@@ -250,6 +255,22 @@ class MemoryService:
             f"{policy.window_minutes:g} minutes; the next is allowed at "
             f"{at.isoformat(timespec='seconds').replace('+00:00', 'Z')}"
         )
+
+
+def said_again(known: StoredMemory, again: StoredMemory, *, merged: bool) -> StoredMemory:
+    """Return a memory with the newer time, the higher confidence and the labels of both, and if it
+    is `merged`, the other wording."""
+    also = known.also
+    if merged and again.text not in also:
+        also = (*also, again.text)
+    return replace(
+        known,
+        confidence=max(known.confidence, again.confidence),
+        ts=max(known.ts, again.ts),
+        entities=tuple(dict.fromkeys((*known.entities, *again.entities))),
+        tags=tuple(dict.fromkeys((*known.tags, *again.tags))),
+        also=also,
+    )
 
 
 def newer_first(found: Sequence[Found]) -> list[Found]:

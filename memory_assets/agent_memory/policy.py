@@ -25,12 +25,14 @@ LEAST_BUDGET = 200
 @dataclass(frozen=True)
 class MemoryPolicy:
     """When a memory is stored. At most `max_per_window` new ones are stored in a window: the last
-    `window_turns` turns of a conversation, or `window_minutes` where it has none."""
+    `window_turns` turns of a conversation, or `window_minutes` where it has none. A memory that is
+    not said again loses half its worth in `half_life_days`; None: nothing."""
 
     confidence_min: float = 0.7
     max_per_window: int = 3
     window_turns: int = 16
     window_minutes: float = 60.0
+    half_life_days: float | None = None
 
     def should_store_memory(self, confidence: float, type: str) -> bool:
         """Return whether a memory is believed enough to be stored.
@@ -46,6 +48,14 @@ class MemoryPolicy:
                 f"type: there is no {str(type)!r:.40}; choose from {', '.join(MEMORY_TYPES)}"
             )
         return confidence >= self.confidence_min
+
+    def has_faded(self, confidence: float, days: float) -> bool:
+        """Return whether a memory of this confidence, last said so many days ago, is worth less
+        than half of what is needed to be stored."""
+        if self.half_life_days is None:
+            return False
+        worth: float = confidence * 0.5 ** (max(days, 0.0) / self.half_life_days)
+        return worth < self.confidence_min / 2
 
 
 def one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:

@@ -67,6 +67,8 @@ def _memory_lines(found: Mapping[str, Any]) -> Iterator[str]:
             f"{each['ts'][:16].replace('T', ' ')}Z{about}"
         )
         yield f"   {each['text']}"
+        if each["archived"]:
+            yield f"   archived: {each['archived']}"
         yield from (f"   also: {other}" for other in each["also"])
     if not found["memories"]:
         yield "Nothing is remembered."

@@ -13,6 +13,7 @@ from memory_assets.dagster.assets.collections import (
     workspace_keyword_index,
 )
 from memory_assets.dagster.assets.gateway_costs import gateway_costs
+from memory_assets.dagster.assets.kept_memories import kept_memories
 from memory_assets.dagster.assets.known_secrets import known_secrets
 from memory_assets.dagster.assets.memory_status import memory_status
 from memory_assets.dagster.assets.raw_sessions import raw_sessions
@@ -22,7 +23,13 @@ from memory_assets.dagster.assets.tables import TABLES
 from memory_assets.dagster.assets.workspace_documents import workspace_documents
 from memory_assets.dagster.batch import batch_resources, ingest_batch
 from memory_assets.dagster.documented import documented
-from memory_assets.dagster.jobs import JOBS, costs_schedule, retention_schedule, status_schedule
+from memory_assets.dagster.jobs import (
+    JOBS,
+    costs_schedule,
+    retention_schedule,
+    status_schedule,
+    upkeep_schedule,
+)
 from memory_assets.dagster.partitions import agent_memory, projects, workspaces
 from memory_assets.dagster.sensors import projects_directory_sensor
 from memory_assets.dagster.superseded_runs import (
@@ -60,11 +67,19 @@ def build_defs(settings: Settings | None = None) -> dg.Definitions:
     """
     return dg.Definitions(
         assets=documented(
-            [*_PARTITIONED, known_secrets, retained_sessions, memory_status, gateway_costs]
+            [
+                *_PARTITIONED,
+                known_secrets,
+                retained_sessions,
+                kept_memories,
+                memory_status,
+                gateway_costs,
+            ]
         ),
         jobs=[ingest_batch, *JOBS, prune_superseded_runs],
         schedules=[
             retention_schedule,
+            upkeep_schedule,
             status_schedule,
             costs_schedule,
             superseded_runs_schedule,

@@ -28,6 +28,8 @@ _PAGES = {
     KEYWORD_INDEX: "retrieval",
     "retained_sessions": "retention",
     "memory_status": "completeness",
+    "gateway_costs": "gateway",
+    "kept_memories": "agent-memory",
     **{
         name: _OF_PARTITIONS[step.partitions]
         for name, step in STEPS.items()

@@ -1,5 +1,5 @@
 """The [jobs](https://docs.dagster.io/guides/build/jobs): ingest of one project, the search for
-known secrets in all projects, and retention, the status report and the report of costs with their
+known secrets in all projects, and retention, upkeep and the reports of status and costs with their
 [schedules](https://docs.dagster.io/guides/automate/schedules)."""
 
 from functools import partial
@@ -22,6 +22,7 @@ from memory_assets.stores.run_history.names import (
 RETENTION_JOB = "apply_retention"
 STATUS_JOB = "report_status"
 COSTS_JOB = "report_costs"
+UPKEEP_JOB = "keep_memories"
 
 _job = partial(
     dg.define_asset_job,
@@ -73,6 +74,11 @@ report_costs = _job(
     dg.AssetSelection.assets("gateway_costs"),
     description="What models at endpoints cost in the last seven days, as `memory costs` says it.",
 )
+keep_memories = _job(
+    UPKEEP_JOB,
+    dg.AssetSelection.assets("kept_memories"),
+    description="Archives memories of agents that have faded, and merges those that say the same.",
+)
 JOBS = (
     ingest_project,
     index_workspace,
@@ -81,6 +87,7 @@ JOBS = (
     apply_retention,
     report_status,
     report_costs,
+    keep_memories,
 )
 
 
@@ -99,6 +106,12 @@ def retention_schedule(
     return dg.RunRequest(tags={"memory/reason": f"sessions older than {days} days"})
 
 
+upkeep_schedule = dg.ScheduleDefinition(
+    name="upkeep_schedule",
+    job=keep_memories,
+    cron_schedule="15 3 * * *",
+    default_status=dg.DefaultScheduleStatus.RUNNING,
+)
 status_schedule = dg.ScheduleDefinition(
     name="status_schedule",
     job=report_status,

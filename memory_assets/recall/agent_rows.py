@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
@@ -45,7 +46,8 @@ def memories(stores: Stores, asked: MemoriesRequest) -> list[dict[str, Any]]:
     wanted = {"type": asked.type, "conversation_id": asked.conversation, "project": project}
     where = {name: value for name, value in wanted.items() if value}
     found = stores.journal.memories(where, limit=asked.n, sort=_ORDERS[asked.sort])
-    return [_plain(each) for each in found]
+    archived = stores.journal.archived()
+    return [{**_plain(each), "archived": archived.get(each.memory_id, "")} for each in found]
 
 
 def memory_of(stores: Stores, memory_id: str) -> dict[str, Any]:
@@ -55,7 +57,7 @@ def memory_of(stores: Stores, memory_id: str) -> dict[str, Any]:
         NotFound: there is none of this id.
     """
     for each in stores.journal.memories({"memory_id": memory_id}):
-        return _plain(each)
+        return {**_plain(each), "archived": stores.journal.archived().get(memory_id, "")}
     raise NotFound(f"no {memory_id} in memory")
 
 
@@ -125,4 +127,16 @@ def shown_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[st
     return [
         {name: value for name, value in plain(row).items() if name not in _LEFT_OUT}
         for row in agent_rows(stores, named, around)
+    ]
+
+
+def trail_of(stores: Stores, memory_id: str) -> list[dict[str, Any]]:
+    """Return what happened to a memory, in order: when, what, by whom, from what, and why."""
+    return [
+        {
+            "at": datetime.fromtimestamp(each.at, UTC).isoformat().replace("+00:00", "Z"),
+            **{name: getattr(each, name) for name in ("what", "who", "why")},
+            "of": list(each.of),
+        }
+        for each in stores.journal.trail(memory_id)
     ]

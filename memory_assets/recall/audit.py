@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from memory_assets.chunking import content_hash
 from memory_assets.errors import NotFound, StoreError, TranscriptError
 from memory_assets.models import RedactedRecord
-from memory_assets.recall.agent_rows import NamedRow, agent_rows, written_row
+from memory_assets.recall.agent_rows import NamedRow, agent_rows, trail_of, written_row
 from memory_assets.recall.documents import (
     NamedDocument,
     chunk_rows,
@@ -144,7 +144,7 @@ class Audit:
     Chroma ("present", "differs", "missing", "unreachable", or "none" if Chroma does not hold this
     kind); `records` are the records they were made from, with byte ranges into `sources`;
     `redactions` counts what was redacted in these records; `runs` has the Dagster run of each
-    stage of the session (`_runs`)."""
+    stage of the session (`_runs`); `trail` is what happened to a memory of an agent."""
 
     id: str
     kind: str
@@ -156,6 +156,7 @@ class Audit:
     sources: list[SourceState]
     redactions: list[dict[str, Any]]
     runs: list[dict[str, Any]]
+    trail: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def intact(self) -> bool:
@@ -218,6 +219,7 @@ def _of_agent(stores: Stores, named: NamedRow) -> Audit:
         sources=[SourceState(None, str(stores.journal.path), "unchanged", size, size, 0, size)],
         redactions=[],
         runs=_runs(stores, named.partition, named.products),
+        trail=trail_of(stores, named.id) if named.kind == "memory" else [],
     )
 
 

@@ -281,6 +281,9 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
             f"source {each['state']} {each['path'] or 'path unknown'} (bytes {_bytes(each)}; "
             f"{each['size_read']} bytes when read, {each['size_now'] or 0} now)"
         )
+    for each in answer["trail"]:
+        of = f" from {', '.join(each['of'])}" if each["of"] else ""
+        yield f"{each['what']} {clock(each['at'])} by {each['who']}{of}: {each['why']}"
     yield "" if answer["redactions"] else "redactions: none in these records\n"
     if answer["redactions"]:
         rows = [

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Where
+from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import ConfigurationError, StoreError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
 from memory_assets.stores.sqlite_files import SqliteStore, compact, connect, sqlite_errors
@@ -51,13 +52,20 @@ CREATE INDEX IF NOT EXISTS memories_by_project ON memories (project, changed);
 CREATE TABLE IF NOT EXISTS vectors (
     memory_id TEXT PRIMARY KEY, embedder_id TEXT NOT NULL, vector BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS archived (memory_id TEXT PRIMARY KEY, why TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS trail (
+    memory_id TEXT NOT NULL, at REAL NOT NULL, what TEXT NOT NULL, who TEXT NOT NULL,
+    of TEXT NOT NULL, why TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS trail_by_memory ON trail (memory_id);
 CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 """
 """`changed` numbers the writes, so that a conversation's greatest says whether it changed."""
-_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'changes'"
+_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'trail'"
 _TURN = tuple(each.name for each in fields(ConversationTurn))
 _MEMORY = tuple(each.name for each in fields(StoredMemory))
+_TRAIL = tuple(each.name for each in fields(TrailEntry))
 _TEXTS = ("entities", "tags", "also")
 
 
@@ -201,10 +209,13 @@ class AgentJournal(SqliteStore):
         *,
         limit: int | None = None,
         sort: str = "-stored_at",
+        archived: bool = True,
     ) -> list[StoredMemory]:
         """Return the memories whose fields (and `collection`) are as `where` says, in the order of
-        a field, descending with a dash before it."""
+        a field, descending with a dash before it; `archived`: also those."""
         conditions, values = ["1"], list[object]()
+        if not archived:
+            conditions.append("memory_id NOT IN (SELECT memory_id FROM archived)")
         for name, wanted in (where or {}).items():
             _require_column(name)
             at_least = isinstance(wanted, Mapping)
@@ -218,6 +229,32 @@ class AgentJournal(SqliteStore):
             -1 if limit is None else limit,
         )
         return [_memory(row) for row in rows]
+
+    def archive(self, memory_id: str, why: str) -> None:
+        """Keep a memory out of what is remembered from now on."""
+        self.put("archived", memory_id=memory_id, why=why)
+
+    def restore(self, memory_ids: Iterable[str]) -> None:
+        """Take memories back from the archive, as far as they are in it."""
+        with self.transaction():
+            for each in memory_ids:
+                self.delete("archived", memory_id=each)
+
+    def archived(self) -> dict[str, str]:
+        """Return why each archived memory is, by id."""
+        return dict(self.select("archived", "memory_id, why"))
+
+    def note(self, entry: TrailEntry) -> None:
+        """Add an entry to the trail of a memory."""
+        self.put("trail", **{**asdict(entry), "of": json.dumps(entry.of)})
+
+    def trail(self, memory_id: str) -> list[TrailEntry]:
+        """Return what happened to a memory, in order."""
+        rows = self.select("trail", ", ".join(_TRAIL), "rowid", memory_id=memory_id)
+        return [
+            TrailEntry(**{**dict(zip(_TRAIL, row, strict=True)), "of": tuple(json.loads(row[4]))})
+            for row in rows
+        ]
 
     def place_of(self, any_id: str) -> tuple[str, str] | None:
         """Return project and conversation of the memory or the message of an id, None if there
@@ -262,7 +299,8 @@ class AgentJournal(SqliteStore):
         with self.transaction():
             ids = list(memory_ids)
             for each in ids:
-                self.delete("vectors", memory_id=each)
+                for table in ("vectors", "archived", "trail"):
+                    self.delete(table, memory_id=each)
             return sum(self.delete("memories", memory_id=each) for each in ids)
 
     def delete_conversations(self, conversation_ids: Iterable[str]) -> int:

@@ -20,6 +20,7 @@ from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.recall.memory import Memory
 from memory_assets.redaction import value_hash
+from memory_assets.serving.answer_lines import audit_lines
 from memory_assets.stores.agent_journal import FILE_NAME
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
@@ -112,6 +113,8 @@ def test_it_is_searched_like_everything_else(ingested: Agents) -> None:
 
     found = audit(memory, hit.id, bytes(32))
     assert found.intact and found.kind == "memory"
+    assert [each["what"] for each in found.to_dict()["trail"]] == ["stored"]
+    assert any(line.startswith("stored ") for line in audit_lines(found.to_dict()))
     assert {run["stage"] for run in found.runs} >= {"agent_memory", "agent_memory_collection"}
     coverage = memory.status()["coverage"]
     assert coverage["history"]["complete"] and coverage["memory"]["rows"] == 2

@@ -8,7 +8,9 @@ import dagster as dg
 
 from memory_assets.cli.dagster_home import open_instance
 from memory_assets.dagster.agent_memory_sensor import agent_memory_sensor
+from memory_assets.dagster.assets.kept_memories import kept_memories
 from memory_assets.dagster.definitions import AGENT_ASSETS, build_defs
+from memory_assets.dagster.jobs import UPKEEP_JOB
 from memory_assets.dagster.partitions import agent_memory
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
@@ -55,6 +57,21 @@ def test_the_sensor_requests_what_the_job_makes(tmp_path: Path) -> None:
         }
         assert checks.keys() == wanted and all(checks.values())
         assert isinstance(_tick(settings, instance), dg.SkipReason)
+
+
+def test_the_upkeep_is_an_asset_that_counts(tmp_path: Path) -> None:
+    """Its materialization says how many memories there are, have faded and were merged; a job has
+    it every night."""
+    settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
+    open_gateway(Engines(settings)).write_memory("The keeper lights the lamps.", "fact", 0.9, NOW)
+    result = kept_memories(memory=MemoryResource(settings))
+    assert isinstance(result, dg.MaterializeResult)
+    counts = {"memories": 1, "memories_archived": 0, "faded": 0, "merged": 0}
+    assert result.metadata == {"work": "nothing to do", **counts}
+    defs = build_defs(settings)
+    assert defs.resolve_schedule_def("upkeep_schedule").job_name == UPKEEP_JOB
+    made = defs.resolve_job_def(UPKEEP_JOB).asset_layer.executable_asset_keys
+    assert {key.to_user_string() for key in made} == {"kept_memories"}
 
 
 def _tick(settings: Settings, instance: dg.DagsterInstance) -> dg.SensorResult | dg.SkipReason:

@@ -46,6 +46,7 @@ def open_gateway(components: Engines, project: str = "") -> MemoryGateway:
             turns_of=history.count,
             clock=components.clock,
             project=project,
+            note=journal.note,
         ),
     )
     return MemoryGateway(history, service)
@@ -58,6 +59,7 @@ def policy_of(settings: Settings) -> MemoryPolicy:
         max_per_window=settings.max_per_window,
         window_turns=settings.window_turns,
         window_minutes=settings.window_minutes,
+        half_life_days=settings.half_life,
     )
 
 

@@ -13,6 +13,7 @@ from memory_assets.stores.agent_journal import AgentJournal
 
 if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
+    from memory_assets.stores.agent_journal import Vector
 
 
 class JournalVectorStore:
@@ -29,8 +30,9 @@ class JournalVectorStore:
         return self._journal.collections()
 
     def add(self, collection: str, memories: Sequence[StoredMemory]) -> None:
-        """Store memories, in place of those with their ids."""
+        """Store memories, in place of those with their ids; one that was archived is back."""
         self._journal.put_memories(collection, memories)
+        self._journal.restore(each.memory_id for each in memories)
 
     def query(
         self, collection: str, text: RedactedText, k: int, where: Where | None = None
@@ -54,13 +56,13 @@ class JournalVectorStore:
         limit: int | None = None,
         sort: str = "-stored_at",
     ) -> list[StoredMemory]:
-        """Return memories in the order of a field."""
+        """Return memories in the order of a field, without those that are archived."""
         wanted = {**(where or {}), "collection": collection}
-        return self._journal.memories(wanted, limit=limit, sort=sort)
+        return self._journal.memories(wanted, limit=limit, sort=sort, archived=False)
 
     def delete(self, collection: str, memory_ids: Sequence[str]) -> int:
         """Delete memories of a collection for good, and return their number."""
-        here = {each.memory_id for each in self.get(collection)}
+        here = {each.memory_id for each in self._journal.memories({"collection": collection})}
         removed = self._journal.delete_memories(each for each in memory_ids if each in here)
         if removed:
             self._journal.compact()
@@ -78,16 +80,26 @@ class JournalVectorStore:
 
         from memory_assets.embedding import embed_redacted
 
-        embedder_id = embedder.embedder_id
-        vectors = self._journal.vectors(embedder_id)
-        missing = [each for each in memories if each.memory_id not in vectors]
-        made = embed_redacted(embedder, [text, *(each.text for each in missing)])
-        if missing:
-            new = dict(zip((each.memory_id for each in missing), made[1:], strict=True))
-            self._journal.put_vectors(embedder_id, new)
-            vectors |= new
+        vectors = vectors_of(self._journal, embedder, memories)
         rows = np.stack([vectors[each.memory_id] for each in memories])
-        return [round(float(score), 6) for score in rows @ made[0]]
+        asked = embed_redacted(embedder, [text])[0]
+        return [round(float(score), 6) for score in rows @ asked]
+
+
+def vectors_of(
+    journal: AgentJournal, embedder: Embedder, memories: Sequence[StoredMemory]
+) -> dict[str, Vector]:
+    """Return the vectors of memories by id; those that are missing are made and kept."""
+    from memory_assets.embedding import embed_redacted
+
+    vectors = journal.vectors(embedder.embedder_id)
+    missing = [each for each in memories if each.memory_id not in vectors]
+    if missing:
+        made = embed_redacted(embedder, [each.text for each in missing])
+        new = dict(zip((each.memory_id for each in missing), made, strict=True))
+        journal.put_vectors(embedder.embedder_id, new)
+        vectors |= new
+    return vectors
 
 
 def _by_words(memories: Sequence[StoredMemory], text: RedactedText) -> list[float]:

@@ -1,0 +1,30 @@
+"""The asset kept_memories: what agents remember, without what has faded and what is said twice."""
+
+import dagster as dg
+
+from memory_assets.dagster.metadata import OWNERS
+from memory_assets.dagster.resources import MemoryParam
+from memory_assets.errors import no_text_in_errors
+from memory_assets.pipeline.agent_memory.upkeep import keep_up
+from memory_assets.stores.lake.schemas import AGENT_MEMORY
+
+
+@dg.asset(deps=[AGENT_MEMORY.name], group_name="maintenance", kinds={"sqlite"}, owners=OWNERS)
+@no_text_in_errors()
+def kept_memories(memory: MemoryParam) -> dg.MaterializeResult[None]:
+    """The upkeep of what agents remember: archived is what was not said again for long
+    (MEMORY_HALF_LIFE), merged is what says the same in other words. Nothing is deleted.
+
+    One asset without [partitions](https://docs.dagster.io/guides/build/partitions-and-backfills):
+    all projects take a moment. What it changes, the next run of each partition takes in.
+    """
+    report = keep_up(memory.components())
+    return dg.MaterializeResult(
+        metadata={
+            "work": "done" if report.faded or report.merged else "nothing to do",
+            "memories": report.memories,
+            "memories_archived": report.archived,
+            "faded": report.faded,
+            "merged": report.merged,
+        }
+    )

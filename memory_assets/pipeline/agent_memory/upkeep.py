@@ -1,0 +1,131 @@
+"""The upkeep of memories: what has faded is archived, and other wordings of one memory are merged.
+
+An archived memory is in no context any more; it is still found by a search, shown and audited, and
+back when it is said again. Nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memory_assets.agent_memory.memory import said_again
+from memory_assets.agent_memory.ports import StoredMemory
+from memory_assets.agent_memory.similarity import relation
+from memory_assets.agent_memory.trail import TrailEntry
+from memory_assets.errors import EmbedderUnavailable
+from memory_assets.pipeline.agent_memory.calls import has_journal
+from memory_assets.pipeline.agent_memory.gateway import policy_of
+from memory_assets.pipeline.agent_memory.vector_store import vectors_of
+from memory_assets.pipeline.stage.engines import Engines
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_DAY = 86_400.0
+_WHO = "upkeep"
+
+
+@dataclass
+class UpkeepReport:
+    """How many memories there are, how many of them are archived, and how many this upkeep archived
+    because they had faded, or merged into another."""
+
+    memories: int = 0
+    archived: int = 0
+    faded: int = 0
+    merged: int = 0
+
+
+def keep_up(components: Engines) -> UpkeepReport:
+    """Archive and merge memories of every project. Killed at any moment, it has done with each
+    project all or nothing, and the next one goes on."""
+    report = UpkeepReport()
+    if not has_journal(components.settings):
+        return report
+    journal = components.journal
+    for project in journal.projects():
+        with journal.transaction():
+            for memory in _faded(components, project):
+                why = f"not said again, half its worth is gone in {_half_life(components)} days"
+                _archive(components, memory, why, ())
+                report.faded += 1
+            report.merged += _merge(components, project)
+            report.memories += len(journal.memories({"project": project}))
+    report.archived = len(journal.archived())
+    return report
+
+
+def _half_life(components: Engines) -> int | None:
+    return components.settings.half_life
+
+
+def _faded(components: Engines, project: str) -> list[StoredMemory]:
+    policy, now = policy_of(components.settings), components.clock()
+    return [
+        each
+        for each in components.journal.memories({"project": project}, archived=False)
+        if policy.has_faded(each.confidence, (now - _last_said(each)) / _DAY)
+    ]
+
+
+def _last_said(memory: StoredMemory) -> float:
+    """Return when a memory was stored or said last, whichever is later: one that is imported may
+    be old."""
+    return max(memory.ts.timestamp(), memory.stored_at)
+
+
+def _archive(components: Engines, memory: StoredMemory, why: str, of: tuple[str, ...]) -> None:
+    at = components.clock()
+    components.journal.archive(memory.memory_id, why)
+    components.journal.note(TrailEntry(memory.memory_id, at, "archived", _WHO, of, why))
+
+
+def _merge(components: Engines, project: str) -> int:
+    """Merge each memory that says the same as an older one into it; return their number. They were
+    stored while there was no embedder, or under another rule."""
+    journal = components.journal
+    memories = journal.memories({"project": project}, archived=False, sort="stored_at")
+    cosines = _cosines(components, memories)
+    if cosines is None:
+        return 0
+    kept: list[int] = []
+    merged = 0
+    for at, memory in enumerate(memories):
+        same = next(
+            (
+                place
+                for place in kept
+                if memories[place].type == memory.type
+                and relation(memory.text, memories[place].text, float(cosines[at, place])) == "same"
+            ),
+            None,
+        )
+        if same is None:
+            kept.append(at)
+            continue
+        known = memories[same] = said_again(memories[same], memory, merged=True)
+        also = tuple(dict.fromkeys((*known.also, *memory.also)))
+        memories[same] = replace(known, also=also)
+        journal.put_memories(journal.collection_of(known.memory_id), [memories[same]])
+        entry = TrailEntry(known.memory_id, components.clock(), "merged", _WHO, (memory.memory_id,))
+        journal.note(replace(entry, why="another wording of it was on record"))
+        _archive(components, memory, "another wording of one that is kept", (known.memory_id,))
+        merged += 1
+    return merged
+
+
+def _cosines(components: Engines, memories: list[StoredMemory]) -> npt.NDArray[np.float32] | None:
+    """Return the cosine of each memory with each, None where there are none to be compared."""
+    import numpy as np
+
+    if len(memories) < 2 or not components.embeds:
+        return None
+    try:
+        vectors = vectors_of(components.journal, components.embedder, memories)
+    except EmbedderUnavailable:
+        return None
+    rows = np.stack([vectors[each.memory_id] for each in memories])
+    cosines: npt.NDArray[np.float32] = rows @ rows.T
+    return cosines

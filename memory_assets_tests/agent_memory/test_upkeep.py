@@ -1,0 +1,100 @@
+"""The upkeep of what agents remember, and the trail of each memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_assets.agent_memory.policy import MemoryPolicy
+from memory_assets.pipeline.agent_memory.upkeep import UpkeepReport, keep_up
+from memory_assets.recall.agent_rows import trail_of
+from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+from memory_assets_tests.agent_memory.conftest import NOW, Agents
+
+DAY = 86_400.0
+
+
+def remembered(agents: Agents) -> list[str]:
+    """The texts that a context has, the newest first."""
+    return [str(each.memory.text) for each in agents.gateway().recall_memory("", 20)]
+
+
+def trail(agents: Agents, memory_id: str) -> list[tuple[str, str, tuple[str, ...]]]:
+    """What happened to a memory: what, by whom, from what."""
+    return [(each.what, each.who, each.of) for each in agents.components.journal.trail(memory_id)]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "days", "faded"),
+    [
+        (0.7, 179.9, False),
+        (0.7, 180.1, True),
+        (1.0, 250, False),
+        (1.0, 273, True),
+        (0.9, -5, False),
+    ],
+)
+def test_half_of_its_worth_goes_in_a_half_life(confidence: float, days: float, faded: bool) -> None:
+    """What is worth less than half of what a memory must be to be stored has faded."""
+    assert MemoryPolicy(half_life_days=180).has_faded(confidence, days) is faded
+    assert not MemoryPolicy(half_life_days=None).has_faded(confidence, 10_000)
+
+
+def test_what_has_faded_is_archived_and_comes_back(agents: Agents) -> None:
+    """It is in no context, but listed, in the tables and not deleted; said again, it is back. What
+    was said again stays."""
+    gateway, journal = agents.gateway(), agents.components.journal
+    agents.now = 1_795_424_400.0  # the time of NOW
+    old = gateway.write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW, "c1").memory_id
+    kept = gateway.write_memory("The user likes tea.", "preference", 0.9, NOW).memory_id
+    agents.now += 300 * DAY
+    gateway.write_memory("The user likes tea.", "preference", 0.9, "2027-09-20T09:00:00Z")
+    assert keep_up(agents.components) == UpkeepReport(2, 1, 1, 0)
+    assert keep_up(agents.components) == UpkeepReport(2, 1, 0, 0)
+    assert remembered(agents) == ["The user likes tea."]
+    assert [each.memory_id for each in journal.memories(archived=False)] == [kept]
+    assert len(journal.memory_states("")) == 2
+    assert trail(agents, old) == [("stored", "tool", ("c1",)), ("archived", "upkeep", ())]
+    assert [what for what, _, _ in trail(agents, kept)] == ["stored", "renewed"]
+    shown = trail_of(agents.components, old)[1]
+    assert shown["what"] == "archived" and "180 days" in shown["why"] and shown["at"][-1] == "Z"
+    gateway.write_memory("The broker is RabbitMQ.", "fact", 0.9, "2027-09-20T09:00:00Z")
+    assert len(remembered(agents)) == 2 and journal.archived() == {}
+    assert keep_up(agents.components).faded == 0
+
+
+def test_what_was_stored_without_vectors_is_merged_with_them(agents: Agents) -> None:
+    """Another wording goes into the oldest, with both in the trail; a contradiction and another
+    type stay."""
+    wordy = Agents(agents.data_dir, agents.engines, given={"embedder": "none"})
+    stored = []
+    for text, kind in (
+        ("Timestamps are stored in UTC.", "fact"),
+        ("All timestamps are saved as UTC.", "fact"),
+        ("Timestamps are kept in UTC.", "decision"),
+        ("Timestamps are stored in local time.", "fact"),
+    ):
+        written = wordy.gateway().write_memory(text, kind, 0.8, NOW)
+        assert written.outcome == "stored"
+        stored.append(written.memory_id)
+        wordy.now += 2 * 3_600
+    assert keep_up(wordy.components) == UpkeepReport(4, 0, 0, 0)
+    assert keep_up(agents.components) == UpkeepReport(4, 1, 0, 1)
+    oldest = agents.components.journal.memories({"memory_id": stored[0]})[0]
+    assert oldest.also == ("All timestamps are saved as UTC.",)
+    assert trail(agents, stored[0])[-1] == ("merged", "upkeep", (stored[1],))
+    assert trail(agents, stored[1])[-1] == ("archived", "upkeep", (stored[0],))
+    assert len(remembered(agents)) == 3
+
+
+def test_the_trail_is_forgotten_with_its_memory(agents: Agents) -> None:
+    """And a journal of an earlier version gets one."""
+    gateway, journal = agents.gateway(), agents.components.journal
+    memory_id = gateway.write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW).memory_id
+    journal.archive(memory_id, "why not")
+    journal.delete_memories([memory_id])
+    assert journal.trail(memory_id) == [] and journal.archived() == {}
+    journal.write("DROP TABLE trail")
+    journal.write("DROP TABLE archived")
+    again = AgentJournal(agents.data_dir / FILE_NAME)
+    assert again.trail(memory_id) == [] and again.memories(archived=False) == []
+    again.close()
