@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ from memory_assets.requests.arguments import Arguments, argument, chosen, declar
 
 PERSONAL_DATA = ("home-directory", "email", "phone", "ipv4")
 _PREFIX = "MEMORY_"
+_TENANTS = "tenants"
 ALIASES = (
     "HISTORY_TAIL_N",
     "CONTEXT_TOKEN_BUDGET",
@@ -98,6 +99,11 @@ class Settings(Arguments):
 
     data_dir: Path = argument(
         DATA_DIR, "Where the lake, Chroma, the catalogue and Dagster live.", reads=_absolute
+    )
+    tenant: str | None = argument(
+        None,
+        "Whose memory it is; each tenant has one of its own, of which the others see nothing.",
+        pattern=r"^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$",
     )
     projects_dir: Path | None = argument(None, "Claude Code's projects directory.", reads=_absolute)
     codex_dir: Path | None = argument(None, "Codex's home directory.", reads=_absolute)
@@ -304,7 +310,14 @@ def load_settings(**overrides: Any) -> Settings:
             "VECTOR_BACKEND=qdrant needs QDRANT_URL: the server's address, such as "
             "http://localhost:6333, or a directory for one process"
         )
-    return Settings(**checked)
+    settings = Settings(**checked)
+    return replace(settings, data_dir=_of_tenant(settings.data_dir, settings.tenant))
+
+
+def _of_tenant(data_dir: Path, tenant: str | None) -> Path:
+    """Return the data directory of a tenant; a process that was started for one is given it."""
+    inner = Path(_TENANTS, tenant or "")
+    return data_dir if tenant is None or data_dir.parts[-2:] == inner.parts else data_dir / inner
 
 
 def _from_file(path: Path) -> dict[str, Any]:

@@ -21,7 +21,8 @@ def variables(settings: Settings) -> dict[str, str]:
     """Return the environment variables with which another program finds this memory: an editor's
     environment is not that of the shell."""
     own = settings.data_dir != DATA_DIR
-    return {"MEMORY_DATA_DIR": str(settings.data_dir)} if own else {}
+    found = {"MEMORY_DATA_DIR": str(settings.data_dir)} if own else {}
+    return {**found, "MEMORY_TENANT": settings.tenant} if settings.tenant else found
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:

@@ -53,6 +53,7 @@ class Memory(Stores):
             vectors_url=settings.vectors_url,
             vectors_key=settings.vectors_key,
             chroma_idle_seconds=settings.chroma_idle_seconds,
+            tenant=settings.tenant,
         )
         self.settings = settings
 

@@ -21,6 +21,8 @@ _HELD_BACK = 3
 _SHOWN = 600
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
+_WITH_TEXT = ("memory::", "message::")
+"""Beginnings of the ids of rows whose text is none of their other fields, nor passages."""
 _NOT_SHOWN = ("id", "project", "passages", "text", "content_hash")
 
 
@@ -150,7 +152,8 @@ def row_lines(rows: Sequence[Mapping[str, Any]], wanted: str) -> Iterator[str]:
         mark = "> " if row["id"] == wanted and len(rows) > 1 else ""
         yield f"{mark}{row['id']}  {row['project']}"
         yield from _fields(row, _NOT_SHOWN)
-        for passage in row.get("passages", ()):
+        own = [row["text"]] if row["id"].startswith(_WITH_TEXT) else ()
+        for passage in row.get("passages", own):
             yield f"\n{passage}"
         yield ""
 

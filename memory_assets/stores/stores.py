@@ -55,7 +55,7 @@ def _keep_pandas_out() -> None:
 
 class Stores:
     """Lake, catalogue and collections of a data directory. `vectors_url` None: its own Chroma,
-    whose token is known."""
+    whose token is known. At a `vectors_url` the collections of a `tenant` begin with its name."""
 
     def __init__(
         self,
@@ -65,12 +65,14 @@ class Stores:
         vectors_url: str | None,
         vectors_key: str | None,
         chroma_idle_seconds: float,
+        tenant: str | None = None,
     ) -> None:
         self.data_dir = data_dir
         self.chroma_dir = data_dir / "chroma"
         self.vectors_name = STORE_NAMES[vector_backend]
         self.vectors_url = vectors_url
         self._vectors_key = vectors_key
+        self._prefix = f"{tenant}." if tenant and vectors_url else ""
         self._chroma_idle_seconds = chroma_idle_seconds
         self._vectors: VectorStore | None = None
         self._found_at = 0.0
@@ -116,7 +118,7 @@ class Stores:
         if self.vectors_name == "qdrant":
             from memory_assets.stores.qdrant.collections import QdrantStore
 
-            return QdrantStore(str(self.vectors_url), self._vectors_key)
+            return QdrantStore(str(self.vectors_url), self._vectors_key, self._prefix)
         from memory_assets.stores.chroma.collections import ChromaStore
 
         return ChromaStore(
@@ -124,4 +126,5 @@ class Stores:
             url=self.vectors_url,
             token=self._vectors_key,
             idle_seconds=self._chroma_idle_seconds,
+            prefix=self._prefix,
         )

@@ -4,6 +4,7 @@ of its own process, and qdrant-client in a directory."""
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -32,18 +33,24 @@ CLOSED_PORT = "http://127.0.0.1:9"
 
 
 @pytest.fixture(scope="module", params=["chromadb", "qdrant"])
-def store(
+def connect(
     request: pytest.FixtureRequest,
     module_servers: Servers,
     tmp_path_factory: pytest.TempPathFactory,
-) -> VectorStore:
-    """A connection to a local server of this module's own, or a directory."""
+) -> Callable[[str], VectorStore]:
+    """What connects to a local server of this module's own, or to a directory, with a prefix."""
     if request.param == "qdrant":
-        return QdrantStore(str(tmp_path_factory.mktemp("qdrant")))
+        directory = str(tmp_path_factory.mktemp("qdrant"))
+        return lambda prefix: QdrantStore(directory, prefix=prefix)
     data_dir = module_servers.data_dir()
-    opened = ChromaStore(data_dir, url=None, idle_seconds=60.0)
     module_servers.start(data_dir)
-    return opened
+    return lambda prefix: ChromaStore(data_dir, url=None, idle_seconds=60.0, prefix=prefix)
+
+
+@pytest.fixture(scope="module")
+def store(connect: Callable[[str], VectorStore]) -> VectorStore:
+    """A connection without a prefix."""
+    return connect("")
 
 
 @pytest.fixture
@@ -69,6 +76,24 @@ def _fill(collection: Collection, count: int) -> list[str]:
     ]
     collection.upsert(ids, _vectors(count), _texts(count), metadatas)
     return ids
+
+
+def test_two_prefixes_have_collections_of_their_own(
+    connect: Callable[[str], VectorStore],
+) -> None:
+    """Under one name each: listed, opened, replaced and dropped without the other's being there."""
+    ada, bob = connect("ada."), connect("bob.")
+    _fill(ada.open("memory", VERSIONS), 1)
+    assert (ada.names(), bob.names()) == (["memory"], [])
+    with pytest.raises(NotFound):
+        bob.get("memory")
+    _fill(bob.open("memory", VERSIONS), 2)
+    _fill(bob.begin_replacement("memory"), 3)
+    bob.replace("memory")
+    assert [each.get("memory").count() for each in (ada, bob)] == [1, 3]
+    bob.drop("memory")
+    assert (ada.names(), bob.names()) == (["memory"], [])
+    ada.drop("memory")
 
 
 def test_repeating_an_upsert_changes_nothing(collection: Collection) -> None:

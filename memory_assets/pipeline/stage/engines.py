@@ -42,6 +42,7 @@ class Engines(Stores):
             vectors_url=settings.vectors_url,
             vectors_key=settings.vectors_key,
             chroma_idle_seconds=settings.chroma_idle_seconds,
+            tenant=settings.tenant,
         )
         self.settings = settings
         self.clock = clock

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -44,7 +45,21 @@ _EVERYTHING = ["documents", "metadatas", "embeddings"]
 
 
 class ChromaStore(ChromaClient, VectorStore):
-    """The collections of one Chroma: at a URL, or of a data directory's own server."""
+    """The collections of one Chroma: at a URL, or of a data directory's own server. With a
+    `prefix`, those alone whose stored names begin with it; they are called without it."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        url: str | None,
+        idle_seconds: float,
+        token: str | None = None,
+        whole: bool = True,
+        prefix: str = "",
+    ) -> None:
+        self._prefix = prefix
+        super().__init__(data_dir, url=url, idle_seconds=idle_seconds, token=token, whole=whole)
 
     holds_others = True
 
@@ -56,7 +71,12 @@ class ChromaStore(ChromaClient, VectorStore):
         )
 
     def _stored(self) -> set[str]:
-        return {str(each["name"]) for each in self.request("GET", "/collections")}
+        names = (str(each["name"]) for each in self.request("GET", "/collections"))
+        mine = len(self._prefix)
+        return {name[mine:] for name in names if name.startswith(self._prefix)}
+
+    def _path(self, name: str) -> str:
+        return f"/collections/{quote(self._prefix + name, safe='')}"
 
     def open(self, name: str, versions: CollectionVersions) -> ChromaCollection:
         """Return a collection for writing; it is created when it is not there.
@@ -79,7 +99,7 @@ class ChromaStore(ChromaClient, VectorStore):
         replaced."""
         for stored in (name, f"{name}{_REPLACED}", name):
             with suppress(NotFoundError):
-                found: Mapping[str, Any] = self.request("GET", _path(stored))
+                found: Mapping[str, Any] = self.request("GET", self._path(stored))
                 return found
         raise NotFound(not_found(name))
 
@@ -93,7 +113,7 @@ class ChromaStore(ChromaClient, VectorStore):
     ) -> ChromaCollection:
         """Return a new collection, of an incarnation of its own, or the one that has the name."""
         body = {
-            "name": name,
+            "name": self._prefix + name,
             "metadata": {**metadata, "incarnation": uuid.uuid4().hex},
             "configuration": _CONFIGURATION,
             "get_or_create": get_or_create,
@@ -102,11 +122,11 @@ class ChromaStore(ChromaClient, VectorStore):
 
     def _delete(self, stored: str) -> None:
         with suppress(NotFoundError):
-            self.request("DELETE", _path(stored))
+            self.request("DELETE", self._path(stored))
 
     def _rename(self, stored: str, name: str) -> None:
-        collection_id = self.request("GET", _path(stored))["id"]
-        self.request("PUT", f"/collections/{collection_id}", {"new_name": name})
+        collection_id = self.request("GET", self._path(stored))["id"]
+        self.request("PUT", f"/collections/{collection_id}", {"new_name": self._prefix + name})
 
     def _put_back(self, name: str) -> set[str]:
         """Undo an interrupted swap, and return what is stored then."""
@@ -145,10 +165,6 @@ class ChromaStore(ChromaClient, VectorStore):
             self._rename(name, old)
         self._rename(f"{name}{_REPLACEMENT}", name)
         self._delete(old)
-
-
-def _path(name: str) -> str:
-    return f"/collections/{quote(name, safe='')}"
 
 
 class ChromaCollection(Collection):

@@ -44,6 +44,7 @@ _Answer = TypeVar("_Answer")
 
 class QdrantStore(VectorStore):
     """The collections of the qdrant at `url`, or of a directory, which one process can have open.
+    With a `prefix`, those alone whose names there begin with it; they are called without it.
 
     Raises:
         ConfigurationError: the package qdrant-client is not installed.
@@ -53,8 +54,9 @@ class QdrantStore(VectorStore):
 
     holds_others = False
 
-    def __init__(self, url: str, api_key: str | None = None) -> None:
+    def __init__(self, url: str, api_key: str | None = None, prefix: str = "") -> None:
         self.url = url
+        self._prefix = prefix
         self._client, self._lock = connected(url, api_key)
         self.find_server()
 
@@ -79,15 +81,16 @@ class QdrantStore(VectorStore):
         """Return the stored collection of each of ours."""
         found = self.call(lambda client: client.get_aliases()).aliases
         return {
-            each.alias_name: each.collection_name
+            each.alias_name.removeprefix(self._prefix): each.collection_name
             for each in found
-            if each.collection_name.startswith(f"{each.alias_name}.")
+            if each.alias_name.startswith(self._prefix)
+            and each.collection_name.startswith(f"{each.alias_name}.")
         }
 
     def _stored(self, name: str) -> set[str]:
         """Return all that is stored of a collection: what has its name, and replacements."""
         found = self.call(lambda client: client.get_collections()).collections
-        return {each.name for each in found if each.name.startswith(f"{name}.")}
+        return {each.name for each in found if each.name.startswith(f"{self._prefix}{name}.")}
 
     def names(self) -> list[str]:
         """Return the names of our collections, sorted."""
@@ -96,11 +99,11 @@ class QdrantStore(VectorStore):
     def open(self, name: str, versions: CollectionVersions) -> Collection:
         """Return a collection for writing; it is created when it is not there."""
         if name not in self._aliases():
-            first = f"{name}.{_FIRST}"
+            first = self._first(name)
             if first not in self._stored(name):
                 self._create(first, vars(versions))
             self._point(name, first)
-        opened = _Collection(self, name)
+        opened = _Collection(self, name, self._prefix + name)
         brought_up_to_date(opened, versions)
         return opened
 
@@ -108,7 +111,7 @@ class QdrantStore(VectorStore):
         """Return a collection for reading; raise `NotFound` if there is none of that name."""
         if name not in self._aliases():
             raise NotFound(not_found(name))
-        return _Collection(self, name)
+        return _Collection(self, name, self._prefix + name)
 
     def drop(self, name: str) -> None:
         """Delete a collection, if it is there."""
@@ -123,23 +126,26 @@ class QdrantStore(VectorStore):
         """Return an empty collection that `replace` can put in the place of `name`."""
         made_with = vars(versions) if versions else self.get(name).metadata
         self.drop_leftovers(name)
-        stored = f"{name}.{uuid.uuid4().hex}"
+        stored = f"{self._prefix}{name}.{uuid.uuid4().hex}"
         self._create(stored, made_with)
-        return _Collection(self, stored)
+        return _Collection(self, stored, stored)
 
     def drop_leftovers(self, name: str) -> None:
         """Delete what is stored of a collection beside what has its name."""
-        current = self._aliases().get(name, f"{name}.{_FIRST}")
+        current = self._aliases().get(name, self._first(name))
         for leftover in self._stored(name) - {current}:
             self._delete(leftover)
 
     def replace(self, name: str) -> None:
         """Have the name mean the replacement, by one request, and delete what it meant before."""
         old = self._aliases().get(name)
-        (new,) = self._stored(name) - {old, f"{name}.{_FIRST}"}
+        (new,) = self._stored(name) - {old, self._first(name)}
         self._point(name, new)
         if old is not None:
             self._delete(old)
+
+    def _first(self, name: str) -> str:
+        return f"{self._prefix}{name}.{_FIRST}"
 
     def _create(self, stored: str, metadata: Mapping[str, Any]) -> None:
         from qdrant_client import models
@@ -168,10 +174,10 @@ class QdrantStore(VectorStore):
 
         steps: list[Any] = []
         if name in self._aliases():
-            old = models.DeleteAlias(alias_name=name)
+            old = models.DeleteAlias(alias_name=self._prefix + name)
             steps.append(models.DeleteAliasOperation(delete_alias=old))
         if stored is not None:
-            new = models.CreateAlias(collection_name=stored, alias_name=name)
+            new = models.CreateAlias(collection_name=stored, alias_name=self._prefix + name)
             steps.append(models.CreateAliasOperation(create_alias=new))
         self.call(lambda client: client.update_collection_aliases(steps))
 
@@ -180,11 +186,12 @@ class QdrantStore(VectorStore):
 
 
 class _Collection(Collection):
-    """One of our collections in qdrant, of cosine space."""
+    """One of our collections in qdrant, of cosine space; `address` is its name there."""
 
-    def __init__(self, store: QdrantStore, name: str) -> None:
+    def __init__(self, store: QdrantStore, name: str, address: str) -> None:
         self._store = store
         self.name = name
+        self._address = address
         stored = store.stored_as(name)
         found = store.call(lambda client: client.get_collection(stored))
         self._metadata: Mapping[str, Any] = found.config.metadata or {}
@@ -205,7 +212,7 @@ class _Collection(Collection):
 
     def _ask(self, method: str, **arguments: Any) -> Any:
         return self._store.call(
-            lambda client: getattr(client, method)(collection_name=self.name, **arguments)
+            lambda client: getattr(client, method)(collection_name=self._address, **arguments)
         )
 
     def count(self) -> int:
