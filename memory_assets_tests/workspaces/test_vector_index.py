@@ -63,15 +63,19 @@ def test_the_workflow_runs_for_documents_and_services(workflow: dict[Any, Any], 
 
 
 def test_the_workflow_fails_when_no_server_is_named(workflow: dict[Any, Any]) -> None:
-    """Its address is a variable, its key a secret; the message says what to set."""
+    """Chroma's or qdrant's: its address is a variable, its key a secret; the message says what to
+    set."""
     job = workflow["jobs"]["index"]
-    assert job["env"]["MEMORY_CHROMA_URL"] == "${{ vars.MEMORY_CHROMA_URL }}"
-    assert job["env"]["MEMORY_CHROMA_TOKEN"] == "${{ secrets.MEMORY_CHROMA_TOKEN }}"
+    for url, key in (
+        ("MEMORY_CHROMA_URL", "MEMORY_CHROMA_TOKEN"),
+        ("QDRANT_URL", "QDRANT_API_KEY"),
+    ):
+        assert job["env"][url] == f"${{{{ vars.{url} }}}}"
+        assert job["env"][key] == f"${{{{ secrets.{key} }}}}"
+    assert job["env"]["VECTOR_BACKEND"] == "${{ vars.QDRANT_URL && 'qdrant' || 'chromadb' }}"
     first, *_, index, _ = job["steps"]
     assert index["run"] == "make vector-index"
-    for url, code in (("", 1), ("https://chroma.example.com", 0)):
+    for named, code in ({}, 1), ({"MEMORY_CHROMA_URL": "x"}, 0), ({"QDRANT_URL": "x"}, 0):
         command = ["bash", "-e", "-c", first["run"]]
-        done = subprocess.run(
-            command, env={"MEMORY_CHROMA_URL": url}, capture_output=True, text=True
-        )
+        done = subprocess.run(command, env=named, capture_output=True, text=True)
         assert done.returncode == code and ("MEMORY_CHROMA_URL" in done.stdout) == (code == 1)
