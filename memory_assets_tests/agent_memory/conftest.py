@@ -47,7 +47,7 @@ class Agents:
         )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def engines() -> dict[str, Any]:
     """The redactor under a key of the tests, and the embedder."""
     return {
