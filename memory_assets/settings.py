@@ -30,6 +30,7 @@ ALIASES = (
     "QDRANT_URL",
     "QDRANT_API_KEY",
     "SUMMARIZER",
+    "MCP_ENDPOINT",
 )
 """Variables that are read without the prefix, too; with it they take precedence."""
 KEYS = ("embedder_key", "qdrant_api_key", "summarizer_key")
@@ -246,6 +247,11 @@ class Settings(Arguments):
     history_tail_n: int = argument(16, "Most turns in a context.", ge=0, le=10_000)
     context_token_budget: int = argument(
         2_000, "Most word pieces of a context.", ge=200, le=1_000_000
+    )
+    mcp_endpoint: str | None = argument(
+        None,
+        "chroma-mcp over HTTP, where agent-app keeps history and memory; unset: our journal.",
+        pattern=r"^https?://[^\s\"'<>]+$",
     )
     context: Literal["on", "off"] = argument(
         "on", "Whether `memory context` prints anything; `off` for none."

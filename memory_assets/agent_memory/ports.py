@@ -113,6 +113,10 @@ class HistoryStore(Protocol):
         """Return the number of turns of a conversation."""
 
 
+class AgentStore(VectorStore, HistoryStore, Protocol):
+    """One store of both."""
+
+
 class Summarizer(Protocol):
     """Makes turns shorter."""
 

@@ -11,7 +11,7 @@ from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.history import HistoryService
 from memory_assets.agent_memory.memory import MemoryService, Surroundings
 from memory_assets.agent_memory.policy import MemoryPolicy
-from memory_assets.agent_memory.ports import Redaction
+from memory_assets.agent_memory.ports import AgentStore, Redaction
 from memory_assets.agent_memory.router import MemoryRouter
 from memory_assets.errors import EmbedderUnavailable
 from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
@@ -26,10 +26,13 @@ EVERYWHERE = "agent-memory"
 """Names the redactor's session of memories: a memory is found from every conversation."""
 
 
-def open_gateway(components: Engines, project: str = "") -> MemoryGateway:
-    """Return the gateway to what agents wrote about a project, "" for what is about none."""
-    journal = components.journal
-    history = HistoryService(journal, partial(redaction_for, components), project)
+def open_gateway(
+    components: Engines, project: str = "", store: AgentStore | None = None
+) -> MemoryGateway:
+    """Return the gateway to what agents wrote about a project, "" for what is about none; in
+    another store than the journal, if one is given."""
+    turns = components.journal if store is None else store
+    history = HistoryService(turns, partial(redaction_for, components), project)
 
     def embedder() -> Embedder | None:
         with suppress(EmbedderUnavailable):  # memories are compared by their words then
@@ -37,7 +40,7 @@ def open_gateway(components: Engines, project: str = "") -> MemoryGateway:
         return None
 
     service = MemoryService(
-        JournalVectorStore(journal, embedder),
+        JournalVectorStore(components.journal, embedder) if store is None else store,
         policy_of(components.settings),
         MemoryRouter(),
         Surroundings(

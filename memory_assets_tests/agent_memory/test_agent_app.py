@@ -1,0 +1,81 @@
+"""The chat of `agent-app/`: what was said is kept, with an answer or without one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from memory_assets.errors import ConfigurationError
+from memory_assets.settings import load_settings
+from memory_assets_tests.agent_memory.chat_model import ChatModel, served_model
+from memory_assets_tests.agent_memory.conftest import TOKEN, Agents
+from memory_assets_tests.conftest import REPOSITORY
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ChatModel]:
+    """A model that answers."""
+    with served_model() as served:
+        yield served
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module of the chat."""
+    monkeypatch.syspath_prepend(str(REPOSITORY / "agent-app"))
+    return importlib.import_module("app")
+
+
+def _chat(app: Any, agents: Agents, url: str) -> Any:
+    gateway = app.open_memory(agents.components)
+    builder = app.open_builder(agents.components, gateway)
+    return app.Chat(gateway, builder, app.Model(url, "any", None), "c1")
+
+
+def test_a_message_is_kept_whatever_the_model_does(
+    app: Any, agents: Agents, model: ChatModel
+) -> None:
+    """Too many requests, an empty answer, an error, another form, nobody there: each is said, and
+    the conversation goes on with what it has."""
+    chat = _chat(app, agents, model.url)
+    model.says = [429, "  ", 500, "Hello."]
+    said = list(app.answers(chat, ["one", "", "two", "three", f"four {TOKEN}"]))
+    assert [each[:20] for each in said[:3]] == [
+        "[the model is asked ",
+        "[the model's answer ",
+        "[the model refuses (",
+    ]
+    away = _chat(app, agents, "http://127.0.0.1:9/v1")
+    (nobody,) = app.answers(away, ["five"])
+    assert nobody.startswith("[the model does not answer")
+    turns = agents.gateway().tail_history("c1", 10)
+    assert [turn.role for turn in turns] == ["user"] * 4 + ["assistant", "user"]
+    assert [turn.turn_index for turn in turns] == list(range(6))
+    assert str(turns[2].text) == "three" and TOKEN not in turns[3].text
+    assert "user, " in model.prompts[-1] and ": two" in model.prompts[-1]
+
+
+def test_what_a_model_wants_remembered_is_stored_as_the_policy_allows(
+    app: Any, agents: Agents, model: ChatModel
+) -> None:
+    """By lines at the end of its answer, which nobody is shown; the next conversation knows it."""
+    chat = _chat(app, agents, model.url)
+    model.says = [
+        "Noted.\nREMEMBER fact 0.95: Ana owns the billing service.\n"
+        "REMEMBER fact 0.5: Bob may own the rest.\nREMEMBER rumour 0.9: Nobody does."
+    ]
+    assert chat.say("Ana owns billing.") == "Noted.\nREMEMBER rumour 0.9: Nobody does."
+    other = app.Chat(chat._gateway, chat._builder, chat._model, "c2")
+    other.say("Who is responsible for invoices?")
+    assert "- Ana owns the billing service. (fact, " in model.prompts[-1]
+    assert "Bob" not in model.prompts[-1]
+
+
+def test_an_endpoint_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the name of its variable."""
+    monkeypatch.setenv("MCP_ENDPOINT", "chroma-mcp:8080")
+    with pytest.raises(ConfigurationError, match="MCP_ENDPOINT"):
+        load_settings()
