@@ -10,8 +10,9 @@ import json
 import shutil
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Final
 
-from memory_assets.embedding.minilm import load_minilm, product_of_this_machine
+from memory_assets.embedding.minilm import load_minilm
 from memory_assets.embedding.minilm_graph import padded_minilm
 from memory_assets.embedding.model_files import load_word_pieces, read_weights
 from memory_assets.errors import ConfigurationError
@@ -19,6 +20,8 @@ from memory_assets.errors import ConfigurationError
 _BELOW_HOME = Path(".cache", "chroma", "onnx_models", "all-MiniLM-L6-v2")
 _DIRECTORY = "onnx"
 _OWN = "memory_assets"
+_PRODUCT: Final = "unsigned"
+"""Exact on every processor: the files may be used on another machine than this one."""
 
 
 def stage_model(home: Path) -> Path:
@@ -39,7 +42,7 @@ def stage_model(home: Path) -> Path:
     pieces = load_word_pieces()
     files = {
         "config.json": json.dumps({_OWN: embedder_id}).encode(),
-        "model.onnx": padded_minilm(read_weights(), pieces.max_tokens, product_of_this_machine()),
+        "model.onnx": padded_minilm(read_weights(), pieces.max_tokens, _PRODUCT),
         "special_tokens_map.json": b"{}",
         "tokenizer_config.json": b"{}",
         "tokenizer.json": pieces.tokenizer_json().encode(),

@@ -114,31 +114,19 @@ def load_minilm(*, threads: int | None = None) -> MiniLM:
     )
 
 
-def product_of_this_machine() -> Product:
-    """Return how this machine's processor multiplies integers without overflow.
-
-    Raises:
-        EmbedderUnavailable: onnxruntime cannot be imported.
-    """
-    probe = _run_alone(_onnxruntime(), overflow_probe())
-    return "signed" if probe.run(["y"], {"x": _ONES})[0] > 500 else "unsigned"
-
-
-def _onnxruntime() -> ModuleType:
+def _start_session(weights: bytes) -> Any:
     try:
-        return importlib.import_module("onnxruntime")  # 0.1 s, so not at import
+        onnxruntime = importlib.import_module("onnxruntime")  # 0.1 s, so not at import
     except ImportError as error:
         if is_out_of_memory(error):
             raise
         raise EmbedderUnavailable(
             "onnxruntime cannot be imported: pip install onnxruntime"
         ) from error
-
-
-def _start_session(weights: bytes) -> Any:
-    onnxruntime = _onnxruntime()
     try:
-        return _run_alone(onnxruntime, minilm(weights, product_of_this_machine()))
+        exact = _run_alone(onnxruntime, overflow_probe()).run(["y"], {"x": _ONES})[0] > 500
+        product: Product = "signed" if exact else "unsigned"
+        return _run_alone(onnxruntime, minilm(weights, product))
     except Exception as error:
         if is_out_of_memory(error):
             raise

@@ -6,22 +6,28 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from filelock import FileLock
 
 from memory_assets.embedding.chroma_model import stage_model
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.chroma_mcp.adapter import ChromaMcpVectorStoreAdapter, server_process
 from memory_assets.stores.chroma_mcp.session import McpSession, ServerProcess
+from memory_assets_tests.conftest import REPOSITORY
 
 CHROMA_MCP = ("chroma-mcp==0.2.6", "pydantic<2.12")
 PROXY = ("mcp-proxy==0.13.0",)
+_SECONDS = 120.0
 _SERVING = re.compile(r"Uvicorn running on (http://\S+)")
 
 
@@ -62,30 +68,56 @@ class Deployment:
         self.start_chroma()
         endpoint = chroma_server.running(self.data_dir)
         assert endpoint is not None
-        command = str(self.commands / "chroma-mcp")
         token = chroma_server.token(self.data_dir)
-        process = server_process(command, "127.0.0.1", endpoint.port, token)
+        python = str(self.commands / "python")
+        process = server_process(python, "127.0.0.1", endpoint.port, token)
         return ServerProcess(process.command, {**process.environment, "HOME": str(self.home)})
 
     @contextmanager
     def bridge(self) -> Iterator[str]:
-        """Serve chroma-mcp over HTTP on any free port, and return the endpoint."""
+        """Serve chroma-mcp over HTTP, and return the endpoint."""
+        proxy, endpoint = self.start_bridge()
+        try:
+            yield endpoint
+        finally:
+            proxy.terminate()
+            proxy.wait(60)
+
+    def start_bridge(self) -> tuple[subprocess.Popen[bytes], str]:
+        """Start the bridge as the compose file does, but on any free port of this machine; return
+        its process and its endpoint."""
         process = self.chroma_mcp()
+        command = [
+            {
+                "mcp-proxy": str(self.proxy_commands / "mcp-proxy"),
+                "--host=0.0.0.0": "--host=127.0.0.1",
+                "--port=8080": "--port=0",
+            }.get(each, each)
+            .replace("$$", "$")
+            .replace("run-chroma-mcp", shlex.join(process.command))
+            for each in compose_file()["services"]["chroma-mcp"]["command"]
+        ]
         log = self.data_dir / "proxy.log"
-        command = [str(self.proxy_commands / "mcp-proxy"), "--port=0", "--pass-environment"]
         with log.open("wb") as output:
             proxy = subprocess.Popen(
-                [*command, "--", *process.command],
+                command,
                 env={**os.environ, **process.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
             )
-        try:
-            yield f"{_served(proxy, log)}/mcp"
-        finally:
-            proxy.terminate()
-            proxy.wait(60)
+        return proxy, f"{_served(proxy, log)}/mcp"
+
+    def processes(self) -> list[int]:
+        """Return the processes of chroma-mcp in front of this Chroma."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with suppress(OSError):
+                    line, home = (entry / "cmdline").read_bytes(), str(self.home).encode()
+                    if b"run_server.py" in line and home in (entry / "environ").read_bytes():
+                        found.append(int(entry.name))
+        return found
 
     def store(
         self, server: str | ServerProcess, prefix: str = "agents."
@@ -95,13 +127,29 @@ class Deployment:
         return ChromaMcpVectorStoreAdapter(McpSession(server), lock, prefix=prefix)
 
 
+def compose_file() -> dict[str, Any]:
+    """Return the services of the deployment."""
+    made: dict[str, Any] = yaml.safe_load((REPOSITORY / "deploy" / "compose.yaml").read_text())
+    return made
+
+
+def wait_for(holds: Callable[[], Any]) -> Any:
+    """Return what is true when it is."""
+    deadline = time.monotonic() + _SECONDS
+    while time.monotonic() < deadline:
+        if found := holds():
+            return found
+        time.sleep(0.05)
+    pytest.fail("it did not happen in two minutes")
+
+
 def _served(proxy: subprocess.Popen[bytes], log: Path) -> str:
     """Wait until the proxy serves, and return where."""
-    while True:
-        if found := _SERVING.search(log.read_text("utf-8", "replace")):
-            return found[1]
-        try:
-            proxy.wait(0.1)
-        except subprocess.TimeoutExpired:
-            continue
-        pytest.fail(f"the proxy ended: {log.read_text('utf-8', 'replace')[-2000:]}")
+
+    def serving() -> re.Match[str] | None:
+        said = log.read_text("utf-8", "replace")
+        if proxy.poll() is not None:
+            pytest.fail(f"the bridge ended: {said[-2000:]}")
+        return _SERVING.search(said)
+
+    return str(wait_for(serving)[1])

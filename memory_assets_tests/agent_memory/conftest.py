@@ -68,3 +68,10 @@ def agents(tmp_path: Path, engines: dict[str, Any]) -> Iterator[Agents]:
 def gateway(agents: Agents) -> MemoryGateway:
     """The gateway to what is about no project."""
     return agents.gateway()
+
+
+@pytest.fixture(scope="module")
+def cache(pytestconfig: pytest.Config) -> Path:
+    """Where environments are kept from run to run."""
+    assert pytestconfig.cache is not None
+    return Path(pytestconfig.cache.mkdir("chroma-mcp"))

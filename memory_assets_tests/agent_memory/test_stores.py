@@ -7,17 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from memory_assets.agent_memory.ports import (
-    ConversationTurn,
-    HistoryStore,
-    StoredMemory,
-    VectorStore,
-)
+from memory_assets.agent_memory.ports import AgentStore, ConversationTurn, StoredMemory
 from memory_assets.embedding import load_embedder
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
@@ -29,10 +24,6 @@ from memory_assets_tests.conftest import load_redactor_of_tests
 NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)
 
 
-class Store(VectorStore, HistoryStore, Protocol):
-    """Both ports."""
-
-
 class _Journal(JournalVectorStore):
     """The journal under both ports."""
 
@@ -42,13 +33,6 @@ class _Journal(JournalVectorStore):
 
 
 _OVER_MCP = [pytest.param(name, marks=pytest.mark.long) for name in ("pipes", "http")]
-
-
-@pytest.fixture(scope="module")
-def cache(pytestconfig: pytest.Config) -> Path:
-    """Where environments are kept from run to run."""
-    assert pytestconfig.cache is not None
-    return Path(pytestconfig.cache.mkdir("chroma-mcp"))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +48,7 @@ def behind(
     process = deployment.chroma_mcp()
     opened = []
 
-    def make(server: Any) -> Store:
+    def make(server: Any) -> AgentStore:
         opened.append(deployment.store(server, prefix=f"{uuid4().hex}."))
         return opened[-1]
 
@@ -84,9 +68,9 @@ pytestmark = pytest.mark.parametrize("behind", ["journal", *_OVER_MCP], indirect
 
 
 @pytest.fixture
-def store(behind: Any) -> Store:
+def store(behind: Any) -> AgentStore:
     """An empty store."""
-    made: Store = behind()
+    made: AgentStore = behind()
     return made
 
 
@@ -104,7 +88,7 @@ def _turn(at: int, said: str, conversation: str = "c1", **other: Any) -> Convers
     return ConversationTurn(conversation_id=conversation, turn_index=at, text=_text(said), **values)
 
 
-def test_memories_come_back_as_they_were(store: Store) -> None:
+def test_memories_come_back_as_they_were(store: AgentStore) -> None:
     """Every field; again with other values, in place of the first."""
     labels = (_text("Ana"), _text("billing"))
     memory = _memory(
@@ -121,7 +105,7 @@ def test_memories_come_back_as_they_were(store: Store) -> None:
     assert store.list_collections() == ["memory"]
 
 
-def test_memories_are_found_by_meaning(store: Store) -> None:
+def test_memories_are_found_by_meaning(store: AgentStore) -> None:
     """Best first, with the cosine of our model's vectors; in a collection that nobody has made
     there is nothing."""
     said = ["Payments go through Stripe.", "The user likes brief answers.", "Logs go to Loki."]
@@ -133,7 +117,7 @@ def test_memories_are_found_by_meaning(store: Store) -> None:
     assert found[0].similarity == pytest.approx(float(vectors[0] @ vectors[1]), abs=1e-5)
 
 
-def test_memories_are_found_by_their_fields(store: Store) -> None:
+def test_memories_are_found_by_their_fields(store: AgentStore) -> None:
     """All conditions hold, equal or at least; in the order of a field, up to a limit."""
     kept = [
         _memory(str(at), f"Plan {at}.", confidence=at / 4, stored_at=10.0 - at, project="p" * at)
@@ -155,7 +139,7 @@ def test_memories_are_found_by_their_fields(store: Store) -> None:
         store.get("memory", {"heliotrope": 1})
 
 
-def test_memories_are_deleted(store: Store) -> None:
+def test_memories_are_deleted(store: AgentStore) -> None:
     """Those that are there; the number says how many."""
     store.add("memory", [_memory("a", "Ana owns billing."), _memory("b", "Bob does.")])
     assert store.delete("memory", ["memory::a", "memory::x"]) == 1
@@ -163,7 +147,7 @@ def test_memories_are_deleted(store: Store) -> None:
     assert store.delete("memory", []) == 0
 
 
-def test_a_turn_is_stored_once(store: Store) -> None:
+def test_a_turn_is_stored_once(store: AgentStore) -> None:
     """The same one again changes nothing; another text at its place or under its id is refused
     with the ids, and quotes nothing."""
     turn = _turn(0, "hello")
@@ -177,7 +161,7 @@ def test_a_turn_is_stored_once(store: Store) -> None:
     assert store.tail("c1", 5) == [turn]
 
 
-def test_the_last_turns_are_exact_and_in_order(store: Store) -> None:
+def test_the_last_turns_are_exact_and_in_order(store: AgentStore) -> None:
     """Of any conversation and number, with places left out, in whatever order they came."""
     places = [5, 0, 1, 2, 40, 3]
     for at in places:
@@ -190,7 +174,7 @@ def test_the_last_turns_are_exact_and_in_order(store: Store) -> None:
     assert store.tail("c2", 3) == [_turn(7, "another", "c2", role="assistant", channel="cli")]
 
 
-def test_writers_exclude_each_other(store: Store) -> None:
+def test_writers_exclude_each_other(store: AgentStore) -> None:
     """What is done in the block is done, and the store can be used in it."""
     with store.exclusive():
         store.add("memory", [_memory("a", "Ana owns billing.")])

@@ -33,8 +33,9 @@ _Row = tuple[str, Mapping[str, Any], str]
 """Id, metadata, text."""
 
 
-def server_process(command: str, host: str, port: int, token: str | None = None) -> ServerProcess:
-    """Return how chroma-mcp is started in front of the Chroma server at an address."""
+def server_process(python: str, host: str, port: int, token: str | None = None) -> ServerProcess:
+    """Return how chroma-mcp is started in front of the Chroma server at an address; `python` is
+    that of the environment which chroma-mcp is installed in."""
     environment = {
         "CHROMA_CLIENT_TYPE": "http",
         "CHROMA_HOST": host,
@@ -45,7 +46,7 @@ def server_process(command: str, host: str, port: int, token: str | None = None)
     }
     if token is not None:
         environment["CHROMA_CUSTOM_AUTH_CREDENTIALS"] = f"memory:{token}"
-    return ServerProcess([command], environment)
+    return ServerProcess([python, str(Path(__file__).with_name("run_server.py"))], environment)
 
 
 class _MissingCollection(Exception):
