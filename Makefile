@@ -17,7 +17,7 @@ ROOT ?= .
 KONG ?= kong
 KONG_COMPOSE = docker compose --file deploy/kong/compose.yml --profile $(KONG)
 
-.PHONY: ingest vector-index vector-watch vector-stats vector-search kong-up kong-logs kong-routes test test-long dev check bench reference pictures lock clean
+.PHONY: ingest vector-index vector-watch vector-stats vector-search kong-up kong-logs kong-routes test test-long test-deployment dev check bench reference pictures lock clean
 
 ingest: $(READY)
 	@$(BIN)/memory ingest
@@ -56,6 +56,14 @@ test: $(READY)
 test-long: $(READY)
 	$(BIN)/python -m pytest -m long
 	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=seeking
+
+# Agents' memory behind chroma-mcp, and the processes of deploy/compose.yaml; builds their
+# environments once.
+test-deployment: $(READY)
+	$(BIN)/python -m pytest -m "long or not long" memory_assets_tests/agent_memory/test_stores.py \
+	  memory_assets_tests/agent_memory/test_chroma_mcp_faults.py \
+	  memory_assets_tests/agent_memory/test_compose.py \
+	  memory_assets_tests/agent_memory/test_deployment.py
 
 dev: $(READY)
 	@$(BIN)/memory dev

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.history import HistoryService
 from memory_assets.agent_memory.memory import MemoryService, Surroundings
 from memory_assets.agent_memory.policy import MemoryPolicy
-from memory_assets.agent_memory.ports import AgentStore, Redaction
+from memory_assets.agent_memory.ports import AgentStore, Redaction, VectorStore
 from memory_assets.agent_memory.router import MemoryRouter
 from memory_assets.errors import EmbedderUnavailable
 from memory_assets.pipeline.agent_memory.vector_store import JournalVectorStore
@@ -39,19 +40,21 @@ def open_gateway(
             return components.embedder if components.embeds else None
         return None
 
-    service = MemoryService(
-        JournalVectorStore(components.journal, embedder) if store is None else store,
-        policy_of(components.settings),
-        MemoryRouter(),
-        Surroundings(
-            redaction=redaction_for(components, EVERYWHERE),
-            count_tokens=components.tokens.count_tokens,
-            turns_of=history.count,
-            clock=components.clock,
-            project=project,
-            note=journal.note,
-        ),
+    around = Surroundings(
+        redaction=redaction_for(components, EVERYWHERE),
+        count_tokens=components.tokens.count_tokens,
+        turns_of=history.count,
+        clock=components.clock,
+        project=project,
     )
+    vectors: VectorStore
+    if store is None:
+        vectors = JournalVectorStore(components.journal, embedder)
+        around = replace(around, note=components.journal.note)
+    else:
+        vectors = store  # which keeps no trail
+    policy = policy_of(components.settings)
+    service = MemoryService(vectors, policy, MemoryRouter(), around)
     return MemoryGateway(history, service)
 
 
