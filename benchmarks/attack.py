@@ -1,14 +1,14 @@
 """A second attack on redaction: secrets placed where agents leave them, in forms of its own.
 
-    python benchmarks/attack.py [--seed 2] [--leaks] [--unseen]
+    python benchmarks/attack.py [--seed 2] [--leaks] [--unseen re-9]
 
 Each of the placements below holds one value of each of four kinds (a vendor's token, a random
 password with symbols, a password that a person chose, hex digits). Each is redacted as a record
 of its own session, both passes. A value leaks if half of it in a row (six characters or more), or
 half of the form in which it was placed, is in any field of what is left. Placements were written
 without looking at what the rules found then (re-6); re-8 was made with them at hand, and
-`--unseen` tries others, written afterwards. Prints a table by class, and with `--leaks` the names
-of what leaked.
+`--unseen re-8` and `--unseen re-9` try 30 others each, written after these. Prints a table by
+class, and with `--leaks` the names of what leaked.
 """
 
 from __future__ import annotations
@@ -252,6 +252,41 @@ UNSEEN = (
 )
 """Written after re-8, of which no rule was changed for them."""
 
+LATER = (
+    "fyi prod pw changed -> {v} (dont share)",
+    "$ heroku config\nSENDGRID_KEY:  {v}\nPORT: 5000",
+    "Traceback: InvalidToken('{v}')",
+    "docker-compose.yml\n  environment:\n    - REDIS_AUTH={v}",
+    "postgres=# alter user bob with encrypted password '{v}';",
+    'resource "x" "y" {{\n  admin_pass = "{v}"\n}}',
+    "curl https://h.io/v2/users -G --data-urlencode 'token={v}'",
+    "Use basic auth: bob / {v}",
+    "ssh bob@h.io  # password {v}",
+    "<connectionString>Server=h;User=sa;Pwd={v};</connectionString>",
+    "INFO  connecting with key={v} region=eu",
+    "sudo mount.cifs //h/s /m -o user=bob,pass={v}",
+    "import acme\nacme.api_key = '{v}'",
+    "client = Client(token='{v}', timeout=3)",
+    'await page.fill("#password", "{v}")',
+    "psql: FATAL: password authentication failed ({v})",
+    "[credentials]\nuser: bob\npass: {v}",
+    "nomad var put x password={v}",
+    "git push https://bob:{v}@h.io/x.git main",
+    "wrangler secret put KEY <<< {v}",
+    "POST /oauth/token\ngrant_type=password&username=bob&password={v}",
+    "x-webhook-secret: {v}",
+    "https://h.io/api/hooks/{v}",
+    "https://h.io/accept-invite?token={v}",
+    "amqp://svc:{v}@mq:5672/prod",
+    "matrix://bob:{v}@h.io/#room",
+    "| env | db password |\n|---|---|\n| prod | {v} |",
+    "Login Daten: bob, Passwort {v}",
+    '{{"type":"password","name":"db","value":"{v}"}}',
+    "echo '{v}' > ~/.vault-token",
+)
+"""Written after re-9, of which no rule was changed for them."""
+UNSEEN_SETS = {"re-8": UNSEEN, "re-9": LATER}
+
 
 def _values(draw: random.Random) -> dict[str, str]:
     def some(alphabet: str, length: int) -> str:
@@ -308,9 +343,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seed", type=int, default=2)
     parser.add_argument("--leaks", action="store_true", help="name what leaked")
-    parser.add_argument("--unseen", action="store_true", help="try those written after re-8")
+    parser.add_argument("--unseen", choices=UNSEEN_SETS, help="try those written after a ruleset")
     options = parser.parse_args()
-    placements = [Placement("unseen", text) for text in UNSEEN] if options.unseen else _rows()
+    unseen = [Placement("unseen", text) for text in UNSEEN_SETS.get(options.unseen, ())]
+    placements = unseen or _rows()
     draw = random.Random(options.seed)
     redactor = load_redactor(key=bytes(32))
     tried: Counter[tuple[str, str]] = Counter()

@@ -95,7 +95,10 @@ class RunClues:
                     not what
                     and length >= SHORTEST_QUOTED
                     and data[start - 1 : start] in QUOTES
-                    and HEX_RUN.fullmatch(data, start, end) is None
+                    and (
+                        data[start - 2 : start] == b" '"
+                        or HEX_RUN.fullmatch(data, start, end) is None
+                    )
                 ):
                     what = NAMED
                 if length >= SHORTEST_BLOB and _LONG_PIECE.search(data, start, end) is not None:

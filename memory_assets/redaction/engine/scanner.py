@@ -66,7 +66,7 @@ _SECONDS_PER_CHARACTER = 1e-5
 """Limit of the time for confirming: a thousand times what it takes normally."""
 _BY_NAME = (
     *ASSIGNMENT_RULES.values(),
-    *words("authorization-header header-value host-login named-secret prefixed-token"),
+    *words("authorization-header header-value host-login named-secret prefixed-token url-parts"),
     *words("mentioned-password mentioned-secret blank-separated printed-secret table-cell"),
 )
 _BY_SURROUNDINGS = words(

@@ -23,6 +23,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     quoted_password,
     random_value,
     rule,
+    spoken_password,
     strong_value,
     token_value,
 )
@@ -135,6 +136,13 @@ ANCHORED_RULES: tuple[AnchoredRule, ...] = (
          r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?[A-Za-z][\w.-]{1,30}[ \t]{1,4}[\"']?"
          r"(?:\w{3,14}=)?"
          r"(?P<secret>[^\s\"'<>,;(){}]{10,2000})", "Authorization: Acme " + FILL[:32]),
+    rule("authorization-header", "authorization", spoken_password,
+         r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:bearer|token|api-?key|jwt|key)"
+         r"[ ]{1,4}(?P<secret>[\w.~+/-]{6,400}={0,2})(?=[\s\"'\\]|$)",
+         "Authorization: Token " + FILL[:7]),
+    rule("authorization-header", "authorization", key_material,
+         r"(?i)authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:ntlm|negotiate|kerberos)[ ]{1,4}"
+         r"(?P<secret>[A-Za-z0-9+/]{20,8000}={0,2})", "Authorization: NTLM " + FILL[:40]),
     rule("header-value", "x-", _is_certain_credential,
          r"(?i)(?<![\w/.-])x-(?![\w-]{0,40}?(?:id|trace|span|b3|request|cache|etag|nonce|hash|digest"
          r"|checksum|version|rev|build|commit|served|timer|runtime|content|frame|forwarded|cf|sha\d*"

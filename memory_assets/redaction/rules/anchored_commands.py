@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from memory_assets.redaction.rules import values
 from memory_assets.redaction.rules.anchored_rule import (
     FILL,
     HEX,
@@ -21,6 +24,7 @@ _NAME = r"\w{0,40}(?i:pass|pwd|secret|token|key|auth|cred)\w{0,24}"
 
 _ANY_ARGUMENT = r"[\"']?(?P<secret>[^\s\"'$%=|;&<>()`,-][^\s\"'|;&<>()`,]{5,400})"
 _SETTING = r"(?:auth-?|api-?)?(?:token|key|secret|license|password)"
+_PORT = re.compile(r"^\d+(?:/\w+)?$|:\d+(?:/\w+)?$")
 _DRAWN = 6
 _CERTAIN = 22
 """Bits of evidence after options that take all kinds of values."""
@@ -29,7 +33,19 @@ _CERTAIN = 22
 def _drawn_argument(value: str) -> bool:
     """Return True if `value` can only be a password or token: an argument where settings are given,
     too."""
-    return mixed_password(value) and is_generated(value, _DRAWN)
+    return (mixed_password(value) and is_generated(value, _DRAWN)) or values.is_uuid(value)
+
+
+def _is_cookie(value: str) -> bool:
+    """Return True if `value`, of a cookie on a command line, was drawn."""
+    return typed_password(value) and (
+        is_generated(value, _DRAWN) or (values.is_hex(value) and len(value) >= 16)
+    )
+
+
+def _password_of_user(value: str) -> bool:
+    """Return True if `value`, of an option -p after a user, is a password, no port or priority."""
+    return mixed_password(value) and _PORT.search(value) is None
 
 
 def _certain_argument(value: str) -> bool:
@@ -49,12 +65,17 @@ _BY_PROGRAM = (
     ("mosquitto_", r"mosquitto_\w{2,6}", r"(?:-P|--pw) ", "mosquitto_pub -P "),
     ("zip ", r"zip", r"(?:-P|--password) ", "zip -P "),
     ("ldap", r"ldap\w{3,10}", r"-w ", "ldapsearch -w "),
-    ("smbclient", r"smbclient", r"-U [^\s%]{1,60}%", "smbclient -U app%"),
+    ("smbclient", r"smbclient", r"-U [\"']?[^\s%]{1,60}%", "smbclient -U app%"),
     ("openssl", r"openssl(?: \w{2,12})", r"(?:-pass(?:in|out)? pass:|-k )",
      "openssl rsa -passin pass:"),
     ("xfreerdp", r"xfreerdp", r"/p:", "xfreerdp /p:"),
     ("cmdkey", r"cmdkey", r"/pass:", "cmdkey /pass:"),
-    ("snmp", r"snmp\w{2,10}", r"-[AX] ", "snmpwalk -A "),
+    ("snmp", r"snmp\w{2,10}", r"-[AXc] ", "snmpwalk -A "),
+    ("rar ", r"(?:un)?rar", r"-h?p", "unrar x -p"),
+    ("ssh-keygen", r"ssh-keygen", r"-[NP] ", "ssh-keygen -N "),
+    ("ldappasswd", r"ldappasswd", r"-[as] ", "ldappasswd -s "),
+    ("rclone", r"rclone", "obscure ", "rclone obscure "),
+    ("ansible-vault", r"ansible-vault", "encrypt_string ", "ansible-vault encrypt_string "),
     ("htpasswd", r"htpasswd(?: -\w{0,6}b\w{0,6})(?: [^\s-]\S{0,80}){2}", "",
      "htpasswd -b users app "),
     ("nmcli", r"nmcli", r"(?:password|wifi-sec\.psk|wep-key0) ", "nmcli password "),
@@ -67,6 +88,21 @@ _BY_PROGRAM = (
 all before the password."""
 
 COMMANDS: tuple[AnchoredRule, ...] = (
+    *(rule("command-secret", anchor, accept,
+           rf"(?i)(?<=[\w\"'/\\])(?<!python)(?<!python\d) {user}[ =:]{{0,2}}[\"']?"
+           r"[\w.@\\/-]{1,60}[\"']?"
+           rf"(?:[ ](?!-u)[^\s|;&]{{1,80}}){{0,4}}?[ ]{option}{_SECRET}",
+           f"tool {sample}{FILL[:12]}")
+      for anchor, user, option, accept, sample in (
+          (" -u", "-u(?:ser(?:name)?)?", "-p[ :=]{0,2}", _password_of_user, "-U app -P "),
+          (" -l ", "-l", "-p ", _password_of_user,
+           "-l app -p "),
+          (" --u", "--user(?:name)?", "(?:-p |--?pass(?:word|wd)?[ =])", typed_password,
+           "--user=app --password "),
+          (" -u", "-u(?:ser(?:name)?)?", "--?pass(?:word|wd)?[ =]", typed_password,
+           "-user app -password "),
+          (" /u", "/u(?:ser(?:name)?)?", "/p(?:ass(?:word|wd)?)?:", typed_password,
+           "/u:app /p:"))),
     *(rule("command-secret", anchor, typed_password,
            rf"{program}{_SHORT_ARGUMENTS if flag else ' '}{flag}{_SECRET}",
            f"{sample}{FILL[:12]} x")
@@ -74,6 +110,18 @@ COMMANDS: tuple[AnchoredRule, ...] = (
     rule("command-secret", "sqlplus", typed_password,
          r"sqlplus(?: -\w{1,8}){0,4} [\"']?[\w.]{1,60}/(?P<secret>[^\s\"'@/]{4,100})",
          "sqlplus app/" + FILL[:12] + "@orcl"),
+    rule("command-secret", "wpa_passphrase ", typed_password,
+         r"wpa_passphrase (?:\"[^\"\n]{1,60}\"|[^\s\"]{1,60}) " + _SECRET,
+         "wpa_passphrase home " + FILL[:12]),
+    rule("command-secret", "config ", typed_password,
+         r"config http-basic\.\S{1,80} \S{1,80} " + _SECRET,
+         "poetry config http-basic.x app " + FILL[:12]),
+    rule("command-secret", "requirepass ", typed_password, rf"(?i)requirepass {_SECRET}",
+         "redis-server --requirepass " + FILL[:12]),
+    *(rule("cookie", flag, _is_cookie,
+           rf"(?<=\s){flag}[\"'](?:[\w.-]{{1,60}}=[^;\"'\n]{{0,200}};\s?){{0,4}}?[\w.-]{{1,60}}="
+           r"(?P<secret>[^\s;\"']{10,2000})", f"curl {flag}'id={FILL[:20]}'")
+      for flag in ("-b ", "--cookie ", "--cookie=")),
     rule("command-secret", "-keypass ", typed_password, rf"(?i)-keypass {_SECRET}",
          "-keypass " + FILL[:12]),
     rule("command-secret", "--passphrase ", typed_password, rf"--passphrase {_SECRET}",
@@ -83,7 +131,7 @@ COMMANDS: tuple[AnchoredRule, ...] = (
          "net use z: \\\\srv\\share " + FILL[:12] + " /user:app"),
     rule("command-secret", "echo ", typed_password,
          rf"echo (?:-n )?{_SECRET}[\"']? ?\| ?"
-         r"(?:[^\n|;&]{2,80}--password-stdin|sudo -S|kinit|cryptsetup|vncpasswd"
+         r"(?:[^\n|;&]{2,80}--password-stdin|sudo -S|kinit|(?:sudo )?passwd|cryptsetup|vncpasswd"
          r"|gpg [^\n]{0,80}--passphrase-fd|gh auth login)",
          "echo " + FILL[:12] + " | docker login -u app --password-stdin"),
     rule("command-secret", "echo ", typed_password,
@@ -157,19 +205,15 @@ COMMANDS: tuple[AnchoredRule, ...] = (
           ("net use ", r"net use [^\n|;&]{1,100}/user:\S{1,60} ", "net use z: \\\\s\\x /user:app "),
           ("rabbitmqctl ", r"rabbitmqctl (?:add_user|change_password) \S{1,60} ",
            "rabbitmqctl add_user app "),
-          ("ssh-keygen ", r"ssh-keygen [^\n|;&]{0,120}?-N ", "ssh-keygen -t rsa -N "),
-          ("config ", r"config http-basic\.\S{1,80} \S{1,80} ", "poetry config http-basic.x app "),
           ("rclone ", r"rclone [^\n|;&]{1,200}? pass[ =]", "rclone config create x webdav pass "),
-          ("wpa_passphrase ", r"wpa_passphrase (?:\"[^\"\n]{1,60}\"|\S{1,60}) ",
-           "wpa_passphrase home "),
       )),
     *(rule("named-secret", f" {flag} ", _certain_argument,
            rf"(?<=\w) {flag} {_ANY_ARGUMENT}", f"acmectl {flag} {FILL[:24]}")
-      for flag in ("-p", "-a", "-s", "--license", "--otp")),
+      for flag in ("-p", "-a", "-s", "--license", "--otp", "init")),
     rule("command-secret", " -pw ", mixed_password, rf"(?<=\w) -pw {_ANY_ARGUMENT}",
          "plink -pw " + FILL[:12]),
     *(rule("curl-user", flag, mixed_password,
-           rf"(?<=\s){flag}(?:\s|\\\r?\n){{1,8}}[\"']?[\w.@+-]{{1,60}}:"
+           rf"(?i)(?<=\s){flag}(?:\s|\\\r?\n){{1,8}}[\"']?[\w.@+-]{{1,60}}:"
            r"(?P<secret>[^\s\"'@/:]{4,100})(?=[\s\"']|$)", f"fetch {flag} app:{FILL[:12]} https://x")
       for flag in ("-u", "--user", "--proxy-user")),
     *(rule("command-secret", f"{option} \\\n", _drawn_argument,

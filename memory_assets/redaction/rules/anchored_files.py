@@ -78,7 +78,7 @@ FILES: tuple[AnchoredRule, ...] = (
          r"(?i)type=\"password\"[^<>\n]{0,160}?\svalue=\"(?P<secret>[^\"<>\n]{4,80})\"",
          '<input type="password" name="pass" value="' + FILL[:12] + '">'),
     *(rule("table-secret", f"{name} |", accept,
-           rf"(?i){name} \|\s`?(?P<secret>[^\s|`]{{6,200}})`?\s{{1,20}}\|",
+           rf"(?i){name} \|[ ]?`?(?P<secret>[^\s|`]{{6,200}})`?[ ]{{0,20}}(?:\||\r?\n|$)",
            f"| APP_{name.upper()} | {FILL[:20]} |")
       for name, accept in (("password", spoken_password), ("secret", random_value),
           ("token", random_value), ("key", random_value))),

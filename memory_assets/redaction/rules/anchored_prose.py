@@ -33,6 +33,13 @@ def _is_seed(value: str) -> bool:
     )
 
 
+def _are_codes(value: str) -> bool:
+    """Return True if all of `value`, a list of codes, have digits and some have letters."""
+    return all(map(values.has_digit, value.replace(",", " ").split())) and any(
+        map(str.isalpha, value)
+    )
+
+
 def _drawn_or_chosen(value: str) -> bool:
     """Return True if `value`, in a sentence, is drawn, hexadecimal, or has the form of a chosen
     password."""
@@ -91,7 +98,7 @@ PROSE: tuple[AnchoredRule, ...] = (
          r"[ ]?[:=]?[ ]?[\"'`]?(?P<secret>\d{4,8})(?![\d\w%-]|\.\d)", "PIN: 90210"),
     rule("spoken-password", "password is", spoken_password,
          rf"(?i)password is(?: now| set to)?:?\s{{1,3}}{_BARE}", "The password is " + FILL[:12]),
-    *(rule("spoken-secret", f"{word} is", random_value,
+    *(rule("spoken-secret", f"{word} is", _drawn_or_chosen,
            rf"(?i)(?:{before}){word} is(?: now| set to)?:?\s{{1,3}}"
            r"[`\"']?(?P<secret>[\w.~+/=-]{16,200})",
            f"the {sample} {word} is {HEX[:32]}, and", lead)
@@ -117,6 +124,23 @@ PROSE: tuple[AnchoredRule, ...] = (
     *(rule("spoken-secret", f"{word} (", _drawn_or_chosen,
            rf"(?i){word} \((?P<secret>[^\s()\"'`,]{{8,200}})\)", f"the GitLab {word} ({FILL[:24]})")
       for word in ("pat", "token", "key", "secret")),
+    *(rule("spoken-secret", f"{word} {quote}", _drawn_or_chosen,
+           rf"(?i){word} {quote}(?P<secret>[^\s\"'`]{{8,200}}){quote}",
+           f"{word} {quote}{FILL[:9]}!{FILL[9:17]}{quote}")
+      for word in ("token", "secret") for quote in "'`"),
+    *(rule("spoken-secret", f"{word} ", values.is_chosen,
+           rf"(?i)(?<![a-z]){word} [\"'`]?"
+           r"(?P<secret>[a-z][\w$%&*-]{3,30}\d{2,6}[!#$%*?]{1,2})(?=[\s\"'`.,;)]|$)",
+           f"wifi {word} Harbor4711!")
+      for word in ("pass", "psk", "key")),
+    *(rule("spoken-secret", word, _drawn_or_chosen,
+           rf"(?i){word}s?\)?[ ]?[:=][ ]?[\w.@-]{{1,60}}(?:[ ][/|+][ ]|[,;][ ]?){_SAID}",
+           f"id/{word}: app / {FILL[:24]}")
+      for word in ("secret", "token")),
+    rule("login-password", "user", spoken_password,
+         r"(?i)user(?:name)?[ :=]{1,3}[\w.@-]{1,60}[ ,;/]{1,3}(?:and )?pass(?:word|wd)?[ :=]{1,3}"
+         + _BARE,
+         "user app pass " + FILL[:12]),
     *(rule("spoken-secret", f"{word} provided: ", _drawn_or_chosen,
            rf"(?i){word} provided: [\"'`]?{_SAID}", f"Invalid {word} provided: {FILL[:24]}.")
       for word in ("key", "token", "secret", "password", "credentials")),
@@ -130,6 +154,22 @@ PROSE: tuple[AnchoredRule, ...] = (
     rule("login-password", "ftp", typed_password,
          r"(?i)ftp\b[^\n]{0,80}<<[^\n]{1,20}\n(?:[^\n]{0,100}\n){0,3}?user \S{1,60} "
          r"(?P<secret>\S{4,80})(?=\s|$)", "ftp -n h <<E\nuser app " + FILL[:12] + "\nE"),
+    *(rule("host-login", f"{user}{sign}", _drawn_or_chosen,
+           rf"(?i)(?<![\w/.@-]){user}{sign}"
+           r"(?P<secret>[^\s:\"'`<>(){}\[\],;|]{6,64})(?=[\s\"'`]|$)",
+           f"{user}{sign}{FILL[:16]}")
+      for user in ("root", "admin", "administrator") for sign in (":", " / ")),
+    *(rule("license-key", word, _is_seed,
+           rf"(?i){word}[^\n]{{0,16}}?[ =:\"']"
+           r"(?P<secret>(?:[A-Z0-9]{4,8}-){3,7}[A-Z0-9]{4,8})(?![\w-])",
+           f"{word}: {FILL[:5]}-{FILL[5:10]}-{FILL[10:15]}-{FILL[15:20]}".upper())
+      for word in ("license", "licence", "serial", "product key", "activation")),
+    *(rule("recovery-codes", f"{word} code", _are_codes,
+           rf"(?i){word} codes?[^\n]{{0,40}}?[:\n][\s>*-]{{0,8}}"
+           r"(?P<secret>[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){0,3}"
+           r"(?:[\s,]{1,8}(?:[*-] )?[a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){0,3}){0,19})(?![\w-])",
+           f"{word} codes:\n{HEX[:5]}-{HEX[5:10]}\n{HEX[10:15]}-{HEX[15:20]}")
+      for word in ("recovery", "backup")),
     rule("redis-login", "auth ", random_value,
          r"(?<![^\n>])AUTH (?P<secret>[A-Za-z0-9]{12,64})(?=\s|$)", "AUTH " + FILL[:18]),
 )  # fmt: skip

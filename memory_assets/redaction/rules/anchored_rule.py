@@ -19,11 +19,13 @@ HEX = sample_characters("0-9a-f", 64)
 """What samples are made of."""
 
 _DRAWN = 6
+_CERTAIN = 20
 _STAND_IN = re.compile(
     r"[<{*\[.$]|%(?![0-9A-F]{2})|x{3}|your|my_|\\|(?i:password$|pass$|\[?redacted)"
 )
 _NO_PASSWORD = re.compile(
-    r"(?i)^(?:your|my|the|new|old|some)[_-]?pass|pass(?:word|wd|phrase)?$|^pass(?:word|wd|phrase)"
+    r"(?i)^(?:your|my|the|new|old|some)[_-]?pass|(?<!\d)pass(?:word|wd|phrase)?$"
+    r"|^pass(?:word|wd|phrase)(?!\d{2}|\d?[!@#$%])"
     r"|^-|^/|^changeit|^\d{1,9}(?:ms|[smhd])?$|://|\.[a-z]{2,4}$|\((?:\d{0,5}\))?$|\.\.\."
 )
 _TECHNICAL = re.compile(
@@ -78,7 +80,9 @@ def typed_password(value: str) -> bool:
 def mixed_password(value: str) -> bool:
     """Return True if `value` is a password that is no word: it has digits or looks random."""
     return typed_password(value) and (
-        (values.has_digit(value) and any(map(str.isalpha, value))) or values.is_scrambled(value)
+        (values.has_digit(value) and any(map(str.isalpha, value)))
+        or values.is_scrambled(value)
+        or is_generated(value, _CERTAIN)
     )
 
 
@@ -88,7 +92,11 @@ def spoken_password(value: str) -> bool:
         return False
     if values.is_uuid(value) or values.is_slug(value):
         return values.is_random(value)
-    return _TECHNICAL.match(value) is None or values.is_random(value, 8)
+    return (
+        _TECHNICAL.match(value) is None
+        or values.is_random(value, 8)
+        or is_generated(value, _CERTAIN)
+    )
 
 
 def quoted_password(value: str) -> bool:

@@ -27,13 +27,11 @@ _SESSIONS = words("st k t link session session_id sessionid sid phpsessid jsessi
 _STEPS = words(
     "/magic /reset /verif /confirm /invit /activat /hook /webhook _hooks /receiver /input /ingest"
     " /heartbeat /eth /rpc /key /token /incoming /trigger /deploy /collect /bot /robot"
-    " /private /feed /rss /ical /subscribe /notify /push /send /ping"
+    " /private /feed /rss /ical /calendar /subscribe /notify /push /send /ping /sms /rest"
     " /passwordless /signin /sso /unlock"
 )
 """Beginnings of the part of a path that a secret follows."""
-_DRAWN_STEPS = words(
-    "/login /sign-in /auth /session /join /share /unsubscribe /calendar /callback /access"
-)
+_DRAWN_STEPS = words("/login /sign-in /auth /session /join /share /unsubscribe /callback /access")
 """Those that more often an id follows."""
 _KEYED_HOSTS = (
     *(r"infura\.io/(?:ws/)?v3", r"alchemy(?:api)?\.(?:io|com)/v2", r"quiknode\.pro"),
@@ -48,13 +46,21 @@ _PATH_BITS = 20
 _DRAWN_STEP_BITS = 25
 _ANY_NAME_BITS = 35
 """Bits of evidence that values of these kinds need."""
-_NO_FILE = r"(?![\w/+]{0,80}\.(?!ics|xml|rss)\w)"
+_NO_FILE = r"(?![\w@]|[\w/+]{0,80}\.(?!ics|xml|rss|json|sh\b)\w)"
 _IDS = (
     r"id|cursor|state|nonce|hash|sha\d*|integrity|rev|ref|version|q|query|cb|etag|clid|challenge"
     r"|credential|content|data|text|body|url|uri|redirect\w*|src|image|font|family|next|after|before"
 )
 """Ends of names of parameters whose values are drawn and no secrets."""
 _PARTS_BITS = 30
+_OWN_SCHEME = "".join(
+    f"(?<!{scheme})"
+    for scheme in words(
+        "http https file git ssh s3 gs az op data docker oci ipfs ipns image extension vscode asset"
+        " content blob session memory resource chrome jar pkg node webpack cache trace"
+    )
+)
+"""What stands before `://` where a program is addressed, no host or file."""
 
 
 def _is_parameter(value: str) -> bool:
@@ -101,6 +107,11 @@ def _is_certain(value: str) -> bool:
     return is_generated(value, _ANY_NAME_BITS)
 
 
+def _is_part_of_address(value: str) -> bool:
+    """Return True if `value`, a part of an address of a scheme of its own, was drawn."""
+    return is_generated(value, _PATH_BITS) or (values.is_hex(value) and len(value) >= 32)
+
+
 def _are_parts(value: str) -> bool:
     """Return True if the parts of `value` together were drawn, and none of them is a hash."""
     parts = value.split("/")
@@ -121,18 +132,21 @@ URLS: tuple[AnchoredRule, ...] = (
     rule("url-path-key", "://", key_material,
          r"://[\w.-]{3,80}/v\d{1,2}/(?P<secret>(?=[^/?#\s]{0,30}\d)[0-9a-f-]{20,64})(?![\w./-])",
          "https://mainnet.example.com/v3/" + HEX[:32]),
+    rule("url-path-key", "://", _is_certain,
+         r"://[\w.-]{3,80}/v\d{1,2}/(?P<secret>(?=[^/?#\s]{0,40}\d)[\w~-]{20,64})(?![\w./-])",
+         "https://mainnet.example.com/v2/" + FILL[:32]),
     rule("ldap-password", "bindpw=", typed_password,
          r"(?i)bindpw=(?P<secret>[^\s,&\"'<>]{4,100})", "ldap://x/????X-BINDPW=" + FILL[:12]),
     *(rule("url-parameter", f"{name}=", accept,
-           rf"(?i)(?<=[?&;]){name}=(?P<secret>[\w%.~+/=-]{{10,600}})",
+           rf"(?i)(?<=[?&;~]){name}=(?P<secret>[\w%.~+/=-]{{10,600}})",
            f"https://example.com/callback?{name}={FILL[:32]}")
       for names, accept in ((_PARAMETERS, _is_parameter), (_SESSIONS, _is_session))
       for name in names),
     rule("url-parameter", "://", _is_parameter,
-         r"://[^\s\"'<>`]{1,300}?[?&;][\w.-]{0,24}(?i:key)=(?P<secret>[\w%.~+/=-]{16,600})",
+         r"://[^\s\"'<>`]{1,300}?[?&;][\w.-]{0,24}(?i:key|token|secret|sig|signature|hmac|auth|ticket|pass)=(?P<secret>[\w%.~+/=-]{16,600})",
          f"https://example.com/v1?appkey={FILL[:32]}"),
     *(rule("url-step", step, _is_step,
-           rf"(?i){step}[\w-]{{0,24}}(?:/[\w.-]{{1,40}}){{0,2}}?(?:/|\?\w{{1,12}}=)"
+           rf"(?i){step}[\w-]{{0,24}}(?:/[\w.@-]{{1,60}}){{0,2}}?(?:/|\?\w{{1,12}}=)"
            r"(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w.~%+-]{16,400}={0,2}"
            r"(?:/[\w%+-]{16,400})?)" + _NO_FILE,
            f"https://example.com/build{step}/{FILL[:32]}")
@@ -145,7 +159,8 @@ URLS: tuple[AnchoredRule, ...] = (
          r"/api/(?:[\w.-]{1,24}/){0,3}?(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w~-]{16,200})" + _NO_FILE,
          f"https://example.com/api/v1/{FILL[:24]}/telemetry"),
     rule("url-step", "://", _is_certain,
-         r"://(?i:api|push|hooks?|webhooks?|in|logs?|rpc|collect|notify)[\w-]{0,30}\.[\w.-]{1,80}"
+         r"://(?i:api|push|(?:web)?hooks?|wh|in|logs?|rpc|collect|notify|ping|get|feeds?|stream"
+         r"|gateway|registry|relay)[\w-]{0,30}\.[\w.-]{1,80}"
          r"(?::\d{2,5})?/(?:[\w.-]{1,24}/){0,3}?(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w~-]{16,200})"
          + _NO_FILE, f"https://api.example.com/{FILL[:24]}/send"),
     rule("url-step", "://", _is_step,
@@ -160,7 +175,11 @@ URLS: tuple[AnchoredRule, ...] = (
     rule("webhook-url", "://hook", _are_parts,
          r"://hooks?\.[\w.-]{1,80}/(?:[a-z]{1,16}/){0,3}(?P<secret>[\w-]{6,80}(?:/[\w-]{6,80}){0,4})",
          f"https://hooks.example.com/services/T{FILL[:8]}/B{FILL[8:16]}/{FILL[16:40]}"),
+    rule("url-parts", "://", _is_part_of_address,
+         rf"(?<=[A-Za-z+]{{3}}){_OWN_SCHEME}://(?:[^\s/@:?#\"'<>`\\]{{1,80}}[/@:]){{0,3}}?"
+         r"(?P<secret>(?=[^/?#@:\s]{0,60}\d)[\w~+-]{16,200}={0,2})(?![\w.])",
+         f"notify://chat.example.com/{FILL[:24]}"),
     rule("url-parts", "://", _are_parts,
-         r"(?<!http)(?<!https)(?<!file)(?<!op)://(?P<secret>[\w-]{6,80}(?:/[\w-]{6,80}){1,4})(?![\w.@:-])",
+         rf"{_OWN_SCHEME}://(?P<secret>[\w-]{{6,80}}(?:/[\w-]{{6,80}}){{1,4}})(?![\w.@:-])",
          f"chat://{FILL[:9]}/{FILL[9:18]}/{FILL[18:42]}"),
 )  # fmt: skip

@@ -120,7 +120,9 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     passed = Assignment(end if is_long else after.end())
     if not _is_secret(value, kind, quoted, text[end : end + 1]) and not (
         (text[start - 6 : start - 1].lower() == "basic" and values.is_basic_credential(value))
-        or _is_query_value(text, first, value)
+        or _is_query_value(text, first, value, kind)
+        or _is_header_value(name, after["sep"], value)
+        or (kind is NameKind.PASSWORD and _is_element(text, first, name, value, end))
         or (kind is NameKind.PASSWORD and _is_word_in_query(text, first, value))
         or (kind is NameKind.PASSWORD and _is_in_settings(text, first, name, value, after["sep"]))
     ):
@@ -144,14 +146,36 @@ def _is_assignment(text: str, first: int, name: str, after: re.Match[str]) -> bo
     return not (after["sep"] == ":" and name.startswith("--"))  # a CSS variable
 
 
-def _is_query_value(text: str, first: int, value: str) -> bool:
+def _is_query_value(text: str, first: int, value: str, kind: NameKind) -> bool:
     """Return True if the value is in a URL's query and mixes letters and digits."""
     if text[first - 1 : first] not in ("?", "&"):
         return False
     if value.isdigit():
         return False
     return (len(value) >= 8 and values.is_random(value, 6)) or (
-        len(value) >= 10 and mixed_password(value) and not values.is_slug(value)
+        len(value) >= (10 if kind is NameKind.VENDOR else _SHORTEST_TOKEN)
+        and mixed_password(value)
+        and not values.is_slug(value)
+    )
+
+
+def _is_header_value(name: str, separator: str | None, value: str) -> bool:
+    """Return True if `value` is that of a header for credentials, and mixes letters and digits."""
+    return (
+        separator == ":"
+        and ("-" in name or name.lower() == "authorization")
+        and len(value) >= _SHORTEST_TOKEN
+        and spoken_password(value)
+        and not values.is_slug(value)
+    )
+
+
+def _is_element(text: str, first: int, name: str, value: str, end: int) -> bool:
+    """Return True if the value is all of an XML element, and can be the password that it names."""
+    return (
+        text[first - 1 : first] == "<"
+        and text[end : end + 40].lstrip().startswith(f"</{name}>")
+        and typed_password(value)
     )
 
 
@@ -162,19 +186,26 @@ def _is_word_in_query(text: str, first: int, value: str) -> bool:
 
 def _is_in_settings(text: str, first: int, name: str, value: str, separator: str | None) -> bool:
     """Return True if even a word can be the password, because little else can be in this place: in
-    a connection string, or in a line `DB_PASSWORD=word` of a settings file."""
-    if separator != "=" or not 5 <= len(value) <= 64 or not value.isprintable():
+    a connection string, a command's option, or a line `DB_PASSWORD=word` of a settings file."""
+    if separator not in ("=", ":") or not 5 <= len(value) <= 64 or not value.isprintable():
         return False
     if values.is_placeholder(value) or values.is_reference(value):
         return False
+    if separator == "=" and name.startswith("-"):
+        return typed_password(value) and text[first - 1 : first].isspace()
     line = text[text.rfind("\n", max(first - 240, 0), first) + 1 : first]
     if _CONNECTION.search(line[-240:]) is not None:
         return True
-    if not (name.isupper() and line in ("", "export ", "# ", "#", "-e ", "ENV ")):
+    if not name.isupper() or not (value.isalpha() and value.islower()):
         return False
-    end = first + len(name) + 1 + len(value)
+    end = text.index(value, first + len(name)) + len(value)
     following = text[end : end + 1]
-    return value.isalpha() and value.islower() and following in ("", "\n", "\r")
+    if line.endswith((" -e ", " --env ")):
+        return following in ("", "\n", "\r", " ")
+    begins = (
+        line in ("", "export ", "# ", "#", "-e ", "ENV ") if separator == "=" else line.isspace()
+    )
+    return begins and following in ("", "\n", "\r")
 
 
 def _is_weakly_named(text: str, position: int, value: str, quoted: bool) -> bool:

@@ -15,7 +15,7 @@ from memory_assets.redaction.rules.likelihood import is_generated
 from memory_assets.redaction.rules.names import NameKind, has_vendor, name_kind
 
 QUOTES = b"\"'`"
-SHORTEST_QUOTED = 20
+SHORTEST_QUOTED = 16
 _QUOTED_RUN = re.compile(rf"[A-Za-z0-9_\-]{{{SHORTEST_QUOTED}}}")
 _LONGEST_QUOTED = 128
 HEX_RUN = re.compile(rb"[0-9a-f\-]+|[0-9A-F\-]+")
@@ -36,6 +36,10 @@ _ANNOUNCED = re.compile(
     r"[>`*\"'-]{0,3}[ \t]{0,4}$"
 )
 """A sentence that ends in a word for secrets, above a line that begins with the value."""
+_LISTED = re.compile(
+    r"(?:^|\n)[ \t]*(?:[\w.-]{2,40} (?:- )?'[^'\n]{0,60}' ){0,2}[A-Za-z][\w.-]{2,40} (?:- )?'$"
+)
+"""A line that is nothing but names and values in quotes, up to a value."""
 _PARENT = re.compile(
     r"(?i)(?:secrets?|credentials?|tokens?|api_?keys?|auth)[\"']?[ \t]{0,4}[:=]?[ \t]{0,4}[{\[]?"
     r"[ \t]{0,4}\r?\n"
@@ -81,10 +85,14 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
     if said is None or said.start("name") == 0:
         return False
     name = said["name"][::-1]
-    if name_kind(name) >= NameKind.TOKEN:
+    kind = name_kind(name)
+    if kind is NameKind.VENDOR and name.lower().endswith("key"):
+        of_hash = values.is_hex(value.rpartition("-")[2])  # the key of a cache
+        return not of_hash and is_generated(value, _CERTAIN_BITS)
+    if kind >= NameKind.TOKEN:
         weak = name.lower().split()[-1] in _WEAK_NAMES and not _QUALIFIED.search(name)
         if weak and line.rstrip(" \t")[-1].isalpha():
-            return False
+            return is_generated(value, _CERTAIN_BITS)
         if is_generated(value, _BITS):
             return True
         if "\n" in line[-8:] or weak:
@@ -96,6 +104,9 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         return False
     if quoted and len(value) >= _SHORTEST_VENDORS and has_vendor(name):
         return values.is_hex(value) or values.is_uuid(value) or is_generated(value, _BITS)
+    if _LISTED.search(line) is not None:
+        return values.is_hex(value) or is_generated(value, _BITS)
     if quoted and begin == start and _QUOTED_RUN.match(value) and len(value) <= _LONGEST_QUOTED:
-        return is_generated(value, _CERTAIN_BITS)
+        beside = line.rstrip("\"'`- ")[-1:].isalnum()
+        return (beside or len(value) >= _SHORTEST_VENDORS) and is_generated(value, _CERTAIN_BITS)
     return below and is_generated(value, _BITS) and _PARENT.search(line) is not None

@@ -40,7 +40,7 @@ _TOKEN_WORDS = word_set(
 )
 _KEY_QUALIFIERS = word_set(
     "api app access private secret auth account master service deploy license write read"
-    " admin signing encryption crypto cipher shared storage subscription project client"
+    " admin signing encryption decryption crypto cipher shared storage subscription project client"
     " server session security token user consumer application sdk integration ingest insert"
     " license rest live test personal root unseal recovery aes hmac jwt webhook rsa ssh gpg"
     " tls ssl env prod production staging connection function host functions registration"

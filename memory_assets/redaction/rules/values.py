@@ -73,6 +73,7 @@ _MESSAGE = re.compile(
 """Words of messages and labels, which are no passphrases."""
 _CHOSEN = re.compile(
     r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=(?:\D*\d){2})(?=.*[!#$%^*?])[A-Za-z][\w!#$%^*?@&.-]{7,39}"
+    r"|(?!(?i:sha|base|utf|md|aes|rsa|es|http|ascii|x)\d)[A-Za-z]{4,20}\d{2,6}[!#$%*]{1,2}"
 )
 _VERSION = re.compile(r"^v?\d{1,9}(?:\.\d{1,9})+$")
 _DIGEST = re.compile(
@@ -128,7 +129,8 @@ def _is_base64_with_slash(value: str) -> bool:
 
 def is_chosen(value: str) -> bool:
     """Return True if `value` has the form that rules for passwords ask people for: both cases,
-    digits and a sign, as in `Harbor4711!`. Names in code have it as good as never."""
+    digits and a sign, as in `Harbor4711!`, or a word, a number and a sign. Names in code have it as
+    good as never."""
     return _CHOSEN.fullmatch(value) is not None
 
 
