@@ -19,9 +19,10 @@ from memory_assets.stores.chroma import server as chroma_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-# The same examples in every run of `make test`; `make test-long` looks for new ones.
-hypothesis_settings.register_profile("steady", derandomize=True)
-hypothesis_settings.register_profile("seeking", derandomize=False)
+# The same examples in every run of `make test`; `make test-long` looks for new ones. No deadline:
+# the first example may be the first to import something.
+hypothesis_settings.register_profile("steady", derandomize=True, deadline=None)
+hypothesis_settings.register_profile("seeking", derandomize=False, deadline=None)
 hypothesis_settings.load_profile("steady")
 
 
