@@ -23,6 +23,7 @@ from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.errors import MemoryAssetsError
 from memory_assets.http_client import HttpServer, NoAnswer
 from memory_assets.pipeline.stage.engines import Engines
+from memory_assets.private_files import create_private_files
 from memory_assets.settings import load_settings
 
 _SECONDS = 120.0
@@ -125,6 +126,7 @@ def answers(chat: Chat, lines: Iterable[str]) -> Iterator[str]:
 
 def main() -> int:
     """Answer lines of standard input until it ends."""
+    create_private_files()
     try:
         chat = open_chat(sys.argv[1] if len(sys.argv) > 1 else f"chat-{datetime.now(UTC):%Y%m%d}")
     except (MemoryAssetsError, KeyError) as error:

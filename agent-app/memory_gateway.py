@@ -8,7 +8,7 @@ from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.stores.chroma_mcp.adapter import ChromaMcpVectorStoreAdapter
 from memory_assets.stores.chroma_mcp.session import McpSession
 
-_LOCK = "agents.lock"
+_LOCK = "agent_memory.lock"
 
 
 def open_memory(engines: Engines) -> MemoryGateway:

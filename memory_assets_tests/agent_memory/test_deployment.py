@@ -169,6 +169,17 @@ def test_each_message_is_appended(system: System) -> None:
     ]
 
 
+def test_what_the_chat_writes_is_for_its_owner_only(
+    system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal, or the lock file; and the key of ids."""
+    monkeypatch.setattr(system, "root", tmp_path)
+    system.chat("private", "hello")
+    written = [path for name in ("memory", "config") for path in (tmp_path / name).rglob("*")]
+    assert any(path.is_file() for path in written)
+    assert [path for path in written if path.stat().st_mode & 0o077] == []
+
+
 def test_the_last_n_are_returned(system: System) -> None:
     """Exactly, in order; of another conversation none."""
     gateway = system.gateway()
