@@ -6,9 +6,9 @@ here imports pyarrow, numpy, Chroma, pydantic or Dagster early. Does not: readin
 """
 
 from memory_assets.status.disk import runs_in_history
-from memory_assets.status.health import last_checks, redactions_by_rule
+from memory_assets.status.health import last_checks, redactions_by_rule, sizes_by_day
 from memory_assets.status.report import report
-from memory_assets.status.status import status
+from memory_assets.status.status import sizes_of, status
 from memory_assets.status.words import (
     can_be_helped,
     chroma_notes,
@@ -30,6 +30,8 @@ __all__ = [
     "redactions_by_rule",
     "report",
     "runs_in_history",
+    "sizes_by_day",
+    "sizes_of",
     "status",
     "totals",
 ]

@@ -35,7 +35,7 @@ Facts = tuple[int, int]
 
 
 def last_runs(dagster_dir: Path) -> dict[str, Any]:
-    """Return the last run that ended and the failed ones of a week, newest first; empty where
+    """Return the last runs that ended and the failed ones of a week, newest first; empty where
     there is no such file (the instance may keep its runs on a server)."""
     path = dagster_dir / _FILE
     if not path.exists():
@@ -44,9 +44,9 @@ def last_runs(dagster_dir: Path) -> dict[str, Any]:
     columns = "SELECT run_id, pipeline_name, partition, status, start_time, end_time FROM runs"
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=2.0)) as open_:
-            last = open_.execute(
-                f"{columns} WHERE end_time IS NOT NULL ORDER BY id DESC LIMIT 1"
-            ).fetchone()
+            ended = open_.execute(
+                f"{columns} WHERE end_time IS NOT NULL ORDER BY id DESC LIMIT {_LISTED}"
+            ).fetchall()
             failed = open_.execute(
                 f"{columns} WHERE status = 'FAILURE' AND end_time > ? ORDER BY id DESC", (since,)
             ).fetchall()
@@ -56,7 +56,8 @@ def last_runs(dagster_dir: Path) -> dict[str, Any]:
     except sqlite3.Error as error:
         return {"unreadable": type(error).__name__}
     return {
-        "last": _run(last) if last else None,
+        "last": _run(ended[0]) if ended else None,
+        "ended": [_run(row) for row in ended],
         "failed_in_7_days": len(failed),
         "failed": [_run(row) for row in failed[:_LISTED]],
         "under_way": int(under_way[0]),

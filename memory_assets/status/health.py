@@ -1,9 +1,11 @@
-"""What a memory's status leaves out, for a report: redactions by rule, and how the checks ended."""
+"""What a memory's status leaves out, for a report: redactions by rule, how the checks ended, and
+sizes over time."""
 
 from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -42,3 +44,15 @@ def last_checks(data_dir: Path) -> list[dict[str, Any]]:
             else:
                 of["others"].append({"project": project, "result": result})
     return [results[key] for key in sorted(results)]
+
+
+def sizes_by_day(data_dir: Path) -> dict[str, dict[date, int]]:
+    """Return the bytes of each store by day, the first day first; of a day without an ingest there
+    are none."""
+    with closing(ledger_of(data_dir)) as ledger:
+        noted = ledger.sizes()
+    found: dict[str, dict[date, int]] = {}
+    for day, sizes in noted.items():
+        for store, size in sizes.items():
+            found.setdefault(store, {})[date.fromisoformat(day)] = size
+    return found

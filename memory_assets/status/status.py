@@ -75,7 +75,7 @@ def status(settings: Settings) -> dict[str, Any]:
         },
         "chroma": {"store": STORE_NAMES[settings.vector_backend]}
         | _chroma(data_dir, settings.vectors_url, lost),
-        "sizes": _sizes(data_dir, stages),
+        "sizes": sizes_of(data_dir, stages),
         "versions": versions,
         "runs": last_runs(data_dir / "dagster"),
         "watcher": _watcher(data_dir, "watcher"),
@@ -195,8 +195,8 @@ def _chroma(data_dir: Path, url: str | None, lost: bool) -> dict[str, Any]:
     }
 
 
-def _sizes(data_dir: Path, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    """Bytes by store; the lake's from the catalogue, so that no table is walked."""
+def sizes_of(data_dir: Path, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """Return the bytes of each store; the lake's from the catalogue, so that no table is walked."""
     return {
         "lake": sum(int(stage["bytes"] or 0) for stage in stages.values()),
         "chroma": _size(data_dir / "chroma"),

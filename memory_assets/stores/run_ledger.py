@@ -33,9 +33,10 @@ CREATE TABLE IF NOT EXISTS made (
     run_id TEXT NOT NULL, project TEXT NOT NULL, asset TEXT NOT NULL,
     versions TEXT NOT NULL, checks TEXT NOT NULL, PRIMARY KEY (run_id, project, asset)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sizes (day TEXT PRIMARY KEY, bytes TEXT NOT NULL) WITHOUT ROWID;
 """
 """`runs` have ended. `made`: what a run made of a project's partition of an asset, with which
-versions, and how its checks ended (JSON)."""
+versions, and how its checks ended (JSON). `sizes`: the bytes of each store on a day (JSON)."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,14 @@ class RunLedger(SqliteStore):
             " ORDER BY runs.ended_at IS NULL, runs.ended_at"
         )
         return {(str(row[0]), str(row[1])): json.loads(row[2]) for row in rows}
+
+    def note_sizes(self, day: str, sizes: Mapping[str, int]) -> None:
+        """Note the bytes of each store on a day, ISO 8601; the last note of a day counts."""
+        self.put("sizes", day=day, bytes=json.dumps(sizes))
+
+    def sizes(self) -> dict[str, dict[str, int]]:
+        """Return the bytes of each store by day, the first day first."""
+        return {str(day): json.loads(noted) for day, noted in self.select("sizes", order="day")}
 
     def keep_only(self, live: Collection[tuple[str, str]]) -> None:
         """Delete the ended runs that made nothing of what is on record: `live` are the (project,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -70,7 +71,8 @@ def _delete_history(settings: Settings) -> None:
 
 def test_each_stage_says_what_run_made_it(settings: Settings) -> None:
     """Job, partition, times, status, versions, and how every check of the asset ended; with the
-    page of a run that is still there."""
+    page of a run that is still there. The sizes of the stores are noted after the first run of a
+    day."""
     with open_instance(settings) as instance:
         (record,) = instance.get_run_records(dg.RunsFilter(job_name=INGEST_BATCH))
     runs = _runs(settings)
@@ -84,6 +86,12 @@ def test_each_stage_says_what_run_made_it(settings: Settings) -> None:
         assert set(run["checks"]) == {check.name for check in checks_of(asset)}
         assert set(run["checks"].values()) <= {"passed"}
         assert set(run["versions"]) == {"memory_assets", "code"} and all(run["versions"].values())
+    later = Components(settings, clock=lambda: time.time() + 86_400)
+    (day,) = later.runs.sizes()
+    note_run_ends(later)
+    note_run_ends(later)
+    first, second = later.runs.sizes()
+    assert first == day < second and later.runs.sizes()[day]["lake"] > 0
 
 
 def test_a_run_that_was_pruned_is_known_as_before(settings: Settings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from memory_assets.paths import SAMPLE_DIR
 from memory_assets.recall import Memory
 from memory_assets.recall.activity import activity, changed_files, weeks
 from memory_assets.serving.pages.charts import heat_map, span_bar, week_bars
@@ -100,7 +102,7 @@ def test_observations_are_filtered_by_type_and_concept(client: TestClient) -> No
 
 
 def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memory]) -> None:
-    """With coverage, redactions by rule and project, and sizes."""
+    """With coverage, lag by project, redactions by rule and project, and sizes over time."""
     memory = copied()
     client = TestClient(build_site(memory.settings), base_url=LOCAL)
     text = client.get("/page/health").text
@@ -110,6 +112,20 @@ def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memo
     memory.catalog.quarantine.hold(held)
     text = client.get("/page/health").text
     assert "it is too long" in text and "<strong>To do:</strong> cut &lt;it&gt;" in text
+    assert f"/assets/redaction_audit?partition={HARBOR}" in text  # each figure leads to its rows
+    assert '/assets/turn_chunks" rel="noreferrer">sessions</a>' in text
+    assert "Changed files" not in text and "<polyline" not in text
+    ledger = RunLedger(memory.data_dir / "lineage.db")
+    for day, size in (("2026-03-01", 400_000), ("2026-03-11", 900_000)):
+        ledger.note_sizes(day, {"lake": size})
+    ledger.close()
+    new = memory.settings.transcript_roots()["claude-code"] / HARBOR / f"{REPORTS}.jsonl"
+    new.parent.mkdir(parents=True)
+    shutil.copyfile(SAMPLE_DIR / "claude" / "projects" / HARBOR / new.name, new)
+    text = client.get("/page/health").text
+    assert 'aria-label="lake: 400000 bytes on 2026-03-01, 900000 on 2026-03-11"' in text
+    behind = text.partition('aria-label="Behind the transcripts"')[2].partition("</table>")[0]
+    assert f"/assets/raw_sessions?partition={HARBOR}" in behind and "<td>1</td>" in behind
     rules = redactions_by_rule(memory.catalog)
     lake = memory.lake
     found = [lake.read_partition(REDACTION_AUDIT, name) for name in lake.projects(REDACTION_AUDIT)]

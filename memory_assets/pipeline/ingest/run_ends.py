@@ -1,17 +1,20 @@
-"""Noting how runs ended, before anything deletes them from Dagster's history."""
+"""What is noted in the ledger after runs: how they ended, before anything deletes them from
+Dagster's history, and once a day the sizes of the stores."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.status import runs_in_history
+from memory_assets.status import runs_in_history, sizes_of
 from memory_assets.stores.run_history.superseded import ENDED
 from memory_assets.stores.run_ledger import UNKNOWN, EndedRun
 
 
 def note_run_ends(components: Components) -> None:
     """Note in the ledger how each run ended that made something on record, and delete what it
-    has of others that have ended. Does nothing where nothing is on record, or where the history
-    cannot be read."""
+    has of others that have ended; on a new day, note the sizes of the stores. Does nothing where
+    nothing is on record, or where the history cannot be read."""
     live = components.catalog.products.runs()
     ledger = components.runs
     waiting = ledger.not_ended(run_id for _, run_id in live) if live else set()
@@ -23,3 +26,7 @@ def note_run_ends(components: Components) -> None:
         if status in (*ENDED, UNKNOWN):
             ledger.note_ended(EndedRun(run_id, job, status, *times))
     ledger.keep_only(live)
+    day = datetime.fromtimestamp(components.clock(), UTC).date().isoformat()
+    if day not in ledger.sizes():
+        stages = components.catalog.products.totals()
+        ledger.note_sizes(day, sizes_of(components.data_dir, stages))

@@ -1,9 +1,9 @@
-"""Charts as SVG: days as squares, weeks as bars. Colours are the stylesheet's."""
+"""Charts as SVG: days as squares, weeks as bars, sizes as lines. Colours are the stylesheet's."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
 from markupsafe import Markup
@@ -64,6 +64,21 @@ def span_bar(start: int, end: int, size: int) -> Markup:
         ),
     ]
     return _image(f"bytes {start} to {end} of {size}", 12, parts)
+
+
+def sparkline(values: Mapping[date, int], name: str) -> Markup:
+    """Return how a number of bytes moved from day to day, as an image; nothing of a single day."""
+    if len(values) < 2:
+        return Markup("")
+    first, last = min(values), max(values)
+    most, days = max(values.values()) or 1, (last - first).days
+    width = WEEKS * _STEP
+    points = " ".join(
+        f"{width * (day - first).days / days:.1f},{_HIGH - (_HIGH - 2) * size / most:.1f}"
+        for day, size in values.items()
+    )
+    label = f"{name}: {values[first]} bytes on {first}, {values[last]} on {last}"
+    return _image(label, _HIGH, [Markup('<polyline class="line" points="{}"/>').format(points)])
 
 
 def _image(label: str, height: int, parts: list[Markup]) -> Markup:

@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from memory_assets.requests.questions import AuditRequest
-from memory_assets.serving.pages.charts import span_bar
+from memory_assets.search_kinds import SEARCH_KINDS
+from memory_assets.serving.pages.charts import span_bar, sparkline
 from memory_assets.serving.pages.lineage import dagster_url
 from memory_assets.serving.pages.rendering import page
 from memory_assets.status import (
@@ -17,6 +18,7 @@ from memory_assets.status import (
     last_checks,
     lasting,
     redactions_by_rule,
+    sizes_by_day,
     totals,
 )
 
@@ -34,6 +36,10 @@ def health_page(memory: Memory, request: Request) -> Response:
         "lag": lasting(found["freshness"]["lag_seconds"]),
         "rules": redactions_by_rule(memory.catalog),
         "checked": last_checks(memory.data_dir),
+        "grown": {
+            store: sparkline(days, store) for store, days in sizes_by_day(memory.data_dir).items()
+        },
+        "tables": {name: kind.table for name, kind in SEARCH_KINDS.items()},
         "dagster": dagster_url(memory),
     }
     return page(request, "health.html", found=found, **shown)
