@@ -70,7 +70,7 @@ def test_before_anything_is_asked_the_newest_sessions_are_shown(client: TestClie
 def test_a_hit_says_why_it_is_one_and_leads_to_its_turn(client: TestClient) -> None:
     """The words of the question are marked in the stretch that answers."""
     text = client.get("/", params={"q": "daily report after the clock change"}).text
-    assert re.search(rf'href="/page/session/{REPORTS}\?turn=\d+#turn-\d+"', text)
+    assert re.search(rf'href="/page/session/{REPORTS}\?turn=\d+&amp;q=daily[^"]*#turn-\d+"', text)
     assert "<mark>" in text and "words <meter" in text and "meaning <meter" in text
     assert "answers this with probability" in text and "Everything up to" in text
 

@@ -51,6 +51,22 @@ def test_a_redaction_is_a_tag_with_its_rule(client: TestClient) -> None:
         assert "<a " not in summary
 
 
+def test_the_words_of_the_question_are_marked_in_the_turn_that_a_hit_opens(
+    client: TestClient,
+) -> None:
+    """In prompts and prose, there alone; the hit's address carries the question, which is nowhere
+    else in the page."""
+    hits = client.get("/page/hits", params={"q": "clocks <b>changed"}).text
+    (address,) = re.findall(rf'href="(/page/session/{REPORTS}\?turn=0&amp;q=[^"]+)"', hits)
+    text = client.get(address.replace("&amp;", "&")).text
+    turn, others = text.partition('id="turn-0"')[2].split('id="turn-1"')
+    assert re.search(r'<div class="prose" dir="auto">.*?<mark>clocks</mark>', turn, re.S)
+    assert "<mark" not in others and "<b>" not in text and "&lt;b" not in text
+    assert "<mark" not in client.get(f"/page/session/{REPORTS}?turn=0").text
+    hostile = prose("a <b>clock</b> *clock* [clock](http://x.example)", "clock <b>")
+    assert "<b>" not in hostile and "<a" not in hostile and "<em><mark>clock</mark></em>" in hostile
+
+
 def test_the_id_of_any_row_opens_the_session_at_its_turn(asked: Asked, client: TestClient) -> None:
     """So that links survive a new ingest."""
     row = next(row for row in asked.rows("observations") if row["session_id"] == REPORTS)

@@ -11,7 +11,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from memory_assets.serving.pages.rendering import tag_link, with_tags
+from memory_assets.serving.pages.rendering import marked, marked_text, tag_link, with_tags
 from memory_assets.serving.visible_text import visible
 
 _MOST_CHARACTERS = 40_000
@@ -26,27 +26,30 @@ def _markdown() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table").disable(_LINKING)
 
 
-def prose(text: str) -> Markup:
-    """Return prose as HTML. Its links and images stay text; headings become paragraphs, so that the
-    page keeps its own order of headings; no text gets into an attribute."""
+def prose(text: str, query: str = "") -> Markup:
+    """Return prose as HTML, with the words of a query marked. Its links and images stay text;
+    headings become paragraphs, so that the page keeps its own order of headings; no text gets into
+    an attribute."""
     if len(text) > _MOST_CHARACTERS:
-        return Markup("<pre>{}</pre>").format(with_tags(text))
+        return Markup("<pre>{}</pre>").format(marked(text, query))
     parser = _markdown()
     tokens = parser.parse(visible(text))
     for token in tokens:
-        _made_plain(token)
+        _made_plain(token, query)
     html = parser.renderer.render(tokens, parser.options, {})
     # Text is in elements alone, where the renderer escaped it, so that a tag is one of ours.
     return Markup(_ESCAPED_TAG.sub(lambda tag: tag_link(*tag.groups()), html))
 
 
-def _made_plain(token: Any) -> None:
+def _made_plain(token: Any, query: str) -> None:
     token.info = ""
+    if query and token.type == "text":
+        token.type, token.content = "html_inline", str(marked_text(token.content, query))
     token.attrs = {"class": "heading"} if token.type == "heading_open" else {}
     if token.type.startswith("heading"):
         token.tag = "p"
     for child in token.children or ():
-        _made_plain(child)
+        _made_plain(child, query)
 
 
 def diff_lines(diff: str) -> Markup:

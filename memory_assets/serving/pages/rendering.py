@@ -53,13 +53,14 @@ def with_tags(text: str) -> Markup:
 def _pieces(text: str, query: str = "") -> Iterator[Markup]:
     place = 0
     for tag in _TAG.finditer(text):
-        yield _words(text[place : tag.start()], query)
+        yield marked_text(text[place : tag.start()], query)
         yield tag_link(tag["rule"], tag["digest"])
         place = tag.end()
-    yield _words(text[place:], query)
+    yield marked_text(text[place:], query)
 
 
-def _words(text: str, query: str) -> Markup:
+def marked_text(text: str, query: str) -> Markup:
+    """Return text without tags as HTML, with the words of a query marked."""
     if not query:
         return escape(text)
     from memory_assets.recall.search.excerpts import marked_words

@@ -107,16 +107,16 @@ def _shown(
     return {
         **hit,
         "title": title,
-        "address": address_of(hit),
+        "address": address_of(hit, query),
         "kind": "turn" if kind == "session" else kind,
         "lineage": lineage_url(memory, _TABLES.get(kind, "redacted_records"), metadata["project"]),
         "excerpt": answering.removeprefix(title).lstrip(". ") or answering,
     }
 
 
-def address_of(hit: Mapping[str, Any]) -> str:
-    """Return the address of a hit's page: its turn within its session or conversation,
-    a memory, or a document."""
+def address_of(hit: Mapping[str, Any], query: str = "") -> str:
+    """Return the address of a hit's page: its turn within its session, in which the words of the
+    query are marked, or within its conversation, a memory, or a document."""
     if "file_path" in hit["metadata"]:
         return f"/page/document/{quote(hit['id'])}"
     if hit["id"].startswith("memory::"):
@@ -125,11 +125,12 @@ def address_of(hit: Mapping[str, Any]) -> str:
         return f"/page/conversation/{quote(hit['metadata']['session_id'])}#{quote(hit['id'])}"
     if "::turn::" not in hit["turn_id"]:
         return f"/page/session/{quote(hit['metadata']['session_id'])}"
-    return turn_address(hit["turn_id"])
+    return turn_address(hit["turn_id"], query)
 
 
-def turn_address(turn_id: str) -> str:
-    """Return the address of a turn."""
+def turn_address(turn_id: str, query: str = "") -> str:
+    """Return the address of a turn, in which the words of a query are marked."""
     session, _, turn = turn_id.removeprefix("session::").partition("::turn::")
     number = turn.partition("::")[0]
-    return f"/page/session/{quote(session)}?turn={number}#turn-{number}"
+    asked = f"&q={quote(query)}" if query else ""
+    return f"/page/session/{quote(session)}?turn={number}{asked}#turn-{number}"

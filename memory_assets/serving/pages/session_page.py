@@ -30,13 +30,22 @@ if TYPE_CHECKING:
 
 WINDOW = 40
 """Turns that are shown at a time."""
+MOST_ASKED = 2_000
+"""Characters of a question whose words are marked."""
 _ALL = 1_000_000
 
 
 def session_page(memory: Memory, request: Request) -> Response:
     """Return a session around the turn that is asked for."""
     found = _window(memory, request, WINDOW)
-    values = {**_title(found), "up": True, "down": True, "whole": False}
+    asked = request.query_params.get("q", "")[:MOST_ASKED]
+    values: dict[str, Any] = {
+        **_title(found),
+        "up": True,
+        "down": True,
+        "whole": False,
+        "query": asked,
+    }
     return page(request, "session.html", session=found, **values, **_links(memory))
 
 
@@ -45,7 +54,7 @@ def turns_fragment(memory: Memory, request: Request) -> Response:
     end = _number(request, "end")
     most = WINDOW if end is None else max(0, end - (_number(request, "from") or 0))
     found = _window(memory, request, min(most, WINDOW))
-    sides = {"up": end is not None, "down": end is None, "whole": False}
+    sides = {"up": end is not None, "down": end is None, "whole": False, "query": ""}
     return page(request, "turns.html", session=found, **sides, **_links(memory))
 
 
@@ -75,7 +84,7 @@ def session_export(memory: Memory, request: Request) -> Response:
         style=Markup(style),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
         frame=framed(),
-        **{**_title(found), "up": False, "down": False, "whole": True},
+        **{**_title(found), "up": False, "down": False, "whole": True, "query": ""},
         **_links(memory),
     )
     name = "".join(each for each in found.session_id if each.isalnum() or each in "-_")
