@@ -54,7 +54,12 @@ def turns_fragment(memory: Memory, request: Request) -> Response:
     end = _number(request, "end")
     most = WINDOW if end is None else max(0, end - (_number(request, "from") or 0))
     found = _window(memory, request, min(most, WINDOW))
-    sides = {"up": end is not None, "down": end is None, "whole": False, "query": ""}
+    sides: dict[str, Any] = {
+        "up": end is not None,
+        "down": end is None,
+        "whole": False,
+        "query": "",
+    }
     return page(request, "turns.html", session=found, **sides, **_links(memory))
 
 
