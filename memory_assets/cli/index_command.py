@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -195,7 +196,7 @@ def _brought_up_to_date(
     while due is not None and due.fingerprint not in tried and len(tried) < _MOST_RUNS:
         tried.add(due.fingerprint)
         version = made_with(components)
-        with console.status(f"indexing {rendering.escaped(workspace.name)}: {due.reason}"):
+        with _shown_progress(components.settings, f"indexing {workspace.name}", console):
             result = index_workspace(components.settings, due)
         counts.update(result.counts)
         # What the independent scanner reported is known now, and taken out by the next run.
@@ -208,6 +209,30 @@ def _brought_up_to_date(
         "checks_failed": result.checks_failed,
         "places": sorted({place.partition(" row ")[0] for place in result.places}),
     }
+
+
+@contextmanager
+def _shown_progress(settings: Settings, what: str, console: Console) -> Iterator[None]:
+    """Show which table is made of how many documents while a block lasts."""
+    from memory_assets.pipeline.stage.components import components_of
+
+    components = components_of(settings)
+    usual, table = components.progress, ""
+    with rendering.progress_bar(console, "documents", transient=True) as bar:
+        task = bar.add_task(rendering.escaped(what), total=None)
+
+        def show(name: str, number: int, count: int) -> None:
+            nonlocal table
+            if name != table:
+                table = name
+                bar.reset(task, total=count, description=rendering.escaped(f"{what}: {name}"))
+            bar.update(task, completed=number)
+
+        components.progress = show
+        try:
+            yield
+        finally:
+            components.progress = usual
 
 
 def _contents(components: Components, workspace: Workspace) -> dict[str, Any]:

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from memory_assets.cli.rendering import escaped
 from memory_assets.errors import StoreError, no_text_in_errors, safe_reason
+from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.ingest import secret_search
 from memory_assets.pipeline.ingest.batch_run import BatchRun, Listener, ignore
-from memory_assets.pipeline.ingest.passes import SUMMARIES, VECTORS, Outcome, Pass
+from memory_assets.pipeline.ingest.passes import PASSES, SUMMARIES, VECTORS, Outcome, Pass
 from memory_assets.pipeline.ingest.run_ends import note_run_ends
 from memory_assets.pipeline.ingest.secret_search import KNOWN_SECRETS
 from memory_assets.pipeline.ingest.steps import Failed, Made
@@ -39,6 +42,12 @@ from memory_assets.stores.run_history.names import (
 from memory_assets.stores.run_history.processes import PROCESS_TAG, this_process
 from memory_assets.stores.run_history.recorded_run import RecordedRun
 from memory_assets.stores.run_history.superseded import delete_superseded
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+STEPS_OF_ALL = sum(len(each.assets) for each in PASSES)
+"""The steps of a project in all passes."""
 
 
 @dataclass
@@ -97,6 +106,17 @@ def open_history(settings: Settings) -> Iterator[RunHistory]:
     with closing(history):
         history.fail_dead_runs()
         yield history
+
+
+def advancing(bar: Progress, task: TaskID) -> Listener:
+    """Return a listener that advances a task of a progress bar by each step that ended."""
+
+    def show(event: Outcome | Pass) -> None:
+        if not isinstance(event, Pass | Verified):
+            about = escaped(f"{event.project[-40:]} {event.asset}")
+            bar.update(task, advance=1, description=about)
+
+    return show
 
 
 def run_plans(

@@ -19,9 +19,8 @@ from memory_assets import status as overview
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.errors import ConfigurationError, NotFound, RedactionUnavailable
 from memory_assets.paths import SAMPLE_DIR, is_gone
-from memory_assets.pipeline.checks.checks import Verified
 from memory_assets.pipeline.indexes import collections as index
-from memory_assets.pipeline.ingest.passes import PASSES, WORDS, Outcome, Pass
+from memory_assets.pipeline.ingest.passes import WORDS, Outcome, Pass
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory, written
 from memory_assets.pipeline.redact import known_secrets as recheck
@@ -240,15 +239,14 @@ def _run(
 ) -> dict[str, Any]:
     """Run the projects, say from when on they can be searched, and return the result."""
     gc.disable()
-    from memory_assets.cli.ingest import run_plans
+    from memory_assets.cli.ingest import STEPS_OF_ALL, advancing, run_plans
 
     gc.freeze()  # modules stay: a full collection need not look through them
     gc.enable()
     started = time.perf_counter()
     seconds: dict[str, float] = {}
-    with rendering.progress_bar(console) as bar:
-        steps = sum(len(each.assets) for each in PASSES)
-        task = bar.add_task("starting", total=len(works) * steps)
+    with rendering.progress_bar(console, "steps") as bar:
+        advance = advancing(bar, bar.add_task("starting", total=len(works) * STEPS_OF_ALL))
 
         def show(event: Outcome | Pass) -> None:
             if isinstance(event, Pass):
@@ -258,9 +256,7 @@ def _run(
                         f"Searchable by words after {seconds[event.name]:.0f} s; summaries and "
                         "meaning follow. If you stop now, the next ingest goes on."
                     )
-            elif not isinstance(event, Verified):
-                about = rendering.escaped(f"{event.project[-40:]} {event.asset}")
-                bar.update(task, advance=1, description=about)
+            advance(event)
 
         result = run_plans(settings, works, limit=limit, progress=show)
     return {**vars(result), "seconds_until": seconds}

@@ -64,12 +64,13 @@ def forget(asked: ForgetRequest, as_json: bool) -> None:
         rendering.print_answer(answer, as_json, ())
         raise typer.Exit(exit_codes.FINE if asked.dry_run else exit_codes.USAGE)
     _require_idle(settings, found)
-    with console.status("forgetting") as status:
+    with rendering.progress_bar(console, transient=True) as bar:
+        task = bar.add_task("forgetting", total=None)
         report = forgetting.forget(
             components,
             found,
             erase_traces=partial(_erase_traces, settings),
-            progress=status.update,
+            progress=lambda step: bar.update(task, description=rendering.escaped(step)),
             leaving=bool(asked.workspace and asked.file is None),
         )
     answer.update(forgotten=True, removed=report.to_dict(), stays=_what_stays(settings, found))
@@ -223,8 +224,7 @@ def retain(
         rendering.print_answer(answer, json, _due(answer))
         return
     components.catalog.close()
-    with console.status("removing the records of old sessions"):
-        answer |= _retained(settings)
+    answer |= _retained(settings, console)
     removed = answer["removed"]
     done = (
         f"{counted(removed['sessions_cut'], 'session')} cut down to prompts and summary "
@@ -237,15 +237,17 @@ def retain(
         raise typer.Exit(exit_codes.ERROR)
 
 
-def _retained(settings: Settings) -> dict[str, Any]:
+def _retained(settings: Settings, console: Console) -> dict[str, Any]:
     """Apply the policy, run the projects it changed, and return the counts of both."""
     from memory_assets.cli.dagster_runs import apply_retention
-    from memory_assets.cli.ingest import run_plans
+    from memory_assets.cli.ingest import STEPS_OF_ALL, advancing, run_plans
     from memory_assets.pipeline.plan import plan
     from memory_assets.pipeline.scan import on_disk
     from memory_assets.pipeline.stage.components import Components
 
-    failure, removed = apply_retention(settings)
+    with rendering.progress_bar(console, transient=True) as bar:
+        bar.add_task("removing the records of old sessions", total=None)
+        failure, removed = apply_retention(settings)
     if failure is not None:
         raise StoreError(failure)
     components = Components(settings)
@@ -253,7 +255,10 @@ def _retained(settings: Settings) -> dict[str, Any]:
     outdated = plan.plan(components, on_disk.find_sources(components))
     works = [work for work in outdated if work.project in touched]
     components.catalog.close()
-    return {"removed": removed, **asdict(run_plans(settings, works, limit=0))}
+    with rendering.progress_bar(console, "steps", transient=True) as bar:
+        advance = advancing(bar, bar.add_task("starting", total=len(works) * STEPS_OF_ALL))
+        result = run_plans(settings, works, limit=0, progress=advance)
+    return {"removed": removed, **asdict(result)}
 
 
 def _due(answer: dict[str, Any]) -> Iterator[str]:

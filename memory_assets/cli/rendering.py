@@ -40,14 +40,36 @@ def open_console(*, stderr: bool = False) -> Console:
     return made if made.is_terminal else Console(stderr=stderr, soft_wrap=True, width=_PIPED_WIDTH)
 
 
-def progress_bar(console: Console, *, transient: bool = False) -> Progress:
-    """Return a progress bar, which prints nothing unless the console is a terminal."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+def progress_bar(console: Console, unit: str = "", *, transient: bool = False) -> Progress:
+    """Return a progress bar, which prints nothing unless the console is a terminal. With a `unit`
+    ("rows") it shows the rate and the time left; bytes as MB."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """How much of the unit is done in a second."""
+
+        def render(self, task: Task) -> Text:
+            """Return the rate, nothing as long as it is unknown."""
+            speed = task.finished_speed or task.speed
+            if not speed:
+                return Text("")
+            return Text(f"{speed / 1e6:.1f} MB/s" if unit == "bytes" else f"{speed:.1f} {unit}/s")
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
+        *((Rate(), TimeRemainingColumn()) if unit else ()),
         TimeElapsedColumn(),
         console=console,
         transient=transient,

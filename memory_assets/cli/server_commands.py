@@ -14,6 +14,7 @@ import typer
 from memory_assets.cli import rendering
 from memory_assets.cli.request_options import Json
 from memory_assets.errors import ConfigurationError, NotFound
+from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.settings import load_settings
 from memory_assets.status import counted
 from memory_assets.stores.stores import require_memory
@@ -140,8 +141,15 @@ def rebuild(
     if not components.embeds:
         raise ConfigurationError("MEMORY_EMBEDDER is none: there are no collections to rebuild")
     console = rendering.open_console(stderr=json)
-    with console.status("rebuilding") as shown:
-        made = rebuild_collections(components, collection or [], shown.update)
+    stages = components.catalog.products.totals()
+    rows = sum(stages.get(kind.table, {}).get("rows") or 0 for kind in SEARCH_KINDS.values())
+    with rendering.progress_bar(console, "rows", transient=True) as bar:
+        task = bar.add_task("rebuilding", total=None if collection else rows)
+
+        def show(step: str, written: int = 0, /) -> None:
+            bar.update(task, advance=written, description=rendering.escaped(step))
+
+        made = rebuild_collections(components, collection or [], show)
     answer = {"collections": [asdict(each) for each in made]}
     rendering.print_answer(answer, json, _rebuilt(answer["collections"]))
 

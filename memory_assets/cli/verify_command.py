@@ -72,8 +72,13 @@ def verify_memory(
     for project in wanted if deep else ():
         forget_notes(components, project)
     verified = _verify_projects(components, wanted, console)
-    with console.status("reading the agents' files again"):
-        sources = count_sources(components, wanted)
+    with rendering.progress_bar(console, "bytes", transient=True) as bar:
+        task = bar.add_task("reading the agents' files again", total=None)
+        sources = count_sources(
+            components,
+            wanted,
+            lambda size, total: bar.update(task, advance=size, total=total),
+        )
     scan = _scan(settings, components, values, canaries, console) if deep else None
     passed = not any(made.failed for made in verified) and (scan is None or scan.passed)
     passed = passed and sources.passed
@@ -86,7 +91,7 @@ def _verify_projects(
     components: Components, projects: Sequence[str], console: Console
 ) -> list[Verified]:
     verified: list[Verified] = []
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console, "checks", transient=True) as bar:
         task = bar.add_task("verifying", total=len(projects) * len(CHECKS))
         for project in projects:
             for made in verify_project(components, project):
@@ -111,7 +116,7 @@ def _scan(
     ]
     known = KnownValues(components.install_key, frozenset(components.catalog.known_secrets.rules()))
     total = sum(path.stat().st_size for path in files_under(roots, excluded))
-    with rendering.progress_bar(console, transient=True) as bar:
+    with rendering.progress_bar(console, "bytes", transient=True) as bar:
         task = bar.add_task("every byte at rest", total=total)
         return deep_scan(
             roots,

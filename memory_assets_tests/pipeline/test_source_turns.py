@@ -27,7 +27,9 @@ def _totals(count: SourceCount) -> dict[str, tuple[int, dict[str, int]]]:
 
 def test_every_turn_on_disk_is_found_in_every_place(memory: SampleMemory) -> None:
     """Each once: a fork's copies are the original's turns."""
-    count = _counted(memory)
+    read: list[tuple[int, int]] = []
+    count = count_sources(memory.components, memory.projects(), lambda *sizes: read.append(sizes))
+    assert sum(size for size, _ in read) == count.bytes == read[0][1]
     turns = len({row["turn_id"] for row in memory.rows("turn_chunks")})
     everywhere = {"table": turns, "collection": turns, "keywords": turns}
     assert count.gaps == [] and count.passed

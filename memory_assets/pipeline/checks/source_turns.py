@@ -8,7 +8,7 @@ a copy counts as found if its owner's turn is, and turn numbers are not compared
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -98,9 +98,14 @@ class _PromptChunk(NamedTuple):
     id: str
 
 
-def count_sources(components: Components, projects: Sequence[str]) -> SourceCount:
+def count_sources(
+    components: Components,
+    projects: Sequence[str],
+    progress: Callable[[int, int], None] = lambda size, total: None,
+) -> SourceCount:
     """Read the files of these projects again, compare them, and return the counts. A session
-    whose source is deleted is counted as archived, and not compared.
+    whose source is deleted is counted as archived, and not compared. `progress` is called after
+    each file with its size, and that of all.
 
     Raises:
         StoreError: the lake, Chroma or the keyword index cannot be read.
@@ -108,6 +113,7 @@ def count_sources(components: Components, projects: Sequence[str]) -> SourceCoun
     count, found = SourceCount(), _Findable(components)
     on_disk = look_for_sources(components)
     count.unlisted = on_disk.unlisted
+    total = sum(file.size for name in projects for file in on_disk.sources.get(name, []))
     for project in projects:
         files = on_disk.sources.get(project, [])
         reasons = _reasons(components, project, files)
@@ -117,6 +123,7 @@ def count_sources(components: Components, projects: Sequence[str]) -> SourceCoun
         for source in files:
             count.files += 1
             count.bytes += source.size
+            progress(source.size, total)
             if source.agent_id is not None:
                 continue  # a human speaks in main files only
             count.sessions += 1

@@ -7,9 +7,10 @@ the lake.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from memory_assets.errors import DamagedFile, NotFound, StoreBusy, StoreDamaged, StoreMismatch
 from memory_assets.pipeline.indexes.collection_rows import CollectionRow
@@ -31,7 +32,16 @@ from memory_assets.stores.chroma.files import remove_deleted_collections
 from memory_assets.stores.chroma.recover import recover_others
 from memory_assets.stores.vector_store import UPSERT_BATCH
 
-Progress = Callable[[str], None]
+
+class Progress(Protocol):
+    """Called with what is being done, and how many rows were written since the last call."""
+
+    def __call__(self, step: str, rows: int = 0, /) -> None:
+        """Show it."""
+
+
+def _ignore(step: str, rows: int = 0, /) -> None:
+    """Do nothing."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
 
 
 def rebuild(
-    components: Components, names: Sequence[str] = (), progress: Progress = lambda step: None
+    components: Components, names: Sequence[str] = (), progress: Progress = _ignore
 ) -> list[Rebuilt]:
     """Rebuild the named collections, or all, and return what they contain.
 
@@ -136,8 +146,9 @@ def _rebuild(
             whole = len(batch) - len(batch) % UPSERT_BATCH
             upsert_rows(collection, batch[:whole])
             batch = batch[whole:]
-            progress(f"{name}: {rows} rows")
+            progress(f"{name}: {rows} rows", whole)
     upsert_rows(collection, batch)
+    progress(f"{name}: {rows} rows", len(batch))
     if collection.count() != rows:
         raise StoreMismatch(
             f"the new {name} holds {collection.count()} rows of {rows}, so the old one stays; "

@@ -55,6 +55,8 @@ class Components(Engines):
         be those of the lake, with a hash of the state of both (`indexes/keywords.py`)."""
         self.read_records = ReadRecords()
         """The records of scanned files, for redaction."""
+        self.progress: Callable[[str, int, int], None] = lambda table, number, count: None
+        """Called with a table, the number of a session and how many there are, before each."""
         self._project_locks: dict[str, FileLock] = {}
 
     @cached_property

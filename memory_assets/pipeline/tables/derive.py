@@ -84,15 +84,15 @@ def derive_table(
     forces a rebuild when an input outside the lake changed, such as a Git repository. `sources`
     are the upstream products of a table made of no other."""
     table, version = derived.table, derived.version(components)
-    report = StageReport(table.name, project)
-    catalog = components.catalog
+    report, catalog = StageReport(table.name, project), components.catalog
     deferral, waiting = Deferral(components, project), 0
     with components.project_lock(project), timed(report):
         sources = sources or catalog.products.of_project(derived.upstream.name, project)
         products = catalog.products.of_project(table.name, project)
         batch, made = Batch(components.lake, project, table), list[Product]()
         held = _held_back(components, project, table)
-        for session_id, source in sorted(sources.items()):
+        for number, (session_id, source) in enumerate(sorted(sources.items())):
+            components.progress(table.name, number, len(sources))
             expected = expected_input(source.output_hash, version)
             old = products.get(session_id)
             if old is not None and old.input_hash == expected and not outdated(old):

@@ -1,0 +1,29 @@
+"""Progress bars of the command line: how fast, and how long it still takes."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from memory_assets.cli.rendering import progress_bar
+
+
+@pytest.mark.parametrize(
+    ("unit", "each", "shown"), [("rows", 5, "5.0 rows/s"), ("bytes", 5_000_000, "5.0 MB/s")]
+)
+def test_a_bar_shows_rate_and_time_left(unit: str, each: int, shown: str) -> None:
+    """On a terminal; in a pipe nothing at all."""
+    now = 0.0
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    bar = progress_bar(console, unit)
+    bar.get_time = lambda: now
+    task = bar.add_task("embedding", total=20 * each)
+    for _ in range(4):
+        now += 1.0
+        bar.update(task, advance=each)
+    with console.capture() as printed:
+        console.print(bar.get_renderable())
+    assert shown in printed.get() and "0:00:16" in printed.get()  # 16 of 20 are left
+    assert progress_bar(Console(file=io.StringIO()), unit).disable
