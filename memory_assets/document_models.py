@@ -84,5 +84,6 @@ class WorkspaceChunk:
     timestamp: Changed
     files: Annotated[tuple[RedactedText, ...], "The file, as filters compare it."]
     text: Annotated[RedactedText, "What is embedded and shown."]
-    content_hash: ContentHash
+    context: Annotated[RedactedText, "Title and heading, embedded with the text; or empty."]
+    content_hash: Annotated[str, "Hash of text and context; equal ones share a vector."]
     chunker_version: Annotated[str, "Chunker that made it."]

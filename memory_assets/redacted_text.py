@@ -81,6 +81,8 @@ def require_redacted(texts: Iterable[object]) -> None:
             raise TypeError(f"expected RedactedText, got {type(text).__name__}")
 
 
-def content_hash(text: str) -> str:
-    """Return the sha256 of `text` in hex: equal texts share one vector."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def content_hash(text: str, context: str = "") -> str:
+    """Return the sha256 in hex of a text, and of the context that it is embedded with: what is
+    equal shares one vector."""
+    embedded = f"{context}\0{text}" if context else text
+    return hashlib.sha256(embedded.encode("utf-8", "surrogatepass")).hexdigest()

@@ -12,7 +12,7 @@ from typing import Protocol
 from memory_assets.chunking import Tokens
 
 # Changes whenever the same file would give other chunks.
-CHUNKER_VERSION = "2"
+CHUNKER_VERSION = "3"
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _TO_LINE_END = re.compile(r"[^\r\n]*")
@@ -35,7 +35,8 @@ class Section:
 
     `text` is lines `line_start` to `line_end` of the file (counted from 1, both included),
     or a part of them, without the last line's end. `chunk_type` is endpoint, schema, info,
-    channel, section, method, definition, key, full_file or window.
+    channel, section, method, definition, key, full_file or window. `context` says what the text
+    alone may not, and is embedded with it: title of the document and heading, or nothing.
     """
 
     chunk_type: str
@@ -43,6 +44,7 @@ class Section:
     line_start: int
     line_end: int
     text: str
+    context: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class Cut:
     Small neighbours of one `group` are merged; a chunk without a group stays alone.
     `joins_next` puts a header on the chunk after it. `context` are ranges elsewhere in the
     file that the chunk's text repeats as far as there is room, `left_out` ranges that it
-    lacks, `edges` where it is best split. All positions are characters of the text.
+    lacks, `edges` where it is best split. All positions are characters of the text. `title`
+    names the document if chunks are embedded with that and their headings.
     """
 
     start: int
@@ -63,6 +66,7 @@ class Cut:
     context: tuple[tuple[int, int], ...] = ()
     left_out: tuple[tuple[int, int], ...] = ()
     edges: tuple[int, ...] = ()
+    title: str = ""
 
 
 class Source:

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import PurePosixPath
 
 from memory_assets.documents.document import Cut, Malformed, Source
 from memory_assets.documents.structure import Node, begin, read, whole
@@ -102,7 +103,8 @@ class _Outline:
         """Begin a chunk at a key, or at the list's key if it is the first of one."""
         start = begin(self.source, key) if self.opened is None else self.opened
         self.opened = None
-        self.cuts.append(Cut(start, chunk_type, heading, group))
+        title = PurePosixPath(self.source.path).stem
+        self.cuts.append(Cut(start, chunk_type, heading, group, title=title))
 
     def leave_out(self, node: Node) -> None:
         """Leave out the extensions directly in a node."""

@@ -48,14 +48,16 @@ def _cuts(source: Source, *, is_decision: bool) -> Iterator[Cut]:
     ]
     edges = tuple(start for start, _, _ in blocks)
     first = places[0][0] if places else len(source.text)
-    heading = "Preamble" if places else title or PurePosixPath(source.path).stem
+    stem = PurePosixPath(source.path).stem
+    heading = "Preamble" if places else title or stem
+    named = title or (stem if places else "")
     only_front_matter = not source.text[front:first].strip()
     joins = bool(places) and (is_decision or only_front_matter)
     group = "" if is_decision else "sections"
-    yield Cut(0, "section", heading, group, joins, edges=edges)
+    yield Cut(0, "section", heading, group, joins, edges=edges, title=named)
     for start, text in places:
         joins = is_decision and _DECISION_HEADER.fullmatch(text) is not None
-        yield Cut(start, "section", text, group, joins, edges=edges)
+        yield Cut(start, "section", text, group, joins, edges=edges, title=named)
 
 
 def _blocks(source: Source, front: int) -> list[tuple[int, int, str]]:

@@ -263,4 +263,5 @@ def _section(source: Source, cut: Cut, ranges: Iterable[tuple[int, int]]) -> Ite
         line_start=source.line(parts[0][0]) + 1,
         line_end=source.line(max(end for _, end in parts) - 1) + 1,
         text="\n".join(source.text[start:end] for start, end in parts),
+        context=f"{cut.title[:_MAX_HEADING]}: {cut.heading[:_MAX_HEADING]}" if cut.title else "",
     )

@@ -35,14 +35,24 @@ class Embedder(Protocol):
         """Return an array (len(texts), dimension) of rows of length 1."""
 
 
-def embed_redacted(embedder: Embedder, texts: Sequence[RedactedText]) -> NDArray[np.float32]:
-    """Return the vectors of texts that have passed the redactor.
+def embed_redacted(
+    embedder: Embedder, texts: Sequence[RedactedText], contexts: Sequence[RedactedText] = ()
+) -> NDArray[np.float32]:
+    """Return the vectors of texts that have passed the redactor. A text whose context is not empty
+    has the unit vector halfway between its own and its context's.
 
     Raises:
         TypeError: a text is not a `RedactedText`, whatever its annotation says.
     """
-    require_redacted(texts)
-    return embedder.embed(texts)
+    require_redacted((*texts, *contexts))
+    vectors = embedder.embed(texts)
+    if named := list(dict.fromkeys(filter(None, contexts))):
+        vector_of = dict(zip(named, embedder.embed(named), strict=True))
+        for at, context in enumerate(contexts):
+            if context:
+                between = vectors[at] + vector_of[context]
+                vectors[at] = between / max(float(np.linalg.norm(between)), 1e-6)
+    return vectors
 
 
 def load_embedder(

@@ -266,7 +266,7 @@ _MADE = (
             ordered=(("line_start", "line_end"),),
         ),
         {
-            **dict.fromkeys(("id", "chunk_id"), ("id", "text")),
+            **dict.fromkeys(("id", "chunk_id", "context"), ("id", "text")),
             "document_id": ("id",),
             "part": ("text",),
             **dict.fromkeys(("chunk_index", "chunk_type", "section_heading"), ("text",)),

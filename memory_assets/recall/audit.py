@@ -347,7 +347,8 @@ def _with_documents(
             "table": table.name,
             "file": str(file),
             "content_hash": row["content_hash"] if searched else "",
-            "hash_matches": not searched or content_hash(row["text"]) == row["content_hash"],
+            "hash_matches": not searched
+            or content_hash(row["text"], row.get("context", "")) == row["content_hash"],
             "embedder_id": vectors[row["id"]][0] if row["id"] in vectors else "",
             "version": row.get(version, ""),
         }
@@ -360,8 +361,7 @@ def _document_state(row: Mapping[str, Any], documents: Mapping[str, str] | None)
         return "unreachable"
     if row["id"] not in documents:
         return "missing"
-    same = content_hash(documents[row["id"]]) == row["content_hash"]
-    return "present" if same else "differs"
+    return "present" if documents[row["id"]] == row["text"] else "differs"
 
 
 def _documents(

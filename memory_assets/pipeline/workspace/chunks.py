@@ -54,6 +54,7 @@ def _passages(
     whole = redact(section.text).text
     chunk_id = f"{document.id}::{number}"
     heading = redact(section.heading).text
+    context = redact(section.context).text
     follows = whole.count("\n") == section.line_end - section.line_start
     spans = split_passages(whole, components.tokens, MAX_TOKENS)
     for part, (start, end) in enumerate(spans):
@@ -83,6 +84,7 @@ def _passages(
             timestamp=document.timestamp,
             files=(document.file_path,),
             text=text,
-            content_hash=content_hash(text),
+            context=context,
+            content_hash=content_hash(text, context),
             chunker_version=CHUNKER_VERSION,
         )

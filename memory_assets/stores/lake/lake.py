@@ -35,6 +35,7 @@ from memory_assets.stores.lake.rows import (
     redacted_columns,
     rows_from_arrow,
     texts_from_arrow,
+    texts_of,
     with_other_ids,
 )
 from memory_assets.stores.lake.schemas import EMBEDDING_DIMENSION, Table
@@ -176,6 +177,15 @@ class Lake:
         """Return (id, content_hash, text) of each row of a session."""
         columns = ["id", "content_hash", "text"]
         return texts_from_arrow(self.read(table, project, session_id, columns, skip=skip))
+
+    def read_contexts(self, table: Table, project: str, session_id: str) -> dict[str, RedactedText]:
+        """Return by content hash what the texts of a session are embedded with; empty for a table
+        whose texts are embedded alone."""
+        if "context" not in table.schema.names:
+            return {}
+        rows = self.read(table, project, session_id, ["content_hash", "context"])
+        hashes: list[Any] = rows["content_hash"].to_pylist()
+        return dict(zip(hashes, texts_of(rows, "context"), strict=True))
 
     def read_vectors(
         self, table: Table, project: str, session_id: str, *, skip: int = 0

@@ -59,9 +59,9 @@ def texts_from_arrow(arrow: pa.Table) -> list[tuple[str, str, RedactedText]]:
     return list(zip(*columns, texts_of(arrow), strict=True))
 
 
-def texts_of(arrow: pa.Table) -> list[RedactedText]:
+def texts_of(arrow: pa.Table, column: str = "text") -> list[RedactedText]:
     """Return the text of each row, sealed."""
-    texts: list[Any] = arrow["text"].to_pylist()
+    texts: list[Any] = arrow[column].to_pylist()
     return list(map(seal, texts))
 
 
