@@ -8,7 +8,8 @@ import dagster as dg
 
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.pipeline.ingest.steps import STEPS
-from memory_assets.stores.gateway_usage import FILE_NAME
+from memory_assets.stores.agent_journal import FILE_NAME as AGENT_JOURNAL
+from memory_assets.stores.gateway_usage import FILE_NAME as GATEWAY_USAGE
 from memory_assets.stores.run_history.names import (
     AGENT_MEMORY_JOB,
     AGENT_MEMORY_PARTITIONS,
@@ -106,12 +107,20 @@ def retention_schedule(
     return dg.RunRequest(tags={"memory/reason": f"sessions older than {days} days"})
 
 
-upkeep_schedule = dg.ScheduleDefinition(
-    name="upkeep_schedule",
+@dg.schedule(
     job=keep_memories,
     cron_schedule="15 3 * * *",
     default_status=dg.DefaultScheduleStatus.RUNNING,
 )
+def upkeep_schedule(
+    context: dg.ScheduleEvaluationContext, memory: MemoryParam
+) -> dg.RunRequest | dg.SkipReason:
+    """Request a run of keep_memories once a day, if an agent ever wrote anything."""
+    if not (memory.settings.data_dir / AGENT_JOURNAL).exists():
+        return dg.SkipReason("no agent wrote a memory")
+    return dg.RunRequest()
+
+
 status_schedule = dg.ScheduleDefinition(
     name="status_schedule",
     job=report_status,
@@ -129,6 +138,6 @@ def costs_schedule(
     context: dg.ScheduleEvaluationContext, memory: MemoryParam
 ) -> dg.RunRequest | dg.SkipReason:
     """Request a run of report_costs every Monday, if a model at an endpoint was ever asked."""
-    if not (memory.settings.data_dir / FILE_NAME).exists():
+    if not (memory.settings.data_dir / GATEWAY_USAGE).exists():
         return dg.SkipReason("no model at an endpoint was asked")
     return dg.RunRequest()

@@ -10,7 +10,7 @@ from memory_assets.cli.dagster_home import open_instance
 from memory_assets.dagster.agent_memory_sensor import agent_memory_sensor
 from memory_assets.dagster.assets.kept_memories import kept_memories
 from memory_assets.dagster.definitions import AGENT_ASSETS, build_defs
-from memory_assets.dagster.jobs import UPKEEP_JOB
+from memory_assets.dagster.jobs import UPKEEP_JOB, upkeep_schedule
 from memory_assets.dagster.partitions import agent_memory
 from memory_assets.dagster.resources import MemoryResource
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
@@ -61,9 +61,15 @@ def test_the_sensor_requests_what_the_job_makes(tmp_path: Path) -> None:
 
 def test_the_upkeep_is_an_asset_that_counts(tmp_path: Path) -> None:
     """Its materialization says how many memories there are, have faded and were merged; a job has
-    it every night."""
+    it every night once there is one."""
     settings = load_settings(data_dir=tmp_path / "memory", embedder="none")
+
+    def tick() -> object:
+        return upkeep_schedule(dg.build_schedule_context(), memory=MemoryResource(settings))
+
+    assert isinstance(tick(), dg.SkipReason)
     open_gateway(Engines(settings)).write_memory("The keeper lights the lamps.", "fact", 0.9, NOW)
+    assert isinstance(tick(), dg.RunRequest)
     result = kept_memories(memory=MemoryResource(settings))
     assert isinstance(result, dg.MaterializeResult)
     counts = {"memories": 1, "memories_archived": 0, "faded": 0, "merged": 0}
