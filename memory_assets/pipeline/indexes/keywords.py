@@ -25,7 +25,7 @@ from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.keyword_index import files as keyword_files
 from memory_assets.stores.keyword_index.blocks import KeywordRow
 from memory_assets.stores.keyword_index.index import KeywordIndex
-from memory_assets.stores.lake.rows import texts_from_arrow
+from memory_assets.stores.lake.rows import texts_of
 from memory_assets.stores.sqlite_files import compact
 
 STAGE = "keyword_index"
@@ -252,7 +252,7 @@ def _session(
     except NotFound:  # a session without rows has no file
         return _Session()
     values: list[dict[str, Any]] = arrow.to_pylist()
-    texts = [text for *_, text in texts_from_arrow(arrow)]
+    texts = texts_of(arrow)
     vectors, embedder_id = _vectors(components, table, project, session_id, values)
     rows = lake_rows(table, values, texts, vectors, embedder_id)
     number = table.kind.passages
