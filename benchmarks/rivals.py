@@ -1,16 +1,22 @@
-"""The same questions to this memory, to ripgrep over the raw files, and to deja-vu.
+"""The same questions to this memory, to ripgrep over the raw files, and to other memories.
 
-    python benchmarks/rivals.py [--work DIR] [--rg PATH] [--deja PATH]
+    python benchmarks/rivals.py [--work DIR] [--rg PATH] [--deja PATH] [--agentsview PATH]
+                                [--mempalace PATH]
 
-Ingests the dev transcripts and asks the 84 questions of benchmarks/questions.jsonl, each in a
-process of its own: `memory search` (both modes), `rg` and, where their binaries are at hand
-(on PATH or by option), `deja search`. Prints CPU and wall seconds of the cold index, the median
-of a query, and how many questions have a right session and a right turn among the first three.
+Ingests the dev transcripts and asks, each in a process of its own, the 84 questions of
+benchmarks/questions.jsonl, which the recipe of search was chosen with, and the 98 of weak.jsonl
+that have an answer, which it was not: `memory search` (both modes), `rg` and, where they are at
+hand (on PATH or by option; `pip install agentsview mempalace` in an environment of their own),
+deja-vu, agentsview and MemPalace. Prints CPU and wall seconds of the cold index, the median of a
+query, and how many questions of either set have a right session and a right turn among the first
+three.
 
-ripgrep ranks nothing: here sessions, and turns, come in order of how many of the question's
-words (those that are not mere question words) occur in them, then of how often, which is the
-most that its output can give. deja-vu answers with sessions. `--work` keeps the memory; what
-is kept is not indexed again, and the columns of the index stay empty.
+ripgrep ranks nothing: here sessions, and turns, come in order of how many of the question's words
+(those that are not mere question words) occur in them, then of how often, which is the most that
+its output can give. agentsview is asked for any of these words, in its full-text search. deja-vu,
+agentsview and MemPalace answer with sessions. MemPalace downloads all-MiniLM-L6-v2; here it gets
+the vectors of that model from a server in this process, so that no network is needed. `--work`
+keeps the memory; what is kept is not indexed again, and the columns of the index stay empty.
 """
 
 from __future__ import annotations
@@ -28,14 +34,19 @@ import tempfile
 import time
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import retrieval
 from process_tree import adopt_orphans, snapshot
+from weak import own
 
 from memory_assets.chunking import build_turns
+from memory_assets.embedding import load_embedder
 from memory_assets.keywords import is_weak
 from memory_assets.recall import Memory
 from memory_assets.stores.chroma import server as chroma_server
@@ -56,6 +67,9 @@ class Ranking:
 
 
 Ask = Callable[[str], Ranking]
+Asked = Sequence[tuple[str, set[str]]]
+"""Questions, each with the turns that answer it."""
+HALVES = ("fit", "test")
 
 
 def main() -> None:
@@ -64,6 +78,8 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="directory to keep the memory in")
     parser.add_argument("--rg", default=shutil.which("rg"), help="ripgrep's binary")
     parser.add_argument("--deja", default=shutil.which("deja"), help="deja-vu's binary")
+    for name in ("agentsview", "mempalace"):
+        parser.add_argument(f"--{name}", default=shutil.which(name), help="its command")
     options = parser.parse_args()
     adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="rivals-") as scratch:
@@ -74,39 +90,61 @@ def main() -> None:
         index = "" if kept else _seconds(time.perf_counter() - started, snapshot().total - before)
         try:
             files = Transcripts(memory, work)
-            print("| | cold index | a query | right session in top 3 | right turn in top 3 |")
+            sets = [of_questions(labelled), own_questions()]
+            print("| | cold index | a query | of 84: session, turn | of 98: session, turn |")
             print("|---|---|---|---|---|")
             for mode in ("hybrid", "keyword"):
-                report(f"memory search, {mode}", index, ours(memory, mode), labelled)
+                report(f"memory search, {mode}", index, ours(memory, mode), sets)
             if options.rg:
-                report("ripgrep, by words contained", "none", files.ripgrep(options.rg), labelled)
-            if options.deja:
-                index, ask = files.deja_vu(options.deja, Path(scratch) / "home")
-                report("deja-vu", index, ask, labelled)
+                report("ripgrep, by words contained", "none", files.ripgrep(options.rg), sets)
+            others = {
+                "deja-vu": (options.deja, files.deja_vu),
+                "agentsview, any word": (options.agentsview, files.agentsview),
+                "MemPalace": (options.mempalace, files.mempalace),
+            }
+            for name, (command, prepare) in others.items():
+                if not command:
+                    print(f"| {name} | not installed | | | |")
+                    continue
+                with (
+                    tempfile.TemporaryDirectory(prefix="rival-") as home,
+                    prepare(command, Path(home)) as (index, ask),
+                ):
+                    report(name, index, ask, sets)
         finally:
             chroma_server.stop(memory.data_dir)
 
 
-def report(name: str, index: str, ask: Ask, labelled: retrieval.Labelled) -> None:
+def of_questions(labelled: retrieval.Labelled) -> Asked:
+    """Return the questions of questions.jsonl, each with the turns that answer it."""
+    return [
+        (each.text, {turn for turn, of in labelled.units_of.items() if of & each.gold})
+        for each in labelled.questions
+    ]
+
+
+def own_questions() -> Asked:
+    """Return the questions of weak.jsonl that have an answer, each with the turns."""
+    return [(each.text, set(each.gold)) for half in HALVES for each, has in own(half) if has]
+
+
+def report(name: str, index: str, ask: Ask, sets: Sequence[Asked]) -> None:
     """Ask every question and print what a tool took and found."""
-    answers: dict[str, set[str]] = {}
-    for turn, numbers in labelled.units_of.items():
-        for number in numbers:
-            answers.setdefault(number, set()).add(turn)
-    walls, cpus, sessions, turns, gives_turns = [], [], 0, 0, True
-    for question in labelled.questions:
-        right = set().union(*(answers[number] for number in question.gold))
-        before, started = _children(), time.perf_counter()
-        ranking = ask(question.text)
-        walls.append(time.perf_counter() - started)
-        cpus.append(_children() - before)
-        sessions += not {_session(turn) for turn in right}.isdisjoint(ranking.sessions[:_FIRST])
-        gives_turns = ranking.turns is not None
-        turns += not right.isdisjoint((ranking.turns or ())[:_FIRST])
+    walls, cpus, cells = [], [], []
+    for questions in sets:
+        sessions = turns = 0
+        gives_turns = True
+        for text, right in questions:
+            before, started = _children(), time.perf_counter()
+            ranking = ask(text)
+            walls.append(time.perf_counter() - started)
+            cpus.append(_children() - before)
+            sessions += not {_session(turn) for turn in right}.isdisjoint(ranking.sessions[:_FIRST])
+            gives_turns = ranking.turns is not None
+            turns += not right.isdisjoint((ranking.turns or ())[:_FIRST])
+        cells.append(f"{sessions}, {turns}" if gives_turns else f"{sessions}")
     query = _seconds(statistics.median(walls), statistics.median(cpus))
-    print(
-        f"| {name} | {index} | {query} | {sessions} | {turns if gives_turns else ''} |", flush=True
-    )
+    print(f"| {name} | {index} | {query} | {' | '.join(cells)} |", flush=True)
 
 
 def ours(memory: Memory, mode: str) -> Ask:
@@ -130,6 +168,7 @@ class Transcripts:
         self._roots = {"claude": homes / "claude", "codex": homes / "codex", "pi": homes / "pi"}
         agents = zip(("claude-code", "codex", "pi"), self._roots.values(), strict=True)
         sources = list(discover(dict(agents)))
+        self._homes: dict[str, str] = {}
         self._session_of = {str(source.path): source.session_id for source in sources}
         path_of = {(each.session_id, each.agent_id): str(each.path) for each in sources}
         self._places: dict[str, list[tuple[int, str]]] = {}
@@ -147,7 +186,7 @@ class Transcripts:
         """Return how ripgrep is asked for all of a question's words at once."""
 
         def ask(question: str) -> Ranking:
-            words = {word for word in re.findall(r"\w{3,}", question.lower()) if not is_weak(word)}
+            words = _content(question)
             command = [binary, "-iFob", "--no-heading", "--null", *(f"-e{word}" for word in words)]
             found = subprocess.run([*command, *map(str, self._roots.values())], stdout=-1).stdout
             sessions: dict[str, Counter[str]] = {}
@@ -168,36 +207,125 @@ class Transcripts:
         at = bisect_right(places, (offset, "\uffff")) - 1
         return places[at][1] if at >= 0 else None
 
-    def deja_vu(self, binary: str, home: Path) -> tuple[str, Ask]:
-        """Index with deja-vu in a home of its own; return what it took and how it is asked."""
+    def _linked(self, home: Path) -> dict[str, str]:
+        """Link the files into a home as the agents have them; return the environment."""
         linked = {"claude": ".claude/projects", "codex": ".codex", "pi": ".pi"}
         for name, root in self._roots.items():
             shutil.copytree(root, home / linked[name], copy_function=os.link)
-        names = {str(home / linked[name]): str(root) for name, root in self._roots.items()}
-        environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
-        before, started = _children(), time.perf_counter()
-        subprocess.run([binary, "index"], env=environment, check=True, capture_output=True)
-        index = _seconds(time.perf_counter() - started, _children() - before)
+            self._homes[str(home / linked[name])] = str(root)
+        return {"HOME": str(home), "PATH": os.environ["PATH"]}
+
+    @contextmanager
+    def deja_vu(self, binary: str, home: Path) -> Iterator[tuple[str, Ask]]:
+        """Index with deja-vu in a home of its own; yield what it took and how it is asked."""
+        environment = self._linked(home)
+        index = _indexed([binary, "index"], environment)
 
         def ask(question: str) -> Ranking:
             command = [binary, "search", "--json", "--limit", str(_ASKED), question]
             found = subprocess.run(command, env=environment, capture_output=True).stdout
             paths = [hit["session"]["path"] for hit in json.loads(found)["hits"]]
-            return Ranking(_distinct(self._sessions(paths, names)), None)
+            return Ranking(_distinct(self._sessions(paths)), None)
 
-        return index, ask
+        yield index, ask
 
-    def _sessions(self, paths: Sequence[str], names: Mapping[str, str]) -> Iterator[str]:
+    @contextmanager
+    def agentsview(self, binary: str, home: Path) -> Iterator[tuple[str, Ask]]:
+        """Likewise with agentsview, whose server ends with this."""
+        environment = self._linked(home)
+        index = _indexed([binary, "sync"], environment)
+        options = ["--fts", "--include-one-shot", "--include-automated", "--json"]
+
+        def ask(question: str) -> Ranking:
+            command = [binary, "session", "search", *options, " OR ".join(_content(question))]
+            found = json.loads(subprocess.run(command, env=environment, stdout=-1).stdout)
+            ids = (match["session_id"].rpartition(":")[2] for match in found["matches"])
+            return Ranking(_distinct(ids), None)
+
+        try:
+            yield index, ask
+        finally:
+            subprocess.run([binary, "daemon", "stop"], env=environment, capture_output=True)
+
+    @contextmanager
+    def mempalace(self, command: str, home: Path) -> Iterator[tuple[str, Ask]]:
+        """Likewise with MemPalace, given vectors by a server."""
+        session_of = {Path(path).stem: session for path, session in self._session_of.items()}
+        with embedding_server() as url:
+            environment = {
+                **self._linked(home),
+                "MEMPALACE_EMBEDDING_MODEL": "openai-compat",
+                "MEMPALACE_EMBEDDING_API_URL": url,
+                "MEMPALACE_EMBEDDING_API_MODEL": "all-MiniLM-L6-v2",
+                "MEMPALACE_EMBEDDING_API_KEY": "none",
+            }
+            sessions = str(self._roots["claude"].parent)
+            mine = [command, "mine", sessions, "--mode", "convos", "--direct"]
+            index = _indexed(mine, environment)
+
+            def ask(question: str) -> Ranking:
+                asked = [command, "search", question, "--results", str(_ASKED)]
+                found = subprocess.run(asked, env=environment, stdout=-1, text=True).stdout
+                files = re.findall(r"^ +Source: (\S+)\.jsonl$", found, re.MULTILINE)
+                return Ranking(_distinct(session_of.get(name, name) for name in files), None)
+
+            yield index, ask
+
+    def _sessions(self, paths: Sequence[str]) -> Iterator[str]:
         for path in paths:
-            root = next(root for root in names if path.startswith(root))
-            yield self._session_of.get(names[root] + path.removeprefix(root), path)
+            root = next(root for root in self._homes if path.startswith(root))
+            yield self._session_of.get(self._homes[root] + path.removeprefix(root), path)
+
+
+@contextmanager
+def embedding_server() -> Iterator[str]:
+    """Yield the URL of a server that gives the vectors of the packaged model."""
+    embedder = load_embedder()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            """Answer as OpenAI's /v1/embeddings does."""
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+            vectors = embedder.embed([asked] if isinstance(asked, str) else asked).tolist()
+            data = [{"index": at, "embedding": vector} for at, vector in enumerate(vectors)]
+            body = json.dumps({"data": data}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _indexed(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Run what indexes, and return what it took."""
+    before, started = _children(), time.perf_counter()
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    return _seconds(time.perf_counter() - started, _children() - before)
+
+
+def _content(question: str) -> list[str]:
+    """Return the words of a question that are no mere question words."""
+    return _distinct(word for word in re.findall(r"\w{3,}", question.lower()) if not is_weak(word))
 
 
 def _by_words(counts: Mapping[str, Counter[str]]) -> list[str]:
     return sorted(counts, key=lambda name: (-len(counts[name]), -counts[name].total(), name))
 
 
-def _distinct(names: Iterator[str]) -> list[str]:
+def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
