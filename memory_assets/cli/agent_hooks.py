@@ -82,9 +82,10 @@ def _without_ours(text: str) -> str:
     """Return settings without the hook, whichever installation it starts, and without what is
     empty then."""
     groups = value_at(text, _PLACE)
-    for group in groups if isinstance(groups, list) else []:
+    numbered = list(enumerate(groups)) if isinstance(groups, list) else []
+    for at, group in reversed(numbered):
         for command in filter(_OURS.search, _commands(group)):
-            place: list[Step] = [*_PLACE, ("matcher", group.get("matcher")), "hooks"]
+            place: list[Step] = [*_PLACE, at, "hooks"]
             text = without(text, [*place, ("command", command)])
             if value_at(text, place) == []:
                 text = without(text, place[:-1])

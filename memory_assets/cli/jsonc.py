@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-Step = str | tuple[str, str]
-"""A way from a value to one in it: the name of a member, or name and value of a member of the
-wanted element of a list."""
+Step = str | int | tuple[str, str]
+"""A way from a value to one in it: the name of a member, the number of an element of a list, or name
+and value of a member of the wanted element, which is the last that has it."""
 _STRING = r'"(?:\\.|[^"\\\n])*"'
 _COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")
@@ -43,7 +43,8 @@ def value_at(text: str, path: Sequence[Step]) -> Any:
             value = value.get(step) if isinstance(value, dict) else None
         else:
             items = value if isinstance(value, list) else []
-            value = next((each for each in items if _has(each, step)), None)
+            found = [each for at, each in enumerate(items) if at == step or _has(each, step)]
+            value = found[-1] if found else None
     return value
 
 
@@ -61,12 +62,12 @@ def put(text: str, path: Sequence[Step], value: Any) -> str:
         if plain[at] != ("{" if isinstance(step, str) else "["):
             raise ValueError(f"has no {'object' if isinstance(step, str) else 'list'} at {step}")
         items, close = _items(plain, at)
-        found = [each for each in items if _fits(plain, each, step)]
+        found = _fitting(plain, items, step)
         if not found:
             for outer in reversed(path[depth + 1 :]):
                 value = {outer: value} if isinstance(outer, str) else [value]
             return _added(text, plain, (at, close), items, step, value)
-        _, _, at, end = found[-1]
+        _, _, at, end = items[found[-1]]
     if json.loads(plain[at:end]) == value:
         return text
     return text[:at] + _written(value, text, _indent(text, at)) + text[end:]
@@ -85,7 +86,7 @@ def without(text: str, path: Sequence[Step]) -> str:
     opened, close, place, items = at, at, 0, list[_Item]()
     for step in path:
         items, close = _items(plain, at) if plain[at] in "{[" else ([], at)
-        found = [number for number, each in enumerate(items) if _fits(plain, each, step)]
+        found = _fitting(plain, items, step)
         if not found:
             return text
         opened, place = at, found[-1]
@@ -107,8 +108,8 @@ def _whole(text: str) -> str:
     return text if text.strip("\ufeff \t\r\n") else "{}\n"
 
 
-def _has(value: Any, member: tuple[str, str]) -> bool:
-    return isinstance(value, dict) and value.get(member[0]) == member[1]
+def _has(value: Any, step: Step) -> bool:
+    return isinstance(step, tuple) and isinstance(value, dict) and value.get(step[0]) == step[1]
 
 
 def _without_comments(text: str) -> str:
@@ -144,10 +145,12 @@ def _items(plain: str, at: int) -> tuple[list[_Item], int]:
     return items, at
 
 
-def _fits(plain: str, item: _Item, step: Step) -> bool:
+def _fitting(plain: str, items: Sequence[_Item], step: Step) -> list[int]:
+    """Return the numbers of the items that a step leads to."""
     if isinstance(step, str):
-        return item.name == step
-    return _has(json.loads(plain[item.value : item.end]), step)
+        return [at for at, each in enumerate(items) if each.name == step]
+    values = (json.loads(plain[each.value : each.end]) for each in items)
+    return [at for at, value in enumerate(values) if at == step or _has(value, step)]
 
 
 def _added(

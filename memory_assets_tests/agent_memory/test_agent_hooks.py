@@ -108,6 +108,22 @@ def test_what_else_is_in_the_settings_stays(run: Run, tmp_path: Path) -> None:
     assert path.read_text() == OTHERS
 
 
+def test_the_hook_goes_whichever_group_of_its_matcher_has_it(run: Run, tmp_path: Path) -> None:
+    """Another program may have added a group with the same matcher behind ours."""
+    path = tmp_path / "project" / LOCAL
+    run("install-hooks", "--agent", "claude")
+    settings = json.loads(path.read_text())
+    (ours,) = settings["hooks"]["SessionStart"]
+    other = {**ours, "hooks": [{"type": "command", "command": "date"}]}
+    settings["hooks"]["SessionStart"].append(other)
+    path.write_text(json.dumps(settings))
+    for _ in range(2):
+        run("install-hooks", "--agent", "claude")
+        assert len(commands(path)) == 2
+    run("install-hooks", "--agent", "claude", "--uninstall")
+    assert commands(path) == ["date"]
+
+
 def test_settings_that_held_nothing_else_are_removed(run: Run, tmp_path: Path) -> None:
     """Those of the project, and those of the user; removing twice is fine."""
     for path, option in (
