@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 Step = str | int | tuple[str, str]
-"""A way from a value to one in it: the name of a member, the number of an element of a list, or name
-and value of a member of the wanted element, which is the last that has it."""
+"""A way from a value to one in it: the name of a member, the number of an element of a list, or
+name and value of a member of the wanted element, which is the last that has it."""
 _STRING = r'"(?:\\.|[^"\\\n])*"'
 _COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")

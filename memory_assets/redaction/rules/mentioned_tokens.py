@@ -92,7 +92,7 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
     if kind >= NameKind.TOKEN:
         weak = name.lower().split()[-1] in _WEAK_NAMES and not _QUALIFIED.search(name)
         if weak and line.rstrip(" \t")[-1].isalpha():
-            return is_generated(value, _CERTAIN_BITS)
+            return False
         if is_generated(value, _BITS):
             return True
         if "\n" in line[-8:] or weak:
