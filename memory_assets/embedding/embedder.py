@@ -47,6 +47,8 @@ def embed_redacted(
     require_redacted((*texts, *contexts))
     vectors = embedder.embed(texts)
     if named := list(dict.fromkeys(filter(None, contexts))):
+        import numpy as np
+
         vector_of = dict(zip(named, embedder.embed(named), strict=True))
         for at, context in enumerate(contexts):
             if context:
