@@ -173,6 +173,8 @@ def test_both_engines_make_the_same_views(redactors: tuple[Redactor, Redactor]) 
         "https:///home/alice:s3cretQx9@host.example.net/",
         "token=/home/alice/8Qd3kPz71LmN0xYbT5wR",
         "/home/user/x and nobody else",
+        'AKIAF2PCZM9WJ6TG3QD0"f6d4b2907e5c3a18f6d4b2907e5c3a18=',
+        'AKIAF2PCZM9WJ6TG3QD0"f6d4b2907e5c3a18f6d4b2907e5c3a18é',
     ],
 )
 def test_both_engines_find_the_same_persons(

@@ -16,7 +16,7 @@ from memory_assets.redaction.rules.names import NameKind, has_vendor, name_kind
 
 QUOTES = b"\"'`"
 SHORTEST_QUOTED = 16
-_QUOTED_RUN = re.compile(rf"[A-Za-z0-9_\-]{{{SHORTEST_QUOTED}}}")
+_QUOTED_RUN = re.compile(rf"[A-Za-z0-9_\-]{{{SHORTEST_QUOTED},}}")
 _LONGEST_QUOTED = 128
 HEX_RUN = re.compile(rb"[0-9a-f\-]+|[0-9A-F\-]+")
 """A hash or a UUID."""
@@ -106,7 +106,10 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         return values.is_hex(value) or values.is_uuid(value) or is_generated(value, _BITS)
     if _LISTED.search(line) is not None:
         return values.is_hex(value) or is_generated(value, _BITS)
-    if quoted and begin == start and _QUOTED_RUN.match(value) and len(value) <= _LONGEST_QUOTED:
+    run = _QUOTED_RUN.match(value) if quoted and begin == start else None
+    if run is not None and len(value) <= _LONGEST_QUOTED:
+        if HEX_RUN.fullmatch(run[0].encode()) is not None:
+            return False
         beside = line.rstrip("\"'`- ")[-1:].isalnum()
         return (beside or len(value) >= _SHORTEST_VENDORS) and is_generated(value, _CERTAIN_BITS)
     return below and is_generated(value, _BITS) and _PARENT.search(line) is not None
