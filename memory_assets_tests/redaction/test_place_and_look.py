@@ -70,6 +70,11 @@ SENTENCES = (
         ("License: {s}", "G99ZV-V4582-G7X8A-J345F-PW0U5"),
         ("Backup codes:\n{s}\n", "87f2v-gmmtx1\n6oxwp-fad35"),
         ("password {s}", "8d1QBFJ!nFetoO"),
+        ("https://acme.io/password/reset/{s}", DRAWN * 12),
+        ("https://acme.io/api/v1/{s}", DRAWN * 6),
+        ("https://acme.io/verify/{s}@acme.io", DRAWN),
+        ("Server=db;Database=x;--password={s}", "harbor"),
+        ("https://acme.io/a?st=1~acl=/*~hmac={s}", HEXADECIMAL),
     ],
 )
 def test_a_secret_goes_that_its_place_and_look_tell(

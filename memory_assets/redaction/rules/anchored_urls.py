@@ -46,7 +46,7 @@ _PATH_BITS = 20
 _DRAWN_STEP_BITS = 25
 _ANY_NAME_BITS = 35
 """Bits of evidence that values of these kinds need."""
-_NO_FILE = r"(?![\w@]|[\w/+]{0,80}\.(?!ics|xml|rss|json|sh\b)\w)"
+_NO_FILE = r"(?!\w|@[\w.-]{1,80}/|[\w/+]{0,80}\.(?!ics|xml|rss|json|sh\b)\w)"
 _IDS = (
     r"id|cursor|state|nonce|hash|sha\d*|integrity|rev|ref|version|q|query|cb|etag|clid|challenge"
     r"|credential|content|data|text|body|url|uri|redirect\w*|src|image|font|family|next|after|before"
@@ -138,35 +138,37 @@ URLS: tuple[AnchoredRule, ...] = (
     rule("ldap-password", "bindpw=", typed_password,
          r"(?i)bindpw=(?P<secret>[^\s,&\"'<>]{4,100})", "ldap://x/????X-BINDPW=" + FILL[:12]),
     *(rule("url-parameter", f"{name}=", accept,
-           rf"(?i)(?<=[?&;~]){name}=(?P<secret>[\w%.~+/=-]{{10,600}})",
+           rf"(?i)(?<=[?&;]){name}=(?P<secret>[\w%.~+/=-]{{10,600}})",
            f"https://example.com/callback?{name}={FILL[:32]}")
       for names, accept in ((_PARAMETERS, _is_parameter), (_SESSIONS, _is_session))
       for name in names),
+    rule("url-parameter", "hmac=", _is_parameter,
+         r"(?i)(?<=~)hmac=(?P<secret>[\w%.+/=-]{10,600})", "?st=1~exp=2~acl=/*~hmac=" + HEX),
     rule("url-parameter", "://", _is_parameter,
          r"://[^\s\"'<>`]{1,300}?[?&;][\w.-]{0,24}(?i:key|token|secret|sig|signature|hmac|auth|ticket|pass)=(?P<secret>[\w%.~+/=-]{16,600})",
          f"https://example.com/v1?appkey={FILL[:32]}"),
     *(rule("url-step", step, _is_step,
            rf"(?i){step}[\w-]{{0,24}}(?:/[\w.@-]{{1,60}}){{0,2}}?(?:/|\?\w{{1,12}}=)"
-           r"(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w.~%+-]{16,400}={0,2}"
-           r"(?:/[\w%+-]{16,400})?)" + _NO_FILE,
+           r"(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w.~%+-]{16,4000}={0,2}"
+           r"(?:/[\w%+-]{16,4000})?)" + _NO_FILE,
            f"https://example.com/build{step}/{FILL[:32]}")
       for step in _STEPS),
     *(rule("url-step", f"{step}/", _is_drawn_step,
-           rf"(?i)(?<=\w){step}/(?P<secret>(?=[^/?#&\s]{{0,40}}\d)[\w.~%+-]{{16,400}})"
+           rf"(?i)(?<=\w){step}/(?P<secret>(?=[^/?#&\s]{{0,40}}\d)[\w.~%+-]{{16,4000}})"
            + _NO_FILE, f"https://example.com{step}/{FILL[:32]}")
       for step in _DRAWN_STEPS),
     rule("url-step", "/api/", _is_certain,
-         r"/api/(?:[\w.-]{1,24}/){0,3}?(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w~-]{16,200})" + _NO_FILE,
+         r"/api/(?:[\w.-]{1,24}/){0,3}?(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w~-]{16,2000})" + _NO_FILE,
          f"https://example.com/api/v1/{FILL[:24]}/telemetry"),
     rule("url-step", "://", _is_certain,
          r"://(?i:api|push|(?:web)?hooks?|wh|in|logs?|rpc|collect|notify|ping|get|feeds?|stream"
          r"|gateway|registry|relay)[\w-]{0,30}\.[\w.-]{1,80}"
-         r"(?::\d{2,5})?/(?:[\w.-]{1,24}/){0,3}?(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w~-]{16,200})"
+         r"(?::\d{2,5})?/(?:[\w.-]{1,24}/){0,3}?(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w~-]{16,2000})"
          + _NO_FILE, f"https://api.example.com/{FILL[:24]}/send"),
     rule("url-step", "://", _is_step,
          r"://(?:[\w-]{1,40}\.){0,3}?(?i:hooks?|webhooks?|requestbin|rpc|[\w-]{0,24}(?:rpc|main-?net"
          r"|test-?net))[\w-]{0,20}\.[\w.-]{1,60}/(?:[\w.-]{1,24}/){0,3}?"
-         r"(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w-]{16,200})" + _NO_FILE,
+         r"(?P<secret>(?=[^/?#&\s]{0,40}\d)[\w-]{16,2000})" + _NO_FILE,
          f"https://eth-mainnet.example.com/{HEX[:32]}"),
     rule("url-parameter", "://", _is_certain,
          rf"://[^\s\"'<>`]{{1,300}}?[?&;](?![\w.-]{{0,30}}?(?i:{_IDS})=)[\w.-]{{1,30}}="

@@ -191,8 +191,9 @@ def _is_in_settings(text: str, first: int, name: str, value: str, separator: str
         return False
     if values.is_placeholder(value) or values.is_reference(value):
         return False
-    if separator == "=" and name.startswith("-"):
-        return typed_password(value) and text[first - 1 : first].isspace()
+    is_option = separator == "=" and name.startswith("-") and text[first - 1 : first].isspace()
+    if is_option and typed_password(value):
+        return True
     line = text[text.rfind("\n", max(first - 240, 0), first) + 1 : first]
     if _CONNECTION.search(line[-240:]) is not None:
         return True
