@@ -136,7 +136,8 @@ def _qdrant(name: str, settings: Settings) -> Finding:
         return Finding(name, True, "not used")
     from memory_assets.stores.qdrant.collections import QdrantStore
 
-    held = QdrantStore(str(settings.qdrant_url), settings.qdrant_api_key).names()
+    prefix = f"{settings.tenant}." if settings.tenant else ""
+    held = QdrantStore(str(settings.qdrant_url), settings.qdrant_api_key, prefix).names()
     found = f"{counted(len(held), 'collection')} of ours at {settings.qdrant_url}"
     return Finding(name, True, found)
 

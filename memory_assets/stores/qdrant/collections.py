@@ -7,6 +7,7 @@ as ids of points, so ours are hashed into them. Not here: collections of other p
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -84,13 +85,15 @@ class QdrantStore(VectorStore):
             each.alias_name.removeprefix(self._prefix): each.collection_name
             for each in found
             if each.alias_name.startswith(self._prefix)
+            and "." not in each.alias_name.removeprefix(self._prefix)
             and each.collection_name.startswith(f"{each.alias_name}.")
         }
 
     def _stored(self, name: str) -> set[str]:
         """Return all that is stored of a collection: what has its name, and replacements."""
         found = self.call(lambda client: client.get_collections()).collections
-        return {each.name for each in found if each.name.startswith(f"{self._prefix}{name}.")}
+        own = re.compile(rf"{re.escape(self._prefix + name)}\.(?:{_FIRST}|[0-9a-f]{{32}})")
+        return {each.name for each in found if own.fullmatch(each.name)}
 
     def names(self) -> list[str]:
         """Return the names of our collections, sorted."""
