@@ -182,15 +182,10 @@ class MemoryService:
 
     def _written(self, memory: StoredMemory) -> Written:
         """Store a memory that may be stored, in an exclusive block."""
-        near = self._vectors.query(
-            self._router.collection_of(memory.type),
-            memory.text,
-            _COMPARED,
-            {"project": memory.project},
-        )
-        known = next((one.memory for one in near if one.memory.memory_id == memory.memory_id), None)
-        if known is not None:
+        collection = self._router.collection_of(memory.type)
+        for known in self._vectors.get(collection, {"memory_id": memory.memory_id}):
             return self._renewed(known, memory, "renewed")
+        near = self._vectors.query(collection, memory.text, _COMPARED, {"project": memory.project})
         contradicts: list[str] = []
         for each in near:
             how = relation(memory.text, each.memory.text, each.similarity)
@@ -201,7 +196,7 @@ class MemoryService:
         if reason := self._window_is_full(memory):
             return Written("refused", reason=reason)
         stored = replace(memory, contradicts=tuple(contradicts))
-        self._vectors.add(self._router.collection_of(memory.type), [stored])
+        self._vectors.add(collection, [stored])
         why = f"believed: {memory.confidence:g}"
         self._note(memory, "stored", why, memory.memory_id, stored.contradicts)
         return Written("stored", memory.memory_id, contradicts=stored.contradicts)

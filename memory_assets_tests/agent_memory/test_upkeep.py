@@ -57,7 +57,8 @@ def test_what_has_faded_is_archived_and_comes_back(agents: Agents) -> None:
     assert [what for what, _, _ in trail(agents, kept)] == ["stored", "renewed"]
     shown = trail_of(agents.components, old)[1]
     assert shown["what"] == "archived" and "180 days" in shown["why"] and shown["at"][-1] == "Z"
-    gateway.write_memory("The broker is RabbitMQ.", "fact", 0.9, "2027-09-20T09:00:00Z")
+    again = gateway.write_memory("The broker is RabbitMQ.", "fact", 0.9, "2027-09-20T09:00:00Z")
+    assert (again.outcome, again.memory_id) == ("renewed", old)
     assert len(remembered(agents)) == 2 and journal.archived() == {}
     assert keep_up(agents.components).faded == 0
 

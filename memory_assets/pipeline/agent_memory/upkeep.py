@@ -48,7 +48,8 @@ def keep_up(components: Engines) -> UpkeepReport:
     for project in journal.projects():
         with journal.transaction():
             for memory in _faded(components, project):
-                why = f"not said again, half its worth is gone in {_half_life(components)} days"
+                half = _half_life(components)
+                why = f"not said again, and worth too little (half after {half} days)"
                 _archive(components, memory, why, ())
                 report.faded += 1
             report.merged += _merge(components, project)

@@ -56,9 +56,11 @@ class JournalVectorStore:
         limit: int | None = None,
         sort: str = "-stored_at",
     ) -> list[StoredMemory]:
-        """Return memories in the order of a field, without those that are archived."""
+        """Return memories in the order of a field, without those that are archived, unless one is
+        asked for by its id."""
         wanted = {**(where or {}), "collection": collection}
-        return self._journal.memories(wanted, limit=limit, sort=sort, archived=False)
+        archived = "memory_id" in wanted
+        return self._journal.memories(wanted, limit=limit, sort=sort, archived=archived)
 
     def delete(self, collection: str, memory_ids: Sequence[str]) -> int:
         """Delete memories of a collection for good, and return their number."""
