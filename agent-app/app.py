@@ -78,7 +78,8 @@ class Chat:
         self._id = conversation_id
 
     def say(self, text: str) -> str:
-        """Keep a message, answer it, keep the answer and what is to be remembered of it.
+        """Keep a message, answer it, keep the answer and what is to be remembered of it. An answer
+        that cannot be kept is returned with the reason below it.
 
         Raises:
             NoModelAnswer: the message is kept, and has no answer.
@@ -87,12 +88,15 @@ class Chat:
         self._append("user", text)
         context = self._builder.build_context(self._id, text)
         answer, candidates = read_answer(self._model.answer(context.text))
-        if answer:
-            self._append("assistant", answer)
-        for each in candidates:
-            self._gateway.write_memory(
-                each.text, each.type, each.confidence, datetime.now(UTC), self._id
-            )
+        try:
+            if answer:
+                self._append("assistant", answer)
+            for each in candidates:
+                self._gateway.write_memory(
+                    each.text, each.type, each.confidence, datetime.now(UTC), self._id
+                )
+        except MemoryAssetsError as error:
+            return f"{answer}\n[not all of it is kept: {error}]"
         return answer
 
     def _append(self, role: str, text: str) -> None:

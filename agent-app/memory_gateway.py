@@ -16,5 +16,7 @@ def open_memory(engines: Engines) -> MemoryGateway:
     endpoint = engines.settings.mcp_endpoint
     if endpoint is None:
         return open_gateway(engines)
-    lock = engines.settings.data_dir / _LOCK
-    return open_gateway(engines, store=ChromaMcpVectorStoreAdapter(McpSession(endpoint), lock))
+    lock, tenant = engines.settings.data_dir / _LOCK, engines.settings.tenant
+    prefix = f"{tenant}.agents." if tenant else "agents."
+    store = ChromaMcpVectorStoreAdapter(McpSession(endpoint), lock, prefix=prefix)
+    return open_gateway(engines, store=store)
