@@ -47,9 +47,11 @@ def change_hook(settings: Settings, agent: str, project: Path | None, uninstall:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not JSON"
         raise ConfigurationError(f"{path} cannot be changed: {reason}; correct it") from None
-    if uninstall and path.exists() and after.strip() in ("", "{}"):
-        path.resolve().unlink()
-    elif after != before:
+    if after == before:
+        pass
+    elif uninstall and after.strip() in ("", "{}") and not path.is_symlink():
+        path.unlink()
+    else:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, after.encode())
     begins = "no longer begin" if uninstall else "begin"
