@@ -21,6 +21,8 @@ from memory_assets.stores.stores import Stores
 
 _NOT_SHOWN = ("stored_at", "at_turn")
 _ORDERS = {"date": "-ts", "confidence": "-confidence"}
+_ALL = 10_000
+"""As many memories as one request may be for."""
 _LEFT_OUT = ("content_hash", "project_root", "ruleset_version")
 
 
@@ -42,6 +44,8 @@ class NamedRow:
 
 def memories(stores: Stores, asked: MemoriesRequest) -> list[dict[str, Any]]:
     """Return the memories that a request is for, as JSON. They need not be ingested."""
+    if not _has_journal(stores):
+        return []
     project = project_written_about(stores, asked.project) if asked.project else ""
     wanted = {"type": asked.type, "conversation_id": asked.conversation, "project": project}
     where = {name: value for name, value in wanted.items() if value}
@@ -56,7 +60,8 @@ def memory_of(stores: Stores, memory_id: str) -> dict[str, Any]:
     Raises:
         NotFound: there is none of this id.
     """
-    for each in stores.journal.memories({"memory_id": memory_id}):
+    found = stores.journal.memories({"memory_id": memory_id}) if _has_journal(stores) else []
+    for each in found:
         return {**_plain(each), "archived": stores.journal.archived().get(memory_id, "")}
     raise NotFound(f"no {memory_id} in memory")
 
@@ -69,11 +74,18 @@ def conversation(
     Raises:
         NotFound: there is neither.
     """
-    turns = [_plain(each) for each in stores.journal.turns(conversation_id)]
-    found = memories(stores, MemoriesRequest(conversation=conversation_id))
+    turns = []
+    if _has_journal(stores):
+        turns = [_plain(each) for each in stores.journal.turns(conversation_id)]
+    found = memories(stores, MemoriesRequest(conversation=conversation_id, n=_ALL))
     if not (turns or found):
         raise NotFound(f"no conversation {conversation_id} in memory")
     return turns, found
+
+
+def _has_journal(stores: Stores) -> bool:
+    """Whether an agent ever wrote anything. To open a journal would make one."""
+    return (stores.data_dir / FILE_NAME).exists()
 
 
 def partition_about(project: str) -> str:
@@ -96,8 +108,9 @@ def written_row(stores: Stores, text: str) -> NamedRow | None:
         return None
     head, _, name = text.partition("::")
     table = AGENT_MEMORY if head == "memory" else AGENT_HISTORY
-    written = (stores.data_dir / FILE_NAME).exists()
-    place = stores.journal.place_of(text if head == "memory" else name) if written else None
+    place = None
+    if _has_journal(stores):
+        place = stores.journal.place_of(text if head == "memory" else name)
     if place is None:
         raise NotFound(f"no {head} {name} in memory; `memory memories` lists what there is")
     project, conversation_id = place

@@ -113,7 +113,7 @@ class RunLedger(SqliteStore):
         return {(str(row[0]), str(row[1])): json.loads(row[2]) for row in rows}
 
     def note_sizes(self, day: str, sizes: Mapping[str, int]) -> None:
-        """Note the bytes of each store on a day, ISO 8601; the last note of a day counts."""
+        """Note the bytes of each store on a day, ISO 8601, in place of what is noted."""
         self.put("sizes", day=day, bytes=json.dumps(sizes))
 
     def sizes(self) -> dict[str, dict[str, int]]:

@@ -12,6 +12,7 @@ from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.requests.arguments import declared
 from memory_assets.serving.pages.search_page import address_of
 from memory_assets.serving.pages.site import build_site
+from memory_assets.stores.agent_journal import FILE_NAME
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 
 _SHOP = "-home-ada-shop"
@@ -53,6 +54,24 @@ def test_memories_are_listed_by_type_conversation_confidence_and_date(client: Te
     one = client.get(own)
     assert "&lt;img src=x" in one.text and "{{ 7 * 7 }}" in one.text and one.status_code == 200
     assert client.get("/page/memory/memory::none").status_code == 404
+
+
+def test_an_archived_memory_says_so(client: TestClient, agents: Agents) -> None:
+    """With the reason; it is in no context any more."""
+    (known,) = agents.components.journal.memories({"type": "preference"})
+    agents.components.journal.archive(known.memory_id, "not said again")
+    text = client.get("/page/memories").text
+    assert text.count("Archived, in no context any more: not said again") == 1
+
+
+def test_pages_about_nothing_make_no_journal(agents: Agents) -> None:
+    """Its presence says that an agent wrote something."""
+    assert agents.components.catalog.projects() == set()  # made, so that there is a memory
+    settings = agents.components.settings
+    client = TestClient(build_site(settings), base_url="http://127.0.0.1:8765")
+    for path in ("memories", "memory/memory::none", "conversation/none"):
+        client.get(f"/page/{path}")
+    assert not (settings.data_dir / FILE_NAME).exists()
 
 
 def test_a_conversation_is_read_with_its_memories(client: TestClient) -> None:

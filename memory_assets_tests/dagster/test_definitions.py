@@ -162,6 +162,7 @@ def test_every_description_leads_to_a_document_that_memory_dev_serves() -> None:
         answer = client.get(f"/{name}")
         assert answer.status_code == 200 and "<h1 id=" in answer.text, name
         assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert "pictures/" not in client.get("/docs/page.md").text
     assert client.get("/docs/nowhere.md").status_code == 404
     assert client.get("/docs/..%2FREADME.md").status_code == 404
     assert client.get("/assets").text == "Dagster"

@@ -70,7 +70,10 @@ def status_verdicts(components: Components, current: Mapping[str, Any]) -> dict[
     return {
         "everything_indexed": Verdict(
             not components.embeds or all(each["complete"] for each in covered.values()),
-            {f"{kind}_behind": each["rows"] - each["indexed"] for kind, each in covered.items()},
+            {
+                f"{kind}_behind": each["rows"] - each["indexed"] if components.embeds else 0
+                for kind, each in covered.items()
+            },
             "Run `memory ingest`.",
         ),
         "sources_are_found": _of_sources(components),

@@ -16,6 +16,7 @@ from memory_assets.serving.pages.rendering import page
 
 MANUAL_PATH = "/docs/"
 _NAME = re.compile(r"[a-z-]+\.md")
+_PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _NOT_OF_WORDS = re.compile(r"[^\w\- ]")
 
 
@@ -32,14 +33,14 @@ def manual_page(request: Request) -> Response:
 
 @cache
 def _markdown() -> MarkdownIt:
-    # Pictures are in the repository only: in an installed package there are none.
-    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 def _html(text: str) -> Markup:
-    """Return Markdown of ours as HTML, with an id at each heading by which links name it."""
+    """Return Markdown of ours as HTML, with an id at each heading by which links name it, and
+    without pictures: an installed package has none."""
     parser = _markdown()
-    tokens = parser.parse(text)
+    tokens = parser.parse(_PICTURE.sub("", text))
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
             words = _NOT_OF_WORDS.sub("", inline.content.lower())
