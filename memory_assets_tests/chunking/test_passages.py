@@ -27,14 +27,14 @@ def _passages(text: str, limit: int = LIMIT, edges: tuple[int, ...] = ()) -> lis
     return [text[start:end] for start, end in split_passages(text, PIECES, limit, edges)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TEXTS)
 def test_every_passage_is_within_the_limit(text: str) -> None:
     """Counted alone by the real word pieces, whatever the text."""
     assert all(PIECES.count_tokens(passage) <= LIMIT for passage in _passages(text))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TEXTS)
 def test_nothing_but_white_space_is_lost(text: str) -> None:
     """Passages are disjoint, in order, and cover every character that is not white space."""
@@ -47,7 +47,7 @@ def test_nothing_but_white_space_is_lost(text: str) -> None:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(TEXTS)
 def test_passages_are_not_blank(text: str) -> None:
     """No passage is empty or begins or ends with white space."""

@@ -91,6 +91,7 @@ def _store(components: Components, table: Table, rows: pa.Table) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_new_machine_compiles_the_scanner_once_beside_other_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

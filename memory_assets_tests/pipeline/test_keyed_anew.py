@@ -209,6 +209,7 @@ def test_an_interrupted_keying_is_gone_on_with(
     _assert_as_before(memory, before)
 
 
+@pytest.mark.long
 def test_a_lake_whose_catalogue_is_lost_is_keyed_when_it_is_adopted(
     unkeyed: SampleMemory, needles: Needles
 ) -> None:

@@ -89,6 +89,7 @@ def test_both_engines_find_the_same_in_labelled_texts(plain: Scanner, fast: Scan
     assert not [n for n, text in enumerate(texts) if plain.scan(text) != fast.scan(text)]
 
 
+@pytest.mark.long
 def test_both_engines_find_the_same_in_transcripts(
     plain: Scanner, fast: Scanner, dev_transcripts: Path
 ) -> None:
@@ -113,7 +114,7 @@ _WORDS = (
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         st.tuples(
@@ -173,8 +174,6 @@ def test_both_engines_make_the_same_views(redactors: tuple[Redactor, Redactor]) 
         "https:///home/alice:s3cretQx9@host.example.net/",
         "token=/home/alice/8Qd3kPz71LmN0xYbT5wR",
         "/home/user/x and nobody else",
-        'AKIAF2PCZM9WJ6TG3QD0"f6d4b2907e5c3a18f6d4b2907e5c3a18=',
-        'AKIAF2PCZM9WJ6TG3QD0"f6d4b2907e5c3a18f6d4b2907e5c3a18é',
     ],
 )
 def test_both_engines_find_the_same_persons(
@@ -203,7 +202,7 @@ def test_every_line_end_inside_a_token_is_reported(fast: Scanner) -> None:
     assert joints > 500
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         st.sampled_from(
@@ -237,8 +236,10 @@ def test_both_engines_redact_transcripts_the_same(
         "acme-api: 6c8ba06cb14a32d508948606d8b5d9c8f70e493b",
         "linode_api_key = f6d4b2907e5c3a18f6d4b2907e5c3a18\nAKI{}F2PCZM9WJ6TG3QD0\x1f".format("A"),
         "\u212aafka key = 3f2b8c1e7d4a4f6b9c0d1e2f3a4b5c6d",
+        'AKI{}F2PCZM9WJ6TG3QD0"f6d4b2907e5c3a18f6d4b2907e5c3a18='.format("A"),
+        'AKI{}F2PCZM9WJ6TG3QD0"f6d4b2907e5c3a18f6d4b2907e5c3a18é'.format("A"),
     ],
-    ids=["number in a query", "no vendor", "odd blank behind a joint", "Kelvin"],
+    ids=["number in a query", "no vendor", "odd blank", "Kelvin", "padded", "beyond ASCII"],
 )
 def test_both_engines_agree_where_they_did_not(
     redactors: tuple[Redactor, Redactor], text: str

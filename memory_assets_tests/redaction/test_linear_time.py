@@ -21,7 +21,7 @@ FOUND = (
 )
 """What was quadratic once."""
 LENGTH = 3_000
-DRAWN = 12
+DRAWN = 6
 MOST = 8.0
 """Times as much for four times the text: 4 is linear, 16 quadratic."""
 

@@ -74,7 +74,7 @@ def small_limit() -> Redactor:
     return load_redactor(RedactionSettings(max_file_bytes=64), KEY)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(texts)
 def test_redaction_is_idempotent(redactor: Redactor, text: str) -> None:
     """What was redacted once is left as it is, and nothing more is found in it."""
@@ -84,7 +84,7 @@ def test_redaction_is_idempotent(redactor: Redactor, text: str) -> None:
     assert redactor.redact(once.text).text == once.text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(texts)
 def test_file_contents_are_idempotent(small_limit: Redactor, text: str) -> None:
     """The same holds for contents of a file."""
@@ -92,7 +92,7 @@ def test_file_contents_are_idempotent(small_limit: Redactor, text: str) -> None:
     assert small_limit.redact(once, "src/a.py").text == once
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(texts)
 def test_findings_refer_to_the_input(redactor: Redactor, text: str) -> None:
     """Replacing each finding's span of the input by its tag gives the redacted text."""
@@ -106,7 +106,7 @@ def test_findings_refer_to_the_input(redactor: Redactor, text: str) -> None:
     assert redactor.find(text) == result.findings
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(TOKENS), st.text(max_size=40), st.text(max_size=40))
 def test_a_token_between_any_lines_goes(
     redactor: Redactor, token: str, before: str, after: str

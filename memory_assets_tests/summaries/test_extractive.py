@@ -96,7 +96,7 @@ def test_a_session_of_titles_and_summaries_alone_is_summarized(script: Make) -> 
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     st.lists(

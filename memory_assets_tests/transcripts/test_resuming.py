@@ -143,6 +143,7 @@ def test_a_file_that_is_not_what_it_was_is_not_gone_on_with(tmp_path: Path) -> N
         list(read_session(changed, source=source, resume=Resume(report.checkpoint)))
 
 
+@pytest.mark.long
 def test_real_files_read_in_steps_are_read_whole(dev_transcripts: Path) -> None:
     """Every third readable file of the evaluation data, cut at random bytes."""
     files = list(_real_files(dev_transcripts))[::3]

@@ -70,7 +70,11 @@ def pi_lines(pi: PiLines) -> list[bytes]:
 
 @pytest.mark.parametrize(
     ("builder", "lines_of", "size"),
-    [("claude", claude_lines, 24), ("codex", codex_lines, 12), ("pi", pi_lines, 12)],
+    [
+        ("claude", claude_lines, 24),
+        pytest.param("codex", codex_lines, 12, marks=pytest.mark.long),
+        pytest.param("pi", pi_lines, 12, marks=pytest.mark.long),
+    ],
 )
 def test_memory_does_not_follow_the_size_of_the_file(
     request: pytest.FixtureRequest,
