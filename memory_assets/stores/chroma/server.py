@@ -221,11 +221,13 @@ def _start(data_dir: Path, idle_seconds: float) -> Endpoint:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         endpoint = running(data_dir)
-        if endpoint is not None:
-            if endpoint.pid != process.pid:  # another was first: ours must not follow it
-                process.terminate()
-                process.wait()
+        if endpoint is not None and endpoint.pid == process.pid:
             return endpoint
+        if endpoint is not None and _is_server_of(endpoint.pid, data_dir):
+            process.terminate()  # another was first: ours must not follow it
+            process.wait()
+            return endpoint
+        # Else ours has the lock, and what a dead one left is not overwritten yet.
         if process.poll() is not None and not is_locked(data_dir / LOCK):
             break
         time.sleep(0.02)
