@@ -48,7 +48,7 @@ def keep_up(components: Engines) -> UpkeepReport:
     for project in journal.projects():
         with journal.transaction():
             for memory in _faded(components, project):
-                half = _half_life(components)
+                half = components.settings.half_life
                 why = f"not said again, and worth too little (half after {half} days)"
                 _archive(components, memory, why, ())
                 report.faded += 1
@@ -56,10 +56,6 @@ def keep_up(components: Engines) -> UpkeepReport:
             report.memories += len(journal.memories({"project": project}))
     report.archived = len(journal.archived())
     return report
-
-
-def _half_life(components: Engines) -> int | None:
-    return components.settings.half_life
 
 
 def _faded(components: Engines, project: str) -> list[StoredMemory]:
