@@ -1,4 +1,5 @@
-"""The rows of the tables of what agents wrote themselves: turns of conversations, and memories.
+"""The rows of the tables of what agents wrote themselves: turns of conversations, memories, and
+what happened to these.
 
 A partition has what is about one project, or about none; a conversation, or a single memory, has
 the place of a session.
@@ -17,8 +18,9 @@ Partition = Annotated[str, "Partition key: `agent-memory`, or `agent-memory:<pro
 Root = Annotated[RedactedText, "Always empty: no directory is known."]
 Agent = Annotated[str, "Always `agent-memory`: it was written through the memory's own interface."]
 Said = Annotated[datetime, "When it was said."]
+MemoryHash = Annotated[str, "The memory's hash."]
 Rules = Annotated[str, "Rules and settings that were applied."]
-"""Columns of both tables."""
+"""Columns of several tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class AgentMemory:
     project: Partition
     project_root: Root
     agent: Agent
-    session_id: Annotated[str, "The memory's hash."]
+    session_id: MemoryHash
     type: Annotated[str, "preference, fact, project or decision."]
     confidence: Annotated[float, "How sure the agent was, 0 to 1."]
     conversation_id: Annotated[str, "Conversation that it comes from; may be empty."]
@@ -60,3 +62,19 @@ class AgentMemory:
     text: Annotated[RedactedText, "What is remembered, redacted."]
     content_hash: ContentHash
     ruleset_version: Rules
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """A row of `memory_trail`: one thing that happened to a memory."""
+
+    id: Annotated[str, "`trail::<the memory's hash>::<n>`, n from 0."]
+    project: Partition
+    project_root: Root
+    agent: Agent
+    session_id: MemoryHash
+    timestamp: Annotated[datetime, "When it happened."]
+    what: Annotated[str, "stored, renewed, merged or archived."]
+    who: Annotated[str, "chat, tool, import or upkeep."]
+    of: Annotated[tuple[str, ...], "Conversation and memories that it comes from."]
+    why: Annotated[str, "The reason, without a word of the memory."]

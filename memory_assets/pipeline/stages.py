@@ -13,6 +13,7 @@ from functools import partial
 from typing import get_args
 
 from memory_assets.agent_memory.policy import MEMORY_TYPES, ORIGINS, ROLES
+from memory_assets.agent_memory.trail import Change
 from memory_assets.commits import Evidence
 from memory_assets.documents import CHUNK_TYPES, KIND_OF
 from memory_assets.models import Kind, Role
@@ -40,6 +41,7 @@ from memory_assets.stores.lake.expectations import AT_LEAST_0, NOT_EMPTY, Expect
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
     AGENT_MEMORY,
+    MEMORY_TRAIL,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
@@ -323,6 +325,9 @@ EXPECTATIONS = {
     AGENT_MEMORY.name: Expectations(
         bounds={"confidence": (0.0, 1.0), "text": NOT_EMPTY},
         one_of={"agent": (AGENT_MEMORY_AGENT,), "type": MEMORY_TYPES, "source": ORIGINS},
+    ),
+    MEMORY_TRAIL.name: Expectations(
+        one_of={"agent": (AGENT_MEMORY_AGENT,), "what": get_args(Change)},
     ),
     **{stage.table.name: stage.expected for stage in STAGES},
 }

@@ -248,6 +248,13 @@ class AgentJournal(SqliteStore):
         """Add an entry to the trail of a memory."""
         self.put("trail", **{**asdict(entry), "of": json.dumps(entry.of)})
 
+    def replace_trail(self, memory_id: str, entries: Iterable[TrailEntry]) -> None:
+        """Store the entries as the trail of a memory, in place of what is there."""
+        with self.transaction():
+            self.delete("trail", memory_id=memory_id)
+            for each in entries:
+                self.note(each)
+
     def trail(self, memory_id: str) -> list[TrailEntry]:
         """Return what happened to a memory, in order."""
         rows = self.select("trail", ", ".join(_TRAIL), "rowid", memory_id=memory_id)
@@ -255,6 +262,15 @@ class AgentJournal(SqliteStore):
             TrailEntry(**{**dict(zip(_TRAIL, row, strict=True)), "of": tuple(json.loads(row[4]))})
             for row in rows
         ]
+
+    def trail_states(self, project: str) -> dict[str, str]:
+        """Return a state of the trail of each memory of a project that has one, by id; it differs
+        after every change."""
+        sql = (
+            "SELECT memory_id, COUNT(*), MAX(at) FROM trail JOIN memories USING (memory_id)"
+            " WHERE project = ? GROUP BY 1"
+        )
+        return {row[0]: f"{row[1]}:{row[2]}" for row in self.rows(sql, project)}
 
     def place_of(self, any_id: str) -> tuple[str, str] | None:
         """Return project and conversation of the memory or the message of an id, None if there

@@ -10,6 +10,7 @@ import pytest
 
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
+from memory_assets.pipeline.agent_memory.upkeep import keep_up
 from memory_assets.pipeline.checks.checks import Verified, verify_project
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Made
@@ -23,7 +24,7 @@ from memory_assets.redaction import value_hash
 from memory_assets.serving.answer_lines import audit_lines
 from memory_assets.stores.agent_journal import FILE_NAME
 from memory_assets.stores.chroma import server as chroma_server
-from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 
 PLAIN = "agent-memory"
@@ -165,16 +166,29 @@ def test_a_secret_that_becomes_known_is_taken_out_everywhere(wordy: Agents) -> N
 
 
 def test_a_lost_journal_is_filled_from_the_lake(wordy: Agents) -> None:
-    """The tables lose nothing, and the same append is still known."""
+    """The tables lose nothing, and the same append is still known. What was archived still is."""
     wordy.gateway().append_history("c1", "user", "Which broker?", 0, NOW)
-    wordy.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
+    first = wordy.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
+    wordy.gateway().write_memory("The user likes tea.", "preference", 0.9, NOW)
     ingest(wordy)
+    wordy.now += 400 * 86_400
+    assert keep_up(wordy.components).faded == 2
+    assert ingest(wordy)["memory_trail"].rows_written == 4
     wordy.components.journal.close()
     for path in wordy.data_dir.glob(f"{FILE_NAME}*"):
         path.unlink()
-    again = Agents(wordy.data_dir, wordy.engines, given=wordy.given)
+    again = Agents(wordy.data_dir, wordy.engines, now=wordy.now + 1, given=wordy.given)
+    said = again.gateway().write_memory("The broker is RabbitMQ.", "fact", 0.9, NOW)
+    assert said.memory_id == first.memory_id
     ingest(again)
-    assert len(rows(again, AGENT_HISTORY)) == len(rows(again, AGENT_MEMORY)) == 1
+    assert (len(rows(again, AGENT_HISTORY)), len(rows(again, AGENT_MEMORY))) == (1, 2)
+    assert len(again.components.journal.archived()) == 1
+    trail = [
+        row["what"]
+        for row in rows(again, MEMORY_TRAIL)
+        if row["id"].startswith(f"trail::{said.memory_id.removeprefix('memory::')}")
+    ]
+    assert trail == ["stored", "archived", "stored"]
     assert (
         not open_gateway(again.components).append_history("c1", "user", "Which broker?", 0, NOW).new
     )

@@ -14,9 +14,11 @@ from memory_assets.dagster import expectations as by_great_expectations
 from memory_assets.pipeline.checks import expectations as by_arrow
 from memory_assets.pipeline.checks.checks import verify_project
 from memory_assets.pipeline.checks.expectations import facts
+from memory_assets.pipeline.ingest.steps import STEPS
 from memory_assets.pipeline.stages import EXPECTATIONS
 from memory_assets.stores.lake.expectations import Expectations
 from memory_assets.stores.lake.schemas import RETRIEVED_DOCUMENTS, TABLES, TURN_CHUNKS, Table
+from memory_assets.stores.run_history.names import PARTITIONS
 from memory_assets_tests.own_files import own_file
 from memory_assets_tests.pipeline.conftest import SampleMemory
 
@@ -58,7 +60,7 @@ def _broken(frame: pa.Table, expected: Expectations) -> Iterator[tuple[str, int,
 
 
 @pytest.mark.parametrize(
-    "name", [each for each in EXPECTATIONS if not each.startswith(("workspace", "agent_"))]
+    "name", [each for each in EXPECTATIONS if STEPS[each].partitions == PARTITIONS]
 )
 def test_both_engines_agree(finished: SampleMemory, name: str) -> None:
     """On the sample's rows, and on each way of breaking what is declared: the name of the

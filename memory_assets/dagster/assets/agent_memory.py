@@ -1,15 +1,17 @@
-"""What agents wrote themselves: the turns of conversations, and memories."""
+"""What agents wrote themselves: the turns of conversations, memories, and the trail of these."""
 
 from memory_assets.dagster.assets.step import step_asset
 from memory_assets.dagster.metadata import table_schema
 from memory_assets.pipeline.stages import AGENTS
-from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
 
 _DESCRIPTIONS = {
     AGENT_HISTORY: "The turns of conversations, as agents appended them, redacted.\n\nOf a "
     "conversation that goes on, only new turns are written.",
     AGENT_MEMORY: "What agents found worth keeping: preferences, facts, decisions.\n\nGated by "
     "confidence and number, and merged where they say the same.",
+    MEMORY_TRAIL: "What happened to each memory: when, what, by whom, from what, and why.\n\n"
+    "Without their texts. A journal that is lost gets its trail back from here.",
 }
 AGENT_TABLES = [
     step_asset(

@@ -30,7 +30,7 @@ from memory_assets.stores.agent_partitions import (
 )
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
-from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
 
 TABLES_VERSION = "agent-1"
 _JOURNAL = "agent_journal"
@@ -46,6 +46,7 @@ def made_with(components: Components) -> str:
 
 HISTORY = DerivedTable(AGENT_HISTORY, TABLES_VERSION, chosen=made_with)
 MEMORIES = DerivedTable(AGENT_MEMORY, TABLES_VERSION, chosen=made_with)
+TRAIL = DerivedTable(MEMORY_TRAIL, TABLES_VERSION, chosen=made_with)
 
 
 def make_history(components: Components, partition: str) -> StageReport:
@@ -67,7 +68,8 @@ def outdated(components: Components, partition: str) -> int:
     journal, project, version = components.journal, project_in(partition), made_with(components)
     states = {
         AGENT_HISTORY: journal.conversation_states(project),
-        AGENT_MEMORY: _by_hash(journal.memory_states(project)),
+        AGENT_MEMORY: by_hash(journal.memory_states(project)),
+        MEMORY_TRAIL: by_hash(journal.trail_states(project)),
     }
     count = 0
     for table, of_stage in states.items():
@@ -92,7 +94,7 @@ def journal_keys(components: Components, partition: str) -> list[str]:
     if not (components.data_dir / FILE_NAME).exists():
         return []
     journal = components.journal
-    return [*journal.conversation_states(project), *_by_hash(journal.memory_states(project))]
+    return [*journal.conversation_states(project), *by_hash(journal.memory_states(project))]
 
 
 def memories_of(components: Components, conversation_id: str) -> list[str]:
@@ -202,13 +204,13 @@ class _Memories:
         self._redact = redaction_for(components, EVERYWHERE).redact
         self._replaced = False
         project = project_in(partition)
-        known = _by_hash(self._journal.memory_states(project))
+        known = by_hash(self._journal.memory_states(project))
         lake = components.lake
         for lost in set(lake.sessions(AGENT_MEMORY, partition)) - known.keys():
             rows = lake.read_rows(AGENT_MEMORY, partition, lost)
             memories = [_memory_of(row, project) for row in rows]
             self._journal.put_memories(DEFAULT_COLLECTION, memories)
-        self._states = _by_hash(self._journal.memory_states(project))
+        self._states = by_hash(self._journal.memory_states(project))
 
     def made(self) -> StageReport:
         """Make the rows, and return the report."""
@@ -257,7 +259,8 @@ class _Memories:
         return [row], {"agent": AGENT}
 
 
-def _by_hash(states: Mapping[str, str]) -> dict[str, str]:
+def by_hash(states: Mapping[str, str]) -> dict[str, str]:
+    """Return the states of memories by hash, which are given by id."""
     return {memory_id.removeprefix(MEMORY_HEAD): state for memory_id, state in states.items()}
 
 

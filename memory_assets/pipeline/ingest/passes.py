@@ -26,6 +26,7 @@ from memory_assets.pipeline.scan.raw_sessions import out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES, WORKSPACES
 from memory_assets.stores.lake.schemas import (
+    MEMORY_TRAIL,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
@@ -106,6 +107,7 @@ WRITTEN = Pass(
     "agent memory",
     (
         *(index.table.name for index in _OF_AGENTS),
+        MEMORY_TRAIL.name,
         AGENT_KEYWORDS,
         *(index.embeddings.name for index in _OF_AGENTS),
         AGENT_KEYWORDS,

@@ -13,6 +13,7 @@ from functools import partial
 from memory_assets.embedding import DEFAULT_EMBEDDER
 from memory_assets.errors import StoreError
 from memory_assets.keywords import TERMS_VERSION
+from memory_assets.pipeline.agent_memory.memory_trail import make_trail
 from memory_assets.pipeline.agent_memory.tables import TABLES_VERSION, make_history, make_memories
 from memory_assets.pipeline.checks.checks import Verified, checks_of, note_run
 from memory_assets.pipeline.checks.verify import Verdict
@@ -36,6 +37,7 @@ from memory_assets.redaction import ENGINE_VERSION
 from memory_assets.stores.lake.schemas import (
     AGENT_HISTORY,
     AGENT_MEMORY,
+    MEMORY_TRAIL,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
     WORKSPACE_DOCUMENTS,
@@ -153,8 +155,20 @@ _DOCUMENTS = Step(
     partitions=WORKSPACE_PARTITIONS,
 )
 _OF_AGENTS = tuple(
-    Step(table.name, run, TABLES_VERSION, table=table, partitions=AGENT_MEMORY_PARTITIONS)
-    for table, run in ((AGENT_HISTORY, make_history), (AGENT_MEMORY, make_memories))
+    Step(
+        table.name,
+        run,
+        TABLES_VERSION,
+        deps=(needed,) if needed else (),
+        blocked_by=needed,
+        table=table,
+        partitions=AGENT_MEMORY_PARTITIONS,
+    )
+    for table, run, needed in (
+        (AGENT_HISTORY, make_history, ""),
+        (AGENT_MEMORY, make_memories, ""),
+        (MEMORY_TRAIL, make_trail, AGENT_MEMORY.name),
+    )
 )
 _PARTITIONS_OF = {
     WORKSPACE_DOCUMENTS.name: WORKSPACE_PARTITIONS,
@@ -177,7 +191,7 @@ def _steps() -> Iterator[Step]:
         made_by = stage.derived.code_version
         if upstream == documents:
             yield _DOCUMENTS
-        yield from (step for step in _OF_AGENTS if upstream == step.asset)
+        yield from (step for step in _OF_AGENTS if upstream in (step.asset, *step.deps))
         where = stage.partitions
         yield Step(name, run, made_by, (upstream,), needed, stage.table, partitions=where)
     for index in INDEXES:

@@ -102,6 +102,7 @@ WORKSPACE_DOCUMENTS = Table("workspace_documents", document_models.WorkspaceDocu
 WORKSPACE_CHUNKS = Table("workspace_chunks", document_models.WorkspaceChunk)
 AGENT_HISTORY = Table("agent_history", agent_memory_models.AgentTurn)
 AGENT_MEMORY = Table("agent_memory", agent_memory_models.AgentMemory)
+MEMORY_TRAIL = Table("memory_trail", agent_memory_models.MemoryChange)
 
 _EMBEDDINGS = {
     name: Table(kind.embeddings, models.Embedding) for name, kind in SEARCH_KINDS.items()
@@ -125,6 +126,7 @@ TABLES = {
         WORKSPACE_CHUNKS,
         AGENT_HISTORY,
         AGENT_MEMORY,
+        MEMORY_TRAIL,
         *_EMBEDDINGS.values(),
     )
 }
