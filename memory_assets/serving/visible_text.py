@@ -29,6 +29,8 @@ _UNSEEN = re.compile(
 )
 """Characters without a shape: Unicode's controls, format characters and default-ignorable ones.
 Marks that enclose a number in Arabic and Syriac have a shape and stay."""
+_COLOUR = re.compile("\x1b\\[[0-9;:]*[mK]")
+"""What sets the colour of a terminal, or clears its line; without its escape it would be seen."""
 _LINES = re.compile("\r\n|[\u0085\u2028\u2029]")
 _MARK = re.compile(r"(?i)(<\s*/?\s*)recalled-memory")
 
@@ -37,7 +39,7 @@ def visible(text: str) -> str:
     """Return text without invisible characters and with marks of a frame altered."""
     if not text.isascii():
         text = _LINES.sub("\n", text)
-    return str(_MARK.sub(r"\1recalled_memory", _UNSEEN.sub("", text)))
+    return str(_MARK.sub(r"\1recalled_memory", _UNSEEN.sub("", _COLOUR.sub("", text))))
 
 
 def visible_payload(value: Any) -> Any:

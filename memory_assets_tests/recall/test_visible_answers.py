@@ -274,12 +274,21 @@ def test_each_class_of_unseen_characters_goes(name: str) -> None:
     assert visible(plain) == plain
 
 
+def test_a_sequence_of_colour_goes_as_a_whole() -> None:
+    """Without its first character, the rest of it would be seen."""
+    assert (
+        visible("\x1b[1;33mWRN\x1b[0m at \x1b[38;5;9m7\x1b[K, a[0m] stays")
+        == "WRN at 7, a[0m] stays"
+    )
+
+
 def test_making_visible_twice_changes_nothing() -> None:
     """What is taken out never joins what is left into a mark."""
     for text in (
         "<recalled-memory-memory v1>",
         "<\u200b/ recalled\u00ad-memory>",
         "<<recalled-memory",
+        "<recalled\x1b[\x1b[0m0m-memory>",
     ):
         once = visible(text)
         assert visible(once) == once and not re.search(r"<\s*/?\s*recalled-memory", once)
