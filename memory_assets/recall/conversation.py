@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+from memory_assets.chunking.digest import error_head
 from memory_assets.errors import NotFound
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.recall.names import Named, id_named
@@ -32,7 +33,8 @@ _INPUT_FIELDS = ("description:", "pattern:", "query:", "prompt:", "url:", "path:
 @dataclass
 class Entry:
     """One thing of a turn: what was said (`kind` is the record's), a `call` with its result, or a
-    `subagent` with its own `entries`. `subject` is a call's command, file or other argument."""
+    `subagent` with its own `entries`. `subject` is a call's command, file or other argument;
+    `error` the line of a failed one's result that says most."""
 
     kind: str
     seq: int
@@ -46,6 +48,7 @@ class Entry:
     result: str | None = None
     result_seq: int | None = None
     failed: bool = False
+    error: str = ""
     entries: list[Entry] = field(default_factory=list)
 
     @property
@@ -226,7 +229,8 @@ def _answer(entry: Entry, record: RedactedRecord) -> None:
     more = str(record.text)
     entry.result = more if entry.result is None else f"{entry.result}\n{more}"
     entry.result_seq = record.seq
-    entry.failed = entry.failed or record.is_error
+    if record.is_error:
+        entry.failed, entry.error = True, str(error_head(record.text))
 
 
 def _subject(record: RedactedRecord) -> str:

@@ -39,6 +39,7 @@ def test_a_session_reads_as_a_conversation(client: TestClient) -> None:
     assert re.search(r'<details class="call failed">\s*<summary>.*git push.*no upstream', text)
     assert re.search(r'<details class="subagent">\s*<summary>Subagent <code>b41c07e</code>', text)
     assert '<span class="tool">commit</span> 4be91c7' in text
+    assert re.search(r'href="/page/timeline\?anchor=commit%3A%3A[^"]+">around it</a>', text)
     assert '<span class="added">' in text
     assert [f'id="turn-{index}"' in text for index in range(5)] == [True] * 4 + [False]
 
@@ -105,6 +106,15 @@ def test_a_turn_and_a_session_are_copied_as_markdown(client: TestClient) -> None
     assert "- Bash: git push (failed: " in response.text
     whole = client.get(f"/page/markdown/{REPORTS}").text
     assert whole.startswith("# Daily report test") and whole.count("\n## Turn ") == 4
+
+
+def test_the_line_of_an_error_that_says_most_heads_a_failed_call() -> None:
+    """Not what the agent put around the output; all of it is in the fold."""
+    output = "Chunk ID: 7d6e8b\nWall time: 0.1 seconds\nfine\nrg: regex parse error: unclosed group"
+    call = redacted("assistant", "tool_use", "x", tool_use_id="c")
+    result = redacted("user", "tool_result", output, tool_use_id="c", is_error=True)
+    (entry,) = entries_of([call, result])
+    assert entry.error == "rg: regex parse error: unclosed group" and entry.result == output
 
 
 def test_a_record_can_be_read_in_full(client: TestClient) -> None:

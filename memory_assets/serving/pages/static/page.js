@@ -90,18 +90,24 @@ const keys = find("#keys");
 const deeds = {
   theme,
   keys: () => (keys.open ? keys.close() : keys.showModal()),
-  copy: async (button) => {
-    const answer = await fetch(button.dataset.from);
-    await navigator.clipboard.writeText(await answer.text());
-    const name = button.textContent;
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = name; }, 2000);
+  copy: async (link) => {
+    try {
+      await navigator.clipboard.writeText(await fetched(link.href));
+    } catch {
+      location.assign(link.href); // the browser lets secure addresses copy, and no others
+      return;
+    }
+    const name = link.textContent;
+    link.textContent = "Copied";
+    setTimeout(() => { link.textContent = name; }, 2000);
   },
 };
 for (const button of document.querySelectorAll("button[data-does]")) button.hidden = false;
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("button[data-does]");
-  if (button) deeds[button.dataset.does](button);
+  const on = event.target.closest("[data-does]");
+  if (!on || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  deeds[on.dataset.does](on);
 });
 
 function step(by) {
