@@ -46,7 +46,7 @@ def activity(memory: Memory, project: str | None = None) -> list[ProjectActivity
         NotFound: there is no keyword index, from which times are read.
     """
     corpus = memory.corpus("sessions")
-    roots = _roots(memory)
+    roots = project_roots(memory)
     found: dict[str, ProjectActivity] = {}
     for number, days in _days_of_sessions(corpus, corpus.scope(project)):
         key = corpus.sessions[number]
@@ -91,7 +91,8 @@ def _days_of_sessions(corpus: Corpus, scope: slice) -> Iterator[tuple[int, Count
     yield from days.items()
 
 
-def _roots(memory: Memory) -> dict[str, str]:
+def project_roots(memory: Memory) -> dict[str, str]:
+    """Return the root directory of each project with transcripts, "" where none is known."""
     rows = memory.catalog.rows(
         "SELECT project, MAX(json_extract(facts, '$.project_root')) FROM sources GROUP BY project"
     )

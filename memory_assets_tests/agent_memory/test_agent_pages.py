@@ -56,6 +56,14 @@ def test_memories_are_listed_by_type_conversation_confidence_and_date(client: Te
     assert client.get("/page/memory/memory::none").status_code == 404
 
 
+def test_what_was_redacted_in_a_memory_is_a_tag(client: TestClient, agents: Agents) -> None:
+    """Which leads nowhere where it is part of a link."""
+    password = "".join(("hunter2", "Ab9xQ"))
+    agents.gateway(_SHOP).memory.write(f"Use password={password} there.", "fact", 0.9, NOW, "t")
+    text = client.get("/page/memories?type=fact").text
+    assert 'password=<span class="redacted">' in text and password not in text
+
+
 def test_an_archived_memory_says_so(client: TestClient, agents: Agents) -> None:
     """With the reason; it is in no context any more."""
     (known,) = agents.components.journal.memories({"type": "preference"})

@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,24 @@ def test_a_timeline_is_asked_for_by_a_form(client: TestClient) -> None:
     assert 'class="anchor"' in found and f"/page/session/{REPORTS}?turn=0#turn-0" in found
     of_file = client.get("/page/timeline", params={"anchor": "file:harbor/reports/days.py"})
     assert "Daily report test" in of_file.text
-    assert client.get("/page/timeline", params={"anchor": "no such thing"}).status_code == 404
+    assert "<span>harbor-api</span>" not in found and ">harbor-api</a>" in found
+    lost = client.get("/page/timeline", params={"anchor": "no such thing"})
+    assert lost.status_code == 404 and 'value="no such thing"' in lost.text
+
+
+def test_a_timeline_goes_on_on_both_sides(client: TestClient) -> None:
+    """Around its first and its last item, within the same scope; a project's is a link away."""
+    project = client.get("/page/project/harbor-api").text
+    (address,) = re.findall(r'href="(/page/timeline\?[^"]+)">Timeline</a>', project)
+    assert client.get(unescape(address)).status_code == 200
+    narrow = {"anchor": f"session::{REPORTS}::turn::1", "before": "1", "after": "1"}
+    found = client.get("/page/timeline", params=narrow).text
+    further = re.findall(r'href="(/page/timeline\?[^"]+)">(Earlier|Later)</a>', found)
+    assert [name for _, name in further] == ["Earlier", "Later"]
+    for address, _ in further:
+        assert "scope=project" in address
+        around = client.get(unescape(address)).text
+        assert 'class="anchor"' in around and around != found
 
 
 def test_observations_are_filtered_by_type_and_concept(client: TestClient) -> None:
@@ -113,6 +131,8 @@ def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memo
     text = client.get("/page/health").text
     assert "it is too long" in text and "<strong>To do:</strong> cut &lt;it&gt;" in text
     assert f"/assets/redaction_audit?partition={HARBOR}" in text  # each figure leads to its rows
+    assert f'/assets/turn_chunks?partition={HARBOR}" title="{HARBOR}"' in text
+    assert ">harbor-api</a> (" in text  # by name, as everywhere
     assert '/assets/turn_chunks" rel="noreferrer">sessions</a>' in text
     assert "Changed files" not in text and "<polyline" not in text
     ledger = RunLedger(memory.data_dir / "lineage.db")

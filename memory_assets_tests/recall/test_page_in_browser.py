@@ -168,11 +168,18 @@ def test_no_text_of_a_transcript_acts_in_the_browser(shown: Shown, path: str) ->
 
 
 def test_every_page_fits_a_phone(shown: Shown) -> None:
-    """Tables and charts that are wider scroll for themselves."""
+    """Tables and charts that are wider scroll for themselves; each page is in sight, and with
+    filters that hold, the first hit."""
     shown.browser.size(390)
     for path in PAGES[:-4]:
         shown.browser.open(f"{shown.url}{path}")
         assert shown.browser.evaluate("document.documentElement.scrollWidth") <= 390, path
+        if not path.startswith("/page/markdown"):
+            links = "[...document.querySelectorAll('.top a')].map((each) => each.offsetLeft)"
+            assert max(shown.browser.evaluate(links)) < 390
+    shown.browser.open(f"{shown.url}{PAGES[1]}")
+    first = "document.querySelector('.hits li').getBoundingClientRect().top"
+    assert shown.browser.evaluate(first) < 450
     shown.browser.size(1200)
 
 
@@ -217,6 +224,24 @@ def test_the_page_is_used_with_keys_alone(shown: Shown) -> None:
     assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == before
     browser.press("Tab")
     assert browser.evaluate("document.activeElement !== document.body")
+
+
+def test_a_turn_is_copied_as_markdown(shown: Shown) -> None:
+    """To the clipboard where the browser lets it; elsewhere the Markdown is opened."""
+    browser = shown.browser
+    browser.open(f"{shown.url}/page/session/{LONG}")
+    browser.call("Emulation.setFocusEmulationEnabled", enabled=True)
+    allowed = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+    browser.call("Browser.grantPermissions", permissions=allowed)
+    pressed = "document.querySelector('#turn-1 [data-does=copy]').click()"
+    browser.evaluate(pressed)
+    browser.wait_for("document.querySelector('#turn-1 h2').textContent.includes('Copied')")
+    copied = browser.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("## Turn 1,") and "Lantern answer 1." in copied
+    browser.call("Browser.grantPermissions", permissions=["geolocation"])  # and no other
+    browser.evaluate(pressed)
+    browser.wait_for("location.pathname.startsWith('/page/markdown/')")
+    browser.call("Browser.resetPermissions")
 
 
 def test_dark_is_what_the_reader_prefers(shown: Shown) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 
 import pytest
 from starlette.responses import PlainTextResponse
@@ -86,6 +87,27 @@ def test_filters_alone_list_the_newest_that_pass(client: TestClient) -> None:
     text = client.get("/page/hits", params={"agent": "codex", "q": "", "since": ""}).text
     assert "<html" not in text and "codex" in text
     assert "claude-code" not in text
+
+
+def test_filters_that_hold_are_named_where_they_fold(client: TestClient) -> None:
+    """So that hits stand on the first screen of a phone."""
+    text = client.get("/", params={"q": "lighthouse", "agent": "codex", "n": "3"}).text
+    assert '<details class="filters">\n<summary>Filters: agent codex, n 3</summary>' in text
+
+
+def test_a_full_list_by_date_leads_to_what_is_older(client: TestClient) -> None:
+    """With its filters, until nothing is left; no session is skipped."""
+    seen, address = set[str](), "/?in=summaries&sort=date&n=4"
+    for _ in range(5):
+        text = client.get(address).text
+        seen.update(re.findall(r'<h2 dir="auto"><a href="([^"]+)"', text))
+        (address, *_) = [*re.findall(r'href="([^"]+)" data-item>Older ones', text), ""]
+        address = unescape(address)
+        if not address:
+            break
+    assert (
+        not address and len(seen) == client.get("/status").json()["coverage"]["summaries"]["rows"]
+    )
 
 
 def test_what_makes_no_sense_is_said_beside_the_form(client: TestClient) -> None:

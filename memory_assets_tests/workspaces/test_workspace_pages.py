@@ -18,6 +18,7 @@ def test_documents_are_found_shown_and_traced(wordy: Indexed) -> None:
     text = client.get("/page/hits?in=workspace&q=queue").text
     hit = re.search(r'href="(/page/document/harbor%3A%3Adocs/adr/0001-queue\.md[^"]*)"', text)
     assert hit is not None, text
+    assert re.search(r"\d hits? among \d+ passages of documents\.", text)
     chunk = client.get(unescape(hit[1]))
     assert chunk.status_code == 200 and "docs/adr/0001-queue.md:" in chunk.text
     whole = re.search(r'href="([^"]+)">The whole document', chunk.text)

@@ -31,16 +31,16 @@ def memories_page(memory: Memory, request: Request) -> Response:
             raise
         problem = str(error)
     form = fields(MemoriesRequest, request.query_params)
-    shown = _with_lineage(memory, found)
-    return page(request, "memories.html", fields=form, memories=shown, problem=problem)
+    shown = _shown(memory, found)
+    return page(request, "memories.html", fields=form, problem=problem, **shown)
 
 
 def memory_page(memory: Memory, request: Request) -> Response:
     """Return one memory."""
     from memory_assets.recall.agent_rows import memory_of
 
-    shown = _with_lineage(memory, [memory_of(memory, request.path_params["id"])])
-    return page(request, "memories.html", fields=[], memories=shown, problem="")
+    shown = _shown(memory, [memory_of(memory, request.path_params["id"])])
+    return page(request, "memories.html", fields=[], problem="", **shown)
 
 
 def conversation_page(memory: Memory, request: Request) -> Response:
@@ -51,14 +51,17 @@ def conversation_page(memory: Memory, request: Request) -> Response:
     turns, found = conversation(memory, name)
     project = (turns or found)[0]["project"]
     lineage = lineage_url(memory, "agent_history", partition_about(project))
-    shown: dict[str, Any] = {"turns": turns, "memories": _with_lineage(memory, found)}
+    shown = {"turns": turns, **_shown(memory, found)}
     return page(request, "conversation.html", name=name, lineage=lineage, **shown)
 
 
-def _with_lineage(memory: Memory, memories: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _shown(memory: Memory, memories: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return memories as templates show them, and the roots that projects are named by."""
+    from memory_assets.recall.activity import project_roots
     from memory_assets.recall.agent_rows import partition_about
 
-    return [
+    shown = [
         {**each, "lineage": lineage_url(memory, "agent_memory", partition_about(each["project"]))}
         for each in memories
     ]
+    return {"memories": shown, "roots": project_roots(memory)}

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 def health_page(memory: Memory, request: Request) -> Response:
     """Return what is in memory, what is held back and why, and how checks and runs ended."""
+    from memory_assets.recall.activity import project_roots
+
     found = memory.status()
     shown: dict[str, Any] = {
         "totals": totals(found),
@@ -40,6 +42,7 @@ def health_page(memory: Memory, request: Request) -> Response:
             store: sparkline(days, store) for store, days in sizes_by_day(memory.data_dir).items()
         },
         "tables": {name: kind.table for name, kind in SEARCH_KINDS.items()},
+        "roots": project_roots(memory),
         "dagster": dagster_url(memory),
     }
     return page(request, "health.html", found=found, **shown)
@@ -47,6 +50,8 @@ def health_page(memory: Memory, request: Request) -> Response:
 
 def audit_page(memory: Memory, request: Request) -> Response:
     """Return the way from an id back to the bytes of its transcript, and the runs that made it."""
+    from memory_assets.recall.activity import project_roots
+
     answer = memory.ask(AuditRequest(request.path_params["id"]))
     bars = [
         span_bar(each["byte_start"] or 0, each["byte_end"] or 0, each["size_read"])
@@ -56,6 +61,7 @@ def audit_page(memory: Memory, request: Request) -> Response:
     shown: dict[str, Any] = {
         "bars": bars,
         "distinct_runs": list(runs.values()),
+        "roots": project_roots(memory),
         "dagster": dagster_url(memory),
     }
     return page(request, "audit.html", answer=answer, **shown)
@@ -63,5 +69,7 @@ def audit_page(memory: Memory, request: Request) -> Response:
 
 def tag_page(memory: Memory, request: Request) -> Response:
     """Return the sessions in which a redacted value stood."""
+    from memory_assets.recall.activity import project_roots
+
     answer = memory.ask(AuditRequest(request.path_params["tag"]))
-    return page(request, "tag.html", answer=answer)
+    return page(request, "tag.html", answer=answer, roots=project_roots(memory))

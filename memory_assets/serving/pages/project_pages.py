@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import date, timedelta
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from memory_assets.errors import NotFound
+from memory_assets.errors import MemoryAssetsError, NotFound
 from memory_assets.requests.questions import TimelineRequest
 from memory_assets.requests.search import SearchRequest
 from memory_assets.serving.answer_lines import project_name, timeline_notes
+from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.charts import WEEKS, heat_map, week_bars
 from memory_assets.serving.pages.form import fields, given_arguments
 from memory_assets.serving.pages.lineage import dagster_url
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 
 _FILES = 15
 _SESSIONS = 50
-_YEAR = timedelta(weeks=WEEKS - 1)
+_QUIET = timedelta(weeks=13)
+"""After so long without a turn a chart ends with the last one, which a phone shows first."""
 
 
 def projects_page(memory: Memory, request: Request) -> Response:
@@ -64,19 +68,34 @@ def project_page(memory: Memory, request: Request) -> Response:
 
 def timeline_page(memory: Memory, request: Request) -> Response:
     """Return what happened around an id, a session, a commit, a file or a time."""
+    from memory_assets.recall.activity import project_roots
+
     given = given_arguments(request.query_params)
-    shown: dict[str, Any] = {"fields": fields(TimelineRequest, request.query_params)}
-    answer = None
-    if given:
-        answer = memory.ask(TimelineRequest.given("http", given))
-        shown["notes"] = list(timeline_notes(answer))
-    return page(
-        request,
-        "timeline.html",
-        answer=answer,
-        turn_address=turn_address,
-        **{"notes": [], **shown},
-    )
+    shown: dict[str, Any] = {"answer": None, "problem": ""}
+    status = 200
+    try:
+        if given:
+            answer = memory.ask(TimelineRequest.given("http", given))
+            shown["answer"], shown["notes"] = answer, list(timeline_notes(answer))
+            shown["further"] = list(_further(answer, given))
+    except MemoryAssetsError as error:
+        status, shown["problem"] = status_of(error)[0], str(error)
+        if status >= 500:
+            raise
+    shown["fields"] = fields(TimelineRequest, request.query_params)
+    shown["roots"] = project_roots(memory)
+    return page(request, "timeline.html", status, turn_address=turn_address, **shown)
+
+
+def _further(answer: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield name and address of what goes on before and after a timeline: the one around its first
+    item, and around its last."""
+    items = [item for part in answer["sessions"] for item in part["items"] if item["time"]]
+    items.sort(key=lambda item: datetime.fromisoformat(item["time"]))
+    for side, name, place in (("before", "Earlier", 0), ("after", "Later", -1)):
+        if side in answer["more"] and items:
+            around = {**given, "scope": answer["scope"], "anchor": items[place]["id"]}
+            yield name, f"/page/timeline?{urlencode(around)}"
 
 
 def document_page(memory: Memory, request: Request) -> Response:
@@ -86,11 +105,11 @@ def document_page(memory: Memory, request: Request) -> Response:
 
 
 def _last(turns: Counter[date]) -> date:
-    """Return the day with which a chart ends: today, or the last one with a turn if that is longer
-    ago than the chart reaches."""
+    """Return the day with which a chart ends: today, or the last one with a turn if that is long
+    ago."""
     today = date.today()  # local, as the days are
     newest = max(turns, default=today)
-    return today if today - newest < _YEAR else newest
+    return today if today - newest < _QUIET else newest
 
 
 def _described(of: ProjectActivity) -> dict[str, Any]:

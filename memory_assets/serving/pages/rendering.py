@@ -4,7 +4,7 @@ function here made HTML is not."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse
 
 from memory_assets.serving.answer_lines import age, clock, project_name
 from memory_assets.serving.visible_text import Frame, visible
+from memory_assets.status import lasting
 
 _HERE = Path(__file__).parent
 STATIC = {
@@ -121,11 +122,13 @@ def _environment() -> Environment:
         "ago": _ago,
         "clock": clock,
         "diff_lines": diff_lines,
+        "lasting": lasting,
         "head": lambda text: one_line(text, 100),
         "marked": marked,
         "prose": prose,
         "with_tags": with_tags,
         "with_plain_tags": with_plain_tags,
+        "named": _named,
         "project_name": project_name,
     }
     made.globals |= {"static_url": static_url, "pages": NAVIGATION}
@@ -135,6 +138,12 @@ def _environment() -> Environment:
 def without_tag_links(html: str) -> str:
     """Return HTML whose redaction tags lead nowhere."""
     return _TAG_LINK.sub(r'<span class="redacted">\1</span>', str(html))  # Markup would escape
+
+
+def _named(project: str, roots: Mapping[str, str]) -> str:
+    """Return the name of a project with transcripts, and of any other partition its key."""
+    known = project in roots
+    return project_name({"project": project, "project_root": roots[project]}) if known else project
 
 
 def rendered(template: str, **values: Any) -> Markup:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _NEWEST = 12
 _EXCERPT = 420
+_INSTANT = timedelta(microseconds=1)
 _TABLES = {
     "session": "turn_chunks",
     "prompt": "user_prompts",
@@ -62,7 +64,7 @@ def _answered(
     shown = {
         "fields": fields(SearchRequest, request.query_params),
         "given": given,
-        "filtered": bool(given.keys() - {"q"}),
+        "filtered": [f"{name} {given[name]}" for name in given if name != "q"],
         "problem": "",
         "notes": [],
     }
@@ -74,9 +76,22 @@ def _answered(
     except MemoryAssetsError as error:
         if status_of(error)[0] >= 500:
             raise
-        return {**shown, "problem": str(error), "answer": None, "hits": []}
+        return {**shown, "problem": str(error), "answer": None, "hits": [], "older": ""}
     notes = list(search_notes(answer))
-    return {**shown, "answer": answer, "hits": shown_hits(memory, answer), "notes": notes}
+    hits = shown_hits(memory, answer)
+    older = _older(request, asked, answer["hits"])
+    return {**shown, "answer": answer, "hits": hits, "notes": notes, "older": older}
+
+
+def _older(request: Request, asked: SearchRequest, hits: list[dict[str, Any]]) -> str:
+    """Return the address of what is older than a full list of the newest, begun with those of the
+    same instant as its last; "" if there is none."""
+    if asked.sort != "date" or len(hits) < asked.n:
+        return ""
+    path = request.url.path if request.url.path.startswith("/page/observations") else "/"
+    given = given_arguments(request.query_params) or {"in": asked.kinds[0], "sort": "date"}
+    last = datetime.fromisoformat(hits[-1]["metadata"]["timestamp"])
+    return f"{path}?{urlencode({**given, 'until': (last + _INSTANT).isoformat()})}"
 
 
 def shown_hits(memory: Memory, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
