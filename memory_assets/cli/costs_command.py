@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,12 +36,12 @@ def costs(
     moment = parse_time(since)
     spent = spent_since(load_settings().data_dir / FILE_NAME, moment.timestamp())
     answer = {"since": moment.isoformat(), "usage": [asdict(each) for each in spent]}
-    rendering.print_answer(answer, json, _lines(spent, since))
+    rendering.print_answer(answer, json, _lines(spent, moment))
 
 
-def _lines(spent: Sequence[Spent], since: str) -> Iterator[str]:
+def _lines(spent: Sequence[Spent], since: datetime) -> Iterator[str]:
     if not spent:
-        yield f"Nothing was asked of an endpoint since {since}."
+        yield f"Nothing was asked of an endpoint since {since:%Y-%m-%d %H:%M}Z."
     for each in spent:
         failed = f" ({each.failed} failed)" if each.failed else ""
         cost = "cost unknown" if each.cost_usd is None else f"${each.cost_usd:.4f}"

@@ -36,8 +36,11 @@ def open_console(*, stderr: bool = False) -> Console:
     """Return a console that wraps lines on a terminal, but not in a pipe."""
     from rich.console import Console
 
-    made = Console(stderr=stderr, soft_wrap=True)
-    return made if made.is_terminal else Console(stderr=stderr, soft_wrap=True, width=_PIPED_WIDTH)
+    # without emoji, because `agent-memory:x:` is a name
+    made = Console(stderr=stderr, soft_wrap=True, emoji=False)
+    if not made.is_terminal:
+        made.width = _PIPED_WIDTH
+    return made
 
 
 def progress_bar(console: Console, unit: str = "", *, transient: bool = False) -> Progress:

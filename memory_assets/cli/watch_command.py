@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 
 from rich.console import Console
@@ -88,18 +88,22 @@ def _is_run_elsewhere(history: RunHistory, project: str) -> bool:
 
 def watch_directories(settings: Settings) -> int:
     """Ingest changes of transcripts and of the workspaces on record until SIGTERM or SIGINT, and
-    return the exit code.
+    return the exit code. If another process does so, say which, and return at once.
 
     The current run is finished first. A second signal ends the process at once; the next run
     completes the interrupted one.
 
     Raises:
-        StoreBusy: another process watches for this data directory.
         ConfigurationError: no directory can be read.
     """
     console = rendering.open_console()
     roots = settings.transcript_roots()
-    with watcher_presence.watching(settings.data_dir) as state:
+    with ExitStack() as presence:
+        try:
+            state = presence.enter_context(watcher_presence.watching(settings.data_dir))
+        except StoreBusy as error:
+            console.print(rendering.escaped(f"{error}."))
+            return exit_codes.FINE
         changes, runs, report = Changes(), WatchRuns(settings), _report(console)
         transcripts = Transcripts(runs.components, Directories(roots, changes), report)
         documents = Documents(runs.components, changes, report)

@@ -195,8 +195,7 @@ def _blame_file(memory: Memory, target: str, path: Path, line: int | None) -> Bl
         commits = list(_blamed(memory, lines, repository))
     unexplained = [one for one in commits if not one.sessions]
     if commits and unexplained:
-        count = len(unexplained)
-        notes.append(f"{count} of {len(commits)} commits have no session that is proven")
+        notes.append(f"commits without a proven session: {len(unexplained)} of {len(commits)}")
     turns: list[ChangedBy] = []
     if not any(one.sessions for one in commits):
         turns = turns_that_changed(memory, inside, repository, _MOST_TURNS)

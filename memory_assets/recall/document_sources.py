@@ -80,7 +80,8 @@ def document_source(memory: Memory, asked: CrossQueryRequest) -> DocumentSource:
             return _Workspaces(memory, asked.n)
         raise
     names += [WORKSPACE] if indexed else []
-    there = f"there are: {', '.join(names)}" if names else "there is none besides ours"
+    none = "there is none besides ours; `memory index ROOT` makes documents one"
+    there = f"there are: {', '.join(names)}" if names else none
     if not memory.vectors.holds_others:
         there += (
             f" ({memory.vectors_name} is asked for our collections only, Chroma for others too)"
@@ -88,7 +89,7 @@ def document_source(memory: Memory, asked: CrossQueryRequest) -> DocumentSource:
     if name is None and len(names) == 1:
         name = names[0]
     if name is None:
-        raise ConfigurationError(f"say which collection to ask beside the sessions; {there}")
+        raise ConfigurationError(f"name the collection to ask beside the sessions; {there}")
     if name == WORKSPACE:
         if not indexed:
             raise NotFound(NO_DOCUMENTS)

@@ -125,7 +125,7 @@ class Argument:
         if origin is tuple:
             given = value.split(",") if isinstance(value, str) else value
             if not isinstance(given, Sequence) or not given:
-                raise self._wrong("give one or more", value)
+                raise self._wrong("give a list of one or more", value)
             if len(given) > self.limits.get("max_length", len(given)):
                 raise self._wrong(f"give at most {self.limits['max_length']}", len(given))
             return tuple(self._checked(each, get_args(kind)[0]) for each in given)

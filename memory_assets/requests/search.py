@@ -178,7 +178,7 @@ class SearchRequest(Arguments):
             )
         elif not (self.query.strip() or self.filters or self.recent or self.sort == "date"):
             raise ConfigurationError(
-                "the query is empty; say what you are looking for, or give a filter: --since 7d"
+                "the query is empty; say what you are looking for, or give a filter, such as since"
             )
 
 

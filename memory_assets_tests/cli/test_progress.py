@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from memory_assets.cli.rendering import progress_bar
+from memory_assets.cli.rendering import open_console, progress_bar
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,11 @@ def test_a_bar_shows_rate_and_time_left(unit: str, each: int, shown: str) -> Non
         console.print(bar.get_renderable())
     assert shown in printed.get() and "0:00:16" in printed.get()  # 16 of 20 are left
     assert progress_bar(Console(file=io.StringIO()), unit).disable
+
+
+def test_a_name_between_colons_stays_as_it_is() -> None:
+    """`agent-memory:x:` is a project and a colon, no picture."""
+    console = open_console()
+    with console.capture() as printed:
+        console.print("agent-memory:x: changed files")
+    assert printed.get() == "agent-memory:x: changed files\n"

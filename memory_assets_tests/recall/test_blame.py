@@ -244,7 +244,7 @@ def test_what_no_session_did_names_none(shop: Shop) -> None:
     """And says so."""
     answer = shop.blame("README.md")
     assert not answer.turns and answer.commits[0].sessions == []
-    assert answer.notes == ["1 of 1 commits have no session that is proven"]
+    assert answer.notes == ["commits without a proven session: 1 of 1"]
 
 
 def test_a_file_that_is_not_committed_leads_to_the_turns_that_changed_it(shop: Shop) -> None:

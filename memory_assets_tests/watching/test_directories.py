@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from watchdog.observers.inotify import InotifyObserver
 
-from memory_assets.errors import StoreBusy
+from memory_assets.cli import exit_codes
+from memory_assets.cli.watch_command import watch_directories
+from memory_assets.settings import Settings
 from memory_assets.stores.watcher_presence import present, watching
 from memory_assets.watching import Changes, Directories
 
@@ -99,11 +101,13 @@ def test_at_the_inotify_limit_it_polls_and_says_why(
     assert _changed(changes, tmp_path / "root" / "s.jsonl")
 
 
-def test_a_second_watcher_is_told_who_is_there(tmp_path: Path) -> None:
-    """One a data directory; the state is gone with its process's lock."""
+def test_a_second_watcher_says_who_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One a data directory, and that is no error; the state is gone with its process's lock."""
     with watching(tmp_path) as state:
         known = present(tmp_path)
         assert known is not None and known.pid == state.pid
-        with pytest.raises(StoreBusy, match=f"process {state.pid}"), watching(tmp_path):
-            pass
+        assert watch_directories(Settings(data_dir=tmp_path)) == exit_codes.FINE
+        assert f"process {state.pid}" in capsys.readouterr().out
     assert present(tmp_path) is None
