@@ -97,6 +97,7 @@ def test_the_installed_wheel_works_from_any_directory(installed: Installed) -> N
     ingest = installed.run("ingest")
     assert ingest.returncode == 0, ingest.stderr
     assert "9 sessions" in ingest.stdout and "sample" in ingest.stdout
+    assert f"Try: {installed.script} search " in ingest.stdout
     assert (installed.data_dir / "catalog.db").exists()
     found = installed.run("search", "why is the report wrong after the clocks changed", "--json")
     assert "3d0f6a52" in json.loads(found.stdout)["hits"][0]["id"]

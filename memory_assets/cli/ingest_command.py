@@ -6,6 +6,8 @@ from __future__ import annotations
 import gc
 import os
 import shlex
+import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -289,7 +291,9 @@ def _print_report(
     suggestion = _suggested_query(components)
     if suggestion:
         asked = " ".join(visible(suggestion).split())
-        console.print(f"\nTry: .venv/bin/memory search {rendering.escaped(shlex.quote(asked))}")
+        program = "memory" if shutil.which("memory") == sys.argv[0] else sys.argv[0]
+        again = shlex.join([program, "search", asked])
+        console.print(f"\nTry: {rendering.escaped(again)}")
     return current
 
 
