@@ -7,7 +7,7 @@ backfill (`memory ingest --full`) and `memory rebuild` run in turn all the time;
 is a process that holds one `open_memory()` and searches. Every half minute a reader is
 killed with -9 and replaced. At the end: no command failed, no search failed, one Chroma
 server, as many processes as at the start, and once all is stopped `memory verify` finds
-nothing. Exits with 1 otherwise.
+nothing. Exits with 1 otherwise. Linux only: it looks at /proc.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import contextlib
 import itertools
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -25,8 +26,6 @@ import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
-
-import psutil
 
 from memory_assets.stores.chroma import server as chroma_server
 
@@ -121,13 +120,15 @@ class Soak:
 
     def processes(self) -> list[Seen]:
         """All processes that work on this memory and have not ended meanwhile."""
-        mine = str(self.directory)
+        mine = f"\0MEMORY_DATA_DIR={self.directory}".encode()
         found = []
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if process.environ().get("MEMORY_DATA_DIR", "").startswith(mine):
-                    held = process.memory_info().rss >> 20
-                    found.append(Seen(process.pid, process.cmdline(), held))
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mine in b"\0" + (process / "environ").read_bytes():
+                    command = (process / "cmdline").read_text().split("\0")[:-1]
+                    pages = int((process / "statm").read_text().split()[1])
+                    held = pages * resource.getpagesize() >> 20
+                    found.append(Seen(int(process.name), command, held))
         return found
 
     def servers(self) -> list[Seen]:

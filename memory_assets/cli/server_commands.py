@@ -128,7 +128,7 @@ def rebuild(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Rebuild the Chroma collections.
+    """Rebuild the collections.
 
     Copies rows and stored vectors from the lake into new collections, then swaps them with the
     old ones. Nothing is embedded, and searches keep working meanwhile.

@@ -120,7 +120,9 @@ class SearchRequest(Arguments):
         names={"http": None, "mcp": None, "cli": "-i"},
     )
     fallback: bool = argument(
-        True, "Whether keywords alone may answer if Chroma cannot be reached.", names={"mcp": None}
+        True,
+        "Whether keywords alone may answer if the store of vectors cannot be reached.",
+        names={"mcp": None},
     )
 
     @property

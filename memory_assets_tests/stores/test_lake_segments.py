@@ -32,7 +32,7 @@ from memory_assets_tests.kills import Killed, killed_after
 from memory_assets_tests.stores.conftest import Rows
 
 P = (USER_PROMPTS, "p")
-NAMES = ("a", "b.tail", "segment+1", "d")
+NAMES = ("a", "b.tail", "segment+1", "_d")
 
 
 @pytest.fixture
@@ -75,8 +75,9 @@ def _assert_everybody_sees(lake: Lake, meant: dict[str, list[str]]) -> None:
     directory = lake.root / "user_prompts"
     seen: list[list[Any]] = []
     if every:
-        seen.append(ds.dataset(directory).to_table()["id"].to_pylist())
-        seen.append(list(pd.read_parquet(directory, partitioning=None)["id"]))
+        seen.append(ds.dataset(directory, ignore_prefixes=["."]).to_table()["id"].to_pylist())
+        frame = pd.read_parquet(directory, partitioning=None, ignore_prefixes=["."])
+        seen.append(list(frame["id"]))
     assert all(Counter(each) == Counter(every) for each in seen)
 
 
