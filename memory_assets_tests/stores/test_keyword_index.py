@@ -118,6 +118,27 @@ def test_what_is_written_and_replaced_together_leaves_no_term_behind(path: Path)
         assert index.postings("only1") == index.postings("only2") == []
 
 
+@pytest.mark.parametrize("most_waiting", [1, 69, 1_000])
+def test_terms_are_found_and_removed_wherever_their_postings_are(
+    path: Path, monkeypatch: pytest.MonkeyPatch, most_waiting: int
+) -> None:
+    """All in the large table, all among the new ones, or some here and some there."""
+    monkeypatch.setattr("memory_assets.stores.keyword_index.index._NEW_POSTINGS", most_waiting)
+    with closing(open_for_writing(path)) as index:
+        _write(index, [_row(number) for number in range(BLOCK_ROWS)])
+        for number in (100, 101):
+            _write(index, [_row(number)], f"s{number}")
+        with closing(sqlite3.connect(path)) as connection:
+            (waiting,) = connection.execute("SELECT COUNT(*) FROM new_postings").fetchone()
+        assert waiting == {1: 0, 69: 3, 1_000: BLOCK_ROWS + 2 + 2 * 3}[most_waiting]
+        assert len(_holders(index, "lighthouse")) == BLOCK_ROWS + 2
+        assert index.terms_with("only10") == ["only10", "only100", "only101"]
+        assert sorted(index.occurring(["only3", "only100", "only99"])) == ["only100", "only3"]
+        index.remove([("-p", "s1"), ("-p", "s100")], "sessions")
+        assert _holders(index, "lighthouse") == ["session::s1::turn::101"]
+        assert index.terms_with("only") == ["only101"]
+
+
 def test_a_write_that_fails_leaves_nothing_for_the_next_one(path: Path) -> None:
     """Neither its rows nor their terms, which wait until the end of the transaction."""
     unfit = replace(_row(BLOCK_ROWS), metadata={"turn_id": object()})  # type: ignore[dict-item]

@@ -207,6 +207,7 @@ class _Batch:
         self.rows_written = 0
         self._components, self._project, self._index = components, project, index
         self._queued: list[tuple[str, str, _Session, Product]] = []
+        self._rows_queued = 0
 
     def add_changed(self, kind: str, expected: Mapping[str, str]) -> None:
         """Queue the sessions of a kind whose input hash is not as expected; write when there are
@@ -224,7 +225,8 @@ class _Batch:
             session = _session(self._components, *key, kind, self._index)
             product = Product(stage, *key, expected_hash, expected_hash, session.rows)
             self._queued.append((kind, archive[session_id].facts["agent"], session, product))
-            if sum(len(each.new) for *_, each, _ in self._queued) >= _ROWS_A_TRANSACTION:
+            self._rows_queued += len(session.new)
+            if self._rows_queued >= _ROWS_A_TRANSACTION:
                 self.write()
 
     def write(self) -> None:
@@ -241,6 +243,7 @@ class _Batch:
         self._components.catalog.products.put(*products)
         self.products += products
         self._queued.clear()
+        self._rows_queued = 0
 
 
 def _session(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -81,13 +82,13 @@ def pack_vectors(rows: Sequence[KeywordRow]) -> bytes | None:
 
 def pack_postings(rows: Sequence[KeywordRow]) -> dict[str, bytes]:
     """Return, for each term and mark of a block's rows, where it occurs and how often."""
-    found: dict[str, bytearray] = {}
+    found: dict[str, bytes] = {}
     for at, row in enumerate(rows):
-        for term, count in row.terms.items():
-            found.setdefault(term, bytearray()).extend((at, min(count, 255)))
-        for mark in row.marks:
-            found.setdefault(mark_term(mark), bytearray()).extend((at, TERM_UNIT))
-    return {term: bytes(places) for term, places in found.items()}
+        of_marks = dict.fromkeys(map(mark_term, row.marks), TERM_UNIT)
+        for term, count in chain(row.terms.items(), of_marks.items()):
+            place = bytes((at, min(count, 255)))
+            found[term] = found[term] + place if term in found else place
+    return found
 
 
 def unpack_postings(

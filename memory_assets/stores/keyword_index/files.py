@@ -15,7 +15,7 @@ _CACHE_KIB = 16_384
 _CHECKPOINT_PAGES = 4_096
 """SQLite's own 2 MiB of cache and 1,000 pages before a checkpoint have a transaction write
 its pages again and again: the postings of 64 rows are on a thousand of them."""
-_LAYOUT = "1"
+_LAYOUT = "2"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS blocks (
@@ -32,6 +32,10 @@ CREATE TABLE IF NOT EXISTS vectors (
     block INTEGER PRIMARY KEY, embedder_id TEXT NOT NULL, data BLOB NOT NULL
 );
 CREATE TABLE IF NOT EXISTS postings (
+    term TEXT NOT NULL, block INTEGER NOT NULL, places BLOB NOT NULL,
+    PRIMARY KEY (term, block)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS new_postings (
     term TEXT NOT NULL, block INTEGER NOT NULL, places BLOB NOT NULL,
     PRIMARY KEY (term, block)
 ) WITHOUT ROWID;

@@ -28,14 +28,21 @@ from memory_assets.stores.sqlite_files import SqliteStore, sqlite_errors, transa
 
 REMEDY = "Delete it and run `memory ingest`, which makes it from the lake."
 
-_TERMS_WITH = """
-WITH RECURSIVE found (term) AS (
-    SELECT MIN(term) FROM postings WHERE term >= ?1
+_TABLES = ("new_postings", "postings")
+_NEW_POSTINGS = 100_000
+"""Postings that may wait in the first table. Of a large table a commit changes a page for nearly
+each of its terms; this one has 600 pages at most."""
+_TERMS_WITH = " UNION ".join(
+    f"""
+SELECT * FROM (WITH RECURSIVE found (term) AS (
+    SELECT MIN(term) FROM {table} WHERE term >= ?1
     UNION ALL
-    SELECT (SELECT MIN(term) FROM postings WHERE term > found.term) FROM found WHERE term < ?2
-) SELECT term FROM found WHERE term < ?2
+    SELECT (SELECT MIN(term) FROM {table} WHERE term > found.term) FROM found WHERE term < ?2
+) SELECT term FROM found WHERE term < ?2)
 """
-"""A step in the table for each term, where DISTINCT takes one for each block that has the term."""
+    for table in _TABLES
+)
+"""A step in each table for each term, where DISTINCT takes one for each block that has the term."""
 
 _TEXTS = f"""
 SELECT found.id, found.text FROM json_each(?) AS wanted
@@ -230,13 +237,18 @@ class KeywordIndex:
 
     def postings(self, term: str) -> list[tuple[int, bytes]]:
         """Return block and packed places of a term."""
-        return self._file.select("postings", "block, places", term=term)
+        return [
+            posting
+            for table in _TABLES
+            for posting in self._file.select(table, "block, places", term=term)
+        ]
 
     def occurring(self, terms: Iterable[str]) -> list[str]:
         """Return those of the terms that occur in any row."""
         rows = self._file.rows(
             "SELECT value FROM json_each(?)"
-            " WHERE EXISTS (SELECT 1 FROM postings WHERE term = value)",
+            " WHERE EXISTS (SELECT 1 FROM new_postings WHERE term = value)"
+            " OR EXISTS (SELECT 1 FROM postings WHERE term = value)",
             json.dumps(list(terms)),
         )
         return [row[0] for row in rows]
@@ -284,10 +296,11 @@ class KeywordIndex:
         self._write_postings()  # theirs may be among them
         for block in blocks:
             terms = json.loads(self._file.find("terms_of_blocks", "terms", block=block) or "[]")
-            self._file.connection.executemany(
-                "DELETE FROM postings WHERE term = ? AND block = ?",
-                [(term, block) for term in terms],
-            )
+            postings = [(term, block) for term in terms]
+            for name in _TABLES:  # all are in one of them
+                delete = f"DELETE FROM {name} WHERE term = ? AND block = ?"
+                if self._file.connection.executemany(delete, postings).rowcount > 0:
+                    break
             for table in ("terms_of_blocks", "vectors", "blocks"):
                 self._file.delete(table, block=block)
             first = block * BLOCK_ROWS
@@ -295,11 +308,17 @@ class KeywordIndex:
             self._file.write("DELETE FROM rows WHERE row >= ? AND row < ?", first, end)
 
     def _write_postings(self) -> None:
-        """Write the postings of all that was added, term after term: the same pages of the
-        table once a transaction."""
-        sql = "INSERT INTO postings VALUES (?,?,?)"
-        self._file.connection.executemany(sql, sorted(self._postings))
+        """Write the postings of all that was added, term after term: the same pages of a table
+        once a transaction. Many go straight to the large table."""
+        if not self._postings:
+            return
+        connection, many = self._file.connection, len(self._postings) >= _NEW_POSTINGS
+        sql = f"INSERT INTO {_TABLES[many]} VALUES (?,?,?)"
+        connection.executemany(sql, sorted(self._postings))
         self._postings.clear()
+        if self._file.value("SELECT COUNT(*) FROM new_postings") >= _NEW_POSTINGS:
+            connection.execute("INSERT INTO postings SELECT * FROM new_postings")
+            connection.execute("DELETE FROM new_postings")
 
 
 def _add_block(
