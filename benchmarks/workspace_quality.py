@@ -5,9 +5,9 @@
 
 Indexes DIR with `memory index`; DATA_DIR keeps the memory for later runs. QUESTIONS has a line of
 JSON for each question: `right` lists pairs of a pattern for paths and a text; a hit is right if it
-fits a pair: its file the pattern, and the text is in its chunk or heading. The default is 40
-structural questions to finos/traderX at f60def6eff (Apache-2.0; OpenAPI, decisions, Java), written
-before any was asked. Choices are made on half A, the first of every two questions, and on
+fits a pair: its file, or that of a copy which it names, fits the pattern, and the text is in its
+chunk or heading. The default is 40 structural questions to finos/traderX at f60def6eff (Apache-2.0;
+OpenAPI, decisions, Java), written before any was asked. Choices are made on
 `workspace_questions_dev.jsonl`: 50 to a directory with spring-petclinic/spring-petclinic-rest at
 698bd832 as petclinic/, adr/madr at 11807d87, asyncapi/spec at 3afe09b2 as asyncapi/, and of
 eclipse-tractusx/item-relationship-service at a6e5dd31 all before irs-models/ but tests, as irs/.
@@ -128,12 +128,18 @@ def scored(
         frozenset(
             pair
             for pair in right
-            if fnmatchcase(str(hit.metadata["file_path"]), pair[0])
+            if any(fnmatchcase(path, pair[0]) for path in _paths(hit))
             and (pair[1] in hit.text or pair[1] in _whole(memory, hit))
         )
         for hit in hits
     ]
     return score(units, frozenset(right))
+
+
+def _paths(hit: Hit) -> list[str]:
+    """Return the path of a hit, and those of its copies, which it names."""
+    copies = (each.split("::")[1] for each in hit.metadata.get("copies", ()))
+    return [str(hit.metadata["file_path"]), *copies]
 
 
 def _whole(memory: Memory, hit: Hit) -> str:

@@ -19,6 +19,7 @@ LISTED = 20
 _MOST_LINES = 3
 _HELD_BACK = 3
 _SHOWN = 600
+_COPIES = 3
 _IDENTIFYING = ("id", "session_id", "project", "agent", "summarizer_id")
 _TIMES = {"since", "until"}
 _WITH_TEXT = ("memory::", "message::")
@@ -76,7 +77,10 @@ def _place(hit: Mapping[str, Any]) -> str:
     """Return when and in which project something was, or where it is in a workspace."""
     if "file_path" in hit:
         lines = f"{hit['line_start']}-{hit['line_end']}"
-        return f"{hit['file_path']}:{lines}  {hit['section_heading']}".rstrip()
+        place = f"{hit['file_path']}:{lines}  {hit['section_heading']}".rstrip()
+        copies = hit.get("copies", ())
+        more = f" and {len(copies) - _COPIES} more" if len(copies) > _COPIES else ""
+        return f"{place}  (also {', '.join(copies[:_COPIES])}{more})" if copies else place
     agent = f"{hit['agent']}  " if "agent" in hit else ""
     return f"{clock(hit['time'])}  {agent}{hit['project']}"
 

@@ -45,7 +45,14 @@ from memory_assets.status import chroma_notes, counted, held_back, in_words
 SNIPPET = 240
 PAGE_CHARACTERS = 12_000
 _DOCUMENT_SNIPPET = 500
-_OF_A_DOCUMENT = ("file_path", "line_start", "line_end", "file_type", "section_heading")
+_OF_A_DOCUMENT = (
+    "file_path",
+    "line_start",
+    "line_end",
+    "file_type",
+    "section_heading",
+    "copies",
+)
 _FORMS = ("records", "subagents")
 _FULL_ITEM = 1_500
 _LISTED_ITEMS = 50

@@ -54,6 +54,22 @@ def test_a_hit_names_its_lines(wordy: Indexed) -> None:
     assert hit.text.splitlines()[-1] == lines[end - 1]
 
 
+def test_headings_and_copies_decide_which_documents_are_hits(wordy: Indexed) -> None:
+    """Two sections have the word once; the one whose heading it is stands first, and a copy of it
+    is named by it, whatever the mode. `why` says what the heading is worth."""
+    about = "What the port charges, by the day and by the ton, and when it is to be paid."
+    for name in ("docs/dues.md", "copy/dues.md"):
+        write(wordy.root, {name: f"# Dues\n\n## Demurrage\n\n{about}\n"})
+    write(wordy.root, {"docs/faq.md": f"# Questions\n\n## Other\n\n{about} Demurrage.\n"})
+    wordy.index()
+    memory = Memory(wordy.components.settings)
+    for mode in ("hybrid", "keyword"):
+        hits = memory.search("demurrage", kinds=("workspace",), mode=mode).hits
+        assert [hit.metadata["file_path"] for hit in hits] == ["copy/dues.md", "docs/faq.md"]
+        assert hits[0].metadata["copies"] == ["harbor::docs/dues.md::0"]
+        assert hits[0].why["heading"] == pytest.approx(0.28) and "heading" not in hits[1].why
+
+
 def test_an_audit_leads_to_the_file(indexed: Indexed) -> None:
     """From the chunk to the file as it is now."""
     indexed.index()

@@ -8,9 +8,9 @@ nothing, and makes every filter exact. An approximate index with a filter took 5
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,12 @@ from memory_assets.keywords import query_terms
 from memory_assets.recall.search.answer import Answer, Hit
 from memory_assets.recall.search.confidence import FIELD, Confidence, Evidence, confidences
 from memory_assets.recall.search.corpus import Corpora, Corpus, Floats, Mask
-from memory_assets.recall.search.document_types import type_scores
+from memory_assets.recall.search.documents import (
+    POOL,
+    heading_scores,
+    type_scores,
+    without_copies,
+)
 from memory_assets.recall.search.languages import in_english
 from memory_assets.recall.search.pasted import pasted_shares, with_pasted
 from memory_assets.recall.search.ranking import (
@@ -44,6 +49,9 @@ if TYPE_CHECKING:
     from memory_assets.embedding import Embedder
 
 _GATHER_BELOW = 0.3
+_OF_DOCUMENTS, _OF_DOCUMENTS_WITHOUT_MEANING = 0.1, 0.28
+"""What the type of file that is named is worth, and the question's words in heading and path. Words
+alone say less of a chunk, so they count .72 then."""
 
 
 def allowed_turns(corpus: Corpus, index: KeywordIndex, request: SearchRequest) -> Mask | None:
@@ -179,13 +187,14 @@ def _find_kind(
             asked = worded_for_meaning(asked, corpus, corpora.index, scope)
         cosines = _cosines(corpus, vectors, embedder.embed([asked])[0], allowed)
         ranking = field = _by_both(corpus, words, cosines, allowed, pasted)
-        if kind == "workspace" and request.mode == "hybrid":
-            of_types = type_scores(corpus, corpora.index, request.query)
-            ranking = field = replace(field, scores=field.scores + of_types, of_types=of_types)
         if request.mode == "semantic":
             ranking = _by_meaning(corpus, words, cosines)
+    copies: Mapping[int, Sequence[str]] = {}
+    if kind == "workspace":
+        documents, copies = _of_documents(request, ranking, words, corpus, corpora.index, allowed)
+        ranking, field = documents, documents if field is ranking else field
     nearest = best(_among(allowed, ranking.scores), max(request.n, FIELD)).tolist()
-    turns = nearest[: request.n]
+    turns = list(copies)[: request.n] if kind == "workspace" else nearest[: request.n]
     judged: Sequence[Confidence | None] = [None] * len(turns)
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
         if field is not ranking:
@@ -199,7 +208,7 @@ def _find_kind(
                 replace(each, weak=each.weak and not pasted[turn])
                 for turn, each in zip(turns, judged, strict=True)
             ]
-    return _hits(turns, judged, ranking, corpus, corpora), vectors is not None
+    return _hits(turns, judged, ranking, corpus, corpora, copies), vectors is not None
 
 
 def _among(allowed: Mask | None, scores: Floats) -> Floats:
@@ -218,6 +227,7 @@ class _Ranking:
     weight: float | None
     pasted: Floats | None = None
     of_types: Floats | None = None
+    of_headings: Floats | None = None
 
 
 def _by_words(words: KeywordScores, pasted: Floats | None) -> _Ranking:
@@ -250,6 +260,35 @@ def _by_both(
     )
 
 
+def _of_documents(
+    request: SearchRequest,
+    ranking: _Ranking,
+    words: KeywordScores,
+    corpus: Corpus,
+    index: KeywordIndex,
+    allowed: Mask | None,
+) -> tuple[_Ranking, dict[int, list[str]]]:
+    """Return a ranking of documents by type, heading and path, too, unless by meaning alone; and
+    the best chunks, best first, with the ids of their copies."""
+    if request.mode != "semantic":
+        share = _OF_DOCUMENTS if ranking.meaning is not None else _OF_DOCUMENTS_WITHOUT_MEANING
+        of_types = share * type_scores(corpus, index, request.query)
+        scores = ranking.scores if ranking.meaning is not None else (1 - share) * ranking.scores
+        ranking = replace(ranking, scores=scores + of_types, of_types=of_types)
+    turns = best(_among(allowed, ranking.scores), max(POOL, 3 * request.n))
+    rows = corpus.rows_at(index, _shown(turns.tolist(), ranking, corpus))
+    if request.mode != "semantic":
+        of_headings = np.zeros(corpus.turns, dtype=np.float32)
+        of_headings[turns] = share * heading_scores(rows, words.rarities)
+        ranking = replace(ranking, scores=ranking.scores + of_headings, of_headings=of_headings)
+        order = np.argsort(-ranking.scores[turns], kind="stable")
+        turns, rows = turns[order], [rows[at] for at in order]
+    return ranking, {
+        int(turns[first]): [hit_ids(row)[0] for row in map(rows.__getitem__, others) if row]
+        for first, *others in without_copies(rows)
+    }
+
+
 def _cosines(corpus: Corpus, vectors: Floats, vector: Floats, allowed: Mask | None) -> Floats:
     """Return each row's cosine with the question. If few turns are allowed, only theirs are
     computed and the others are -1."""
@@ -276,15 +315,11 @@ def _hits(
     ranking: _Ranking,
     corpus: Corpus,
     corpora: Corpora,
+    copies: Mapping[int, Sequence[str]],
 ) -> list[Hit]:
     """Return the turns as hits, each shown by its best passage."""
-    starts: list[int] = np.searchsorted(corpus.turn, turns).tolist()
-    places = [
-        start + int(np.argmax(ranking.rows[start : start + int(corpus.passages[turn])]))
-        for turn, start in zip(turns, starts, strict=True)
-    ]
     hits = []
-    rows = corpus.rows_at(corpora.index, places)
+    rows = corpus.rows_at(corpora.index, _shown(turns, ranking, corpus))
     prompts = _prompt_lengths(rows, corpora.index)
     for turn, shown, confidence in zip(turns, rows, judged, strict=True):
         if shown is None:
@@ -297,13 +332,27 @@ def _hits(
             why["pasted"] = round(float(ranking.pasted[turn]), 4)
         if ranking.of_types is not None and ranking.of_types[turn]:
             why["type"] = round(float(ranking.of_types[turn]), 4)
+        if ranking.of_headings is not None and ranking.of_headings[turn]:
+            why["heading"] = round(float(ranking.of_headings[turn]), 4)
         if confidence is not None:
             why["answers"] = round(confidence.probability, 2)
         weak = confidence is not None and confidence.weak
         score = float(ranking.scores[turn])
         prompt = prompts[shown.id]
-        hits.append(Hit(*hit_ids(shown), score, shown.text, shown.metadata, why, weak, prompt))
+        metadata: Mapping[str, Any] = shown.metadata
+        if also := copies.get(turn):
+            metadata = {**metadata, "copies": also}
+        hits.append(Hit(*hit_ids(shown), score, shown.text, metadata, why, weak, prompt))
     return hits
+
+
+def _shown(turns: Sequence[int], ranking: _Ranking, corpus: Corpus) -> list[int]:
+    """Return the row of the best passage of each turn."""
+    starts: list[int] = np.searchsorted(corpus.turn, turns).tolist()
+    return [
+        start + int(np.argmax(ranking.rows[start : start + int(corpus.passages[turn])]))
+        for turn, start in zip(turns, starts, strict=True)
+    ]
 
 
 def hit_ids(row: IndexedRow) -> tuple[str, str]:

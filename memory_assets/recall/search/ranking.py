@@ -34,12 +34,14 @@ class KeywordScores:
     """BM25 as a share of the highest score that the question allows, in [0, 1]: by turn with its
     neighbours, and by row alone. `covered`, by row: the share of the question's terms that the row
     contains, weighted by rarity, of all terms, those that occur nowhere included. `rarest`, by
-    turn: the share that it has of the two rarest terms that occur and are no question words."""
+    turn: the share that it has of the two rarest terms that occur and are no question words.
+    `rarities`: how rare each term is that is no question word."""
 
     turns: Floats
     rows: Floats
     covered: Floats
     rarest: Floats
+    rarities: Mapping[str, float]
 
 
 def keyword_scores(
@@ -52,11 +54,12 @@ def keyword_scores(
     covered = np.zeros(corpus.rows, dtype=np.float32)
     among = scope.stop - scope.start
     if not among:
-        return KeywordScores(turns, rows, covered, np.zeros_like(turns))
+        return KeywordScores(turns, rows, covered, np.zeros_like(turns), {})
     share = _NEIGHBOUR * _SHORT_TURN / (_SHORT_TURN + corpus.length)
     length = corpus.length + share * _around(corpus, corpus.length)
     norm = _K1 * (1 - _B + _B * length / max(float(length[scope].mean()), 1.0))
     highest = asked = 0.0
+    rarities: dict[str, float] = {}
     occurring: list[tuple[float, Floats]] = []
     for term, weight in terms.items():
         where, counts = corpus.postings(index, term)
@@ -64,6 +67,8 @@ def keyword_scores(
         found = int(np.count_nonzero(held[scope]))
         rarity = weight * math.log(1 + (among - found + 0.5) / (found + 0.5))
         asked += rarity
+        if weight >= 1:
+            rarities[term] = rarity
         if not found:
             continue
         covered[where] += rarity
@@ -79,7 +84,7 @@ def keyword_scores(
     rarest = np.zeros_like(turns)
     for _, held in occurring[:_RAREST]:
         rarest += (held > 0) / np.float32(min(_RAREST, len(occurring)))
-    return KeywordScores(turns / highest, rows / highest, covered / asked, rarest)
+    return KeywordScores(turns / highest, rows / highest, covered / asked, rarest, rarities)
 
 
 def worded_for_meaning(query: str, corpus: Corpus, index: KeywordIndex, scope: slice) -> str:

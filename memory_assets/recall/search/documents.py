@@ -1,0 +1,85 @@
+"""What orders documents of workspaces besides words and meaning: the type of file that a question
+names, the question's words in headings and paths, and copies, which are one hit. Measured in
+docs/retrieval.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import numpy as np
+
+from memory_assets.keywords import query_terms, text_terms
+from memory_assets.recall.search.corpus import Corpus, Floats
+from memory_assets.stores.keyword_index.blocks import facet_mark, mark_term
+from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
+
+POOL = 60
+"""Chunks at the top whose headings and texts are looked at."""
+_SAME = 0.9
+_PATCHES = (".patch", ".diff")
+_WORD = re.compile(r"\w+")
+_CODE = "code class method function"
+_WORDS = {
+    "adr": "adr decision decide chose choose alternative",
+    "openapi": "openapi api endpoint operation http rest",
+    "asyncapi": "asyncapi channel event message",
+    "java": f"java {_CODE}",
+    "python": f"python {_CODE}",
+    "typescript": f"typescript {_CODE}",
+    "javascript": f"javascript {_CODE}",
+    "go": f"golang {_CODE}",
+    "rust": f"rust {_CODE}",
+}
+
+
+def type_scores(corpus: Corpus, index: KeywordIndex, query: str) -> Floats:
+    """Return 1 for each chunk of a file of a type that a query names, else 0."""
+    asked = query_terms(query).keys()
+    scores = np.zeros(corpus.turns, dtype=np.float32)
+    for name, terms in _terms().items():
+        if terms & asked:
+            rows, _ = corpus.postings(index, mark_term(facet_mark("file_type", name)))
+            scores[corpus.turn[rows]] = 1
+    return scores
+
+
+def heading_scores(rows: Sequence[IndexedRow | None], rarities: Mapping[str, float]) -> Floats:
+    """Return by row the share of the question's terms, weighted by rarity, that are in its heading
+    and path; of code in its path alone, because the names in code are its text. One less for a
+    patch, which repeats other files, unless patches are asked for."""
+    asked = max(sum(rarities.values()), 1e-6)
+    scores = np.zeros(len(rows), dtype=np.float32)
+    for at, row in enumerate(rows):
+        if row is not None:
+            heading, path = row.metadata["section_heading"], str(row.metadata["file_path"])
+            names = f"{path}\n{'' if row.metadata['kind'] == 'code' else heading}"
+            named = rarities.keys() & set(text_terms(names))
+            repeats = path.endswith(_PATCHES) and not rarities.keys() & {"patch", "diff"}
+            scores[at] = sum(rarities[term] for term in named) / asked - repeats
+    return scores
+
+
+def without_copies(rows: Sequence[IndexedRow | None]) -> list[list[int]]:
+    """Return the places of rows, those of copies with that of the first: rows with one heading
+    that have nine tenths of their words in common."""
+    groups: list[list[int]] = []
+    words: list[tuple[object, frozenset[str]]] = []
+    for at, row in enumerate(rows):
+        if row is None:
+            continue
+        heading, held = row.metadata["section_heading"], frozenset(_WORD.findall(row.text))
+        for group, (other, of_first) in zip(groups, words, strict=True):
+            if heading == other and len(held & of_first) >= _SAME * len(held | of_first):
+                group.append(at)
+                break
+        else:
+            groups.append([at])
+            words.append((heading, held))
+    return groups
+
+
+@cache
+def _terms() -> dict[str, frozenset[str]]:
+    return {name: frozenset(text_terms(words)) for name, words in _WORDS.items()}
