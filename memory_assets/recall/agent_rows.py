@@ -9,12 +9,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
+from memory_assets.agent_memory_models import AgentMemory, AgentTurn
+from memory_assets.chunking import content_hash
 from memory_assets.errors import NotFound
 from memory_assets.recall.names import project_written_about
 from memory_assets.recall.session import plain, rows_of
 from memory_assets.requests.agent_memory import MemoriesRequest
 from memory_assets.stores.agent_journal import FILE_NAME
 from memory_assets.stores.agent_partitions import MEMORY_HEAD, MESSAGE_HEAD, partition_of
+from memory_assets.stores.agent_rows import row_of_memory, row_of_turn
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, Table
 from memory_assets.stores.stores import Stores
@@ -102,7 +105,7 @@ def written_row(stores: Stores, text: str) -> NamedRow | None:
     """Return what agents wrote under an id, None if it is the id of something else.
 
     Raises:
-        NotFound: no agent wrote anything of this id, or it is not ingested yet.
+        NotFound: no agent wrote anything of this id.
     """
     if not text.startswith((MEMORY_HEAD, MESSAGE_HEAD)):
         return None
@@ -117,29 +120,38 @@ def written_row(stores: Stores, text: str) -> NamedRow | None:
     session_id = name if head == "memory" else conversation_id
     partition = partition_of(project)
     products = stores.catalog.products.of_session(partition, session_id)
-    if table.name not in products:
-        raise NotFound(f"{text} is not ingested yet; run `memory ingest`")
     return NamedRow(text, table, partition, session_id, products)
 
 
-def agent_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
-    """Return the row of an id; of a turn, also so many turns before and after.
+def journal_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
+    """Return the row of an id as the journal has it, so that it need not be ingested; of a turn,
+    also so many turns before and after."""
+    if named.table == AGENT_MEMORY:
+        (memory,) = stores.journal.memories({"memory_id": named.id})
+        return [_columns(row_of_memory(memory, content_hash(memory.text), ""))]
+    turns = stores.journal.turns(named.session_id)
+    wanted = named.id.removeprefix(MESSAGE_HEAD)
+    place = next(at for at, turn in enumerate(turns) if turn.message_id == wanted)
+    near = turns[max(place - around, 0) : place + around + 1]
+    return [_columns(row_of_turn(turn, content_hash(turn.text), "")) for turn in near]
 
-    Raises:
-        NotFound: the lake does not have it yet.
-    """
+
+def _columns(row: AgentMemory | AgentTurn) -> dict[str, Any]:
+    values = asdict(row)
+    return {name: list(of) if isinstance(of, tuple) else of for name, of in values.items()}
+
+
+def lake_rows(stores: Stores, named: NamedRow) -> list[dict[str, Any]]:
+    """Return the row of an id in the lake; none of what is not ingested yet."""
     rows = rows_of(stores.lake, named.table, named.partition, named.session_id)
-    place = next((at for at, row in enumerate(rows) if row["id"] == named.id), None)
-    if place is None:
-        raise NotFound(f"{named.id} is not ingested yet; run `memory ingest`")
-    return rows[max(place - around, 0) : place + around + 1]
+    return [row for row in rows if row["id"] == named.id]
 
 
 def shown_rows(stores: Stores, named: NamedRow, around: int = 0) -> list[dict[str, Any]]:
     """Return the row of an id, with turns around it, as `memory show` prints it."""
     return [
         {name: value for name, value in plain(row).items() if name not in _LEFT_OUT}
-        for row in agent_rows(stores, named, around)
+        for row in journal_rows(stores, named, around)
     ]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from memory_assets.chunking import content_hash
 from memory_assets.errors import NotFound, StoreError, TranscriptError
 from memory_assets.models import RedactedRecord
-from memory_assets.recall.agent_rows import NamedRow, agent_rows, trail_of, written_row
+from memory_assets.recall.agent_rows import NamedRow, journal_rows, lake_rows, trail_of, written_row
 from memory_assets.recall.documents import (
     NamedDocument,
     chunk_rows,
@@ -54,8 +54,6 @@ _SHOWN = (
     *("redactions", "ruleset_version"),
 )
 """The columns of a record that an audit shows."""
-
-
 _PAGES = "http://127.0.0.1:3000/runs"
 """Where `memory dev` shows runs, at its default address."""
 _KEYWORD_INDEXES = {kind.keywords: kind.keyword_asset for kind in SEARCH_KINDS.values()}
@@ -205,16 +203,15 @@ def audit(stores: Stores, any_id: str, key: bytes) -> Audit:
 
 def _of_agent(stores: Stores, named: NamedRow) -> Audit:
     """Return the origin of a memory or turn that an agent wrote: the journal."""
-    rows = agent_rows(stores, named)
-    size = len(rows[0]["text"].encode())
-    key = (named.partition, named.session_id)
+    rows = (ingested := lake_rows(stores, named)) or journal_rows(stores, named)
+    size, key = len(rows[0]["text"].encode()), (named.partition, named.session_id)
     return Audit(
         id=named.id,
         kind=named.kind,
         project=named.partition,
         agent=rows[0]["agent"],
         session_id=named.session_id,
-        rows=_with_documents(stores, *key, rows, named.kind, named.products),
+        rows=_with_documents(stores, *key, rows, named.kind, named.products, bool(ingested)),
         records=[],
         sources=[SourceState(None, str(stores.journal.path), "unchanged", size, size, 0, size)],
         redactions=[],
@@ -326,10 +323,13 @@ def _with_documents(
     rows: list[dict[str, Any]],
     kind: str,
     products: Mapping[str, Product],
+    ingested: bool = True,
 ) -> list[dict[str, Any]]:
     """Return rows as `Audit.rows` has them."""
     table, searched, version = _KINDS[kind]
     collection, reason = "", "commits are kept in the lake alone"
+    if not ingested:
+        searched, reason = None, "not ingested yet"
     (file, *_) = [*stores.lake.files(table, project, session_id), ""]
     vectors: dict[str, tuple[str, Any]] = {}
     documents: dict[str, str] | None = None

@@ -10,7 +10,9 @@ import pytest
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
+from memory_assets.recall.audit import audit
 from memory_assets.recall.memory import Memory
+from memory_assets.recall.show import whole
 from memory_assets.watching import Changes, Written
 from memory_assets_tests.agent_memory.conftest import NOW, Agents
 
@@ -80,3 +82,25 @@ def test_a_watcher_takes_in_what_agents_write(wordy: Agents) -> None:
         changes.drain()
         follows.refresh()
         assert changes.drain() == ([], False) and follows.projects_of(["elsewhere"]) == []
+
+
+def test_what_is_not_ingested_yet_is_shown_and_audited(wordy: Agents) -> None:
+    """From the journal, before anything was ever ingested, and with turns beside it; the audit says
+    that the tables do not have it yet, and is intact."""
+    gateway = wordy.gateway()
+    stored = gateway.write_memory("Payments go through Stripe.", "fact", 0.8, NOW, "c1")
+    turn = gateway.append_history("c1", "user", "Do refunds go through Stripe?", 0, NOW)
+    memory = Memory(wordy.components.settings)
+    (shown,) = memory.show(stored.memory_id)
+    assert (shown["text"], shown["type"]) == ("Payments go through Stripe.", "fact")
+    assert whole(memory, f"message::{turn.message_id}")["text"] == "Do refunds go through Stripe?"
+    found = audit(memory, stored.memory_id, bytes(32))
+    assert found.intact and [each["what"] for each in found.trail] == ["stored"]
+    assert "not ingested yet" in found.rows[0]["reason"] and not found.runs
+    ingest(wordy)
+    before = memory.show(f"message::{turn.message_id}")
+    gateway.append_history("c1", "assistant", "They do.", 1, NOW)
+    assert memory.show(f"message::{turn.message_id}") == before
+    beside = memory.show(f"message::{turn.message_id}", 1)
+    assert [row["text"] for row in beside] == ["Do refunds go through Stripe?", "They do."]
+    assert audit(memory, stored.memory_id, bytes(32)).rows[0]["file"].endswith(".parquet")

@@ -7,26 +7,30 @@ put back into the journal; only forgetting removes rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
+from memory_assets.agent_memory.ports import ConversationTurn
 from memory_assets.agent_memory.router import DEFAULT_COLLECTION
-from memory_assets.agent_memory_models import AgentMemory, AgentTurn
+from memory_assets.agent_memory_models import AgentTurn
 from memory_assets.chunking import content_hash
 from memory_assets.pipeline.agent_memory.gateway import EVERYWHERE, redaction_for
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.growth import Growth
 from memory_assets.pipeline.stage.report import StageReport, input_hash
 from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
-from memory_assets.redacted_text import compose
 from memory_assets.stores.agent_journal import FILE_NAME
 from memory_assets.stores.agent_partitions import (
     AGENT,
     MEMORY_HEAD,
-    MESSAGE_HEAD,
     is_agent_memory,
     project_in,
+)
+from memory_assets.stores.agent_rows import (
+    memory_of_row,
+    row_of_memory,
+    row_of_turn,
+    turn_of_row,
 )
 from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
@@ -34,7 +38,6 @@ from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMOR
 
 TABLES_VERSION = "agent-1"
 _JOURNAL = "agent_journal"
-_EMPTY = compose("")
 
 
 def made_with(components: Components) -> str:
@@ -130,7 +133,7 @@ class _History:
         lake = components.lake
         for lost in set(lake.sessions(AGENT_HISTORY, partition)) - known.keys():
             rows = lake.read_rows(AGENT_HISTORY, partition, lost)
-            self._journal.replace_turns(_turn_of(row, project) for row in rows)
+            self._journal.replace_turns(map(turn_of_row, rows))
         self._states = self._journal.conversation_states(project)
 
     def made(self) -> StageReport:
@@ -172,27 +175,15 @@ class _History:
         if changed:
             self._journal.replace_turns(changed)
             self._replaced = True
-        return map(self._row, again), self._facts(source)
+        return self._rows(again), self._facts(source)
 
     def _extend(self, source: Product, before: Product, growth: Growth) -> Extension | None:
         turns = self._journal.turns(source.session_id)[growth.kept :]
-        return Extension(growth.kept, map(self._row, turns), self._facts(source))
+        return Extension(growth.kept, self._rows(turns), self._facts(source))
 
-    def _row(self, turn: ConversationTurn) -> AgentTurn:
-        return AgentTurn(
-            id=f"{MESSAGE_HEAD}{turn.message_id}",
-            project=self._partition,
-            project_root=_EMPTY,
-            agent=AGENT,
-            session_id=turn.conversation_id,
-            turn_index=turn.turn_index,
-            role=turn.role,
-            channel=turn.channel,
-            timestamp=turn.ts,
-            text=turn.text,
-            content_hash=content_hash(turn.text),
-            ruleset_version=self._components.ruleset_version,
-        )
+    def _rows(self, turns: Iterable[ConversationTurn]) -> Iterator[AgentTurn]:
+        rules = self._components.ruleset_version
+        return (row_of_turn(turn, content_hash(turn.text), rules) for turn in turns)
 
 
 class _Memories:
@@ -208,7 +199,7 @@ class _Memories:
         lake = components.lake
         for lost in set(lake.sessions(AGENT_MEMORY, partition)) - known.keys():
             rows = lake.read_rows(AGENT_MEMORY, partition, lost)
-            memories = [_memory_of(row, project) for row in rows]
+            memories = list(map(memory_of_row, rows))
             self._journal.put_memories(DEFAULT_COLLECTION, memories)
         self._states = by_hash(self._journal.memory_states(project))
 
@@ -237,59 +228,10 @@ class _Memories:
         if again != memory:
             self._journal.put_memories(self._journal.collection_of(memory.memory_id), [again])
             self._replaced = True
-        row = AgentMemory(
-            id=again.memory_id,
-            project=self._partition,
-            project_root=_EMPTY,
-            agent=AGENT,
-            session_id=source.session_id,
-            type=again.type,
-            confidence=again.confidence,
-            conversation_id=again.conversation_id,
-            entities=again.entities,
-            tags=again.tags,
-            source=again.source,
-            also=again.also,
-            contradicts=again.contradicts,
-            timestamp=again.ts,
-            text=again.text,
-            content_hash=content_hash(again.text),
-            ruleset_version=self._components.ruleset_version,
-        )
+        row = row_of_memory(again, content_hash(again.text), self._components.ruleset_version)
         return [row], {"agent": AGENT}
 
 
 def by_hash(states: Mapping[str, str]) -> dict[str, str]:
     """Return the states of memories by hash, which are given by id."""
     return {memory_id.removeprefix(MEMORY_HEAD): state for memory_id, state in states.items()}
-
-
-def _turn_of(row: AgentTurn, project: str) -> ConversationTurn:
-    return ConversationTurn(
-        message_id=row.id.removeprefix(MESSAGE_HEAD),
-        conversation_id=row.session_id,
-        turn_index=row.turn_index,
-        role=row.role,
-        ts=row.timestamp,
-        text=row.text,
-        channel=row.channel,
-        project=project,
-    )
-
-
-def _memory_of(row: AgentMemory, project: str) -> StoredMemory:
-    return StoredMemory(
-        memory_id=row.id,
-        text=row.text,
-        type=row.type,
-        confidence=row.confidence,
-        ts=row.timestamp,
-        stored_at=row.timestamp.timestamp(),
-        conversation_id=row.conversation_id,
-        project=project,
-        entities=row.entities,
-        tags=row.tags,
-        source=row.source,
-        also=row.also,
-        contradicts=row.contradicts,
-    )
