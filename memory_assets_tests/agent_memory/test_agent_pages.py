@@ -45,7 +45,7 @@ def test_memories_are_listed_by_type_conversation_confidence_and_date(client: Te
     text = client.get("/page/memories").text
     names = {name for each in declared(MemoriesRequest) if (name := each.name_at("http"))}
     assert set(re.findall(r'<(?:input|select) id="\w+" name="(\w+)"', text)) == names
-    assert f"/assets/agent_memory?partition=agent-memory%3A{_SHOP}" in text
+    assert f"/assets/agent_memory?view=partitions&amp;partition=agent-memory%3A{_SHOP}" in text
     assert "None of these" in client.get("/page/memories?type=fact").text
     assert "problem" in client.get("/page/memories?n=none").text
     (own,) = re.findall(
@@ -87,7 +87,7 @@ def test_a_conversation_is_read_with_its_memories(client: TestClient) -> None:
     text = client.get("/page/conversation/talk-1").text
     assert "npm or pnpm?" in text and "<span>chat</span>" in text and "<img" not in text
     assert "We use pnpm." in text and "Prices" not in text
-    assert f"/assets/agent_history?partition=agent-memory%3A{_SHOP}" in text
+    assert f"/assets/agent_history?view=partitions&amp;partition=agent-memory%3A{_SHOP}" in text
     (place,) = re.findall(r'<section class="turn" id="([^"]+)"', text)
     hit: dict[str, Any] = {"id": place, "metadata": {"session_id": "talk-1"}}
     assert address_of(hit).partition("#")[::2] == (

@@ -78,7 +78,10 @@ def test_projects_are_listed_and_each_has_a_page(asked: Asked, client: TestClien
     one = client.get("/page/project/harbor-api").text
     assert "<h1>harbor-api</h1>" in one and f"/page/session/{REPORTS}" in one
     assert changed_files(asked.memory, HARBOR, 1)[0][0] in one
-    assert f"http://127.0.0.1:3000/assets/redacted_records?partition={HARBOR}" in one
+    assert (
+        f"http://127.0.0.1:3000/assets/redacted_records?view=partitions&amp;partition={HARBOR}"
+        in one
+    )
     assert client.get("/page/project/nowhere").status_code == 404
 
 
@@ -130,8 +133,10 @@ def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memo
     memory.catalog.quarantine.hold(held)
     text = client.get("/page/health").text
     assert "it is too long" in text and "<strong>To do:</strong> cut &lt;it&gt;" in text
-    assert f"/assets/redaction_audit?partition={HARBOR}" in text  # each figure leads to its rows
-    assert f'/assets/turn_chunks?partition={HARBOR}" title="{HARBOR}"' in text
+    assert (
+        f"/assets/redaction_audit?view=partitions&amp;partition={HARBOR}" in text
+    )  # each figure leads to its rows
+    assert f'/assets/turn_chunks?view=partitions&amp;partition={HARBOR}" title="{HARBOR}"' in text
     assert ">harbor-api</a> (" in text  # by name, as everywhere
     assert '/assets/turn_chunks" rel="noreferrer">sessions</a>' in text
     assert "Changed files" not in text and "<polyline" not in text
@@ -145,7 +150,10 @@ def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memo
     text = client.get("/page/health").text
     assert 'aria-label="lake: 400000 bytes on 2026-03-01, 900000 on 2026-03-11"' in text
     behind = text.partition('aria-label="Behind the transcripts"')[2].partition("</table>")[0]
-    assert f"/assets/raw_sessions?partition={HARBOR}" in behind and "<td>1</td>" in behind
+    assert (
+        f"/assets/raw_sessions?view=partitions&amp;partition={HARBOR}" in behind
+        and "<td>1</td>" in behind
+    )
     rules = redactions_by_rule(memory.catalog)
     lake = memory.lake
     found = [lake.read_partition(REDACTION_AUDIT, name) for name in lake.projects(REDACTION_AUDIT)]

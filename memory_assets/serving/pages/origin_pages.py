@@ -10,7 +10,7 @@ from starlette.responses import Response
 from memory_assets.requests.questions import AuditRequest
 from memory_assets.search_kinds import SEARCH_KINDS
 from memory_assets.serving.pages.charts import span_bar, sparkline
-from memory_assets.serving.pages.lineage import dagster_url
+from memory_assets.serving.pages.lineage import lineage_links
 from memory_assets.serving.pages.rendering import page
 from memory_assets.status import (
     chroma_notes,
@@ -43,7 +43,7 @@ def health_page(memory: Memory, request: Request) -> Response:
         },
         "tables": {name: kind.table for name, kind in SEARCH_KINDS.items()},
         "roots": project_roots(memory),
-        "dagster": dagster_url(memory),
+        **lineage_links(memory),
     }
     return page(request, "health.html", found=found, **shown)
 
@@ -62,7 +62,7 @@ def audit_page(memory: Memory, request: Request) -> Response:
         "bars": bars,
         "distinct_runs": list(runs.values()),
         "roots": project_roots(memory),
-        "dagster": dagster_url(memory),
+        **lineage_links(memory),
     }
     return page(request, "audit.html", answer=answer, **shown)
 

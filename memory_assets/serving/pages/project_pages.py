@@ -18,7 +18,7 @@ from memory_assets.serving.answer_lines import project_name, timeline_notes
 from memory_assets.serving.http_api import status_of
 from memory_assets.serving.pages.charts import WEEKS, heat_map, week_bars
 from memory_assets.serving.pages.form import fields, given_arguments
-from memory_assets.serving.pages.lineage import dagster_url
+from memory_assets.serving.pages.lineage import lineage_links
 from memory_assets.serving.pages.rendering import page
 from memory_assets.serving.pages.search_page import shown_hits, turn_address
 
@@ -61,7 +61,7 @@ def project_page(memory: Memory, request: Request) -> Response:
         "weeks": week_bars(weeks(of.sessions_by_day, last, WEEKS), "sessions"),
         "files": changed_files(memory, of.project, _FILES),
         "hits": shown_hits(memory, memory.search(newest).to_dict()),
-        "dagster": dagster_url(memory),
+        **lineage_links(memory),
     }
     return page(request, "project.html", project=_described(of), **shown)
 

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from memory_assets.errors import BadArgument
 from memory_assets.serving.answer_lines import clock
-from memory_assets.serving.pages.lineage import dagster_url
+from memory_assets.serving.pages.lineage import lineage_links
 from memory_assets.serving.pages.rendering import (
     framed,
     page,
@@ -122,7 +122,7 @@ def _title(found: Conversation) -> dict[str, Any]:
 
 
 def _links(memory: Memory) -> dict[str, Any]:
-    return {"dagster": dagster_url(memory), "most": WINDOW}
+    return {**lineage_links(memory), "most": WINDOW}
 
 
 def _plain_text(text: str) -> Response:
