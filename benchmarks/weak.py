@@ -43,6 +43,7 @@ def main() -> None:
             for half, title in (
                 ("test", "own questions, unseen"),
                 ("fit", "own questions, fitted"),
+                ("added", "own questions, fitted later"),
             ):
                 report(title, memory, labelled, own(half), options.below)
                 report(
@@ -111,6 +112,8 @@ def report(
 ) -> None:
     """Print a row a mode, or a probability."""
     cases = list(asked)
+    if not cases:
+        return
     for mode in ("hybrid",) if below else ("hybrid", "semantic", "keyword"):
         right, without = [], []
         for question, has_answer in cases:

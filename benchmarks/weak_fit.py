@@ -3,10 +3,11 @@
     python benchmarks/weak_fit.py --work DIR
 
 Asked of the memories of benchmarks/retrieval.py: what benchmarks/weak.jsonl and short.jsonl mark
-`fit` (of what they mark `test`, nothing), benchmarks/questions.jsonl, and of three conversations of
-LoCoMo a hundred questions each, asked of their own conversation and of another one. Those of real
-sessions are asked again of all sessions but the ones that answer (where all hits are wrong), and
-of 30 and 8 % of the sessions. A question counts if its first hit is right or if it has no answer.
+`fit` and `added` (of what they mark `test`, nothing), benchmarks/questions.jsonl, and of three
+conversations of LoCoMo a hundred questions each, asked of their own one and of another. Those of
+real sessions are asked again of all sessions but the ones that answer (where all hits are wrong),
+and of 30 and 8 % of the sessions. A question counts if its first hit is right or if it has no
+answer.
 
 Printed by mode, by ten-fold cross-validation over sessions, five times: of the questions without
 an answer the share called weak when 5 % of those with a right first hit are, for each kind of
@@ -39,6 +40,8 @@ SHARES = (0.3, 0.08)
 """Of all sessions, those that smaller memories have."""
 COUNTS = {"all": 1.0, "without": 0.5, "0.3": 0.35, "0.08": 0.35, "locomo": 0.3}
 """How much a question counts, by the memory that it was asked of."""
+OF_VECTORS = ("cosine", "lead")
+"""Figures that there are only with vectors."""
 PER_CONVERSATION, FOLDS, TIMES, FALSE, RIDGE = 100, 10, 5, 0.05, 1.0
 
 
@@ -75,7 +78,8 @@ def of_sessions(memory: Memory, labelled: Labelled, mode: str) -> Iterator[Case]
         for number in numbers:
             answers.setdefault(number, set()).add(turn)
     asked = [(each.text, answers[min(each.gold)]) for each in labelled.questions]
-    asked += [(question.text, set(question.gold)) for question, _ in own("fit")]
+    for half in ("fit", "added"):
+        asked += [(question.text, set(question.gold)) for question, _ in own(half)]
     asked += [(question.text, set(question.gold)) for question, _ in short("fit", labelled)]
     sessions = {turn.split("::")[1] for turn in labelled.units_of}
     for number, (text, gold) in enumerate(asked):
@@ -140,7 +144,7 @@ def ask(
 
 def report(mode: str, cases: Sequence[Case]) -> None:
     """Print how well the model of a mode does, and the model."""
-    names = [name for name in cases[0].figures if mode == "hybrid" or name != "cosine"]
+    names = [name for name in cases[0].figures if mode == "hybrid" or name not in OF_VECTORS]
     table = np.array([[case.figures[name] for name in names] for case in cases])
     right = np.array([case.right for case in cases], dtype=np.float64)
     counts = balanced(cases)

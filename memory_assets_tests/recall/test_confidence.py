@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
+from memory_assets.recall.search import hybrid
+from memory_assets.recall.search.confidence import Confidence, Evidence, confidences
 from memory_assets.requests.search import MODES
 from memory_assets.serving.answer_lines import search_lines
 from memory_assets_tests.recall.conftest import Asked
@@ -74,6 +79,28 @@ def test_a_hit_is_judged_among_fewer_than_ten_turns(asked: Asked) -> None:
     of = {"session": asked.long_session}
     assert not asked.memory.search("who paints the lighthouse door?", **of).weak
     assert asked.memory.search("which Kafka topic receives telemetry", **of).weak
+
+
+def test_a_hit_leads_only_what_a_filter_lets_through(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Turns that a filter leaves out may be nearer, and say nothing of those that it lets through:
+    half of all rows are compared at once, and then not shown."""
+    seen: list[Evidence] = []
+
+    def judged(turns: Sequence[int], evidence: Evidence) -> list[Confidence]:
+        seen.append(evidence)
+        return confidences(turns, evidence)
+
+    monkeypatch.setattr(hybrid, "confidences", judged)
+    asked.memory.search(ANSWERED[0], agent="claude-code")
+    (evidence,) = seen
+    assert evidence.meaning is not None
+    passing = [
+        evidence.corpus.sessions[at].agent == "claude-code" for at in evidence.corpus.session
+    ]
+    assert np.isfinite(evidence.meaning).tolist() == passing
+    assert 0.3 < sum(passing) / len(passing) < 1
 
 
 def test_lines_announce_that_nothing_is_close(asked: Asked) -> None:

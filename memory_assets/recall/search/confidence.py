@@ -10,21 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from memory_assets.keywords import content_words, named_words, text_terms
 from memory_assets.recall.search.corpus import Corpus, Floats
-from memory_assets.recall.search.ranking import KeywordScores
+from memory_assets.recall.search.ranking import KeywordScores, best
 from memory_assets.stores.keyword_index.index import KeywordIndex
 
 FIELD = 20
-"""Turns that there must be for the tenth best to say how others do."""
+"""Turns that there must be for them to say how others do."""
 _TENTH = 9
-_UNKNOWN_GAP = 0.17
-"""The gap of a hit among fewer turns: what tells least."""
-_LONGEST = 2_000
-"""Terms of a turn from which on length makes no difference."""
+_UNKNOWN_GAP, _UNKNOWN_LEAD = 0.17, 0.11
+"""The gap and the lead of a hit among fewer turns: what tells least."""
 _FEWEST_WORDS, _MOST_WORDS = 4, 10
 """Words of a question below and above which their number makes no difference."""
 _SYMBOLS_OF_CODE = 0.053
@@ -45,22 +44,22 @@ class _Model:
 
 
 _WITH_VECTORS = _Model(
-    -6.59,
+    -6.04,
     {
-        "said": 0.923,
-        "cosine": 6.46,
-        "gap": 9.80,
-        "rarest": -0.844,
-        "length": -0.759,
-        "unnamed": -1.81,
-        "prose": 2.45,
+        "said": 0.859,
+        "cosine": 3.79,
+        "lead": 7.98,
+        "gap": 6.35,
+        "rarest": -0.479,
+        "unnamed": -2.1,
+        "prose": 2.76,
     },
-    weak_below=0.28,
+    weak_below=0.27,
 )
 _WORDS_ALONE = _Model(
-    -4.04,
-    {"said": 1.15, "gap": 5.58, "rarest": -0.367, "length": -1.04, "unnamed": -1.73, "prose": 1.54},
-    weak_below=0.17,
+    -4.72,
+    {"said": 1.15, "gap": 6.46, "rarest": -0.737, "unnamed": -1.76, "prose": 2.21},
+    weak_below=0.18,
 )
 
 
@@ -75,7 +74,8 @@ class Confidence:
 @dataclass(frozen=True)
 class Evidence:
     """What is known of a question's best turns. `field` are the best ones by `scores`, at least
-    `FIELD` if there are as many; `cosines` (None without vectors) are by row."""
+    `FIELD` if there are as many; `cosines` are by row, `meaning` by turn, -inf for those that no
+    filter lets through; both are None without vectors."""
 
     question: str
     corpus: Corpus
@@ -84,6 +84,14 @@ class Evidence:
     scores: Floats
     words: KeywordScores
     cosines: Floats | None
+    meaning: Floats | None
+
+    @cached_property
+    def _nearest(self) -> float | None:
+        """The mean score of the turns nearest in meaning; None if there are too few."""
+        if self.meaning is None or len(self.field) < FIELD:
+            return None
+        return float(self.meaning[best(self.meaning, FIELD)].mean())
 
     def figures(self, turn: int) -> dict[str, float]:
         """Return the figures of a turn, by name.
@@ -92,10 +100,10 @@ class Evidence:
         that occur nowhere count as the rarest), times their number, because half of ten words
         are seldom there by chance, and half of three often.
         cosine: that of its nearest passage.
+        lead: how far it is above the mean of the turns nearest in meaning.
         gap: how far its score is above the tenth best.
         rarest: the share of the question's two rarest known words that it has; these bring some
         turn to the top of any question.
-        length: in thousands of terms; a long turn has many words.
         unnamed: 1 if the question has a name (a capitalised word, not its first) that neither
         the turn nor those beside it have.
         prose: how little code is in the best turns, from 0 to 1; short messages of prose are
@@ -104,19 +112,24 @@ class Evidence:
         corpus = self.corpus
         start, stop = corpus.turn.searchsorted([turn, turn + 1])
         covered = float(self.words.covered[start:stop].max())
-        length = len(content_words(self.question))
+        asked = len(content_words(self.question))
         tenth = float(self.scores[self.field[_TENTH]]) if len(self.field) >= FIELD else None
         symbols = float(corpus.symbols[list(self.field[:FIELD])].mean())
         names = named_words(self.question)
         return {
-            "said": covered * min(max(length, _FEWEST_WORDS), _MOST_WORDS),
+            "said": covered * min(max(asked, _FEWEST_WORDS), _MOST_WORDS),
             "cosine": 0.0 if self.cosines is None else float(self.cosines[start:stop].max()),
+            "lead": self._lead(turn),
             "gap": _UNKNOWN_GAP if tenth is None else float(self.scores[turn]) - tenth,
             "rarest": float(self.words.rarest[turn]),
-            "length": min(float(corpus.length[turn]), _LONGEST) / 1000,
             "unnamed": float(not all(self._is_near(name, turn) for name in names)),
             "prose": max(0.0, 1 - (symbols / _SYMBOLS_OF_CODE) ** 2),
         }
+
+    def _lead(self, turn: int) -> float:
+        if self.meaning is None or self._nearest is None:
+            return _UNKNOWN_LEAD
+        return float(self.meaning[turn]) - self._nearest
 
     def _is_near(self, word: str, turn: int) -> bool:
         """Return True if a turn or one beside it has a term of a word."""

@@ -199,8 +199,9 @@ def _find_kind(
     if request.query.strip():  # filters alone ask nothing that could be left unanswered
         if field is not ranking:
             nearest = best(_among(allowed, field.scores), FIELD).tolist()
+        meaning = None if field.meaning is None else _among(allowed, field.meaning)
         evidence = Evidence(
-            request.query, corpus, corpora.index, nearest, field.scores, words, cosines
+            request.query, corpus, corpora.index, nearest, field.scores, words, cosines, meaning
         )
         judged = confidences(turns, evidence)
         if pasted is not None:
