@@ -15,7 +15,7 @@ from memory_assets.recall.search.corpus import Corpus, Floats
 from memory_assets.stores.keyword_index.blocks import facet_mark, mark_term
 from memory_assets.stores.keyword_index.index import IndexedRow, KeywordIndex
 
-POOL = 60
+POOL = 30
 """Chunks at the top whose headings and texts are looked at."""
 _SAME = 0.9
 _PATCHES = (".patch", ".diff")
