@@ -1,5 +1,5 @@
-"""The rows of the tables of what agents wrote themselves: turns of conversations, memories, and
-what happened to these.
+"""The rows of the tables of what agents wrote themselves: turns of conversations and
+their summaries, memories, and what happened to these.
 
 A partition has what is about one project, or about none; a conversation, or a single memory, has
 the place of a session.
@@ -78,3 +78,22 @@ class MemoryChange:
     who: Annotated[str, "chat, tool, import or upkeep."]
     of: Annotated[tuple[str, ...], "Conversation and memories that it comes from."]
     why: Annotated[str, "The reason, without a word of the memory."]
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySummary:
+    """A row of `history_summaries`: what some turns of a conversation were about."""
+
+    id: Annotated[str, "`history-summary::<conversation>::<n>`, n from 0."]
+    project: Partition
+    project_root: Root
+    agent: Agent
+    session_id: Annotated[str, "Conversation."]
+    first_turn: Annotated[Int32, "Place of its first turn."]
+    last_turn: Annotated[Int32, "Place of its last turn."]
+    message_ids: Annotated[tuple[str, ...], "Ids of its turns, in order."]
+    timestamp: Annotated[datetime, "When its first turn was said."]
+    ended_at: Annotated[datetime, "When its last turn was said."]
+    text: Annotated[RedactedText, "What they were about; empty where nothing stands out."]
+    content_hash: ContentHash
+    summarizer_id: Annotated[str, "Summarizer that made it."]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memory_assets.agent_memory.gateway import MemoryGateway
 from memory_assets.agent_memory.policy import LEAST_BUDGET
-from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory
+from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Summarized
 from memory_assets.errors import BadArgument
 
 CUT = " … (cut)"
@@ -37,7 +37,8 @@ class Context:
 
 class ContextBuilder:
     """Builds contexts. `count_tokens` is the tokenizer that the budget is stated in; `framed` puts
-    lines between marks that nothing in them can close, and is the same for the same lines."""
+    lines between marks that nothing in them can close, and is the same for the same lines;
+    `summaries_before` returns what was said in a conversation before a turn, in order."""
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class ContextBuilder:
         count_tokens: Callable[[str], int],
         framed: Callable[[Sequence[str]], str],
         limits: ContextLimits,
+        summaries_before: Callable[[ConversationTurn], Sequence[Summarized]] = lambda turn: (),
     ) -> None:
         if limits.budget < LEAST_BUDGET:
             raise BadArgument(f"budget: give at least {LEAST_BUDGET} tokens, not {limits.budget}")
@@ -52,13 +54,17 @@ class ContextBuilder:
         self._count = count_tokens
         self._framed = framed
         self._limits = limits
+        self._summaries_before = summaries_before
 
     def build_context(self, conversation_id: str, latest_user_text: str = "") -> Context:
-        """Return the memories that suit the latest message, then the last turns in order, then the
-        message. What does not fit is left out: the oldest turns first, then the weakest memories,
-        never the message, which is cut with a mark. Empty where there is nothing to say."""
+        """Return the memories that suit the latest message, then summaries of earlier turns and
+        the last turns in order, then the message. What does not fit is left out: the oldest
+        summaries first, then the oldest turns, then the weakest memories, never the message, which
+        is cut with a mark. Empty where there is nothing to say."""
         limits = self._limits
         turns = self._gateway.tail_history(conversation_id, limits.tail_n)
+        reaches_back = not turns or turns[0].turn_index == 0
+        earlier = [] if reaches_back else list(self._summaries_before(turns[0]))
         latest = latest_user_text.strip()
         if turns and turns[-1].role == "user" and turns[-1].text.strip() == latest:
             turns.pop()
@@ -68,10 +74,14 @@ class ContextBuilder:
             range(len(memories)), key=lambda at: (-memories[at].confidence, at)
         )  # places, the weakest last
         dropped: list[str] = []
-        while (text := self._text(turns, [memories[at] for at in sorted(strongest)], latest)) and (
-            self._count(text) > limits.budget
-        ):
-            if turns:
+        while True:
+            kept = [memories[at] for at in sorted(strongest)]
+            text = self._text(earlier, turns, kept, latest)
+            if not text or self._count(text) <= limits.budget:
+                break
+            if earlier:
+                dropped.append(earlier.pop(0).summary_id)
+            elif turns:
                 dropped.append(turns.pop(0).message_id)
             elif strongest:
                 dropped.append(memories[strongest.pop()].memory_id)
@@ -81,11 +91,17 @@ class ContextBuilder:
         return Context(text, self._count(text) if text else 0, tuple(dropped))
 
     def _text(
-        self, turns: Sequence[ConversationTurn], memories: Sequence[StoredMemory], latest: str
+        self,
+        earlier: Sequence[Summarized],
+        turns: Sequence[ConversationTurn],
+        memories: Sequence[StoredMemory],
+        latest: str,
     ) -> str:
         lines: list[str] = []
         if memories:
             lines += ("Remembered:", *(_bullet(each, memories) for each in memories))
+        if earlier:
+            lines += ("Said earlier, in short:", *map(_summary, earlier))
         if turns:
             lines += ("Said before:", *map(_line, turns))
         parts = [self._framed(lines)] if lines else []
@@ -106,6 +122,11 @@ def _bullet(memory: StoredMemory, others: Sequence[StoredMemory]) -> str:
     note = ", newer than and contrary to one below" if shown & {*memory.contradicts} else ""
     said = " ".join(memory.text.split())
     return f"- {said} ({memory.type}, {memory.ts.date()}, confidence {memory.confidence:g}{note})"
+
+
+def _summary(part: Summarized) -> str:
+    said = " ".join(part.text.split())
+    return f"- turns {part.first_turn} to {part.last_turn}, {part.ended_at.date()}: {said}"
 
 
 def _line(turn: ConversationTurn) -> str:

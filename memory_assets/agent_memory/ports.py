@@ -54,6 +54,18 @@ class StoredMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Summarized:
+    """What some turns of a conversation were about, from one place to another; `ended_at` is when
+    the last of them was said."""
+
+    summary_id: str
+    first_turn: int
+    last_turn: int
+    ended_at: datetime
+    text: RedactedText
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A memory that answers a query, and its similarity to it, at most 1."""
 

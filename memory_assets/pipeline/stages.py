@@ -19,6 +19,10 @@ from memory_assets.documents import CHUNK_TYPES, KIND_OF
 from memory_assets.models import Kind, Role
 from memory_assets.observations import OBSERVATION_TYPES
 from memory_assets.paths import KNOWN_AGENTS
+from memory_assets.pipeline.agent_memory.history_summaries import (
+    SUMMARISED_HISTORY,
+    summarise_history,
+)
 from memory_assets.pipeline.indexes.indexed_tables import INDEXES, IndexedTable
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import StageReport
@@ -277,6 +281,27 @@ _MADE = (
             "chunker_version": (),
         },
         reads=frozenset({"tree-sitter"}),
+    ),
+    Stage(
+        SUMMARISED_HISTORY,
+        summarise_history,
+        "What older turns of each conversation were about, in a few sentences of theirs.\n\n"
+        "One for each 16 turns, or fewer before a rest of eight hours. Extracted, deterministic, "
+        "no model involved.",
+        AGENTS,
+        Expectations(
+            bounds={"first_turn": AT_LEAST_0},
+            one_of={"agent": (AGENT_MEMORY_AGENT,)},
+            ordered=(("first_turn", "last_turn"),),
+        ),
+        {
+            "id": ("session_id",),
+            **dict.fromkeys(("first_turn", "last_turn"), ("turn_index",)),
+            "message_ids": ("id",),
+            "ended_at": ("timestamp",),
+            **dict.fromkeys(("text", "content_hash"), ("text", "role")),
+            "summarizer_id": (),
+        },
     ),
 )
 

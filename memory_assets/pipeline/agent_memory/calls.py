@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from memory_assets.agent_memory.ports import ConversationTurn, Summarized
+from memory_assets.errors import NotFound, StoreError
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
 from memory_assets.pipeline.stage.engines import Engines
 from memory_assets.settings import Settings
 from memory_assets.stores.agent_journal import FILE_NAME, AgentJournal
+from memory_assets.stores.agent_partitions import partition_of
+from memory_assets.stores.stores import Stores
 
 if TYPE_CHECKING:
     from memory_assets.agent_memory.gateway import MemoryGateway
+
+
+_MOST_SUMMARIES = 4
+"""Summaries in one context, of some 200 tokens each."""
 
 
 class AgentCalls:
@@ -48,9 +57,31 @@ class AgentCalls:
         )
         limits = replace(limits, budget=budget) if budget else limits
         count = self.engines.tokens.count_tokens
-        builder = ContextBuilder(self.gateway(project), count, framed, limits)
+        before = partial(summaries_before, self.engines)
+        builder = ContextBuilder(self.gateway(project), count, framed, limits, before)
         made = builder.build_context(conversation_id, latest)
         return {**asdict(made), "budget": limits.budget}
+
+
+def summaries_before(stores: Stores, turn: ConversationTurn) -> list[Summarized]:
+    """Return the last summaries of a conversation that begin before a turn, in order; none where
+    it is not ingested, or the lake cannot be read."""
+    key = (partition_of(turn.project), turn.conversation_id)
+    try:
+        made = stores.catalog.products.of_session(*key).get("history_summaries")
+        if made is None or not made.rows:
+            return []
+        from memory_assets.stores.lake.schemas import HISTORY_SUMMARIES
+
+        rows = stores.lake.read_rows(HISTORY_SUMMARIES, *key)
+    except (NotFound, StoreError):
+        return []
+    found = [
+        Summarized(row.id, row.first_turn, row.last_turn, row.ended_at, row.text)
+        for row in rows
+        if row.text and row.first_turn < turn.turn_index
+    ]
+    return found[-_MOST_SUMMARIES:]
 
 
 def has_journal(settings: Settings) -> bool:

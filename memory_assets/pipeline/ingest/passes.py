@@ -26,6 +26,7 @@ from memory_assets.pipeline.scan.raw_sessions import out_of_date, scan_project
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stages import STAGES, WORKSPACES
 from memory_assets.stores.lake.schemas import (
+    HISTORY_SUMMARIES,
     MEMORY_TRAIL,
     REDACTED_RECORDS,
     REDACTION_AUDIT,
@@ -108,6 +109,7 @@ WRITTEN = Pass(
     (
         *(index.table.name for index in _OF_AGENTS),
         MEMORY_TRAIL.name,
+        HISTORY_SUMMARIES.name,
         AGENT_KEYWORDS,
         *(index.embeddings.name for index in _OF_AGENTS),
         AGENT_KEYWORDS,

@@ -102,6 +102,7 @@ WORKSPACE_DOCUMENTS = Table("workspace_documents", document_models.WorkspaceDocu
 WORKSPACE_CHUNKS = Table("workspace_chunks", document_models.WorkspaceChunk)
 AGENT_HISTORY = Table("agent_history", agent_memory_models.AgentTurn)
 AGENT_MEMORY = Table("agent_memory", agent_memory_models.AgentMemory)
+HISTORY_SUMMARIES = Table("history_summaries", agent_memory_models.HistorySummary)
 MEMORY_TRAIL = Table("memory_trail", agent_memory_models.MemoryChange)
 
 _EMBEDDINGS = {
@@ -127,6 +128,7 @@ TABLES = {
         AGENT_HISTORY,
         AGENT_MEMORY,
         MEMORY_TRAIL,
+        HISTORY_SUMMARIES,
         *_EMBEDDINGS.values(),
     )
 }

@@ -1,0 +1,160 @@
+"""The stage of history_summaries: what the older turns of each conversation were about.
+
+A window is summarized when it is complete: 16 turns, or fewer where the conversation rested after
+them. So windows never change when turns are appended, and what no summary covers is the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+
+from memory_assets.agent_memory_models import AgentTurn, HistorySummary
+from memory_assets.models import Kind, RedactedRecord, Role, Turn
+from memory_assets.pipeline.stage.components import Components
+from memory_assets.pipeline.stage.growth import Growth
+from memory_assets.pipeline.stage.redact_composed import redact_composed
+from memory_assets.pipeline.stage.report import StageReport
+from memory_assets.pipeline.tables.derive import DerivedTable, Extension, Made, derive_table
+from memory_assets.redacted_text import compose
+from memory_assets.session_analysis.session import SessionTurns, session_turns
+from memory_assets.stores.catalog.schema import Product
+from memory_assets.stores.lake.schemas import AGENT_HISTORY, HISTORY_SUMMARIES
+from memory_assets.summaries import ExtractiveSummarizer
+
+_TURNS = 16
+"""The most turns of a window: as many as a context has of the end of a conversation."""
+_LEAST = 4
+"""The fewest turns of a window after which the conversation rested."""
+_REST = timedelta(hours=8)
+_KINDS: dict[str, tuple[Role, Kind]] = {
+    "user": ("user", "prompt"),
+    "assistant": ("assistant", "assistant_text"),
+    "system": ("system", "system"),
+}
+"""What a turn of each role is as a record of a session."""
+_EXTRACTIVE = ExtractiveSummarizer()
+_EMPTY = compose("")
+SUMMARISED_HISTORY = DerivedTable(
+    HISTORY_SUMMARIES, f"windows-1+{_EXTRACTIVE.summarizer_id}", upstream=AGENT_HISTORY
+)
+
+
+def summarise_history(components: Components, partition: str) -> StageReport:
+    """Summarize the new windows of the conversations that changed, and return the report."""
+    return derive_table(
+        components,
+        partition,
+        SUMMARISED_HISTORY,
+        make=partial(_make, components),
+        extend=partial(_extend, components),
+    )
+
+
+def windows(times: Sequence[datetime]) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of each complete window of turns that were said at these times."""
+    begin = 0
+    for end in range(1, len(times)):
+        rested = end - begin >= _LEAST and times[end] - times[end - 1] >= _REST
+        if rested or end - begin == _TURNS:
+            yield begin, end
+            begin = end
+    if len(times) - begin == _TURNS:
+        yield begin, len(times)
+
+
+def _make(components: Components, source: Product) -> Made:
+    turns = components.lake.read_rows(AGENT_HISTORY, source.project, source.session_id)
+    return _rows(components, turns, 0), {}
+
+
+def _extend(
+    components: Components, source: Product, before: Product, growth: Growth
+) -> Extension | None:
+    key = (source.project, source.session_id)
+    rows = components.lake.read_rows(HISTORY_SUMMARIES, *key)
+    covered = sum(len(row.message_ids) for row in rows)
+    if growth.kept < covered:
+        return None
+    turns = components.lake.read_rows(AGENT_HISTORY, *key, skip=covered)
+    return Extension(before.rows, _rows(components, turns, before.rows))
+
+
+def _rows(
+    components: Components, turns: Sequence[AgentTurn], number: int
+) -> Iterator[HistorySummary]:
+    """Yield the summaries of the complete windows of some turns, numbered from `number` on."""
+    spans = windows([turn.timestamp for turn in turns])
+    for at, (begin, end) in enumerate(spans, number):
+        of = turns[begin:end]
+        made = _EXTRACTIVE.summarize(_as_session(of))
+        row = HistorySummary(
+            id=f"history-summary::{of[0].session_id}::{at}",
+            project=of[0].project,
+            project_root=_EMPTY,
+            agent=of[0].agent,
+            session_id=of[0].session_id,
+            first_turn=of[0].turn_index,
+            last_turn=of[-1].turn_index,
+            message_ids=tuple(turn.id for turn in of),
+            timestamp=of[0].timestamp,
+            ended_at=of[-1].timestamp,
+            text=made.text,
+            content_hash=made.content_hash,
+            summarizer_id=made.summarizer_id,
+        )
+        yield redact_composed(components.redactor, row)
+
+
+def _as_session(turns: Sequence[AgentTurn]) -> SessionTurns:
+    """Return turns of a conversation as a session: a message of the user begins a turn of it."""
+    found: list[tuple[RedactedRecord | None, list[RedactedRecord]]] = []
+    for turn in turns:
+        record = _record(turn)
+        if record.kind == "prompt" or not found:
+            found.append((record if record.kind == "prompt" else None, []))
+        found[-1][1].append(record)
+    name = turns[0].session_id
+    return session_turns(
+        [record for _, records in found for record in records],
+        [
+            Turn(name, number, prompt, tuple(records))
+            for number, (prompt, records) in enumerate(found)
+        ],
+    )
+
+
+def _record(turn: AgentTurn) -> RedactedRecord:
+    role, kind = _KINDS[turn.role]
+    return RedactedRecord(
+        project=turn.project,
+        project_root=_EMPTY,
+        agent=turn.agent,
+        session_id=turn.session_id,
+        agent_id=None,
+        seq=turn.turn_index,
+        record_uuid=turn.id,
+        parent_uuid=None,
+        byte_start=0,
+        byte_end=0,
+        timestamp=turn.timestamp,
+        role=role,
+        kind=kind,
+        text=turn.text,
+        subtype="",
+        tool_name=_EMPTY,
+        tool_use_id="",
+        is_error=False,
+        paths=(),
+        command=_EMPTY,
+        cwd=_EMPTY,
+        git_branch=_EMPTY,
+        model="",
+        agent_version="",
+        is_sidechain=False,
+        message_id="",
+        spawned_agent_id="",
+        redactions=0,
+        ruleset_version=turn.ruleset_version,
+    )
