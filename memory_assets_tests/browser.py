@@ -22,6 +22,9 @@ from websockets.sync.client import ClientConnection, connect
 from memory_assets.serving.http_server import bind, url_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+AXE = Path(__file__).parent.parent / "node_modules" / "axe-core" / "axe.min.js"
+"""Where `npm install --no-save axe-core` puts what checks pages for accessibility."""
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _PATIENCE = 60.0
 """Seconds after which something that is waited for does not come."""
 _QUIET = (
@@ -129,6 +132,21 @@ class Browser:
             down = {"type": "keyDown" if text else "rawKeyDown", "text": text}
             self.call("Input.dispatchKeyEvent", **down, **shared)
             self.call("Input.dispatchKeyEvent", type="keyUp", **shared)
+
+    def violations(self) -> list[str]:
+        """Return the rules of accessibility (WCAG 2.2 A and AA, and best practices) that the page
+        violates by axe-core, each with an element that does."""
+        # What is out of sight gets its place when it comes in sight, while axe measures places.
+        self.evaluate(
+            "document.querySelectorAll('.turn').forEach((each) => "
+            "{ each.style.contentVisibility = 'visible'; })"
+        )
+        self.evaluate(f"{AXE.read_text(encoding='utf-8')}; true")
+        found: list[str] = self.evaluate(
+            f"axe.run({{runOnly: {_RULES}}}).then((result) => result.violations.map((each) => "
+            "`${each.id} (${each.impact}), ${each.nodes.length}: ${each.nodes[0].html}`))"
+        )
+        return found
 
     def picture(self, file: Path, *, whole: bool = False) -> None:
         """Write what is to be seen, or the `whole` page, as PNG."""

@@ -17,7 +17,7 @@ import pytest
 
 from memory_assets.serving.pages.site import build_site
 from memory_assets.settings import Settings, load_settings
-from memory_assets_tests.browser import CHROMIUM, Browser, chromium, served
+from memory_assets_tests.browser import AXE, CHROMIUM, Browser, chromium, served
 from memory_assets_tests.command_line import run_here
 from memory_assets_tests.conftest import forget_own_settings
 
@@ -142,6 +142,15 @@ PAGES = (
 )
 
 
+PAGES_OF_EACH_KIND = (
+    PAGES[1].replace("50", "5"),
+    PAGES[3],
+    PAGES[5],
+    PAGES[7],
+    "/page/health",
+)
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_no_text_of_a_transcript_acts_in_the_browser(shown: Shown, path: str) -> None:
     """Nothing runs, nothing is loaded from elsewhere, and the policy has nothing to refuse, also
@@ -180,6 +189,20 @@ def test_every_page_fits_a_phone(shown: Shown) -> None:
     shown.browser.open(f"{shown.url}{PAGES[1]}")
     first = "document.querySelector('.hits li').getBoundingClientRect().top"
     assert shown.browser.evaluate(first) < 450
+    shown.browser.size(1200)
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core: npm install --no-save axe-core")
+def test_axe_finds_no_page_that_shuts_anybody_out(shown: Shown) -> None:
+    """On a phone in the dark, where targets are nearest; benchmarks/accessibility.py does it for
+    all pages of the sample in three views."""
+    shown.browser.size(390, dark=True)
+    for path in PAGES_OF_EACH_KIND:
+        shown.browser.open(f"{shown.url}{path}")
+        shown.browser.evaluate(  # the others are as these are
+            "document.querySelectorAll('.turn ~ .turn ~ .turn').forEach((each) => each.remove())"
+        )
+        assert shown.browser.violations() == [], path
     shown.browser.size(1200)
 
 

@@ -18,6 +18,8 @@ _MOST_CHARACTERS = 40_000
 """Longer prose is shown as it was written."""
 _LINKING = ["link", "image", "autolink", "reference", "html_block", "html_inline"]
 _ESCAPED_TAG = re.compile(r"&lt;redacted:([a-z0-9-]{1,60}):([0-9a-f]{12})&gt;")
+_ATTRIBUTES = {"heading_open": {"class": "heading"}, "table_open": {"tabindex": "0"}}
+"""A table that is wider than its page scrolls, with keys too."""
 _OF_LINE = {"+": "added", "-": "removed", "@": "place"}
 
 
@@ -45,7 +47,7 @@ def _made_plain(token: Any, query: str) -> None:
     token.info = ""
     if query and token.type == "text":
         token.type, token.content = "html_inline", str(marked_text(token.content, query))
-    token.attrs = {"class": "heading"} if token.type == "heading_open" else {}
+    token.attrs = dict(_ATTRIBUTES.get(token.type, {}))
     if token.type.startswith("heading"):
         token.tag = "p"
     for child in token.children or ():
