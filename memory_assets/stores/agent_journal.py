@@ -18,9 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from memory_assets.agent_memory.ports import ConversationTurn, StoredMemory, Where
 from memory_assets.agent_memory.trail import TrailEntry
-from memory_assets.errors import ConfigurationError, StoreError
+from memory_assets.errors import ConfigurationError
 from memory_assets.redacted_text import RedactedText, require_redacted, seal
-from memory_assets.stores.sqlite_files import SqliteStore, compact, connect, sqlite_errors
+from memory_assets.stores.sqlite_files import (
+    SqliteStore,
+    compact,
+    connect,
+    make_directory_of,
+    sqlite_errors,
+)
 
 if TYPE_CHECKING:  # of what is read without vectors, numpy is most of the time
     import numpy as np
@@ -79,11 +85,8 @@ class AgentJournal(SqliteStore):
     def __init__(self, path: Path, *, seconds: float = 30.0) -> None:
         """Open the journal at a path, or create it; a lock of another process is awaited for
         `seconds`."""
+        make_directory_of(path)
         with sqlite_errors(path, _REMEDY):
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(f"cannot use {path}: {type(error).__name__}") from None
             connection = _connection(path, seconds)
             if connection.execute(_EXISTS).fetchone() is None:
                 connection.execute("PRAGMA journal_mode=WAL")

@@ -41,23 +41,30 @@ def connect(
     )
 
 
-def open_shared(path: Path, schema: str, remedy: str) -> sqlite3.Connection:
+def open_shared(
+    path: Path, schema: str, remedy: str, *, seconds: float = _BUSY_SECONDS
+) -> sqlite3.Connection:
     """Return a connection to a database that several processes write. The script `schema` creates
-    the tables that are missing.
+    the tables that are missing; a lock is awaited for `seconds`.
 
     Raises:
         StoreBusy, StoreError: the file cannot be used.
     """
+    make_directory_of(path)
     with sqlite_errors(path, remedy):
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot use {path}: {type(error).__name__}") from None
-        connection = connect(path)
+        connection = connect(path, seconds=seconds)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.executescript(schema)
     return connection
+
+
+def make_directory_of(path: Path) -> None:
+    """Make the directory of a database; raise `StoreError` if that is impossible."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot use {path}: {error.strerror}") from None
 
 
 class SqliteStore:

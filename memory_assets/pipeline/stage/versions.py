@@ -12,6 +12,7 @@ from memory_assets.chunking import CHUNKER_VERSION
 from memory_assets.paths import NO_EMBEDDER
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.status.status import VERSIONS_FILE
+from memory_assets.stores.shared_files import replace_text
 from memory_assets.transcripts import READER_VERSIONS
 
 
@@ -36,6 +37,4 @@ def note_versions(components: Components) -> None:
     with contextlib.suppress(OSError):
         if not path.exists() or path.read_text() != text:
             components.data_dir.mkdir(parents=True, exist_ok=True)
-            staging = path.with_name(f"{path.name}.staging")
-            staging.write_text(text)
-            staging.replace(path)
+            replace_text(path, text)

@@ -6,9 +6,9 @@ import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memory_assets.errors import StoreError, StoreMismatch
+from memory_assets.errors import StoreMismatch
 from memory_assets.stores.catalog.schema import MIGRATIONS, SCHEMA
-from memory_assets.stores.sqlite_files import SqliteStore, connect, sqlite_errors
+from memory_assets.stores.sqlite_files import SqliteStore, open_shared
 
 _REMEDY = "If it is damaged, move it away and run `memory ingest`: the lake is adopted."
 
@@ -22,16 +22,8 @@ class CatalogConnection(SqliteStore):
     """
 
     def __init__(self, path: Path, *, busy_seconds: float = 30.0) -> None:
-        with sqlite_errors(path, _REMEDY):
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(f"cannot use {path}: {error}") from error
-            connection = connect(path, seconds=busy_seconds)
-            connection.row_factory = sqlite3.Row
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.executescript(SCHEMA)
+        connection = open_shared(path, SCHEMA, _REMEDY, seconds=busy_seconds)
+        connection.row_factory = sqlite3.Row
         super().__init__(path, connection, _REMEDY)
         if self.value("PRAGMA user_version") > len(MIGRATIONS):
             raise StoreMismatch(

@@ -55,11 +55,10 @@ class ChromaStore(ChromaClient, VectorStore):
         url: str | None,
         idle_seconds: float,
         token: str | None = None,
-        whole: bool = True,
         prefix: str = "",
     ) -> None:
         self._prefix = prefix
-        super().__init__(data_dir, url=url, idle_seconds=idle_seconds, token=token, whole=whole)
+        super().__init__(data_dir, url=url, idle_seconds=idle_seconds, token=token)
 
     holds_others = True
 

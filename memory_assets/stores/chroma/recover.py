@@ -26,7 +26,7 @@ from memory_assets.stores.chroma.files import (
     others_in,
     set_aside_directories,
 )
-from memory_assets.stores.shared_files import locked
+from memory_assets.stores.shared_files import locked, replace_text
 from memory_assets.stores.sqlite_files import connect
 
 _SCRATCH = "chroma.recovered"
@@ -58,9 +58,7 @@ def recover_others(data_dir: Path) -> list[str]:
         for aside in set_aside_directories(data_dir):
             if others_in(aside) is None:
                 found = _recovered(data_dir, aside)
-                staging = aside / f"{OTHERS_FILE}.staging"
-                staging.write_text(json.dumps(asdict(found)))
-                staging.replace(aside / OTHERS_FILE)
+                replace_text(aside / OTHERS_FILE, json.dumps(asdict(found)))
                 copied += found.copied
         for old in [each for each in set_aside_directories(data_dir) if is_deletable(each)][
             :-_KEPT
