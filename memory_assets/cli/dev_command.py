@@ -37,7 +37,6 @@ from memory_assets.serving.http_server import (
     Guard,
     JsonPostOnly,
     bind,
-    require_token,
     serve,
     url_of,
 )
@@ -103,12 +102,10 @@ def run_dev(
     accept.
 
     Raises:
-        ConfigurationError: the address is taken, or others can reach it and no token is set.
+        ConfigurationError: the address is taken.
         StoreError: the Dagster instance cannot be opened.
         UnexpectedFailure: the daemon or the code server ended by itself.
     """
-    token = settings.http_token
-    require_token(host, token)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, _exit)
     with ExitStack() as stack:
@@ -122,7 +119,9 @@ def run_dev(
         children = stack.enter_context(ChildProcesses(_GRACE_SECONDS))
         code_server = _start(children, directory)
         page = stack.enter_context(
-            dagster_page(instance, code_server, hosts=(host, *allowed_hosts), token=token)
+            dagster_page(
+                instance, code_server, hosts=(host, *allowed_hosts), token=settings.http_token
+            )
         )
         children.watch(_stop_serving)
         serve(

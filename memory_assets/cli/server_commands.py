@@ -116,10 +116,14 @@ def dev(host: _Host = _LOOPBACK, port: _Port = 3000, allow_host: _AllowHost = No
 
     The daemon runs the sensor, which ingests changes, and the nightly schedules.
     """
-    from memory_assets.cli.dev_command import run_dev
+    from memory_assets.serving.http_server import require_token
+
+    settings = load_settings()
+    require_token(host, settings.http_token)
+    from memory_assets.cli.dev_command import run_dev  # Dagster takes seconds to import
 
     say = partial(typer.echo, err=True)
-    run_dev(load_settings(), host, port, say, allowed_hosts=allow_host or ())
+    run_dev(settings, host, port, say, allowed_hosts=allow_host or ())
 
 
 def rebuild(

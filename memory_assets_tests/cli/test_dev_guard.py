@@ -33,6 +33,7 @@ from memory_assets.paths import SAMPLE_DIR
 from memory_assets.serving.http_server import PAGE_HEADERS, Guard
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.run_history.names import INGEST_JOB
+from memory_assets_tests.command_line import run_here
 from memory_assets_tests.dagster.live_dagster import BIN, SELECTOR, Dagster, memory_dev, wait_for
 
 TIDEPOOL = "-Users-jonas-work-tidepool-web"
@@ -271,8 +272,7 @@ def _in_chromium(url: str, directory: Path) -> str:
 def test_an_address_that_others_can_reach_needs_a_token(tmp_path: Path) -> None:
     """As for `memory serve`; nothing is started without one."""
     environment = {"HOME": str(tmp_path), "MEMORY_DATA_DIR": str(tmp_path / "memory")}
-    command = [str(BIN / "memory"), "dev", "--host", "0.0.0.0", "--port", "0"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = run_here(environment, "dev", "--host", "0.0.0.0", "--port", "0")
     assert done.returncode == 2 and "MEMORY_HTTP_TOKEN" in done.stderr
     assert not (tmp_path / "memory" / "dagster").exists()
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from memory_assets.cli.doctor_command import diagnose
 from memory_assets.settings import Settings, load_settings
-
-MEMORY = Path(sys.executable).with_name("memory")
+from memory_assets_tests.command_line import run_here
 
 
 def test_an_installation_in_order_has_nothing_to_mend(sample_settings: Settings) -> None:
@@ -45,10 +41,9 @@ def test_what_is_wrong_is_named_with_a_remedy(
 
 def test_the_exit_code_says_whether_all_is_well(tmp_path: Path) -> None:
     """0 and 1; `--json` has the same findings for programs."""
-    environment = {**os.environ, "MEMORY_DATA_DIR": str(tmp_path / "memory")}
-    command = [str(MEMORY), "doctor", "--json"]
-    well = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    environment = {"MEMORY_DATA_DIR": str(tmp_path / "memory")}
+    well = run_here(environment, "doctor", "--json")
     assert well.returncode == 0 and json.loads(well.stdout)["ok"] is True
     environment["MEMORY_CODEX_DIR"] = str(tmp_path / "nothing")
-    wrong = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    wrong = run_here(environment, "doctor", "--json")
     assert wrong.returncode == 1 and json.loads(wrong.stdout)["ok"] is False

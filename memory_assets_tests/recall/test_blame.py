@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from memory_assets.recall.memory import Memory
 from memory_assets.recall.show import whole
 from memory_assets.settings import load_settings
 from memory_assets.stores.lake.schemas import COMMIT_LINKS, SESSION_COMMITS
+from memory_assets_tests.command_line import run_here
 from memory_assets_tests.own_files import own_file
 
 NOW = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
@@ -403,26 +404,13 @@ def test_forgetting_a_session_forgets_its_claims_and_links(shop: Shop) -> None:
     assert shop.sessions(shop.shas["gate"]) == {}
 
 
-def test_the_commands_print_json_and_exit_codes(shop: Shop, tmp_path: Path) -> None:
+def test_the_commands_print_json_and_exit_codes(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`memory link` and `memory blame`, from within the repository."""
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")},
-        "MEMORY_DATA_DIR": str(shop.components.data_dir),
-        "MEMORY_PROJECTS_DIR": str(tmp_path / "projects"),
-        "HOME": str(tmp_path),
-    }
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        code = "from memory_assets.cli.cli import main; main()"
-        return subprocess.run(
-            [sys.executable, "-c", code, *arguments],
-            cwd=shop.repository,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
+    monkeypatch.chdir(shop.repository)
+    own = {"MEMORY_DATA_DIR": str(shop.components.data_dir), "HOME": str(tmp_path)}
+    run = partial(run_here, {**own, "MEMORY_PROJECTS_DIR": str(tmp_path / "projects")})
     assert run("blame", "README.md").returncode == 3
     refused = run("link", FIRST[:10], "deadbee")
     assert (refused.returncode, "no commit 'deadbee'" in refused.stderr) == (3, True)

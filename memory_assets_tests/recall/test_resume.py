@@ -13,6 +13,7 @@ import pytest
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.recall import resume
 from memory_assets.recall.resume import resume_command
+from memory_assets_tests.command_line import run_here
 from memory_assets_tests.recall.conftest import Asked
 from memory_assets_tests.recall.worked import Worked, shell
 
@@ -66,31 +67,24 @@ def test_run_starts_the_agent_in_the_directory_that_the_session_began_in(
     program.parent.mkdir()
     program.write_text('#!/bin/sh\npwd\necho "$@"\n')
     program.chmod(0o755)
-    assert _run(worked, f"{program.parent}:{os.defpath}").stdout.splitlines() == [
-        str(project), f"--resume {session_id}",
-    ]  # fmt: skip
-    printed = _run(worked, os.defpath, "--json", run=False).stdout
-    assert found.items() <= json.loads(printed).items()
-    paths = {"PATH": f"{program.parent}:{os.defpath}"}
+    paths = _environment(worked, f"{program.parent}:{os.defpath}")
+    command = ["resume", "0000000a", "--run"]
+    ran = subprocess.check_output([MEMORY, *command], env=paths, text=True)
+    assert ran.splitlines() == [str(project), f"--resume {session_id}"]
     shown = subprocess.check_output(["sh", "-c", found["line"]], env=paths, text=True)
     assert str(project) in shown
-    refused = _run(worked, os.defpath)
+    without = _environment(worked, os.defpath)
+    printed = run_here(without, "resume", "0000000a", "--json").stdout
+    assert found.items() <= json.loads(printed).items()
+    refused = run_here(without, *command)
     assert refused.returncode == 2 and "claude is not on the PATH" in refused.stderr
     for gone in (tmp_path / "projects").rglob("*.jsonl"):
         gone.unlink()
-    assert "deleted the transcript" in _run(worked, str(program.parent)).stderr
+    assert "deleted the transcript" in run_here(paths, *command).stderr
     project.rmdir()
-    assert "is not on this machine" in _run(worked, str(program.parent)).stderr
+    assert "is not on this machine" in run_here(paths, *command).stderr
 
 
-def _run(
-    worked: Worked, path: str, *more: str, run: bool = True
-) -> subprocess.CompletedProcess[str]:
+def _environment(worked: Worked, path: Path | str) -> dict[str, str]:
     own = {f"MEMORY_{name.upper()}": str(value) for name, value in worked.settings().items()}
-    return subprocess.run(
-        [MEMORY, "resume", "0000000a", *(["--run"] if run else []), *more],
-        env={**own, "PATH": path, "HOME": str(worked.root / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return {**own, "PATH": str(path), "HOME": str(worked.root / "home")}
