@@ -52,6 +52,8 @@ class Collection(Protocol):
     next call finds what has its name then. Errors are `StoreError`, and quote no row."""
 
     name: str
+    may_have_leftovers: bool = True
+    """False where `VectorStore.open` saw that no rebuild was interrupted."""
 
     @property
     def metadata(self) -> Mapping[str, Any]:

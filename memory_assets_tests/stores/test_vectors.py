@@ -250,11 +250,15 @@ def test_a_replacement_takes_the_place_of_a_collection(store: VectorStore) -> No
 
 
 def test_a_replacement_that_was_never_swapped_in_can_be_dropped(store: VectorStore) -> None:
-    """The collection stays."""
+    """The collection stays, and says that there is something to drop; with Chroma also that there
+    is not."""
     name = f"c-{uuid.uuid4().hex}"
     _fill(store.open(name, VERSIONS), 1)
     left = store.begin_replacement(name)
+    assert store.open(name, VERSIONS).may_have_leftovers
     store.drop_leftovers(name)
+    reopened = store.open(name, VERSIONS)
+    assert reopened.may_have_leftovers != isinstance(store, ChromaStore)
     with pytest.raises((StoreError, NotFound)):
         left.count()
     assert store.get(name).count() == 1

@@ -133,8 +133,9 @@ class _Collections:
         if name not in self._opened:
             components = self._components
             opened = components.vectors.open(name, components.collection_versions)
-            with suppress(Timeout), rebuild_lock(components).acquire(blocking=False):
-                components.vectors.drop_leftovers(name)
+            if opened.may_have_leftovers:
+                with suppress(Timeout), rebuild_lock(components).acquire(blocking=False):
+                    components.vectors.drop_leftovers(name)
             name_in_catalog = catalog_name(components, name)
             if self._catalog.collections.incarnation(name_in_catalog) != opened.incarnation:
                 self._catalog.collections.put(name_in_catalog, opened.incarnation)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -69,10 +69,11 @@ class ChromaStore(ChromaClient, VectorStore):
             {name.removesuffix(_REPLACED) for name in there if not name.endswith(_REPLACEMENT)}
         )
 
-    def _stored(self) -> set[str]:
-        names = (str(each["name"]) for each in self.request("GET", "/collections"))
+    def _stored(self) -> dict[str, Mapping[str, Any]]:
+        """Return what Chroma has on each collection, by its name without the prefix."""
+        found = {str(each["name"]): each for each in self.request("GET", "/collections")}
         mine = len(self._prefix)
-        return {name[mine:] for name in names if name.startswith(self._prefix)}
+        return {name[mine:]: found[name] for name in found if name.startswith(self._prefix)}
 
     def _path(self, name: str) -> str:
         return f"/collections/{quote(self._prefix + name, safe='')}"
@@ -83,8 +84,12 @@ class ChromaStore(ChromaClient, VectorStore):
         Raises:
             StoreMismatch: its vectors are of another family of embedders.
         """
-        self._put_back(name)
-        opened = self._created(name, vars(versions), get_or_create=True)
+        there = self._put_back(name)
+        if name in there:
+            opened = ChromaCollection(self, name, there[name])
+        else:
+            opened = self._created(name, vars(versions), get_or_create=True)
+        opened.may_have_leftovers = not there.keys().isdisjoint(_leftovers(name))
         brought_up_to_date(opened, versions)
         return opened
 
@@ -104,7 +109,7 @@ class ChromaStore(ChromaClient, VectorStore):
 
     def drop(self, name: str) -> None:
         """Delete a collection, if it is there."""
-        for stored in {name, f"{name}{_REPLACED}"} & self._stored():
+        for stored in {name, f"{name}{_REPLACED}"} & self._stored().keys():
             self._delete(stored)
 
     def _created(
@@ -127,12 +132,12 @@ class ChromaStore(ChromaClient, VectorStore):
         collection_id = self.request("GET", self._path(stored))["id"]
         self.request("PUT", f"/collections/{collection_id}", {"new_name": self._prefix + name})
 
-    def _put_back(self, name: str) -> set[str]:
+    def _put_back(self, name: str) -> dict[str, Mapping[str, Any]]:
         """Undo an interrupted swap, and return what is stored then."""
         there, old = self._stored(), f"{name}{_REPLACED}"
         if name not in there and old in there:
             self._rename(old, name)
-            return there - {old} | {name}
+            there[name] = there.pop(old)
         return there
 
     def begin_replacement(
@@ -153,7 +158,7 @@ class ChromaStore(ChromaClient, VectorStore):
     def drop_leftovers(self, name: str) -> None:
         """Delete the replacement of `name` that an interrupted rebuild left."""
         there = self._put_back(name)
-        for leftover in {f"{name}{_REPLACEMENT}", f"{name}{_REPLACED}"} & there:
+        for leftover in _leftovers(name) & there.keys():
             self._delete(leftover)
 
     def replace(self, name: str) -> None:
@@ -248,10 +253,12 @@ class ChromaCollection(Collection):
     def values(self, where: Where, *names: str) -> dict[str, tuple[str, ...]]:
         """Return these metadata of each row that matches, by id; "" for one that it lacks."""
         found: dict[str, tuple[str, ...]] = {}
-        what = {"where": where, "include": ["metadatas"], "limit": _READ_BATCH}
+        include = ["metadatas"] if names else []
+        what = {"where": where, "include": include, "limit": _READ_BATCH}
         for offset in count(step=_READ_BATCH):
             page = self.ask("get", **what, offset=offset)
-            for row_id, metadata in zip(page["ids"], page["metadatas"] or [], strict=True):
+            metadatas = page["metadatas"] if names else repeat({}, len(page["ids"]))
+            for row_id, metadata in zip(page["ids"], metadatas, strict=True):
                 found[row_id] = tuple(str(metadata.get(name, "")) for name in names)
             if len(page["ids"]) < _READ_BATCH:
                 break
@@ -281,6 +288,11 @@ class ChromaCollection(Collection):
         found = _documents({name: page[name][0] for name in columns if page.get(name) is not None})
         scored = [(document, float(document.vector @ vector)) for document in found]
         return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
+
+
+def _leftovers(name: str) -> set[str]:
+    """Return the names under which an interrupted rebuild of a collection may leave something."""
+    return {f"{name}{_REPLACEMENT}", f"{name}{_REPLACED}"}
 
 
 def _documents(page: Mapping[str, Any]) -> list[Document]:
