@@ -8,7 +8,7 @@ takes a second of CPU.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -126,12 +126,13 @@ def run_plans(
     limit: int | None = None,
     progress: Listener = ignore,
     tags: Mapping[str, str] = MappingProxyType({}),
+    opened: RunHistory | None = None,
 ) -> IngestResult:
     """Bring the projects of `plans` up to date, in one run, and return the result.
 
     `limit` is the most new or changed files to read over all projects; with 0 no file is read,
     and tables are updated from the lake. A failed project does not stop the others. `tags` are
-    added to those of the run.
+    added to those of the run. `opened`: the run history, where the caller has it open.
     """
     result = IngestResult()
     projects = [work.project for work in plans if is_valid_key(work.project)]
@@ -157,7 +158,7 @@ def run_plans(
         PROCESS_TAG: this_process(),
         **tags,
     }
-    with open_history(settings) as history:
+    with nullcontext(opened) if opened else open_history(settings) as history:
         history.add_partitions(projects)
         config = batch_config(projects, limit)
         try:

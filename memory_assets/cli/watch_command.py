@@ -60,14 +60,14 @@ class WatchRuns:
         with open_history(self._settings) as history:
             if _is_run_elsewhere(history, project):
                 return Outcome(busy=True)
-        work = ProjectPlan(project, reason, "")
-        tags = {WATCH_TAG: "true"}
-        if is_workspace(project):
-            result: IngestResult = index_workspace(self._settings, work, tags=tags)
-        elif is_agent_memory(project):
-            result = index_agent_memory(self._settings, work, tags=tags)
-        else:
-            result = run_plans(self._settings, [work], tags=tags)
+            work = ProjectPlan(project, reason, "")
+            tags = {WATCH_TAG: "true"}
+            if is_workspace(project):
+                result: IngestResult = index_workspace(self._settings, work, tags=tags)
+            elif is_agent_memory(project):
+                result = index_agent_memory(self._settings, work, tags=tags)
+            else:
+                result = run_plans(self._settings, [work], tags=tags, opened=history)
         failed = next(iter(result.failed.values()), "")
         if not failed and result.checks_failed:
             failed = f"check failed: {', '.join(result.checks_failed)}"

@@ -254,8 +254,10 @@ def test_what_only_the_scanner_finds_is_redacted_by_the_next_run(
     assert independent_scanner_finds_nothing(components, memory.harbor, REDACTED_RECORDS).passed
 
 
-def test_every_nested_string_has_its_row() -> None:
-    """Lists, structs, maps and dictionaries are looked into; rows count from 0."""
+@pytest.mark.parametrize("copies", [1, 30])
+def test_every_nested_string_has_its_row(copies: int) -> None:
+    """Lists, structs, maps and dictionaries are looked into; rows count from 0, and the first one
+    counts, whether there are few or many."""
     table = pa.table(
         {
             "plain": ["a", None, "b"],
@@ -268,7 +270,7 @@ def test_every_nested_string_has_its_row() -> None:
     )
     found = {
         column.name: dict(zip(column.values, column.rows, strict=True))
-        for column in text_columns(table)
+        for column in text_columns(pa.concat_tables([table] * copies))
     }
     assert found == {
         "plain": {"a": 0, "b": 2},

@@ -37,7 +37,8 @@ def unmet(frame: pa.Table, table: Table, expected: Expectations) -> dict[str, in
     refuses it in a column whose schema has none."""
     if frame.column_names != table.schema.names:
         return {"table: table_columns_to_match_ordered_list": 0}
-    counts: Any = frame.group_by(list(expected.unique)).aggregate([([], "count_all")])["count_all"]
+    keys = frame.group_by(list(expected.unique), use_threads=False)
+    counts: Any = keys.aggregate([([], "count_all")])["count_all"]
     repeated = _sum(counts.filter(pc.greater(counts, pa.scalar(1))))
     one = len(expected.unique) == 1
     key = f"{expected.unique[0]}: column_values_to" if one else "table: compound_columns_to"
@@ -90,7 +91,8 @@ def matches_schema(
     for session in sessions:
         if session.skip:
             keys = lake.read(table, project, session.session_id, list(expected.unique))
-            repeated += len(keys) - len(keys.group_by(keys.column_names).aggregate([]))
+            distinct = keys.group_by(keys.column_names, use_threads=False).aggregate([])
+            repeated += len(keys) - len(distinct)
     if repeated:
         failures["key: repeated in the session"] = repeated
     if unlike:

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 
 Rows = npt.NDArray[np.int64]
 Place = TypeVar("Place")
+_FEW = 64
+"""Fewer values are taken one by one: the calls into Arrow cost more, and a turn has few rows."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,14 @@ def _is_text(type_: pa.DataType) -> bool:
 
 
 def _distinct(name: str, array: Any, rows: Rows) -> TextColumn:
+    if len(array) < _FEW:
+        first: dict[str | bytes, int] = {}
+        for value, row in zip(array.to_pylist(), rows.tolist(), strict=True):
+            if value is not None:
+                first.setdefault(value, row)
+        return TextColumn(name, list(first), list(first.values()))
     encoded = array.dictionary_encode()
     indices = encoded.indices
     at = np.flatnonzero(indices.is_valid().to_numpy(zero_copy_only=False))
-    _, first = np.unique(indices.drop_null().to_numpy(), return_index=True)
-    return TextColumn(name, encoded.dictionary.to_pylist(), rows[at[first]].tolist())
+    _, places = np.unique(indices.drop_null().to_numpy(), return_index=True)
+    return TextColumn(name, encoded.dictionary.to_pylist(), rows[at[places]].tolist())

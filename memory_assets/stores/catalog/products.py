@@ -99,6 +99,11 @@ class Products(CatalogPart):
             found[stage][session_id] = (input_hash, output_hash)
         return found
 
+    def facts(self, stage: str, project: str, session_id: str) -> ProductFacts:
+        """Return the facts of one product; none where it is not there."""
+        where = {"stage": stage, "project": project, "session_id": session_id}
+        return product_facts(self._connection.find("products", "facts", **where) or "{}")
+
     def facts_with(
         self, stage: str, fact: str, project: str | None = None
     ) -> dict[tuple[str, str], ProductFacts]:
