@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,33 @@ def test_rows_missing_or_planted_in_chroma_are_found(memory: SampleMemory, of: A
         collection.upsert([name], vector, [seal(name)], [{"project": owner}])
     both = verify.collection_matches(memory.components, project, of)
     assert (both.passed, both.counts["missing"], both.counts["extra"]) == (False, 1, 1)
+
+
+def test_sessions_that_matched_in_this_process_are_not_read_again(
+    memory: SampleMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless a collection has another number of rows than were written to it."""
+    components, project = memory.components, memory.harbor
+    checks: list[Callable[[], verify.Verdict]] = [
+        partial(verify.collection_matches, components, project, SESSIONS_INDEX),
+        partial(verify.embedder_consistent, components, project, SESSIONS_INDEX),
+        partial(verify.rows_conserved, components, project),
+    ]
+    before = [check() for check in checks]
+    read: list[object] = []
+
+    def noting(method: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: read.append(given) or method(*given)  # type: ignore[func-returns-value]
+
+    for name in ("read", "read_footer"):
+        monkeypatch.setattr(components.lake, name, noting(getattr(components.lake, name)))
+    assert [check() for check in checks] == before
+    assert read == []
+    collection = components.vectors.get("claude-code-sessions")
+    collection.delete(sorted(collection.ids({"session_id": memory.flaky}))[:1])
+    counts = checks[0]().counts
+    assert (counts["missing"], counts["extra"]) == (1, 0)
+    assert read
 
 
 def test_a_collection_that_is_gone_is_a_failure_not_a_crash(memory: SampleMemory) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from memory_assets import __version__
 from memory_assets.errors import MemoryAssetsError, safe_reason
@@ -250,8 +251,13 @@ def forget_notes(
         for stage in (note_stage(check, table) for check in checks):
             for session_id in components.catalog.products.of_project(stage, project):
                 components.catalog.products.drop(stage, project, session_id)
-    for compared in [each for each in components.matching_keywords if each[0] == project]:
-        del components.matching_keywords[compared]
+    noted: tuple[dict[tuple[str, str], Any], ...] = (
+        components.matching_keywords,
+        components.rows_found,
+    )
+    for notes in noted:
+        for compared in [each for each in notes if each[0] == project]:
+            del notes[compared]
 
 
 def projects_on_record(components: Components) -> list[str]:

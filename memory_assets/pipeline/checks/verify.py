@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from memory_assets.errors import NotFound
+from memory_assets.pipeline.checks.found_rows import FoundRows
 from memory_assets.pipeline.indexes.indexed_tables import IndexedTable
 from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
@@ -28,10 +29,11 @@ from memory_assets.stores.lake.schemas import (
     TURN_EMBEDDINGS,
     Table,
 )
-from memory_assets.stores.vector_store import Collection
+from memory_assets.stores.vector_store import Collection, Where
 from memory_assets.stores.workspaces import is_workspace
 
 _LISTED = 10
+_FEW_SESSIONS = 50
 
 
 @dataclass(frozen=True)
@@ -136,12 +138,14 @@ def rows_conserved(components: Components, project: str) -> Verdict:
     block kept is a row of redacted_records, a copy, or was removed by retention."""
     unbalanced: list[str] = []
     totals: Counter[str] = Counter()
-    for session_id, product in components.catalog.products.of_project(
-        redact.STAGE, project
-    ).items():
+    products = components.catalog.products.of_project(redact.STAGE, project)
+    found = FoundRows(components, project, REDACTED_RECORDS, "rows_conserved", products)
+    for session_id, product in products.items():
         facts = product.facts
         dropped, retained_away = sum(facts["dropped"].values()), facts.get(RETAINED, 0)
-        on_disk = _rows_on_disk(components, project, session_id)
+        if session_id in found.pending:
+            found.rows[session_id] = _rows_on_disk(components, project, session_id)
+        on_disk = found.rows[session_id]
         totals.update(
             records=facts["records"],
             kept=facts["kept"],
@@ -159,6 +163,7 @@ def rows_conserved(components: Components, project: str) -> Verdict:
         )
         if not balanced:
             unbalanced.append(session_id)
+    found.note()
     return Verdict(
         not unbalanced,
         {**totals, "unbalanced": len(unbalanced), "sessions": ", ".join(unbalanced[:_LISTED])},
@@ -274,20 +279,42 @@ def prompts_in_one_chunk(components: Components, project: str) -> Verdict:
 
 
 def collection_matches(components: Components, project: str, index: IndexedTable) -> Verdict:
-    """Whether the ids in the collections are exactly those of the table."""
+    """Whether the ids in the collections are exactly those of the table. A session that matched in
+    this process is compared again when its rows were written, or when a collection is another
+    one or has not as many rows as were written to it."""
     if not components.embeds:
         return _NO_EMBEDDER
-    products = components.catalog.products.of_project(index.stage, project).values()
-    wanted: dict[str, set[str]] = {made.facts["collection"]: set() for made in products}
-    for row in components.lake.read_partition(index.table, project, ["id", "agent"]).to_pylist():
-        wanted.setdefault(index.collection(row["agent"]), set()).add(row["id"])
-    missing = extra = rows = 0
+    products = components.catalog.products.of_project(index.stage, project)
+    names = sorted({made.facts["collection"] for made in products.values()})
+    collections = {name: _collection(components, name) for name in names}
+    made = tuple(collection and collection.incarnation for collection in collections.values())
+    found = FoundRows(components, project, index.table, index.stage, products, made)
+    written = components.catalog.products.rows_by_collection(index.stage)
+    as_written = all(
+        collection is not None and collection.count() == written.get(name, 0)
+        for name, collection in collections.items()
+    )
+    if not as_written or len(found.pending) > _FEW_SESSIONS:
+        found.doubt()
+    which: Where = {"project": project}
+    if found.rows:
+        which = {"$and": [which, {"session_id": {"$in": found.pending}}]}
+    wanted: dict[str, set[str]] = {name: set() for name in names if found.pending}
+    for session_id in found.pending:
+        of_session = _rows(components.lake, index.table, project, session_id, ["id", "agent"])
+        for row_id, agent in _tuples(of_session):
+            wanted.setdefault(index.collection(str(agent)), set()).add(str(row_id))
+        found.rows[session_id] = len(of_session)
+    missing = extra = 0
     for name, ids in wanted.items():
-        collection = _collection(components, name)
-        indexed = collection.ids({"project": project}) if collection else set()
-        rows += len(indexed)
+        collection = collections.get(name) or _collection(components, name)
+        indexed = collection.ids(which) if collection else set()
         missing += len(ids - indexed)
         extra += len(indexed - ids)
+    rows = sum(found.rows.values()) - missing + extra
+    if missing or extra:
+        found.doubt()
+    found.note()
     return Verdict(
         missing == extra == 0,
         {"rows": rows, "missing": missing, "extra": extra},
@@ -302,14 +329,21 @@ def embedder_consistent(components: Components, project: str, index: IndexedTabl
         return _NO_EMBEDDER
     wanted = components.embedder.embedder_id
     others: Counter[str] = Counter()
-    rows = components.lake.read_partition(index.embeddings, project, ["embedder_id"])
-    others.update(row["embedder_id"] for row in rows.to_pylist())
+    found = FoundRows(components, project, index.embeddings, "embedder_consistent", more=wanted)
+    for session_id in found.pending:
+        ids = _rows(components.lake, index.embeddings, project, session_id, ["embedder_id"])
+        made_by = Counter(str(each) for (each,) in _tuples(ids))
+        found.rows[session_id] = made_by.pop(wanted, 0)
+        others.update(made_by)
+    vectors = sum(found.rows.values())
+    if others:
+        found.doubt()
+    found.note()
     products = components.catalog.products.of_project(index.stage, project).values()
     for name in sorted({product.facts["collection"] for product in products}):
         collection = _collection(components, name)
         if collection is not None and collection.embedder_id != wanted:
             others[collection.embedder_id] += 1
-    vectors = others.pop(wanted, 0)
     return Verdict(
         not others,
         {"vectors": vectors, "of_other_embedders": others.total(), "embedder_id": wanted},

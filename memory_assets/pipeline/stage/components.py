@@ -53,6 +53,9 @@ class Components(Engines):
         self.matching_keywords: dict[tuple[str, str], dict[str, int]] = {}
         """By project and kind of rows: the sessions whose ids in the keyword index were found to
         be those of the lake, with a hash of the state of both (`indexes/keywords.py`)."""
+        self.rows_found: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
+        """By project and check: the sessions that passed, with a hash of the state in which they
+        did and the number of their rows (`checks/verify.py`)."""
         self.read_records = ReadRecords()
         """The records of scanned files, for redaction."""
         self.progress: Callable[[str, int, int], None] = lambda table, number, count: None
