@@ -20,7 +20,7 @@ _LINES = 3
 """Most lines of a hit's text: ten hits fit two screens of 24 lines."""
 _NARROWEST, _WIDEST = 40, 120
 _INDENT = "   "
-_TITLE_LEAST = 16
+_TITLE_LEAST, _PLACE_MOST = 16, 24
 
 
 Ranked = tuple[int, Mapping[str, Any]]
@@ -98,7 +98,7 @@ class HitView:
             f"{rank}. ",
             weak + self._title(hit, again),
             (age(hit["metadata"].get("timestamp"), self._now), self.shown_id(hit)),
-            printable(project_name(hit["metadata"]))
+            _cut(printable(project_name(hit["metadata"])), _PLACE_MOST)
             if len(self._projects) > 1 and not again
             else "",
             width=self._width - len(indent),
@@ -150,7 +150,9 @@ def _body(
     from memory_assets.recall.search.excerpts import excerpt
 
     text = printable(hit["text"])
-    prompt = len(printable(hit["text"][: hit["prompt_length"]]))
+    title = hit["metadata"].get("title") or ""  # stands above, and an observation's text repeats it
+    said = hit["text"][: hit["prompt_length"]] or (title if hit["text"].startswith(title) else "")
+    prompt = len(printable(said))
     paragraphs = text.splitlines() if full else [excerpt(text, query, _LINES * (room - 8), prompt)]
     lines = [line for each in paragraphs for line in _wrapped(each, room)]
     for line in lines if full else lines[:_LINES]:

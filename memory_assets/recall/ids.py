@@ -14,6 +14,13 @@ _FORMS = (
     re.compile(r"(?P<head>summary)::(?P<session>.+)"),
     re.compile(r"(?P<head>observation|commit|link)::(?P<session>.+?)::.+"),
 )
+_PASTED = re.compile(r"[a-z]+::\S+|(?=\S*\d)[0-9a-f]{8}[0-9a-f-]*")
+
+
+def may_be_id(text: str) -> bool:
+    """Return True for a text that looks like an id of docs/contracts.md, or like the beginning of a
+    session's id or of a commit's."""
+    return _PASTED.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)

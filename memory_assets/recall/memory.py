@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cached_property
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_assets import status as overview
-from memory_assets.errors import NotFound, StoreError, UnknownName
+from memory_assets.errors import ConfigurationError, NotFound, StoreError, UnknownName
 from memory_assets.install_key import load_install_key
+from memory_assets.recall.ids import may_be_id
 from memory_assets.recall.search.answer import Answer, Coverage, with_held_back
 from memory_assets.recall.search.hybrid import within_window
 from memory_assets.recall.search.newest import newest_first
@@ -229,7 +231,9 @@ class Memory(Stores):
         one that is unknown or not unique."""
         if (project := self.project_named(request.project)) != request.project:
             request = replace(request, project=project)
-        if request.session is None or self.catalog.products.project_of(request.session) is not None:
+        if request.session is None:
+            return self._with_pasted_id(request)
+        if self.catalog.products.project_of(request.session) is not None:
             return request
         from memory_assets.recall.names import session_named
 
@@ -237,6 +241,17 @@ class Memory(Stores):
             return replace(request, session=session_named(self, request.session)[1])
         except NotFound as error:
             raise UnknownName(str(error)) from None
+
+    def _with_pasted_id(self, request: SearchRequest) -> SearchRequest:
+        """Return the request for the session of the id that is its whole query, or as it is."""
+        if not may_be_id(request.query.strip()):
+            return request
+        from memory_assets.recall.names import session_named
+
+        with suppress(ConfigurationError, NotFound):
+            session = session_named(self, request.query)[1]
+            request = replace(request, query="", session=session)
+        return request
 
     def status(self) -> dict[str, Any]:
         """Return sizes, counts, versions and what is held back. Does not open Chroma."""

@@ -6,6 +6,7 @@ The lines hold recalled text as it was recorded: who prints or sends them makes 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -17,6 +18,7 @@ from memory_assets.status import counted, lasting
 
 LISTED = 20
 _MOST_LINES = 3
+_WORK_TREE = re.compile(r"([^/]+)(?:/\.claude)?/\.?worktrees/([^/]+)$")
 _HELD_BACK = 3
 _SHOWN = 600
 _COPIES = 3
@@ -40,8 +42,11 @@ def age(time: str | None, now: datetime) -> str:
 
 
 def project_name(row: Mapping[str, Any]) -> str:
-    """Return the last name of the directory of a row's project, or of the project."""
+    """Return the last name of the directory of a row's project, or of the project; of a work tree
+    in a repository, the repository's too."""
     root = str(row.get("project_root") or "").replace("\\", "/").rstrip("/")
+    if work_tree := _WORK_TREE.search(root):
+        return "/".join(work_tree.groups())
     return root.rpartition("/")[2] or str(row["project"]).rpartition("-")[2]
 
 
@@ -125,7 +130,7 @@ def search_notes(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["degraded"]:
         yield f"{answer['degraded']}: {answer['reason'] or ''}"
     if answer["older"]:
-        yield f"{answer['older']} older hits; omit --recent to see them."
+        yield f"{counted(answer['older'], 'older hit')}; omit --recent to see more."
     coverage = answer["coverage"]
     if coverage["ingest"]:
         yield f"{coverage['ingest']}."

@@ -89,6 +89,30 @@ def test_an_observation_is_called_by_its_own_title_and_id() -> None:
     ]
 
 
+def test_the_text_of_an_observation_does_not_say_its_title_again() -> None:
+    """Unless there is nothing else."""
+    told = _hit(
+        "The lamp is lit at dusk.\nIt burns oil, the keeper said.", title="The lamp is lit at dusk."
+    )
+    assert _lines(told)[1] == "   …It burns oil, the keeper said."
+    assert _lines(_hit("The lamp", title="The lamp"))[1] == "   The lamp"
+
+
+@pytest.mark.parametrize(
+    ("root", "name"),
+    [
+        ("/home/ada/cli/.worktrees/2", "cli/2"),
+        ("/home/ada/cli/.claude/worktrees/oil-lamp", "cli/oil-lamp"),
+        ("/home/ada/cli/.worktrees/a-branch-of-many-words", "cli/a-branch-of-many-wo…"),
+    ],
+)
+def test_a_work_tree_is_named_with_its_repository(root: str, name: str) -> None:
+    """Its own name says little; a long one leaves room for the title."""
+    hits = _hit("Lit.", project_root=root), _hit("Out.", FLAKY, project="-quay")
+    head = _lines(*hits, width=110)[0]
+    assert head.endswith(f"::4  {name}")
+
+
 def test_ten_hits_fit_two_screens_and_no_line_is_too_wide() -> None:
     """However long their texts are; the words of the question are in what is shown."""
     text = "Steps of the tower. " * 60 + "The lamp burns oil. " + "Doors of the tower. " * 60

@@ -54,11 +54,13 @@ def test_a_search_says_that_nothing_was_found(asked: Asked) -> None:
 def test_a_search_says_what_its_answer_lacks_and_how_it_was_filtered(asked: Asked) -> None:
     """Times with their zone."""
     answer = asked.memory.search("lamp", agent="Pi", since="2026-01-01T00:00Z").to_dict()
+    answer["older"] = 1
     answer["coverage"] |= {"complete": False, "rows": 9, "indexed": 7, "quarantined": 4}
     answer["coverage"]["held_back"] = ["one: why", "two: why", "three: why", "four: why"]
     first, *notes = search_notes(answer)
     assert first == f"Filters: agent pi, since {spoken_time(datetime(2026, 1, 1, tzinfo=UTC))}."
     assert notes == [
+        "1 older hit; omit --recent to see more.",
         "Only 7 of 9 rows can be found yet; run `memory ingest`.",
         "held back, so not searched: one: why",
         "held back, so not searched: two: why",

@@ -151,3 +151,19 @@ def test_a_search_takes_a_project_and_a_session_as_people_call_them(
     """The same hits as with the whole names."""
     whole = asked.memory.search("lighthouse", project=HARBOR, session=LONG)
     assert asked.memory.search("lighthouse", project=project, session="session::aaaa") == whole
+
+
+@pytest.mark.parametrize(
+    "query", ["3d0f6a52", REPORTS, f" session::{REPORTS}::turn::1 ", "observation::3d0f::20"]
+)
+def test_a_query_that_is_an_id_lists_its_session(asked: Asked, query: str) -> None:
+    """No row's words hold it, so that nothing else would be found."""
+    answer = asked.memory.search(query)
+    assert answer == asked.memory.search(session=REPORTS) and answer.hits and not answer.weak
+
+
+@pytest.mark.parametrize("query", ["ffffffff1", "session::0::turn::0", "std::vector"])
+def test_a_query_that_is_no_id_in_memory_is_searched_for(asked: Asked, query: str) -> None:
+    """Be it an id of no session, the beginning of several, or code."""
+    answer = asked.memory.search(query)
+    assert answer.query == query and answer.filters == {}
