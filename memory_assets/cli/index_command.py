@@ -213,9 +213,12 @@ def _brought_up_to_date(
 
 @contextmanager
 def _shown_progress(settings: Settings, what: str, console: Console) -> Iterator[None]:
-    """Show which table is made of how many documents while a block lasts."""
+    """Show which table is made of how many documents while a block lasts, and say from when on they
+    can be searched by words."""
     from memory_assets.pipeline.stage.components import components_of
+    from memory_assets.stores.lake.schemas import WORKSPACE_EMBEDDINGS
 
+    started = time.perf_counter()
     components = components_of(settings)
     usual, table = components.progress, ""
     with rendering.progress_bar(console, "documents", transient=True) as bar:
@@ -226,6 +229,12 @@ def _shown_progress(settings: Settings, what: str, console: Console) -> Iterator
             if name != table:
                 table = name
                 bar.reset(task, total=count, description=rendering.escaped(f"{what}: {name}"))
+                seconds = time.perf_counter() - started
+                if name == WORKSPACE_EMBEDDINGS.name and seconds > rendering.WORTH_SAYING_SECONDS:
+                    console.print(
+                        f"Searchable by words after {seconds:.0f} s; meaning follows. If you stop "
+                        "now, the next `memory index` goes on."
+                    )
             bar.update(task, completed=number)
 
         components.progress = show

@@ -44,8 +44,6 @@ _SETTINGS = {
 _NEWEST = 20
 """The number of newest sessions from which a title to search for is taken."""
 _MOST_SEARCHES = 3
-_WORTH_SAYING_SECONDS = 5.0
-"""From this time on it is said when words could be searched before the rest was done."""
 
 
 def require_directories(roots: Mapping[str, Path]) -> None:
@@ -253,7 +251,7 @@ def _run(
         def show(event: Outcome | Pass) -> None:
             if isinstance(event, Pass):
                 seconds[event.name] = round(time.perf_counter() - started, 2)
-                if event is WORDS and seconds[event.name] > _WORTH_SAYING_SECONDS:
+                if event is WORDS and seconds[event.name] > rendering.WORTH_SAYING_SECONDS:
                     console.print(
                         f"Searchable by words after {seconds[event.name]:.0f} s; summaries and "
                         "meaning follow. If you stop now, the next ingest goes on."

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
+WORTH_SAYING_SECONDS = 5.0
+"""From when on it is said that words can be searched while meaning is still being made."""
 _PIPED_WIDTH = 240
 _COLOURED = re.compile(
     r"^(?P<red>error|failed|fails|wrong|cannot be read)\b"
