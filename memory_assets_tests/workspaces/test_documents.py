@@ -14,6 +14,7 @@ from memory_assets.pipeline.plan.workspaces import plan_workspace
 from memory_assets.pipeline.workspace.documents import decoded
 from memory_assets.pipeline.workspace.files import look_at, one_walk
 from memory_assets.recall.memory import Memory
+from memory_assets.redaction.known_secrets import value_hash
 from memory_assets.stores.workspaces import Workspaces
 from memory_assets_tests.workspaces.conftest import PRIVATE_KEY, Indexed, write
 
@@ -238,6 +239,23 @@ def test_a_changed_document_that_is_held_back_is_found_no_more(wordy: Indexed) -
     memory = Memory(wordy.components.settings)
     hits = memory.search("lock timeout migration harbor", kinds=("workspace",)).hits
     assert all(hit.metadata["file_path"] != "README.md" for hit in hits)
+
+
+def test_a_secret_that_becomes_known_is_taken_out_of_the_documents_that_hold_it(
+    wordy: Indexed,
+) -> None:
+    """The others are read and not redacted again; all are current then."""
+    word = "Zr8kQ2vLw7" + "Np4xTb6HsY"
+    write(wordy.root, {"notes.md": f"# Notes\n\nThe harbour of {word} is full.\n"})
+    wordy.index()
+    assert word in wordy.documents()["notes.md"]["text"]
+    hashed = value_hash(word, wordy.components.install_key)
+    assert hashed is not None
+    wordy.components.catalog.known_secrets.add("a session", {hashed: "a-rule"})
+    assert plan_workspace(wordy.components, wordy.workspace) is not None
+    assert wordy.index()["workspace_documents"].changed == 1
+    assert word not in wordy.documents()["notes.md"]["text"]
+    assert plan_workspace(wordy.components, wordy.workspace) is None
 
 
 def test_a_memory_in_its_own_workspace_is_not_taken_in(

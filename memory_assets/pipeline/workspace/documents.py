@@ -25,7 +25,7 @@ from memory_assets.pipeline.workspace.state import (
     is_current,
     made_with,
 )
-from memory_assets.redaction import keep_lines
+from memory_assets.redaction import KnownValues, keep_lines
 from memory_assets.stores.catalog.facts import ProductFacts, count
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.batch import Batch
@@ -44,11 +44,12 @@ def read_documents(components: Components, partition: str) -> StageReport:
     workspace = Workspaces(components.data_dir).of_partition(partition)
     with components.project_lock(partition), timed(report):
         found = files_of(components, workspace)
-        version = made_with(components)
+        known = catalog.known_secrets.last_number()
+        version = made_with(components, known)
         catalog.kept_vectors.expire(partition, version)
         products = catalog.products.of_project(STAGE, partition)
         held = held_back(components, partition)
-        reader = _Reader(components, workspace, version)
+        reader = _Reader(components, workspace, version, known)
         batch, made = Batch(components.lake, partition, WORKSPACE_DOCUMENTS), list[Product]()
         newest = sorted(found.files.values(), key=lambda file: (-file.mtime_ns, file.path))
         for file in newest:
@@ -85,16 +86,20 @@ def read_documents(components: Components, partition: str) -> StageReport:
 class _Reader:
     """Reads, redacts and writes documents of one workspace."""
 
-    def __init__(self, components: Components, workspace: Workspace, version: str) -> None:
+    def __init__(
+        self, components: Components, workspace: Workspace, version: str, known: int
+    ) -> None:
         self._components, self._workspace, self._version = components, workspace, version
+        self._last_known = known
         settings = components.settings
         self._services = dict(each.split("=", 1) for each in settings.workspace_services)
         self._domains = dict(each.split("=", 1) for each in settings.workspace_domains)
         redact = components.redactor.redact
         self._root = redact(str(workspace.root)).text
         self._slug = redact(repo_slug(workspace.root)).text
-        known = components.catalog.known_secrets.since(0)
-        self._known = frozenset(value.hash for value in known)
+        self._known_values = components.catalog.known_secrets.since(0)
+        self._known = frozenset(value.hash for value in self._known_values)
+        self._newer: dict[int, KnownValues] = {}
         self.changed = self.rows_written = 0
 
     def product_of(self, file: FoundFile, before: Product | None, batch: Batch) -> Product:
@@ -108,12 +113,13 @@ class _Reader:
             "size": file.size,
             "mtime_ns": file.mtime_ns,
             "fingerprint": fingerprint,
+            "made_with": self._version,
+            "known": self._last_known,
         }
-        if before is not None and before.input_hash == expected:
+        if before is not None and self._is_same(before, file.path, content, fingerprint):
             if skipped := before.facts.get("skipped"):
                 facts["skipped"] = skipped
-            return replace(before, facts={**before.facts, **facts})
-        facts["made_with"] = self._version
+            return replace(before, input_hash=expected, facts={**before.facts, **facts})
         facts["same_rules"] = before is not None and before.facts.get("made_with") == self._version
         text, why_not = decoded(content)
         rows: list[WorkspaceDocument] = []
@@ -141,6 +147,22 @@ class _Reader:
             written.bytes if rows else 0,
             facts,
         )
+
+    def _is_same(self, before: Product, path: str, content: bytes, fingerprint: str) -> bool:
+        """Return whether a document would become what it is: its file has the same content, and
+        holds no secret that has become known since."""
+        if before.input_hash == input_hash(fingerprint, self._version):
+            return True
+        known = before.facts.get("known")
+        if known is None or before.input_hash != input_hash(
+            fingerprint, made_with(self._components, known)
+        ):
+            return False
+        if known not in self._newer:
+            newer = (value.hash for value in self._known_values if value.number > known)
+            self._newer[known] = KnownValues(self._components.install_key, frozenset(newer))
+        texts = (path, decoded(content)[0] or "")
+        return all(next(self._newer[known].spans(text), None) is None for text in texts)
 
     def _document(
         self, file: FoundFile, content: bytes, text: str

@@ -12,11 +12,12 @@ STAGE = WORKSPACE_DOCUMENTS.name
 DOCUMENTS_VERSION = "documents-1"
 
 
-def made_with(components: Components) -> str:
+def made_with(components: Components, known: int | None = None) -> str:
     """Return the version of what makes documents: code, rules, settings, and the secrets that are
-    known, which are taken out of documents, too."""
+    known, which are taken out of documents, too; those up to the number `known`, if given."""
     settings = components.settings
-    known = len(components.catalog.known_secrets.since(0))
+    if known is None:
+        known = components.catalog.known_secrets.last_number()
     choices = (settings.workspace_services, settings.workspace_domains, known)
     return input_hash(DOCUMENTS_VERSION, components.ruleset_version, repr(choices))
 

@@ -90,6 +90,8 @@ class DocumentFacts(TypedDict, total=False):
     """Chunks of it; its rows are their passages."""
     made_with: str
     """The version of what made the document."""
+    known: int
+    """The number of the last known secret that was taken out of it, or is not in it."""
     same_rules: bool
     """Whether the document before was made with that version, too."""
 
