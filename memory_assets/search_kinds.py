@@ -51,6 +51,10 @@ class SearchKind:
         return self.collection.format(agent=agent)
 
 
+MEMORY_COLLECTIONS = ("mem_episodic", "mem_semantic", "mem_procedural", "mem_narrative")
+"""The collections beside `memory` that memories may be kept in, by their type (MEMORY_ROUTES)."""
+
+
 def _same(*names: str) -> dict[str, tuple[str, ...]]:
     return {name: (name,) for name in names}
 

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memory_assets import paths
+from memory_assets.agent_memory.policy import MEMORY_TYPES
 from memory_assets.errors import ConfigurationError
 from memory_assets.paths import DATA_DIR, KNOWN_AGENTS, transcript_roots
 from memory_assets.requests.arguments import Arguments, argument, chosen, declared
+from memory_assets.search_kinds import MEMORY_COLLECTIONS
 
 PERSONAL_DATA = ("home-directory", "email", "phone", "ipv4")
 _PREFIX = "MEMORY_"
@@ -80,6 +82,14 @@ def _pairs(value: str | Iterable[str]) -> tuple[str, ...]:
     pairs = _listed(value)
     if not all(name and other for name, _, other in (each.partition("=") for each in pairs)):
         raise ConfigurationError("give name=value, several with commas between them")
+    return pairs
+
+
+def _routes(value: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of a list of `type=collection`, of memories."""
+    pairs = _pairs(value)
+    _known(tuple(pair.partition("=")[0] for pair in pairs), MEMORY_TYPES, "type")
+    _known(tuple(pair.partition("=")[2] for pair in pairs), MEMORY_COLLECTIONS, "collection")
     return pairs
 
 
@@ -242,6 +252,11 @@ class Settings(Arguments):
         180,
         "Days in which a memory that is not said again loses half its worth; `all`: none.",
         reads=_count_or_all,
+    )
+    routes: tuple[str, ...] = argument(
+        (),
+        "The collection of each type of memory, as in fact=mem_semantic; else `memory`.",
+        reads=_routes,
     )
     top_k: int = argument(8, "Most memories in a context.", ge=0, le=200)
     history_tail_n: int = argument(16, "Most turns in a context.", ge=0, le=10_000)

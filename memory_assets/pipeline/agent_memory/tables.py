@@ -36,7 +36,7 @@ from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
 
-TABLES_VERSION = "agent-1"
+TABLES_VERSION = "agent-2"
 _JOURNAL = "agent_journal"
 
 
@@ -229,7 +229,7 @@ class _Memories:
             self._journal.put_memories(self._journal.collection_of(memory.memory_id), [again])
             self._replaced = True
         row = row_of_memory(again, content_hash(again.text), self._components.ruleset_version)
-        return [row], {"agent": AGENT}
+        return [row], {"agent": AGENT, "memory_type": row.type}
 
 
 def by_hash(states: Mapping[str, str]) -> dict[str, str]:

@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import NotFound
 from memory_assets.pipeline.checks.found_rows import FoundRows
-from memory_assets.pipeline.indexes.indexed_tables import IndexedTable
+from memory_assets.pipeline.indexes.indexed_tables import IndexedTable, collection_for
 from memory_assets.pipeline.indexes.keywords import missing_and_extra
 from memory_assets.pipeline.redact import redacted_records as redact
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.pending_checks import Batch, note_passed, pending_sessions
 from memory_assets.stores.agent_partitions import is_agent_memory
-from memory_assets.stores.catalog.facts import RETAINED
+from memory_assets.stores.catalog.facts import RETAINED, ProductFacts
 from memory_assets.stores.lake.lake import Lake, redacted_values
 from memory_assets.stores.lake.schemas import (
     REDACTED_RECORDS,
@@ -302,8 +302,10 @@ def collection_matches(components: Components, project: str, index: IndexedTable
     wanted: dict[str, set[str]] = {name: set() for name in names if found.pending}
     for session_id in found.pending:
         of_session = _rows(components.lake, index.table, project, session_id, ["id", "agent"])
+        archived = components.catalog.products.facts(index.archive, project, session_id)
         for row_id, agent in _tuples(of_session):
-            wanted.setdefault(index.collection(str(agent)), set()).add(str(row_id))
+            facts = archived or ProductFacts(agent=str(agent))
+            wanted.setdefault(collection_for(components, index, facts), set()).add(str(row_id))
         found.rows[session_id] = len(of_session)
     missing = extra = 0
     for name, ids in wanted.items():

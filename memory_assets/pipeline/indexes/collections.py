@@ -116,12 +116,13 @@ class _Collections:
         ]
         self._will_compare(changed)
         for session in changed:
-            product = None if session.collection in incomplete else products.get(session.session_id)
-            self._write(session, product)
+            product = products.get(session.session_id)
+            if product is not None and product.facts["collection"] != session.collection:
+                self._remove(product)
+            self._write(session, None if session.collection in incomplete else product)
         self._flush()
         for session_id in sorted(products.keys() - {session.session_id for session in sessions}):
-            collection = self._collection(products[session_id].facts["collection"])
-            collection.delete(sorted(collection.ids(rows_of_session(project, session_id))))
+            self._remove(products[session_id])
             self._catalog.products.drop(stage, project, session_id)
             self._report.removed += 1
         names = sorted({each.collection for each in sessions})
@@ -192,6 +193,12 @@ class _Collections:
         self._products.append(product_of(*where, collection.incarnation))
         if sum(map(len, self._pending.values())) >= UPSERT_BATCH:
             self._flush()
+
+    def _remove(self, product: Product) -> None:
+        """Delete the rows of a session from the collection that they are in."""
+        collection = self._collection(product.facts["collection"])
+        where = rows_of_session(self._project, product.session_id)
+        collection.delete(sorted(collection.ids(where)))
 
     def _flush(self) -> None:
         """Write the queued rows, then note their products."""

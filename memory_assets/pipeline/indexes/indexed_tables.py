@@ -13,6 +13,7 @@ from memory_assets.pipeline.indexes import collection_rows
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.search_kinds import SEARCH_KINDS, SearchKind
+from memory_assets.stores.catalog.facts import ProductFacts
 from memory_assets.stores.catalog.schema import Product
 from memory_assets.stores.lake.rows import texts_from_arrow
 from memory_assets.stores.lake.schemas import REDACTED_RECORDS, TABLES, Table
@@ -76,13 +77,20 @@ def indexed_sessions(
     return [
         IndexedSession(
             session_id,
-            index.collection(archive[session_id].facts["agent"]),
+            collection_for(components, index, archive[session_id].facts),
             rows[session_id].output_hash,
             vectors[session_id].output_hash,
             rows[session_id].rows,
         )
         for session_id in sorted(vectors.keys() & rows.keys() & archive.keys())
     ]
+
+
+def collection_for(components: Components, index: IndexedTable, facts: ProductFacts) -> str:
+    """Return the name of the collection of a session whose archive product has these facts: that
+    of its agent, or, of a memory, the one that the settings name for its type."""
+    routes = dict(pair.split("=") for pair in components.settings.routes)
+    return routes.get(facts.get("memory_type", ""), index.collection(facts["agent"]))
 
 
 def expected_input_hash(components: Components, session: IndexedSession) -> str:

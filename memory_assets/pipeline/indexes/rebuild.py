@@ -20,6 +20,7 @@ from memory_assets.pipeline.indexes.indexed_tables import (
     IndexedSession,
     IndexedTable,
     catalog_name,
+    collection_for,
     indexed_sessions,
     product_of,
     rebuild_lock,
@@ -59,13 +60,10 @@ class Rebuilt:
 def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
     """Return the names of our collections, each with the tables that it mirrors."""
     products = components.catalog.products
-    agents_of = {
-        archive: {product.facts["agent"] for product in products.of_stage(archive).values()}
-        for archive in {index.archive for index in INDEXES}
-    }
     found: dict[str, list[IndexedTable]] = {}
     for index in INDEXES:
-        for name in sorted({index.collection(agent) for agent in agents_of[index.archive]}):
+        of = products.of_stage(index.archive).values()
+        for name in sorted({collection_for(components, index, each.facts) for each in of}):
             found.setdefault(name, []).append(index)
     return found
 

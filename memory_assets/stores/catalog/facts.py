@@ -124,6 +124,8 @@ class ProductFacts(RecordFacts, CheckFacts, DocumentFacts, ConversationFacts, to
     """Session commits: the end of the session, and the repository as it was."""
     collection: str
     """The collection that a session's rows are in."""
+    memory_type: str
+    """A memory that an agent wrote: its type."""
 
 
 class _ParsedLater(Mapping[str, Any]):

@@ -1,0 +1,83 @@
+"""The collections of memories by type: where each is, and the move between two layouts."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_assets.errors import ConfigurationError
+from memory_assets.pipeline.checks.checks import verify_project
+from memory_assets.pipeline.indexes import collections
+from memory_assets.pipeline.indexes.rebuild import collections_of, rebuild
+from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
+from memory_assets.pipeline.ingest.steps import Failed
+from memory_assets.recall.audit import audit
+from memory_assets.recall.memory import Memory
+from memory_assets.settings import load_settings
+from memory_assets_tests.agent_memory.conftest import NOW, Agents
+from memory_assets_tests.agent_memory.test_tables import PLAIN, ingest
+
+ROUTES = "fact=mem_semantic,decision=mem_episodic"
+
+
+def texts(agents: Agents, name: str) -> set[str]:
+    """The documents of a collection in Chroma."""
+    if name not in agents.components.vectors.names():
+        return set()
+    collection = agents.components.vectors.get(name)
+    found = collection.documents(sorted(collection.ids({"project": PLAIN})))
+    return {str(each.text) for each in found}
+
+
+@pytest.mark.long
+def test_memories_move_to_the_collections_of_their_types(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next ingest moves them, without embedding; killed within, the one after it goes on. A
+    search finds them all the same, an audit and a rebuild say where they are. And back."""
+    gateway = agents.gateway()
+    for text, kind in (
+        ("Stripe it is.", "fact"),
+        ("Use pnpm.", "decision"),
+        ("Tea.", "preference"),
+    ):
+        gateway.write_memory(text, kind, 0.9, NOW)
+    ingest(agents)
+    assert texts(agents, "memory") == {"Stripe it is.", "Use pnpm.", "Tea."}
+    split = Agents(agents.data_dir, agents.engines, given={"routes": ROUTES})
+    with monkeypatch.context() as patch:
+        patch.setattr(collections, "upsert_rows", _stopped)
+        outcomes = list(run_task(split.components, Task(PLAIN, WRITTEN.assets)))
+        assert any(isinstance(each, Failed) for each in outcomes)
+    reports = ingest(split)
+    assert reports["agent_memory_embeddings"].changed == 0
+    assert texts(split, "mem_semantic") == {"Stripe it is."}
+    assert texts(split, "mem_episodic") == {"Use pnpm."}
+    assert texts(split, "memory") == {"Tea."}
+    assert [each for each in verify_project(split.components, PLAIN) if each.failed] == []
+    memory = Memory(split.components.settings)
+    vars(memory)["embedder"] = split.components.embedder
+    (hit,) = memory.search("payments by stripe", kinds=("memory",), n=1).hits
+    (row,) = audit(memory, hit.id, bytes(32)).rows
+    assert (row["collection"], row["document"]) == ("mem_semantic", "present")
+    assert {"memory", "mem_semantic", "mem_episodic"} <= collections_of(split.components).keys()
+    assert [each.rows for each in rebuild(split.components, ["mem_semantic"])] == [1]
+    assert texts(split, "mem_semantic") == {"Stripe it is."}
+    back = Agents(agents.data_dir, agents.engines)
+    ingest(back)
+    assert texts(back, "memory") == {"Stripe it is.", "Use pnpm.", "Tea."}
+    assert texts(back, "mem_semantic") == texts(back, "mem_episodic") == set()
+
+
+@pytest.mark.parametrize(
+    ("routes", "allowed"),
+    [("fact", "name=value"), ("wish=mem_semantic", "decision"), ("fact=prompts", "mem_procedural")],
+)
+def test_a_route_that_leads_nowhere_is_refused(routes: str, allowed: str) -> None:
+    """At the start, by name, with what is allowed."""
+    with pytest.raises(ConfigurationError, match=f"MEMORY_ROUTES.*{allowed}"):
+        load_settings(routes=routes)
+
+
+def _stopped(*_: object) -> None:
+    """As a process that ends while it writes rows."""
+    raise RuntimeError("stopped here")
