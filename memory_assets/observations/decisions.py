@@ -163,24 +163,24 @@ def _stands_alone(text: str) -> bool:
 def _said_by_agent(turn: Turn, said: Sequence[Said]) -> Iterator[Moment]:
     """Yield the first sentences that say what was decided, and the first one that says how
     and why it is done while files are changed."""
-    clear = [
-        one
-        for one in said
-        if not one.recap
-        and readable(one.plain)
-        and not any(each.search(one.plain) for each in (_QUESTION, _UNSURE, _ABOUT_WORK))
-    ]
-    told = [one for one in clear if _AGENT_DECIDED.search(one.plain)][:_MOST_OF_THE_AGENT]
+    own = [one for one in said if not one.recap and readable(one.plain)]
+    told = [one for one in own if _AGENT_DECIDED.search(one.plain) and _is_clear(one)]
+    told = told[:_MOST_OF_THE_AGENT]
     done = [
         one
-        for one in clear
+        for one in own
         if one.changed
         and not one.closing
-        and not _PROCESS.search(one.plain)
         and _AT_WORK_DECIDED.search(one.plain)
+        and not _PROCESS.search(one.plain)
+        and _is_clear(one)
     ][: _MOST_OF_THE_AGENT - len(told)][:1]
     for one in dict.fromkeys([*told, *done]):
         yield statement(one, turn, "decision", TRADE_OFF)
+
+
+def _is_clear(one: Said) -> bool:
+    return not any(each.search(one.plain) for each in (_QUESTION, _UNSURE, _ABOUT_WORK))
 
 
 def _approved(turn: Turn) -> Iterator[Moment]:

@@ -59,14 +59,14 @@ _CODE_LIKE = re.compile(r"\w+[._/]\w+|\w+\(\)|[a-z][A-Z]|\b\d+\b|--\w")
 def cause_score(one: Said) -> float:
     """Return a score: 1.2 and more for a sentence that gives a reason or a finding."""
     text = one.plain
-    if not readable(text) or PLANNING.search(text) or _VERDICT.search(text):
-        return 0.0
-    if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):
+    if not readable(text):
         return 0.0
     score = 3.0 if CAUSE.search(text) else 0.0
     score += 1.5 if _FOUND.search(text) else 0.0
     score += min(2, len(_REASON.findall(text))) * 0.7
-    if score == 0:
+    if score == 0 or PLANNING.search(text) or _VERDICT.search(text):
+        return 0.0
+    if one.sentence.item and _CONDITIONAL.search(one.sentence.lead):
         return 0.0
     score += 0.5 if _CODE_LIKE.search(text) else 0.0
     score += 0.5 if one.closing or one.recap else -0.8

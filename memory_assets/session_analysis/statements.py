@@ -16,7 +16,7 @@ SHORTEST, LONGEST = 24, 280
 _SENTENCES_OF_A_MESSAGE = 120
 _WORD = re.compile(r"[^\W\d_]{3,}")
 POINTS_BACK = phrase(r"(?:that|this|it|its|they|these|those|so|hence|therefore)\b")
-_UNFINISHED = re.compile(r"[:,;(\-–—]$|…$")
+_UNFINISHED = (*":,;(-–—…",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,6 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def readable(text: str) -> bool:
     """Return True if a sentence is readable by itself: neither a fragment nor too long."""
-    if not SHORTEST <= len(text) <= LONGEST or _UNFINISHED.search(text):
+    if not SHORTEST <= len(text) <= LONGEST or text.endswith(_UNFINISHED):
         return False
     return len(_WORD.findall(text)) >= 4

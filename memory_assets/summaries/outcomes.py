@@ -108,11 +108,11 @@ def _next_score(one: Said) -> float:
         return 0.0
     if _WEIGHING.search(text):
         return 0.0
-    listed = one.sentence.item or not (NOW.search(text) or DID.search(text))
-    under = listed and (
+    item = one.sentence.item
+    under = (
         NEXT_HEADING.search(one.sentence.heading)
-        or (one.sentence.item and NEXT_HEADING.search(one.sentence.lead))
-    )
+        or (item and NEXT_HEADING.search(one.sentence.lead))
+    ) and (item or not (NOW.search(text) or DID.search(text)))
     score = 2.5 if under else 0.0
     score += 2.0 if _NEXT.search(text) else 0.0
     score += 1.2 if _OFFER.search(text) else 0.0
