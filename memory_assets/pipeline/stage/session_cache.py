@@ -112,20 +112,24 @@ class SessionCache:
                 raise
             self._outputs = ((source.output_hash, skip), {})
             return (), 0
-        is_output = pc.is_in(table["kind"], value_set=pa.array(["tool_result"]))
-        self._outputs = ((source.output_hash, skip), _long_outputs(table, is_output))
-        head = pc.utf8_slice_codeunits(table["text"], 0, _TOOL_OUTPUT_HEAD)
-        text = pc.if_else(is_output, head, table["text"])
-        position = table.schema.get_field_index("text")
-        table = table.set_column(position, "text", text)
+        table, outputs = _with_heads(table)
+        self._outputs = ((source.output_hash, skip), outputs)
         return tuple(rows_from_arrow(REDACTED_RECORDS, table)), table.nbytes
 
 
-def _long_outputs(table: pa.Table, is_output: Any) -> Outputs:
+def _with_heads(table: pa.Table) -> tuple[pa.Table, Outputs]:
+    """Return records with long tool output cut to its head, and that output, whole."""
+    is_output = pc.is_in(table["kind"], value_set=pa.array(["tool_result"]))
     length: Any = pc.utf8_length(table["text"])
-    table = table.filter(pc.and_(is_output, pc.greater(length, pa.scalar(_TOOL_OUTPUT_HEAD))))
-    places: Any = zip(table["agent_id"].to_pylist(), table["seq"].to_pylist(), strict=True)
-    return dict(zip(places, texts_of(table), strict=True))
+    is_long: Any = pc.and_(is_output, pc.greater(length, pa.scalar(_TOOL_OUTPUT_HEAD)))
+    if not pc.any(is_long).as_py():
+        return table, {}
+    whole = table.select(["agent_id", "seq", "text"]).filter(is_long)
+    places: Any = zip(whole["agent_id"].to_pylist(), whole["seq"].to_pylist(), strict=True)
+    head = pc.utf8_slice_codeunits(table["text"], 0, _TOOL_OUTPUT_HEAD)
+    position = table.schema.get_field_index("text")
+    cut = table.set_column(position, "text", pc.if_else(is_long, head, table["text"]))
+    return cut, dict(zip(places, texts_of(whole), strict=True))
 
 
 def turns_of(source: Product, records: Sequence[RedactedRecord]) -> Iterator[Turn]:

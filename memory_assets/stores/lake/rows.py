@@ -44,13 +44,12 @@ def arrow_batches(
 
 def rows_from_arrow(table: Table, arrow: pa.Table) -> list[Any]:
     """Return Arrow rows as instances of the table's model; free text is sealed."""
-    converters = _readers(table.model)
     columns = [
-        [convert(value) for value in arrow.column(name).to_pylist()]
-        for name, convert in converters.items()
+        list(map(convert, values)) if convert is not None else values
+        for name, convert in _readers(table.model).items()
+        for values in [arrow.column(name).to_pylist()]
     ]
-    model = table.model
-    return [model(*values) for values in zip(*columns, strict=True)]
+    return list(map(table.model, *columns))
 
 
 def texts_from_arrow(arrow: pa.Table) -> list[tuple[str, str, RedactedText]]:
@@ -126,18 +125,21 @@ def redacted_columns(model: type) -> dict[str, Callable[[Iterable[Any]], Iterabl
 
 
 @cache
-def _readers(model: type) -> dict[str, Callable[[Any], Any]]:
-    """Map each field of a model to the function that restores it from Arrow."""
+def _readers(model: type) -> dict[str, Callable[[Any], Any] | None]:
+    """Map each field of a model to the function that restores it from Arrow, None for one that
+    needs none."""
     return {name: _reader(hint) for name, hint in typing.get_type_hints(model).items()}
 
 
-def _reader(hint: Any) -> Callable[[Any], Any]:
+def _reader(hint: Any) -> Callable[[Any], Any] | None:
     if hint is RedactedText:
         return seal
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         readers = _readers(hint)
-        return lambda row: hint(**{name: read(row[name]) for name, read in readers.items()})
+        return lambda row: hint(
+            **{name: read(row[name]) if read else row[name] for name, read in readers.items()}
+        )
     if typing.get_origin(hint) is tuple:
         read_item = _reader(typing.get_args(hint)[0])
-        return lambda values: tuple(map(read_item, values or ()))
-    return lambda value: value
+        return lambda values: tuple(map(read_item, values or ()) if read_item else values or ())
+    return None
