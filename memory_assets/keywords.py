@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 _WEAK = """
@@ -85,8 +85,7 @@ january february march april may june july august september october november dec
 
 def text_terms(text: str) -> Iterator[str]:
     """Yield the terms of a text, in reading order, as often as they occur."""
-    for match in _COMPOUND.finditer(text):
-        yield from _terms_of(match[0])
+    return chain.from_iterable(map(_terms_of, _COMPOUND.findall(text)))
 
 
 def query_terms(query: str) -> dict[str, float]:

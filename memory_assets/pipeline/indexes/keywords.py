@@ -7,7 +7,7 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -68,8 +68,8 @@ def index_keywords(components: Components, project: str, stage: str = STAGE) -> 
         expected = {
             kind: _expected(hashes, table, index.incarnation) for kind, table in KINDS.items()
         }
-        for kind in KINDS:
-            batch.add_changed(kind, expected[kind])
+        for kind, table in KINDS.items():
+            batch.add_changed(kind, expected[kind], hashes[table.embeddings.name])
         batch.write()
         for kind in KINDS:
             noted = hashes[stage_of(kind)].keys() | index.sessions(kind, project)
@@ -209,9 +209,9 @@ class _Batch:
         self._queued: list[tuple[str, str, _Session, Product]] = []
         self._rows_queued = 0
 
-    def add_changed(self, kind: str, expected: Mapping[str, str]) -> None:
-        """Queue the sessions of a kind whose input hash is not as expected; write when there are
-        enough rows."""
+    def add_changed(self, kind: str, expected: Mapping[str, str], embedded: Container[str]) -> None:
+        """Queue the sessions of a kind whose input hash is not as expected, with vectors if they
+        are `embedded`; write when there are enough rows."""
         products, stage = self._components.catalog.products, stage_of(kind)
         existing = products.of_project(stage, self._project) if expected else {}
         archive: Mapping[str, Product] = {}
@@ -222,7 +222,8 @@ class _Batch:
                 continue
             archive = archive or products.of_project(KINDS[kind].archive, self._project)
             key = (self._project, session_id)
-            session = _session(self._components, *key, kind, self._index)
+            with_vectors = session_id in embedded
+            session = _session(self._components, *key, kind, self._index, with_vectors)
             product = Product(stage, *key, expected_hash, expected_hash, session.rows)
             self._queued.append((kind, archive[session_id].facts["agent"], session, product))
             self._rows_queued += len(session.new)
@@ -247,7 +248,12 @@ class _Batch:
 
 
 def _session(
-    components: Components, project: str, session_id: str, kind: str, index: KeywordIndex
+    components: Components,
+    project: str,
+    session_id: str,
+    kind: str,
+    index: KeywordIndex,
+    with_vectors: bool,
 ) -> _Session:
     table = KINDS[kind]
     try:
@@ -256,7 +262,10 @@ def _session(
         return _Session()
     values: list[dict[str, Any]] = arrow.to_pylist()
     texts = texts_of(arrow)
-    vectors, embedder_id = _vectors(components, table, project, session_id, values)
+    vectors: dict[str, Vector] = {}
+    embedder_id = ""
+    if with_vectors:
+        vectors, embedder_id = _vectors(components, table, project, session_id, values)
     rows = lake_rows(table, values, texts, vectors, embedder_id)
     number = table.kind.passages
     units = [int(row[number]) if number else at for at, row in enumerate(values)]

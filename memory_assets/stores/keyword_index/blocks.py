@@ -86,7 +86,7 @@ def pack_postings(rows: Sequence[KeywordRow]) -> dict[str, bytes]:
     for at, row in enumerate(rows):
         of_marks = dict.fromkeys(map(mark_term, row.marks), TERM_UNIT)
         for term, count in chain(row.terms.items(), of_marks.items()):
-            place = bytes((at, min(count, 255)))
+            place = bytes((at, count if count < 255 else 255))
             found[term] = found[term] + place if term in found else place
     return found
 
