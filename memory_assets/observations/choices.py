@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from memory_assets.models import RedactedRecord, Turn
 from memory_assets.observations.moments import Moment, stated
 from memory_assets.redacted_text import RedactedText, compose
-from memory_assets.session_analysis.phrases import EMPTY, listing, phrase, shorten, unescaped
+from memory_assets.session_analysis.phrases import listing, phrase, shorten, unescaped
 from memory_assets.session_analysis.sentences import own_words, plain_text, sentences
 
 TRADE_OFF = compose("trade-off")
@@ -144,9 +144,9 @@ def _picked(turn: Turn, prompt: RedactedRecord, before: Turn) -> Iterator[Moment
         return
     title = compose("Chosen: {}", listing([shorten(one, 110) for one in picked], 3))
     asked = [one.text for one in sentences(message.text.cut(-_ASKING)) if one.text.endswith("?")]
-    facts = [compose("Asked: {}", asked[-1] if asked else EMPTY), *picked]
-    account = [compose("The user chose among options: {}.", listing(picked, 4)), *facts[:1]]
-    yield stated("decision", (before, turn), prompt, title, account, facts, TRADE_OFF)
+    question = [compose("Asked: {}", one) for one in asked[-1:]]
+    account = [compose("The user chose among options."), *question]
+    yield stated("decision", (before, turn), prompt, title, account, picked, TRADE_OFF)
 
 
 def _options(text: RedactedText) -> dict[str, RedactedText]:

@@ -256,7 +256,8 @@ def test_options_that_the_human_picks_by_their_label_are_a_decision(
     assert [one.title for one in made] == ([title] if title else [])
     for one in made:
         assert one.turn_ids == ("session::s1::turn::0", "session::s1::turn::1")
-        assert "Asked: Which one?" in one.facts
+        assert "among options. Asked: Which one?" in one.narrative
+        assert one.text.count("lasts") == 2 and ".." not in one.text
 
 
 @pytest.mark.parametrize(
