@@ -210,6 +210,21 @@ def test_a_path_that_holds_a_secret_is_only_counted(wordy: Indexed) -> None:
     assert not any(token.encode() in path.read_bytes() for path in stored)
 
 
+def test_a_path_that_holds_a_secret_learned_later_is_left_out(wordy: Indexed) -> None:
+    """What is on record of it goes, in every table, and no message names it."""
+    word = "Zr8kQ2vLw7" + "Np4xTb6HsY"
+    write(wordy.root, {f"notes of {word}, all.md": "# Notes\n"})
+    wordy.index()
+    assert f"notes of {word}, all.md" in wordy.documents()
+    hashed = value_hash(word, wordy.components.install_key)
+    assert hashed is not None
+    wordy.components.catalog.known_secrets.add("a session", {hashed: "a-rule"})
+    report = wordy.index()["workspace_documents"]
+    assert report.details["skipped: path that holds a secret"] == 1 and report.changed == 0
+    assert all(word not in row["id"] for row in [*wordy.documents().values(), *wordy.chunks()])
+    assert wordy.components.catalog.quarantine.entries() == []
+
+
 REPORTED = "    curl -u " + "bob:{v} https://harbor.example/up"
 """What the independent scanner takes for a password, and the redactor does not."""
 
@@ -229,6 +244,17 @@ def test_a_document_in_which_the_scanner_finds_something_is_held_back(wordy: Ind
     write(wordy.root, {"deploy.md": "# Deploy\n\nBy `make up`.\n"})
     assert wordy.index()["workspace_documents"].quarantined == 0
     assert "deploy.md" in wordy.documents()
+
+
+def test_a_document_whose_path_the_scanner_reports_is_held_back_alone(wordy: Indexed) -> None:
+    """The workspace goes on, and the document is named, for anybody could guess its path."""
+    path = "curl -u " + "bob:{v} https:/x.md"
+    write(wordy.root, {path: "# Harmless\n"})
+    wordy.index()
+    assert "README.md" in wordy.documents() and path not in wordy.documents()
+    (held,) = wordy.components.catalog.quarantine.entries(wordy.workspace.partition)
+    assert held.session_id == path and "curl-auth-user" in held.reason
+    assert plan_workspace(wordy.components, wordy.workspace) is None
 
 
 def test_a_changed_document_that_is_held_back_is_found_no_more(wordy: Indexed) -> None:

@@ -28,9 +28,6 @@ from memory_assets.stores.lake.lake import redacted_columns
 from memory_assets.stores.lake.schemas import TABLES
 from memory_assets.stores.workspaces import is_workspace
 
-_PATHS = frozenset({"id", "document_id", "session_id", "file_path", "files", "bucket"})
-"""Columns of documents and chunks in which a path is."""
-
 
 @dataclass(frozen=True)
 class Check:
@@ -63,16 +60,15 @@ class Check:
         if not reasons:
             return verdict
         hold_back_documents(components, project, reasons, version)
-        return Verdict(True, {**verdict.counts, "documents_held_back": len(reasons)})
+        # The quarantine names the documents, but for those whose paths hold what was learned.
+        counts = {name: value for name, value in verdict.counts.items() if name != "places"}
+        return Verdict(True, {**counts, "documents_held_back": len(reasons)})
 
 
 def _reasons_by_document(check: Check, verdict: Verdict) -> dict[str, str]:
-    """Return why each document must be held back for a check to pass; empty if it passed, or if
-    something was found in a path, which names the document wherever it is held."""
+    """Return why each document must be held back for a check to pass; empty if it passed."""
     reasons: dict[str, str] = {}
     for report in verdict.reports:
-        if report.rule.partition(": ")[0] in _PATHS:
-            return {}
         where = f" (line {report.line})" if report.line and check.asset == _DOCUMENTS else ""
         reasons.setdefault(report.session_id, f"{check.name}: {report.rule}{where}")
     return reasons

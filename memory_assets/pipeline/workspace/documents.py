@@ -23,6 +23,7 @@ from memory_assets.pipeline.workspace.state import (
     held_back,
     held_state,
     is_current,
+    known_values,
     made_with,
 )
 from memory_assets.redaction import KnownValues, keep_lines
@@ -97,8 +98,7 @@ class _Reader:
         redact = components.redactor.redact
         self._root = redact(str(workspace.root)).text
         self._slug = redact(repo_slug(workspace.root)).text
-        self._known_values = components.catalog.known_secrets.since(0)
-        self._known = frozenset(value.hash for value in self._known_values)
+        self._known = known_values(components).hashes
         self._newer: dict[int, KnownValues] = {}
         self.changed = self.rows_written = 0
 
@@ -159,8 +159,7 @@ class _Reader:
         ):
             return False
         if known not in self._newer:
-            newer = (value.hash for value in self._known_values if value.number > known)
-            self._newer[known] = KnownValues(self._components.install_key, frozenset(newer))
+            self._newer[known] = known_values(self._components, known)
         texts = (path, decoded(content)[0] or "")
         return all(next(self._newer[known].spans(text), None) is None for text in texts)
 

@@ -9,7 +9,7 @@ from memory_assets.documents.walk import IGNORE_FILES, FoundFile, Walk, found_at
 from memory_assets.errors import ConfigurationError
 from memory_assets.pipeline.ownership.forgotten_records import tombstones
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.workspace.state import STAGE, held_back
+from memory_assets.pipeline.workspace.state import STAGE, held_back, known_values
 from memory_assets.stores.workspaces import Workspace, Workspaces
 
 
@@ -122,6 +122,7 @@ class _LeftOut:
     def __init__(self, components: Components, workspace: Workspace) -> None:
         self._partition, self._redact = workspace.partition, components.redactor.redact
         self._forgotten = tombstones(components).forgotten()
+        self._known = known_values(components)
         products = components.catalog.products
         self._on_record: Container[str] = products.hashes(STAGE, workspace.partition)
 
@@ -129,6 +130,7 @@ class _LeftOut:
         """Return the reason, "" if there is none."""
         if (self._partition, path) in self._forgotten:
             return "forgotten"
-        if path not in self._on_record and self._redact(path).text != path:
+        redacted = path not in self._on_record and self._redact(path).text != path
+        if redacted or next(self._known.spans(path), None) is not None:
             return "path that holds a secret"
         return ""

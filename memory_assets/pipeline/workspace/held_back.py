@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memory_assets.pipeline.stage.components import Components
-from memory_assets.pipeline.workspace.state import STAGE, held_state
+from memory_assets.pipeline.workspace.state import STAGE, held_state, known_values
 from memory_assets.stores.catalog.schema import Quarantined
 from memory_assets.stores.lake.schemas import (
     WORKSPACE_CHUNKS,
@@ -23,11 +23,13 @@ def hold_back_documents(
     components: Components, partition: str, reasons: Mapping[str, str], version: str
 ) -> None:
     """Remove documents from the tables of their workspace, so that the indexes drop them, too, and
-    hold them back for these reasons, by path; `version`: what they were made with."""
+    hold them back for these reasons, by path; `version`: what they were made with. One whose path
+    itself holds what is known now is not named: the next walk leaves it out."""
     catalog = components.catalog
+    known = known_values(components)
     products = catalog.products.of_project(STAGE, partition)
     for path, reason in sorted(reasons.items()):
-        if path not in products:
+        if path not in products or next(known.spans(path), None) is not None:
             continue
         state = held_state(components, products[path].facts["mtime_ns"], version)
         catalog.quarantine.hold(Quarantined(partition, path, STAGE, state, reason, remedy=_REMEDY))

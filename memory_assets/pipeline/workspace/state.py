@@ -5,6 +5,7 @@ from __future__ import annotations
 from memory_assets.documents.walk import FoundFile
 from memory_assets.pipeline.stage.components import Components
 from memory_assets.pipeline.stage.report import input_hash
+from memory_assets.redaction import KnownValues
 from memory_assets.stores.catalog.schema import Product, Quarantined
 from memory_assets.stores.lake.schemas import WORKSPACE_DOCUMENTS
 
@@ -20,6 +21,12 @@ def made_with(components: Components, known: int | None = None) -> str:
         known = components.catalog.known_secrets.last_number()
     choices = (settings.workspace_services, settings.workspace_domains, known)
     return input_hash(DOCUMENTS_VERSION, components.ruleset_version, repr(choices))
+
+
+def known_values(components: Components, after: int = 0) -> KnownValues:
+    """Return the search for the secrets that are known, those with numbers above `after`."""
+    hashes = (value.hash for value in components.catalog.known_secrets.since(after))
+    return KnownValues(components.install_key, frozenset(hashes))
 
 
 def is_current(product: Product | None, file: FoundFile, version: str) -> bool:
