@@ -10,6 +10,8 @@ from memory_assets.pipeline.indexes import collections
 from memory_assets.pipeline.indexes.rebuild import collections_of, rebuild
 from memory_assets.pipeline.ingest.passes import WRITTEN, Task, run_task
 from memory_assets.pipeline.ingest.steps import Failed
+from memory_assets.pipeline.removal.forget import forget
+from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.recall.audit import audit
 from memory_assets.recall.memory import Memory
 from memory_assets.settings import load_settings
@@ -33,7 +35,8 @@ def test_memories_move_to_the_collections_of_their_types(
     agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next ingest moves them, without embedding; killed within, the one after it goes on. A
-    search finds them all the same, an audit and a rebuild say where they are. And back."""
+    search finds them all the same, an audit and a rebuild say where they are. And back; what is
+    forgotten before it has moved is forgotten where it is."""
     gateway = agents.gateway()
     for text, kind in (
         ("Stripe it is.", "fact"),
@@ -63,8 +66,11 @@ def test_memories_move_to_the_collections_of_their_types(
     assert [each.rows for each in rebuild(split.components, ["mem_semantic"])] == [1]
     assert texts(split, "mem_semantic") == {"Stripe it is."}
     back = Agents(agents.data_dir, agents.engines)
+    found = select(back.components, Selection(session=hit.id.removeprefix("memory::")))
+    forget(back.components, found, erase_traces=lambda names: 0)
+    assert texts(back, "mem_semantic") == set()  # though the settings no longer name it
     ingest(back)
-    assert texts(back, "memory") == {"Stripe it is.", "Use pnpm.", "Tea."}
+    assert texts(back, "memory") == {"Use pnpm.", "Tea."}
     assert texts(back, "mem_semantic") == texts(back, "mem_episodic") == set()
 
 

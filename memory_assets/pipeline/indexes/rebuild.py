@@ -58,12 +58,15 @@ class Rebuilt:
 
 
 def collections_of(components: Components) -> dict[str, list[IndexedTable]]:
-    """Return the names of our collections, each with the tables that it mirrors."""
+    """Return the names of our collections, each with the tables that it mirrors; also those that
+    rows are in and, after a change of the settings, are to move from."""
     products = components.catalog.products
     found: dict[str, list[IndexedTable]] = {}
     for index in INDEXES:
         of = products.of_stage(index.archive).values()
-        for name in sorted({collection_for(components, index, each.facts) for each in of}):
+        written = products.of_stage(index.stage).values()
+        names = {collection_for(components, index, each.facts) for each in of}
+        for name in sorted(names | {each.facts["collection"] for each in written}):
             found.setdefault(name, []).append(index)
     return found
 
