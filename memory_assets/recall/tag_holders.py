@@ -1,4 +1,4 @@
-"""The sessions that contain a secret, by its tag."""
+"""The sessions, documents and memories that contain a secret, by its tag."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import pyarrow.compute as pc
 
 from memory_assets.errors import ConfigurationError, NotFound
 from memory_assets.stores.lake.lake import Lake
-from memory_assets.stores.lake.schemas import REDACTION_AUDIT
+from memory_assets.stores.lake.schemas import (
+    AGENT_HISTORY,
+    AGENT_MEMORY,
+    REDACTION_AUDIT,
+    WORKSPACE_CHUNKS,
+)
 
 _TAG = re.compile(r"<?(?:redacted:)?(?:(?P<rule>[a-z0-9-]{1,60}):)?(?P<digest>[0-9a-f]{12})>?")
 _COLUMNS = ["agent", "tag", "rule", "field"]
+_OTHER_TABLES = (WORKSPACE_CHUNKS, AGENT_HISTORY, AGENT_MEMORY)
+"""Tables of what no session said, where a tag is found in the text of a row."""
 
 
 def is_tag(text: str) -> bool:
@@ -21,15 +28,16 @@ def is_tag(text: str) -> bool:
 
 
 def tag_holders(lake: Lake, tag: str) -> dict[str, Any]:
-    """Return the sessions that contain a tag, most occurrences first, as the JSON of
-    `memory audit TAG`.
+    """Return the sessions that contain a tag, most occurrences first, and `others`: passages of
+    documents, memories and turns of agents. It is the JSON of `memory audit TAG`; `count` is that
+    of the sessions.
 
     Only the digits are compared, whatever rule found the secret: equal keys have equal digits.
     Guessable values have other digits in each session.
 
     Raises:
         ConfigurationError: it is no tag.
-        NotFound: no session holds it.
+        NotFound: nothing holds it.
     """
     found = _TAG.fullmatch(tag)
     if found is None:
@@ -41,10 +49,27 @@ def tag_holders(lake: Lake, tag: str) -> dict[str, Any]:
         for session_id in lake.sessions(REDACTION_AUDIT, project)
         if (holder := _holder(lake, project, session_id, ending)) is not None
     ]
-    if not holders:
+    others = _others(lake, ending)
+    if not (holders or others):
         raise NotFound(f"no session holds {tag}; tags stand in what `memory show` prints")
     holders.sort(key=lambda holder: (-holder["count"], holder["project"], holder["session_id"]))
-    return {"tag": tag, "count": sum(each["count"] for each in holders), "sessions": holders}
+    count = sum(each["count"] for each in holders)
+    return {"tag": tag, "count": count, "sessions": holders, "others": others}
+
+
+def _others(lake: Lake, ending: str) -> list[dict[str, Any]]:
+    """Return `id`, `project` and `count` of the rows of other tables whose text has the tag."""
+    import pyarrow.dataset as ds
+
+    found: dict[str, dict[str, Any]] = {}  # while an ingest moves a row, it is there twice
+    for table in _OTHER_TABLES:
+        if lake.projects(table):
+            files = ds.dataset(lake.root / table.name, table.schema, "parquet", partitioning=None)
+            holding = pc.match_substring(ds.field("text"), ending)
+            for row in files.to_table(["id", "project", "text"], filter=holding).to_pylist():
+                count = row.pop("text").count(ending)
+                found[row["id"]] = {**row, "count": count}
+    return [found[each] for each in sorted(found)]
 
 
 def _holder(lake: Lake, project: str, session_id: str, ending: str) -> dict[str, Any] | None:

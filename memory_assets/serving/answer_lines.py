@@ -271,7 +271,7 @@ def _record_lines(kind: str, records: Sequence[Mapping[str, Any]]) -> Iterator[s
 
 def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     """Yield the rows of an id with their documents, and the records, files, redactions and runs
-    behind them; for a tag, the sessions that contain it."""
+    behind them; for a tag, the sessions and other rows that contain it."""
     if "tag" in answer:
         sessions = counted(len(answer["sessions"]), "session")
         yield f"{answer['tag']} occurs {counted(answer['count'], 'time')} in {sessions}"
@@ -280,6 +280,8 @@ def audit_lines(answer: Mapping[str, Any]) -> Iterator[str]:
                 f"{each['session_id']}  {counted(each['count'], 'time')}  {each['agent']}  "
                 f"{each['project']}  in {', '.join(each['fields'])}, by {', '.join(each['rules'])}"
             )
+        for each in answer["others"]:
+            yield f"{each['id']}  {counted(each['count'], 'time')}  {each['project']}"
         return
     yield f"{answer['id']}  {answer['kind']}  {answer['agent']}  {answer['project']}"
     for row in answer["rows"]:

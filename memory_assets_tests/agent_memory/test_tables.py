@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from memory_assets.errors import StoreError
 from memory_assets.pipeline.agent_memory.gateway import open_gateway
@@ -20,12 +23,14 @@ from memory_assets.pipeline.removal.forget import forget
 from memory_assets.pipeline.removal.selection import Selection, select
 from memory_assets.pipeline.stage.report import StageReport
 from memory_assets.recall.memory import Memory
+from memory_assets.recall.tag_holders import tag_holders
 from memory_assets.redaction import value_hash
 from memory_assets.serving.answer_lines import audit_lines
+from memory_assets.serving.pages.site import build_site
 from memory_assets.stores.agent_journal import FILE_NAME
 from memory_assets.stores.chroma import server as chroma_server
 from memory_assets.stores.lake.schemas import AGENT_HISTORY, AGENT_MEMORY, MEMORY_TRAIL
-from memory_assets_tests.agent_memory.conftest import NOW, Agents
+from memory_assets_tests.agent_memory.conftest import NOW, TOKEN, Agents
 
 PLAIN = "agent-memory"
 
@@ -71,6 +76,24 @@ def ingested(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, Any]) 
     ingest(made)
     yield made
     chroma_server.stop(made.data_dir)
+
+
+def test_a_tag_leads_to_what_agents_wrote(wordy: Agents) -> None:
+    """Memories and turns with the same value, where no session has it."""
+    gateway = wordy.gateway()
+    gateway.write_memory(f"Deploy with {TOKEN}.", "fact", 0.9, NOW, "c1")
+    gateway.append_history("c1", "user", f"It is {TOKEN}, yes {TOKEN}.", 0, NOW)
+    ingest(wordy)
+    (told,), (kept,) = rows(wordy, AGENT_HISTORY), rows(wordy, AGENT_MEMORY)
+    (tag,) = set(re.findall(r"<redacted:\S+?>", told["text"]))
+    found = tag_holders(wordy.components.lake, tag)
+    counts = {each["id"]: each["count"] for each in found["others"]}
+    assert counts == {told["id"]: 2, kept["id"]: 1} and found["sessions"] == []
+    client = TestClient(build_site(wordy.components.settings), base_url="http://127.0.0.1")
+    page = client.get(f"/page/tag/{tag.strip('<>').removeprefix('redacted:')}").text
+    leads = re.findall(r'href="(/page/(?:memory|audit)/[^"]+)" data-item', page)
+    assert len(leads) == 2
+    assert all(client.get(unescape(lead)).status_code == 200 for lead in leads)
 
 
 def test_rows_are_as_they_were_written(ingested: Agents) -> None:

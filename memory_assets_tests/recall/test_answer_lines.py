@@ -108,6 +108,6 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch, terminal: bo
     monkeypatch.delenv("NO_COLOR", raising=False)
     print_lines([f"warning {TURN} \x1b[31mred"])
     printed = out.buffer.getvalue().decode()
-    plain = f"warning {TURN} [31mred\n"
-    coloured = f"\x1b[33mwarning\x1b[0m \x1b[36m{TURN}\x1b[0m [31mred\n"
+    plain = f"warning {TURN} red\n"
+    coloured = f"\x1b[33mwarning\x1b[0m \x1b[36m{TURN}\x1b[0m red\n"
     assert printed == (coloured if terminal else plain)
