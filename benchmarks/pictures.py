@@ -42,7 +42,6 @@ def main() -> None:
         for name, address, width, height, dark in _PICTURES:
             browser.size(width, height, dark=dark)
             browser.open(f"{url}{address}")
-            browser.evaluate("document.querySelector('details.filters')?.removeAttribute('open')")
             _write(browser, into / f"{name}.png")
     with (
         tempfile.TemporaryDirectory() as directory,
