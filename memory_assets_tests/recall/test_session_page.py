@@ -151,6 +151,7 @@ def test_links_and_images_of_prose_stay_text() -> None:
     assert not re.search(r"<img|<h1|style=|<[^>]*onclick", shown)
     assert re.findall(r'href="([^"]*)"', shown) == ["/page/tag/pem:0123456789ab"]
     assert prose("*" * 50_000).startswith("<pre>")
+    assert '<table tabindex="0">' in prose("| wide |\n|---|\n| table |")  # scrolls with keys
 
 
 def test_lines_of_a_diff_are_told_apart() -> None:
