@@ -14,11 +14,18 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from collections import Counter
 from pathlib import Path
 
-from benchmarks import crash_child
-from benchmarks.crash_safety import ROOT, Command, World, aim_and_kill, differences, state_of
+from benchmarks.crash_world import (
+    ROOT,
+    Command,
+    Outcomes,
+    World,
+    aim_and_kill,
+    differences,
+    server_word,
+    state_of,
+)
 
 AIMS = (
     *("documents", "publish", "compact", "cut", "keywords"),
@@ -26,31 +33,25 @@ AIMS = (
 )
 
 
-def run_rounds(world: World, rounds: int) -> tuple[int, Counter[str]]:
-    """Run the rounds, print a line for each, and return the bad ones and the moments hit."""
+def run_rounds(world: World, rounds: int) -> Outcomes:
+    """Run the rounds, print a line for each, and return how they ended."""
     from memory_assets.stores.chroma import server as chroma_server
 
-    crash_child.use_hash_embedder()
-    for name in ("home", "cache"):
-        (world.directory / name).mkdir(parents=True, exist_ok=True)
-    os.environ["HOME"] = str(world.directory / "home")
-    os.environ["XDG_CACHE_HOME"] = str(world.directory / "cache")
+    world.take_home()
     transcripts, root = world.directory / "none", world.directory / "harbor"
+    early, reference = world.directory / "early", world.directory / "reference"
     world.write_nothing(transcripts)
     command = ["index", str(root)]
     _write(root, as_it_was=True)
-    early = world.directory / "early"
-    _to_the_end(world, early, transcripts, command)
+    Command(world.environment(early, transcripts), command).to_the_end()
     chroma_server.stop(early)
     _write(root, as_it_was=False)
-    reference = world.directory / "reference"
-    usual = _to_the_end(world, reference, transcripts, command)
+    usual = Command(world.environment(reference, transcripts), command).to_the_end()
     wanted = state_of(reference, transcripts)
     chroma_server.stop(reference)
     print(f"{len(wanted)} rows and answers are compared", flush=True)
     draw = random.Random(world.seed)
-    hit: Counter[str] = Counter()
-    bad = 0
+    outcomes = Outcomes()
     for number in range(rounds):
         aim, data_dir = AIMS[number % len(AIMS)], world.directory / f"round-{number}"
         changes = number % 2 == 1
@@ -59,24 +60,16 @@ def run_rounds(world: World, rounds: int) -> tuple[int, Counter[str]]:
         and_server = draw.random() < 1 / 3
         killed = Command(world.environment(data_dir, transcripts), command)
         where = aim_and_kill(killed, aim, draw, usual, data_dir, and_server)
-        hit[where] += 1
+        outcomes.hit[where] += 1
         error = Command(world.environment(data_dir, transcripts), command).finish()
         found = {} if error else state_of(data_dir, transcripts)
         chroma_server.stop(data_dir)
-        against = differences(wanted, found)
-        wrong = error or any(against.values())
-        bad += bool(wrong)
-        counts = ", ".join(f"{len(keys)} {kind}" for kind, keys in against.items())
-        print(
+        line = (
             f"{number:3} {'changed' if changes else 'empty  '} aimed {aim:9} hit {where:9} "
-            f"server {'killed' if and_server or aim == 'hnsw' else 'left  '} {counts}",
-            flush=True,
+            f"{server_word(aim, and_server)}"
         )
-        if wrong:
-            print("   ", error[-300:], [keys[:3] for keys in against.values()], flush=True)
-        else:
-            shutil.rmtree(data_dir)
-    return bad, hit
+        outcomes.note(line, data_dir, error, differences(wanted, found))
+    return outcomes
 
 
 def _write(root: Path, *, as_it_was: bool) -> None:
@@ -90,11 +83,3 @@ def _write(root: Path, *, as_it_was: bool) -> None:
         text = source.read_text()
         target.write_text(text[: len(text) // 2] if as_it_was and number % 5 == 2 else text)
         os.utime(target, ns=(0, 1_700_000_000_000_000_000 + number + as_it_was))
-
-
-def _to_the_end(world: World, data_dir: Path, transcripts: Path, arguments: list[str]) -> Command:
-    command = Command(world.environment(data_dir, transcripts), arguments)
-    error = command.finish()
-    if error:
-        raise SystemExit(f"the uninterrupted index failed: {error}")
-    return command

@@ -13,7 +13,6 @@ and collections must have each turn and each memory once.
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -24,8 +23,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import crash_child
-from benchmarks.crash_safety import Command, World, aim_and_kill
+from benchmarks.crash_world import Command, Outcomes, World, aim_and_kill
 from benchmarks.mcp_lines import HANDSHAKE, tool_call
 
 AIMS = ("agents", "publish", "embed", "upsert", "checks")
@@ -81,15 +79,11 @@ class Writer:
         return answer
 
 
-def run_rounds(world: World, rounds: int) -> tuple[int, Counter[str]]:
-    """Run the rounds, print a line for each, and return the bad ones and the moments hit."""
+def run_rounds(world: World, rounds: int) -> Outcomes:
+    """Run the rounds, print a line for each, and return how they ended."""
     from memory_assets.stores.chroma import server as chroma_server
 
-    crash_child.use_hash_embedder()
-    for name in ("home", "cache"):
-        (world.directory / name).mkdir(parents=True, exist_ok=True)
-    os.environ["HOME"] = str(world.directory / "home")
-    os.environ["XDG_CACHE_HOME"] = str(world.directory / "cache")
+    world.take_home()
     transcripts, data_dir = world.directory / "none", world.directory / "memory"
     world.write_nothing(transcripts)
     environment = world.environment(data_dir, transcripts)
@@ -99,7 +93,7 @@ def run_rounds(world: World, rounds: int) -> tuple[int, Counter[str]]:
     answered: list[_Call] = []
     in_flight = next(calls)
     took: dict[bool, list[float]] = {True: [_FIRST_SECONDS], False: [0.05]}
-    usual, hit, bad = Command(environment), Counter[str](), 0
+    usual, outcomes = Command(environment), Outcomes()
     usual.finish()
     for number in range(rounds):
         writer = Writer({**environment, "MEMORY_EMBEDDER": "none"})
@@ -116,23 +110,22 @@ def run_rounds(world: World, rounds: int) -> tuple[int, Counter[str]]:
         stored = _in_journal(data_dir)
         wrong = _differences(answered, in_flight, stored)
         where = "stored" if stored[_key(in_flight)] else "not stored"
-        hit[f"a call, then {where}"] += 1
+        outcomes.hit[f"a call, then {where}"] += 1
         if number % 2:
             aim = AIMS[number // 2 % len(AIMS)]
             ingest = Command(environment)
-            hit[
-                aim_and_kill(ingest, aim, draw, usual, data_dir, and_server=draw.random() < 1 / 3)
-            ] += 1
+            and_server = draw.random() < 1 / 3
+            outcomes.hit[aim_and_kill(ingest, aim, draw, usual, data_dir, and_server)] += 1
             again = Command(environment)
             error = again.finish()
             usual = again if again.entered["agents"] else usual
             wrong += [error] if error else _not_ingested(data_dir, stored)
-        bad += bool(wrong)
+        outcomes.bad += bool(wrong)
         print(
             f"{number:3} {len(answered)} answered, one more {where}: {wrong or 'right'}", flush=True
         )
     chroma_server.stop(data_dir)
-    return bad, hit
+    return outcomes
 
 
 def _call_of(number: int) -> _Call:

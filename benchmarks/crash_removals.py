@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections import Counter
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks import crash_child
-from benchmarks.crash_safety import (
+from benchmarks.crash_world import (
     ROOT,
     Command,
+    Outcomes,
     World,
     aim_and_kill,
     differences,
+    server_word,
     state_of,
 )
 
@@ -44,21 +44,21 @@ _NEEDLES = 400
 _SHORTEST = 40
 
 
-def run_rounds(world: World, name: str, rounds: int) -> tuple[int, Counter[str]]:
-    """Run the rounds, print a line for each, and return the bad ones and the moments hit."""
+def run_rounds(name: str, world: World, rounds: int) -> Outcomes:
+    """Run the rounds of a command, print a line for each, and return how they ended."""
     from memory_assets.stores.chroma import server as chroma_server
 
-    crash_child.use_hash_embedder()
+    world.take_home()
     transcripts, base = world.directory / "transcripts", world.directory / "base"
     _write_transcripts(world, transcripts)
     ingest, command = ["ingest"], _arguments(name)
-    _to_the_end(world, base, transcripts, ingest)
+    Command(_environment(world, base, transcripts), ingest).to_the_end()
     before = state_of(base, transcripts)
     chroma_server.stop(base)
     reference = world.directory / "reference"
     shutil.copytree(base, reference)
-    usual = _to_the_end(world, reference, transcripts, command)
-    _to_the_end(world, reference, transcripts, ingest)
+    usual = Command(_environment(world, reference, transcripts), command).to_the_end()
+    Command(_environment(world, reference, transcripts), ingest).to_the_end()
     wanted = state_of(reference, transcripts)
     chroma_server.stop(reference)
     draw = random.Random(world.seed)
@@ -67,8 +67,7 @@ def run_rounds(world: World, name: str, rounds: int) -> tuple[int, Counter[str]]
     removed = len(before.keys() - wanted.keys())
     print(f"{removed} rows go; of {len(needles)} lines of theirs {held} stood in Chroma and the "
           f"keyword index, {left} do after an undisturbed run", flush=True)  # fmt: skip
-    hit: Counter[str] = Counter()
-    bad = int(left > 0 or held == 0)
+    outcomes = Outcomes(bad=int(left > 0 or held == 0))
     for number in range(rounds):
         aim = AIMS[name][number % len(AIMS[name])]
         data_dir = world.directory / f"round-{number}"
@@ -76,7 +75,7 @@ def run_rounds(world: World, name: str, rounds: int) -> tuple[int, Counter[str]]
         and_server = draw.random() < 1 / 3
         killed = Command(_environment(world, data_dir, transcripts), command)
         where = aim_and_kill(killed, aim, draw, usual, data_dir, and_server)
-        hit[where] += 1
+        outcomes.hit[where] += 1
         order = (ingest, command, ingest) if number % 2 else (command, ingest)
         errors = [
             Command(_environment(world, data_dir, transcripts), again).finish(_fine(again))
@@ -85,22 +84,14 @@ def run_rounds(world: World, name: str, rounds: int) -> tuple[int, Counter[str]]
         error = next(filter(None, errors), "")
         found = {} if error else state_of(data_dir, transcripts)
         chroma_server.stop(data_dir)
-        against = differences(wanted, found)
-        left = _found(data_dir, needles)
-        wrong = error or left or any(against.values())
-        bad += bool(wrong)
-        counts = ", ".join(f"{len(keys)} {kind}" for kind, keys in against.items())
-        print(
-            f"{number:3} aimed {aim:10} hit {where:10} "
-            f"server {'killed' if and_server or aim == 'hnsw' else 'left  '} then "
-            f"{'ingest, ' * (number % 2)}{name}: {counts}, {left} lines left",
-            flush=True,
+        if left := _found(data_dir, needles):
+            error = error or f"{left} lines are left"
+        line = (
+            f"{number:3} aimed {aim:10} hit {where:10} {server_word(aim, and_server)} then "
+            f"{'ingest, ' * (number % 2)}{name}"
         )
-        if wrong:
-            print("   ", error[-300:], [keys[:3] for keys in against.values()], flush=True)
-        else:
-            shutil.rmtree(data_dir)
-    return bad, hit
+        outcomes.note(line, data_dir, error, differences(wanted, found))
+    return outcomes
 
 
 def _arguments(name: str) -> list[str]:
@@ -116,14 +107,6 @@ def _fine(arguments: list[str]) -> tuple[int, ...]:
 def _environment(world: World, data_dir: Path, transcripts: Path) -> dict[str, str]:
     days = (datetime.now(UTC).date() - _OLD_UNTIL).days
     return {**world.environment(data_dir, transcripts), "MEMORY_RETENTION": f"{days}d"}
-
-
-def _to_the_end(world: World, data_dir: Path, transcripts: Path, arguments: list[str]) -> Command:
-    command = Command(_environment(world, data_dir, transcripts), arguments)
-    error = command.finish()
-    if error:
-        raise SystemExit(f"the uninterrupted {arguments[0]} failed: {error}")
-    return command
 
 
 def _write_transcripts(world: World, directory: Path) -> None:
