@@ -28,15 +28,10 @@ from memory_assets.pipeline.removal.forget import Names
 from memory_assets.pipeline.stage.components import components_of
 from memory_assets.settings import Settings
 from memory_assets.stores.run_history.names import FORGOTTEN, projects_of
+from memory_assets.stores.run_history.superseded import ENDED
 from memory_assets.stores.sqlite_files import compact, opened, tables, transaction
 
-_UNDER_WAY = (
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-)
+_NOT_ENDED = [status for status in dg.DagsterRunStatus if status.value not in ENDED]
 _CONFIGURATION = "dagster.yaml"
 _REPEATED = ("last_materialization", "cached_status_data", "asset_details", "tags")
 """Columns of `asset_keys` that repeat an event; the asset itself stays."""
@@ -48,7 +43,7 @@ def require_idle(settings: Settings, projects: Iterable[str]) -> None:
     wanted = set(projects)
     with open_instance(settings) as instance:
         fail_dead_runs(settings)
-        for run in instance.get_runs(dg.RunsFilter(statuses=list(_UNDER_WAY))):
+        for run in instance.get_runs(dg.RunsFilter(statuses=_NOT_ENDED)):
             projects = projects_of(run)
             if not projects or wanted.intersection(projects):
                 _refuse(run)
@@ -73,7 +68,7 @@ def erase_traces(settings: Settings, names: Names) -> int:
             or any(map(mentions.are_in_file, history.glob(f"{run.run_id}.db*")))
         ]
         for run in runs:
-            if run.status in _UNDER_WAY:
+            if run.status in _NOT_ENDED:
                 _refuse(run)
         shared = [run for run in runs if set(projects_of(run)) - names.projects]
         for run in runs:

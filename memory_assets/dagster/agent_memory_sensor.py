@@ -3,9 +3,9 @@
 import dagster as dg
 
 from memory_assets.dagster.jobs import index_agent_memory
-from memory_assets.dagster.partitions import agent_memory
+from memory_assets.dagster.partitions import agent_memory, busy_partitions
 from memory_assets.dagster.resources import MemoryParam
-from memory_assets.dagster.workspace_sensor import requested, under_way
+from memory_assets.dagster.workspace_sensor import requested
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.plan.agent_memory import plan_agent_memory
 from memory_assets.stores.run_history.names import AGENT_MEMORY_JOB
@@ -21,7 +21,7 @@ def agent_memory_sensor(
     context: dg.SensorEvaluationContext, memory: MemoryParam
 ) -> dg.SensorResult | dg.SkipReason:
     """Request a run for each partition with something new. A tick costs a few queries."""
-    busy = under_way(context.instance, AGENT_MEMORY_JOB)
+    busy = busy_partitions(context.instance, AGENT_MEMORY_JOB)
     plans = [work for work in plan_agent_memory(memory.components()) if work.project not in busy]
     if not plans:
         return dg.SkipReason("what agents wrote is up to date")

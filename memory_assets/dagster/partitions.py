@@ -3,16 +3,18 @@ each project, one for each workspace, and one for what agents wrote about each p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import dagster as dg
 
 from memory_assets.pipeline.ingest.steps import STEPS
+from memory_assets.stores.run_history.history import UNDER_WAY
 from memory_assets.stores.run_history.names import (
     AGENT_MEMORY_PARTITIONS,
     PARTITIONS,
     WORKSPACE_PARTITIONS,
     is_valid_key,
+    projects_of,
 )
 
 projects = dg.DynamicPartitionsDefinition(name=PARTITIONS)
@@ -45,3 +47,14 @@ def add_keys(instance: dg.DagsterInstance, names: Iterable[str]) -> list[str]:
     for start in range(0, len(keys), _ADD_BATCH):
         instance.add_dynamic_partitions(str(projects.name), keys[start : start + _ADD_BATCH])
     return keys
+
+
+def runs_under_way(instance: dg.DagsterInstance, job: str | None = None) -> Sequence[dg.DagsterRun]:
+    """Return the runs of a job (None: of all) that are queued or in progress."""
+    statuses = [dg.DagsterRunStatus(status) for status in UNDER_WAY]
+    return instance.get_runs(dg.RunsFilter(job_name=job, statuses=statuses))
+
+
+def busy_partitions(instance: dg.DagsterInstance, job: str | None = None) -> set[str]:
+    """Return the partitions of those runs, which need no other."""
+    return {name for run in runs_under_way(instance, job) for name in projects_of(run)}

@@ -10,7 +10,7 @@ import dagster as dg
 
 from memory_assets.dagster.batch import ingest_batch
 from memory_assets.dagster.jobs import recheck_known_secrets
-from memory_assets.dagster.partitions import new_keys, projects
+from memory_assets.dagster.partitions import busy_partitions, new_keys, projects, runs_under_way
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.plan.plan import ProjectPlan, plan_each
@@ -24,7 +24,6 @@ from memory_assets.stores.run_history.names import (
     batch_config,
     batch_tags,
     is_valid_key,
-    projects_of,
 )
 
 # Dagster itself passes this argument, which is in beta, for every sensor.
@@ -38,13 +37,6 @@ that they are superseded and the history does not grow."""
 _MOST_SECONDS = 86_400.0
 """Longest wait for other work, whose runs fail: each keeps 0.9 MB for 30 days."""
 _MOST_DOUBLINGS = 16
-
-_UNDER_WAY = (
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-)
 
 
 @dataclass
@@ -95,7 +87,7 @@ def projects_directory_sensor(
     else:
         state.after = ""
     state.forget(examined - works.keys())
-    now, busy = time.time(), _busy_projects(context.instance)
+    now, busy = time.time(), busy_partitions(context.instance)
     due = [
         work for project, work in works.items() if project not in busy and state.is_due(work, now)
     ]
@@ -131,19 +123,9 @@ def _search_for_secrets(
     """Return the request for a search of sessions for secrets found since, or None if none is
     due. Its run key identifies sessions and secrets, so that no search is repeated."""
     fingerprint = recheck.due_fingerprint(components)
-    searching = dg.RunsFilter(job_name=RECHECK_JOB, statuses=list(_UNDER_WAY))
-    if fingerprint is None or instance.get_runs(searching, limit=1):
+    if fingerprint is None or runs_under_way(instance, RECHECK_JOB):
         return None
     return dg.RunRequest(run_key=f"{RECHECK_JOB}:{fingerprint}", job_name=RECHECK_JOB)
-
-
-def _busy_projects(instance: dg.DagsterInstance) -> set[str]:
-    """Return the projects with a run that is queued or in progress, which need no other."""
-    return {
-        project
-        for run in instance.get_runs(dg.RunsFilter(statuses=list(_UNDER_WAY)))
-        for project in projects_of(run)
-    }
 
 
 @dataclass

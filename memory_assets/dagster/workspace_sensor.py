@@ -8,22 +8,16 @@ from pathlib import Path
 import dagster as dg
 
 from memory_assets.dagster.jobs import index_workspace
-from memory_assets.dagster.partitions import new_keys, workspaces
+from memory_assets.dagster.partitions import busy_partitions, new_keys, workspaces
 from memory_assets.dagster.resources import MemoryParam
 from memory_assets.errors import ConfigurationError, no_text_in_errors
 from memory_assets.pipeline.plan.plan import ProjectPlan
 from memory_assets.pipeline.plan.workspaces import plan_workspace
-from memory_assets.stores.run_history.names import WORKSPACE_JOB, projects_of
+from memory_assets.stores.run_history.names import WORKSPACE_JOB
 from memory_assets.stores.workspaces import Workspaces
 
 _TRIED_AGAIN_SECONDS = 3_600.0
 """Work that a run left undone is asked for again after so long."""
-_UNDER_WAY = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-]
 
 
 @dg.sensor(
@@ -44,7 +38,7 @@ def workspaces_sensor(
             known.add(Path(root))
         except ConfigurationError as error:
             missing.append(str(error))
-    busy = under_way(context.instance, WORKSPACE_JOB)
+    busy = busy_partitions(context.instance, WORKSPACE_JOB)
     plans = []
     for workspace in known.all():
         if workspace.partition in busy:
@@ -59,12 +53,6 @@ def workspaces_sensor(
     if not plans:
         return dg.SkipReason("; ".join(missing) or "every workspace is up to date")
     return requested(context.instance, plans, workspaces)
-
-
-def under_way(instance: dg.DagsterInstance, job: str) -> set[str]:
-    """Return the partitions that a run of a job is at work on."""
-    runs = instance.get_runs(dg.RunsFilter(job_name=job, statuses=_UNDER_WAY))
-    return {partition for run in runs for partition in projects_of(run)}
 
 
 def requested(
