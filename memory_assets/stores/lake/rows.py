@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import chain, islice
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -86,19 +87,32 @@ def with_other_ids(
 def _to_arrow(table: Table, rows: Sequence[Any], extra: Mapping[str, Sequence[Any]]) -> pa.Table:
     redacted = redacted_columns(table.model)
     columns: list[pa.Array[Any]] = []
-    for field in table.schema:
+    for name, kind, holds_structs in _columns(table):
         values: Sequence[Any]
-        if field.name in table.written_columns:
-            values = extra[field.name]
+        if name in table.written_columns:
+            values = extra[name]
         else:
-            values = [getattr(row, field.name) for row in rows]
-            texts_of = redacted.get(field.name)
+            values = list(map(attrgetter(name), rows))
+            texts_of = redacted.get(name)
             if texts_of is not None:
                 require_redacted(texts_of(values))
-        if pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type):
+        if holds_structs:
             values = [[dataclasses.asdict(item) for item in items] for items in values]
-        columns.append(pa.array(values, type=field.type))
+        columns.append(pa.array(values, type=kind))
     return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+@cache
+def _columns(table: Table) -> list[tuple[str, pa.DataType, bool]]:
+    """Return name and type of each column, and whether it holds lists of structs."""
+    return [
+        (
+            field.name,
+            field.type,
+            pa.types.is_list(field.type) and pa.types.is_struct(field.type.value_type),
+        )
+        for field in table.schema
+    ]
 
 
 def _add_content(content: blake2b, table: Table, arrow: pa.Table) -> None:
