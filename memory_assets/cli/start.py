@@ -163,7 +163,13 @@ def plain_context(given: Sequence[str]) -> Callable[[], object] | None:
 
 
 def ingest_plainly(settings: Settings, *, as_json: bool) -> int:
-    """Ingest all that is new or changed, report, and return the exit code."""
+    """Ingest all that is new or changed, report, and return the exit code. In a first ingest, the
+    independent scanner, which is what takes longest to start, is compiled during the imports."""
+    transcripts = (root.rglob("*.jsonl") for root in settings.transcript_roots().values())
+    if not (settings.data_dir / "catalog.db").exists() and any(map(any, transcripts)):
+        from memory_assets.pipeline.checks.kingfisher import compile_kingfisher
+
+        compile_kingfisher()
     from memory_assets.cli.ingest_command import ingest_once
 
     return ingest_once(settings, limit=None, projects=[], full=False, as_json=as_json)

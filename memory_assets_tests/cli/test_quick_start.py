@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from memory_assets.cli.cli import app
-from memory_assets.cli.start import plain_arguments, search_plainly
+from memory_assets.cli.start import ingest_plainly, plain_arguments, search_plainly
 from memory_assets.requests.search import SearchRequest
+from memory_assets.settings import load_settings
 
 _SLOW = ("typer", "click", "rich", "pydantic", "pyarrow", "dagster", "chromadb")
 _START = "from memory_assets.cli.start import main; main()"
@@ -126,3 +127,23 @@ def test_a_search_loads_nothing_that_is_slow_to_load() -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     loaded: list[Any] = json.loads(done.stdout.splitlines()[-1])
     assert loaded == []
+
+
+def test_a_first_ingest_compiles_the_scanner_before_it_imports_the_rest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where there are transcripts and no memory yet: no other waits for it at its end."""
+    began: list[bool] = []
+    monkeypatch.setattr(
+        "memory_assets.pipeline.checks.kingfisher.compile_kingfisher", lambda: began.append(True)
+    )
+    monkeypatch.setattr("memory_assets.cli.ingest_command.ingest_once", lambda *_, **__: len(began))
+    transcripts = tmp_path / "transcripts"
+    (transcripts / "project").mkdir(parents=True)
+    settings = load_settings(projects_dir=transcripts, agents=("claude-code",))
+    assert ingest_plainly(settings, as_json=False) == 0
+    (transcripts / "project" / "session.jsonl").touch()
+    assert ingest_plainly(settings, as_json=False) == 1
+    settings.data_dir.mkdir(parents=True)
+    (settings.data_dir / "catalog.db").touch()
+    assert ingest_plainly(settings, as_json=False) == 1

@@ -12,11 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from memory_assets.pipeline.checks import independent_scan
+from memory_assets.pipeline.checks import kingfisher
 from memory_assets.pipeline.checks.independent_scan import (
     IndependentScanner,
     Reported,
-    compile_independent_scanner,
     independent_scanner_finds_nothing,
     load_independent_scanner,
     neutral,
@@ -97,15 +96,15 @@ def test_a_new_machine_compiles_the_scanner_once_beside_other_work(
 ) -> None:
     """Who needs it meanwhile waits for it; where it is compiled, nothing is begun."""
     with monkeypatch.context() as patch:
-        patch.setattr(independent_scan, "user_cache_dir", lambda: tmp_path)
-        independent_scan._kingfisher.cache_clear()
+        patch.setattr(kingfisher, "user_cache_dir", lambda: tmp_path)
+        kingfisher._loaded.cache_clear()
         before = threading.active_count()
-        compile_independent_scanner()
+        kingfisher.compile_kingfisher()
         assert threading.active_count() == before + 1
         assert load_independent_scanner() is not None
-        assert independent_scan._kingfisher.cache_info().misses == 1
+        assert kingfisher._loaded.cache_info().misses == 1
         (compiled,) = (tmp_path / "kingfisher").glob("*.vscdb")
-        compile_independent_scanner()
+        kingfisher.compile_kingfisher()
         assert threading.active_count() <= before + 1 and compiled.exists()
 
 

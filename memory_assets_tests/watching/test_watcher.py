@@ -15,7 +15,7 @@ import pytest
 from memory_assets.cli import exit_codes, rendering
 from memory_assets.cli.watch_command import _until_stopped, load_engines
 from memory_assets.errors import RedactionUnavailable
-from memory_assets.pipeline.checks import independent_scan
+from memory_assets.pipeline.checks import kingfisher
 from memory_assets.pipeline.plan import plan
 from memory_assets.pipeline.scan.raw_sessions import scan_project
 from memory_assets.pipeline.stage.components import Components
@@ -247,7 +247,7 @@ def test_what_a_first_change_needs_is_loaded_before_it(
     components = Components(sample_settings)
     load_engines(components)
     assert {"redactor", "embedder"} <= vars(components).keys()
-    assert independent_scan._kingfisher.cache_info().currsize == 1
+    assert kingfisher._loaded.cache_info().currsize == 1
 
     def fail(*_: object) -> None:
         raise RedactionUnavailable("a rule misses its sample")

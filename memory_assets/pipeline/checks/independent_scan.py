@@ -9,21 +9,14 @@ switch it off with a comment. It reports a rule and an offset, never text.
 from __future__ import annotations
 
 import re
-import threading
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
 from itertools import accumulate
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
-from memory_assets.paths import user_cache_dir
+from memory_assets.pipeline.checks.kingfisher import kingfisher
 from memory_assets.pipeline.checks.text_columns import batches, text_columns
 from memory_assets.pipeline.checks.verify import Report, Verdict, scan_pending
 from memory_assets.pipeline.stage.components import Components
@@ -41,7 +34,6 @@ if TYPE_CHECKING:
 _BATCH_BYTES = 8_000_000
 _SEPARATOR = b"\n\n"
 _LISTED = 10
-_LOADING = threading.Lock()
 _RUN = re.compile(r"[A-Za-z0-9_\-]{16,512}")
 _UNAVAILABLE = "not available on this platform"
 _NO_SCANNER = (
@@ -102,45 +94,7 @@ def load_independent_scanner(ignored_rules: Sequence[str] = ()) -> IndependentSc
         import kingfisher_sdk
     except ImportError:
         return None
-    with _LOADING:
-        scanner = _kingfisher()
-    return IndependentScanner(scanner, kingfisher_sdk.__version__, ignored_rules)
-
-
-def compile_independent_scanner() -> None:
-    """Begin to compile the scanner in a thread if it never was on this machine: without the
-    interpreter's lock, so that a first ingest does not wait for it before its first check."""
-    if find_spec("kingfisher_sdk") is None or _is_compiled():
-        return
-
-    def load() -> None:
-        with suppress(Exception):  # raised again when it is needed
-            load_independent_scanner()
-
-    threading.Thread(target=load).start()
-
-
-@cache
-def _kingfisher() -> Scanner:
-    """Return the one compiled scanner of this process: 4 s for the first one on a machine, for
-    which the others wait, 0.4 s after."""
-    from kingfisher_sdk.rules import Rules
-    from kingfisher_sdk.scanner import Scanner
-
-    with ExitStack() as after:
-        if not _is_compiled():
-            with suppress(OSError):  # compiled by each process where none can write
-                _cache().mkdir(mode=0o700, parents=True, exist_ok=True)
-                after.enter_context(FileLock(_cache().with_suffix(".lock"), mode=0o600))
-        return Scanner(Rules(cache_dir=_cache()), redact=True)
-
-
-def _cache() -> Path:
-    return user_cache_dir() / "kingfisher"
-
-
-def _is_compiled() -> bool:
-    return any(_cache().glob("*.vscdb"))
+    return IndependentScanner(kingfisher(), kingfisher_sdk.__version__, ignored_rules)
 
 
 def neutral(value: str | bytes) -> bytes:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from memory_assets.errors import no_text_in_errors
 from memory_assets.pipeline.checks.checks import Verified
-from memory_assets.pipeline.checks.independent_scan import compile_independent_scanner
+from memory_assets.pipeline.checks.kingfisher import compile_kingfisher
 from memory_assets.pipeline.indexes.keywords import STAGE as KEYWORD_INDEX
 from memory_assets.pipeline.ingest.passes import SUMMARIES, WORDS, Batch, Outcome, Pass
 from memory_assets.pipeline.ingest.steps import STEPS, Failed, Made, Step
@@ -66,7 +66,7 @@ class BatchRun:
 
     def index_words(self, log: EventLog, projects: Sequence[str], limit: int | None = None) -> None:
         """Run the first pass over projects, at most `limit` files of them."""
-        compile_independent_scanner()
+        compile_kingfisher()
         components = self._components
         with one_walk(components):
             sources = components.walked or {}
@@ -80,7 +80,7 @@ class BatchRun:
     def take(self, partitions: Sequence[str]) -> None:
         """Make the passes to come those of these partitions, which are no projects, in this
         process."""
-        compile_independent_scanner()
+        compile_kingfisher()
         self.batch = Batch(partitions)
 
     def run_pass(self, log: EventLog, part: Pass) -> None:

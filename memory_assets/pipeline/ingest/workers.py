@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
@@ -72,17 +73,19 @@ class Workers:
     def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """Run tasks; yield what comes of them as it comes. They are begun in this order, but for
         projects that a worker is at. Those with a limit, for a first answer, are run in this
-        process, which is ready, while the others start."""
+        process, which is ready; the others start after its first step, because before it a new
+        machine compiles the scanners' patterns on two cores."""
         if self.count == 1:
             for task in tasks:
                 yield from run_task(self._components, task)
             return
         left = [task for task in tasks if task.limit is None]
         if left and not self._idle:
-            self._idle += [self._start() for _ in range(self.count)]
-            for task in tasks:
-                if task.limit is not None:
-                    yield from run_task(self._components, task)
+            first = (task for task in tasks if task.limit is not None)
+            for outcome in chain.from_iterable(run_task(self._components, task) for task in first):
+                if not self._idle:
+                    self._idle += [self._start() for _ in range(self.count)]
+                yield outcome
         else:
             left = list(tasks)
         while left or self._busy:

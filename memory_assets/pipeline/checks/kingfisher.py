@@ -1,0 +1,65 @@
+"""Kingfisher's patterns, compiled once on a machine, which takes 5 s: a first ingest begins with
+it, so nothing is imported here that it does not need."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack, suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+from memory_assets.paths import user_cache_dir
+
+if TYPE_CHECKING:
+    from kingfisher_sdk.scanner import Scanner
+
+_LOADING = threading.Lock()
+
+
+def kingfisher() -> Scanner:
+    """Return the one compiled scanner of this process: 5 s for the first one on a machine, for
+    which the others wait, 0.4 s after.
+
+    Raises:
+        ImportError: there is no wheel for the platform.
+    """
+    with _LOADING:
+        return _loaded()
+
+
+def compile_kingfisher() -> None:
+    """Begin to compile the scanner in a thread if it never was on this machine: without the
+    interpreter's lock, so that a first ingest does not wait for it before its first check."""
+    if find_spec("kingfisher_sdk") is None or _is_compiled():
+        return
+
+    def load() -> None:
+        with suppress(Exception):  # raised again when it is needed
+            kingfisher()
+
+    threading.Thread(target=load).start()
+
+
+@cache
+def _loaded() -> Scanner:
+    from kingfisher_sdk.rules import Rules
+    from kingfisher_sdk.scanner import Scanner
+
+    with ExitStack() as after:
+        if not _is_compiled():
+            with suppress(OSError):  # compiled by each process where none can write
+                _cache().mkdir(mode=0o700, parents=True, exist_ok=True)
+                after.enter_context(FileLock(_cache().with_suffix(".lock"), mode=0o600))
+        return Scanner(Rules(cache_dir=_cache()), redact=True)
+
+
+def _cache() -> Path:
+    return user_cache_dir() / "kingfisher"
+
+
+def _is_compiled() -> bool:
+    return any(_cache().glob("*.vscdb"))
