@@ -119,3 +119,67 @@ def test_a_secret_goes_that_its_place_and_look_tell(
 def test_ordinary_text_in_the_same_places_stays(text: str, redactor: Redactor) -> None:
     """Ports, priorities, files, hashes, settings and references."""
     assert redactor.find(text) == ()
+
+
+UUID = "7b3c1d2e-4f5a-4b7c-8d9e-0f1a2b3c4d5e"
+LETTERS = "qwhdkzjxlwpovnms"
+
+
+@sweep(
+    "text, value",
+    [
+        ('{"client_secret": "{s}"}', "mySuperLantern42"),
+        ('{"client_secret": "{s}"}', "pl4yground"),
+        ("deploy --target-token {s} --stats", "lantern1234"),
+        ("password: {s}", "myL4nt3rn!"),
+        ("acme_token: {s}", "qj8d7391-zk51-9f0a-qw83-0f1a2b3c4dzz"),
+        ("ACME_SECRET={s}", "91738462519283746152938471625938"),
+        ("db_password: {s}\n", LETTERS),
+        ("mysql --password {s} --host db", LETTERS),
+        ("PSWRD={s}", "kd8Qw3zL1x"),
+        ("MYSQLPASS: {s}", "kd8Qw3zL1x"),
+        ("API_TOKEN={s}\n", "kd8Q&w3zL1x;9fQ<2b"),
+        ("  api_token: {s}\n", "kd8Qw3(zL1x9)fQ2b"),
+        ('secret = "{s}"', "kQ8d/Xw3zL1x9fZ2"),
+        ('client.setToken("{s}")', "kd8Qw3zL1x9f"),
+        ('Credentials.withSecret("{s}")', HEXADECIMAL + "zq"),
+        ("flickr KEY {s}", DRAWN),
+        ("fastforex {s}", DRAWN),
+        ("sendbird secret {s}", HEXADECIMAL[:24]),
+        ("acme-token-{s}", UUID),
+        ("acmeSECRET-{s}", HEXADECIMAL),
+    ],
+)
+def test_a_name_for_secrets_is_enough_for_what_no_word_is(
+    text: str, value: str, redactor: Redactor
+) -> None:
+    """Words with digits, groups, numbers, letters, signs of shells, arguments, one run of both."""
+    assert value not in redactor.redact(text.replace("{s}", value)).text
+
+
+@sweep(
+    "text",
+    [
+        "privateKey: Uint8Array;",
+        "constructor(private web3AuthVerifier: Web3AuthVerifierService) {",
+        "db_password: correcthorse",
+        "password: getpassword",
+        "token: decode(b64url, x)",
+        "auth.getToken('accessToken2')",
+        "flickr key photos/72157 of set 2",
+        f"idempotency-key-{UUID}",
+        f"session-{UUID}",
+        "the stripe docs v2 and github actions/checkout@v4",
+        "token = src/Client2/Token2Parser",
+        "retry_token=20260101000000",
+    ],
+)
+def test_names_in_code_beside_names_for_secrets_stay(text: str, redactor: Redactor) -> None:
+    """Types, words, calls, ids and paths."""
+    assert redactor.find(text) == ()
+
+
+def test_a_line_of_parameters_is_no_one_value(redactor: Redactor) -> None:
+    """A secret ends where the next parameter begins."""
+    text = redactor.redact(f"token={DRAWN}&user=bob&page=2\n").text
+    assert DRAWN not in text and text.endswith("&user=bob&page=2\n")

@@ -87,12 +87,13 @@ def _after_names() -> Iterator[Trigger]:
     nodes, flags, _ = parse(assignments._SCHEME)
     scheme = widen(nodes, flags)
     called = rf"\([\s\x1c-\x1f?]{{0,4}}\\{{0,3}}[\"'`]{_NAME}*"
-    token = f"{_QUOTE}\\S{{{TOKEN_START}}}|{_BARE}{{{TOKEN_START}}}"
+    token = f"{_QUOTE}\\S{{{TOKEN_START}}}|[^\\s\"'`]{{{TOKEN_START}}}"
     for before, listed, group, value in (
         ("", PASSWORDS, "", _WORD_VALUE),
         ("", SPEAKING - PASSWORDS, "", token),
         ("", SPEAKING - PASSWORDS, "", f"(?:{_QUOTE})?{scheme}\\S{{4}}"),
         (called, SPEAKING, "pair", _QUOTED_VALUE),
+        ("", SPEAKING, "call", _QUOTED_VALUE),
         ("", SPEAKING, "typed", _QUOTED_VALUE),
         ("", SPEAKING, "xml", _ANY_VALUE),
         (f"-{_NAME}*", SPEAKING, "space", _WORD_VALUE),

@@ -46,7 +46,7 @@ _BLOB_START = re.compile(BLOB_START.pattern.encode())
 _BASE64_BYTES = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/"
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]*")
 _BLOB = re.compile(ASCII_IN_BASE64.pattern.encode())
-_PREFIXED_BODY = re.compile(rb"[_\-.][A-Za-z0-9]{20}")
+_PREFIXED_BODY = re.compile(rb"[_\-.][A-Za-z0-9]{8}(?:[A-Za-z0-9]{12}|(?:-[A-Za-z0-9]{4}){3})")
 """Occurs in every token of `prefixed.py`."""
 _LONG_PIECE = re.compile(rb"[A-Za-z0-9]{%d}" % SHORTEST_BLOB)
 

@@ -49,7 +49,7 @@ _ASSIGNED_TO = re.compile(
 )
 _LONG_PIECE = re.compile(r"[A-Za-z0-9]{12}")
 """Occurs in every machine-made value; searching for it is cheap."""
-_PREFIXED_BODY = re.compile(r"[_\-.][A-Za-z0-9]{20}")
+_PREFIXED_BODY = re.compile(r"[_\-.][A-Za-z0-9]{8}(?:[A-Za-z0-9]{12}|(?:-[A-Za-z0-9]{4}){3})")
 """Occurs in every token of `prefixed.py`."""
 SLUG = r"(?:[0-9]{1,11}|[A-Za-z]{1,11})(?:[_\-]{1,2}(?:[0-9]{1,11}|[A-Za-z]{1,11}))+[_\-]?"
 """A run of words and numbers: `2026-06-06-001-notes-on-x`. Never a named secret."""

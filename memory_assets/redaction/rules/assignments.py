@@ -18,7 +18,7 @@ from memory_assets.redaction.rules.anchored_rule import (
     spoken_password,
     typed_password,
 )
-from memory_assets.redaction.rules.likelihood import is_generated
+from memory_assets.redaction.rules.likelihood import evidence, is_generated
 from memory_assets.redaction.rules.names import NameKind, name_kind
 
 RULES = {
@@ -40,6 +40,7 @@ _AFTER = re.compile(
       | (?P<xml> (?:[ ][\w:.-]{1,30}=["'][^"'<>]{0,60}["']){0,3} > \s{0,24} )
       | (?P<named> \s{1,24} (?:value|default) [ \t]{0,8} [:=] [ \t]{0,8}
                  | [ ]\{\s{1,24} default [ ]{0,8} = [ ]{0,8} )
+      | (?P<call> \( [ \t]{0,4} (?=["'`]) )
       | (?P<space> [ \t]{1,8} )
     )
     """
@@ -52,6 +53,13 @@ _SCHEME = re.compile(
     r"[ \t]{1,4}(?:(?:token|key|api_key|access_token)=)?(?=\S)"
 )
 _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]|\\&]{1,2000}")
+_LINE_VALUE = re.compile(
+    r"(?!\d{4})[^\s\"'`<>,;(){}\[\]|\\&=]{4}(?=[^\s\"'`=]{0,95}[<>,;(){}\[\]|\\&])"
+    r"[^\s\"'`=]{4,96}(?<![,;])(?=[,;]?[ \t]*(?:\r?\n|$))"
+)
+"""A value with signs that mean something to shells, alone in the rest of its line."""
+_LINE_BEGINS = re.compile(r"(?:^|\n)[ \t]*(?:export |- |ENV )?$")
+_LINE_BITS = 20
 _INTERPOLATED = re.compile(r"\{[A-Za-z_][\w.()\[\]]{0,60}\}|\$[{(]|%[sd]|<[\w -]{1,60}>")
 _CALL_BEFORE = re.compile(r"\(\s{0,4}\\{0,3}[\"'`]$")
 _CONNECTION = re.compile(
@@ -66,8 +74,16 @@ _LONGEST_VALUE = 4_000
 _LONG_VALUE = 128
 _SHORTEST_TOKEN = 8
 """`_is_token` accepts no shorter value."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{12,88}={0,2}$")
+_BASE64_BITS = 15
+"""Bits of evidence that base64 must have where a slash makes it look like a path."""
+_SHORTEST_NUMBER = 20
 _VERSION = re.compile(r"\d\.\d")
 _TOKEN_BITS = 5
+_CALL_BITS = 12
+"""Bits of evidence that the argument of a call must have: `setToken("...")`."""
+_LETTERS_BITS = 12
+"""Bits of evidence that a password of letters alone must have where code may stand."""
 _VENDORS_KEY = 20
 """Bits of evidence that a value with a name of kind VENDOR must have."""
 _CERTAIN_BITS = 40
@@ -107,7 +123,7 @@ def find_assignment(text: str, position: int) -> Assignment | None:
     kind = name_kind(name.strip(".-"))
     if kind is NameKind.PLAIN:
         return None
-    span = _value_span(text, after.end())
+    span = _value_span(text, first, after.end())
     if span is None:
         return None
     start, end, quoted = span
@@ -116,6 +132,12 @@ def find_assignment(text: str, position: int) -> Assignment | None:
         end = rest.end()
         value = _JOINT.sub("", text[start:end])
     quoted = quoted or after["xml"] is not None
+    if after["call"] is not None and (
+        kind < NameKind.TOKEN
+        or name.endswith("keys")  # those of a keyboard
+        or not is_generated(value, _CALL_BITS)
+    ):
+        return Assignment(after.end())
     is_long = not quoted and end - start > _LONG_VALUE
     passed = Assignment(end if is_long else after.end())
     if not _is_secret(value, kind, quoted, text[end : end + 1]) and not (
@@ -234,8 +256,9 @@ def _is_flag(name: str, text: str, start: int) -> bool:
     return name in ("PASSWORD", "password") or text.startswith("#define ", max(start - 8, 0))
 
 
-def _value_span(text: str, start: int) -> tuple[int, int, bool] | None:
-    """Return the range of the value, without quotes and scheme, and whether it is quoted."""
+def _value_span(text: str, first: int, start: int) -> tuple[int, int, bool] | None:
+    """Return the range of the value of the name at `first`, without quotes and scheme, and whether
+    it is quoted."""
     quote = _QUOTE.match(text, start)
     if quote is not None:
         opening = quote.end()
@@ -247,6 +270,13 @@ def _value_span(text: str, start: int) -> tuple[int, int, bool] | None:
     scheme = _SCHEME.match(text, start)
     if scheme is not None:
         start = scheme.end()
+    line = _LINE_VALUE.match(text, start)
+    if (
+        line is not None
+        and _LINE_BEGINS.search(text[max(first - 24, 0) : first]) is not None
+        and is_generated(line.group(), _LINE_BITS)
+    ):
+        return start, line.end(), False
     bare = _BARE.match(text, start)
     if bare is None:
         return None
@@ -288,14 +318,18 @@ def _is_password(value: str, quoted: bool, following: str) -> bool:
         return False
     if following not in ("(", "[", "{", ".") and len(value) >= 10 and values.is_scrambled(value):
         return True
-    if following in ("(", "[", "{") or values.is_code(value):
+    if following in ("(", "[", "{"):
         return False
+    if values.is_code(value):
+        return following != "." and is_generated(value, _LETTERS_BITS)
     if values.is_identifier_of_something(value) and not values.is_random(value):
         return False
     return len(value) >= 5 and values.is_mixed(value)
 
 
 def _is_token(value: str, quoted: bool, following: str) -> bool:
+    if _BASE64.match(value) is not None and evidence(value) >= _BASE64_BITS:
+        return True
     if values.is_identifier_of_something(value):
         return False
     if not quoted and (following in ("(", "[") or ":/" in value or "~/" in value):
@@ -303,7 +337,9 @@ def _is_token(value: str, quoted: bool, following: str) -> bool:
     if any(character.isspace() for character in value):
         return False
     return (
-        values.is_uuid(value)
+        values.is_grouped(value)
+        or (value.isdigit() and len(value) >= _SHORTEST_NUMBER)
+        or values.is_worded(value, quoted)
         or values.is_random(value, 10)
         or values.is_dense(value)
         or (values.is_hex(value) and len(value) >= 16)

@@ -86,6 +86,8 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         return False
     name = said["name"][::-1]
     kind = name_kind(name)
+    if "\n" not in line[-8:] and has_vendor(name) and _is_vendors(value, kind):
+        return True
     if kind is NameKind.VENDOR and name.lower().endswith("key"):
         of_hash = values.is_hex(value.rpartition("-")[2])  # the key of a cache
         return not of_hash and is_generated(value, _CERTAIN_BITS)
@@ -93,11 +95,11 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         weak = name.lower().split()[-1] in _WEAK_NAMES and not _QUALIFIED.search(name)
         if weak and line.rstrip(" \t")[-1].isalpha():
             return False
-        if is_generated(value, _BITS):
+        if is_generated(value, _BITS) or values.is_grouped(value):
             return True
         if "\n" in line[-8:] or weak:
             return False
-        return values.is_uuid(value) or (values.is_hex(value) and len(value) >= _SHORTEST_HEX)
+        return values.is_hex(value) and len(value) >= _SHORTEST_HEX
     quoted = line[-1] in "\"'`"
     below = line.rfind("\n", 0, len(line) - len(name)) >= 0
     if not (quoted or below) or _SOMETHING_ELSE.search(name) or _NOT_SECRET.search(name):
@@ -113,3 +115,10 @@ def is_mentioned(text: str, start: int, begin: int, value: str) -> bool:
         beside = line.rstrip("\"'`- ")[-1:].isalnum()
         return (beside or len(value) >= _SHORTEST_VENDORS) and is_generated(value, _CERTAIN_BITS)
     return below and is_generated(value, _BITS) and _PARENT.search(line) is not None
+
+
+def _is_vendors(value: str, kind: NameKind) -> bool:
+    """Return True if `value`, behind a vendor's name on one line, is a key of this vendor."""
+    if kind is NameKind.TOKEN and len(value) >= _SHORTEST_VENDORS:
+        return values.is_hex(value) or values.is_grouped(value) or is_generated(value, _BITS)
+    return is_generated(value, _CERTAIN_BITS)

@@ -24,13 +24,24 @@ class NameKind(IntEnum):
     PASSWORD = 3
 
 
-KEYWORDS: tuple[bytes, ...] = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred")
+KEYWORDS: tuple[bytes, ...] = (
+    b"pass",
+    b"pwd",
+    b"psw",
+    b"secret",
+    b"token",
+    b"key",
+    b"auth",
+    b"cred",
+)
 """Lower-case substrings, one of which every name of kind TOKEN or PASSWORD contains
 (short names such as `sid` and vendors' names are left to the token-run scan)."""
 
 _PASSWORD_WORDS = word_set(
     "password passwd passphrase pass pwd passcode passwort motdepasse userpass dbpass"
-    " rootpass adminpass mypass sshpass userpwd dbpwd pswd"
+    " rootpass adminpass mypass sshpass userpwd dbpwd pswd pswrd psword passwrd"
+    " mysqlpass pgpass postgrespass redispass ftppass smtppass mailpass ldappass sqlpass proxypass"
+    " authpass loginpass wifipass sudopass"
 )
 _TOKEN_WORDS = word_set(
     "secret secrets token tokens auth authorization credential credentials creds cred"

@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 
 from memory_assets.redaction.rules import values
+from memory_assets.redaction.rules.likelihood import is_generated
+from memory_assets.redaction.rules.names import NameKind, name_kind
 from memory_assets.redaction.rules.wordlist import word_set
 
 SHORTEST = 24
@@ -43,6 +45,14 @@ _DOTTED = re.compile(r"(?<![\w+/=~%.:-])[A-Za-z]{1,8}\d{0,2}\.(?:[A-Za-z0-9]{1,1
 _LONGEST_DOTTED = 40
 
 
+_NAMED = re.compile(
+    r"(?P<name>[A-Za-z][\w-]{2,48}(?i:key|token|secret))[_-](?P<value>[A-Za-z0-9][A-Za-z0-9_-]{19,})"
+)
+"""A name of a secret and its value in one run: `acme-secret-8Qd3...`."""
+_NAMED_BITS = 20
+_NAMED_HEX = 32
+
+
 def find_prefixed(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Return the token that consists of the run from `start` to `end`, or of a prefix and this
     run."""
@@ -51,6 +61,9 @@ def find_prefixed(text: str, start: int, end: int) -> tuple[int, int] | None:
     run = text[start:end]
     if is_prefixed_token(run):
         return start, end
+    named = _NAMED.fullmatch(run)
+    if named is not None and _is_named(named["name"], named["value"]):
+        return start + named.start("value"), end
     if end - start < _STRONG_BODY or text[start - 1 : start] != "." or text[end : end + 1] == ".":
         return None
     if not (
@@ -95,6 +108,17 @@ def is_prefixed_token(run: str) -> bool:
     if len(joined) < _DENSE_BODY or not values.is_drawn(joined):
         return False
     return len(pieces) == 2 or (len(pieces) <= 6 and _has_all_classes(joined))
+
+
+def _is_named(name: str, value: str) -> bool:
+    """Return True if `value`, joined to a name that ends in a word for secrets, is one."""
+    if name_kind(name) < NameKind.TOKEN:
+        return False
+    return (
+        values.is_grouped(value)
+        or (values.is_hex(value) and len(value) >= _NAMED_HEX)
+        or is_generated(value, _NAMED_BITS)
+    )
 
 
 def _has_all_classes(body: str) -> bool:

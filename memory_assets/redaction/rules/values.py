@@ -27,8 +27,9 @@ _PLACEHOLDER = re.compile(
       ^ (?: <.{0,200}> | \[.{0,200}\] | \{.{0,200}\} | %[sdr(].{0,60} | __\w{1,60}__ | @\w{1,60}@ )$
     | ^ <redacted | \[?redacted | [.]{3} | [•*…]{3} | x{5} | \#\{ | <%
     | change_?-?me | replace_?-?(?:me|with|this) | place_?-?holder
-    | (?<![A-Za-z0-9])(?:your|my|an?|the)[-_ ] | ^(?-i:(?:your|my)[A-Z])
-    | ^example | example$ | example[-_. ] | [-_. ]example | dummy | (?-i:fake|Fake|FAKE) | sample
+    | (?<![A-Za-z0-9])(?:your|my|an?|the)[-_ ] | ^(?-i:your[A-Z]|my[A-Z][A-Za-z]*$)
+    | ^example | example(?:key)?$ | example[-_. ] | [-_. ]example | dummy | sample
+    | (?-i:fake|Fake|FAKE)
     | _here$ | -here$ | ^insert | ^todo | ^fixme
     | ^(?:STAND_INS)$
     """.replace("STAND_INS", "|".join(_STAND_INS))
@@ -45,6 +46,10 @@ _DOTTED_NAME = re.compile(r"^[A-Za-z_$@][\w$]{0,60}(?:(?:\??\.|->|::)[A-Za-z_$][
 _LETTERS = re.compile(r"^[A-Za-z_$][A-Za-z_]*$")
 _SLUG = re.compile(r"^[A-Za-z0-9]{0,16}(?:[-_.][A-Za-z0-9]{0,16})+$")
 _UUID = re.compile(r"^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$")
+_GROUPED = re.compile(r"^[0-9A-Za-z]{8}(?:-[0-9A-Za-z]{4}){3}-[0-9A-Za-z]{12}$")
+_WORDED = re.compile(
+    r"^[A-Za-z]{4,30}(?P<number>\d{2,8})$|^(?=.{0,30}[a-z]\d[a-z])[A-Za-z][A-Za-z0-9]{7,39}$"
+)
 _HEX = re.compile(r"^(?:0x)?[0-9A-Fa-f]+$")
 _BASE64 = re.compile(r"^[A-Za-z0-9+/]{24,}={0,2}$")
 _COMMON_PAIRS = word_set(
@@ -221,6 +226,18 @@ def is_basic_credential(value: str) -> bool:
 def is_uuid(value: str) -> bool:
     """Return whether `value` is a UUID."""
     return _UUID.match(value) is not None
+
+
+def is_grouped(value: str) -> bool:
+    """Return whether `value` has digits and is grouped like a UUID, of any letters."""
+    return _GROUPED.match(value) is not None and has_digit(value)
+
+
+def is_worded(value: str, quoted: bool) -> bool:
+    """Return whether `value` is words and a number in one, as in `mySuperSecret42`; quoted, digits
+    may also stand for letters, as in `pl4yground`."""
+    worded = _WORDED.match(value)
+    return worded is not None and (quoted or worded["number"] is not None)
 
 
 def is_hex(value: str) -> bool:

@@ -24,7 +24,7 @@ MODELS: tuple[tuple[str, ...], ...] = (
     ("cerebras-key", "csk-{l:40,}"),
     ("nvidia-key", "nvapi-{w:60,}"),
     ("elevenlabs-key", "sk_{h:48}"),
-    ("langsmith-key", "lsv2_pt_{h:32}_{h:10}", "lsv2_sk_{h:32}_{h:10}"),
+    ("langsmith-key", "ls__{h:32}", "lsv2_pt_{h:32}_{h:10}", "lsv2_sk_{h:32}_{h:10}"),
     ("langfuse-key", "sk-lf-{uuid}"),
     ("pinecone-key", "pcsk_{a:5,}_{a:50,}"),
     ("tavily-key", "tvly-{w:30,}"),
