@@ -16,7 +16,7 @@ import numpy as np
 
 from memory_assets.keywords import content_words, named_words, text_terms
 from memory_assets.recall.search.corpus import Corpus, Floats
-from memory_assets.recall.search.ranking import KeywordScores, best
+from memory_assets.recall.search.ranking import KeywordScores
 from memory_assets.stores.keyword_index.index import KeywordIndex
 
 FIELD = 20
@@ -91,7 +91,7 @@ class Evidence:
         """The mean score of the turns nearest in meaning; None if there are too few."""
         if self.meaning is None or len(self.field) < FIELD:
             return None
-        return float(self.meaning[best(self.meaning, FIELD)].mean())
+        return float(np.partition(self.meaning, -FIELD)[-FIELD:].mean())
 
     def figures(self, turn: int) -> dict[str, float]:
         """Return the figures of a turn, by name.
