@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -42,6 +43,23 @@ def test_a_hybrid_score_is_the_weighted_sum_of_what_the_hit_says_of_itself(asked
         weight = float(hit.why["meaning_weight"])
         score = weight * float(hit.why["meaning"]) + (1 - weight) * float(hit.why["words"])
         assert hit.score == pytest.approx(score, abs=0.01)
+
+
+def test_a_question_to_all_kinds_is_embedded_once(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each kind compares the same vector, as long as it leaves out no name."""
+    embedded: list[str] = []
+    real = asked.memory.embedder.embed
+
+    def embed(texts: list[str]) -> Any:
+        embedded.extend(texts)
+        return real(texts)
+
+    monkeypatch.setattr(asked.memory.embedder, "embed", embed)
+    hits = asked.memory.search(QUESTION, kinds=("sessions", "prompts", "observations")).hits
+    assert len(hits) > 3
+    assert len(embedded) == len(set(embedded)) and QUESTION in embedded
 
 
 def test_keyword_mode_needs_neither_chroma_nor_the_model(copied: Callable[..., Memory]) -> None:

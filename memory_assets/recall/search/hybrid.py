@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,12 +150,21 @@ def find(request: SearchRequest, corpora: Corpora, embedder: Embedder | None) ->
                 request = replace(request, query=query)
             elif corrected := corrections(request.query, known):
                 request = replace(request, query=replaced(request.query, corrected))
+        question = None if embedder is None else _Question(embedder)
         for kind in request.kinds:
-            found, by_meaning = _find_kind(request, kind, corpora, embedder, pasted[kind])
+            found, by_meaning = _find_kind(request, kind, corpora, question, pasted[kind])
             hits += found
             compared = compared and by_meaning
     hits.sort(key=lambda hit: (-hit.score, hit.id))
     return Found(tuple(hits[: request.n]), compared, corrected)
+
+
+class _Question:
+    """Embeds the wordings of a question, each once: that of most kinds is the same."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder_id = embedder.embedder_id
+        self.vector = cache(lambda text: embedder.embed([text])[0])
 
 
 def _pasted(request: SearchRequest, kind: str, corpora: Corpora) -> Floats | None:
@@ -168,24 +178,24 @@ def _find_kind(
     request: SearchRequest,
     kind: str,
     corpora: Corpora,
-    embedder: Embedder | None,
+    question: _Question | None,
     pasted: Floats | None,
 ) -> tuple[list[Hit], bool]:
     corpus = corpora.corpus(kind)
     if not corpus.turns:
         return [], True
     allowed = allowed_turns(corpus, corpora.index, request)
-    vectors = corpora.vectors(kind, embedder.embedder_id) if embedder is not None else None
+    vectors = corpora.vectors(kind, question.embedder_id) if question is not None else None
     scope = corpus.scope(request.project)
     words = keyword_scores(corpus, corpora.index, query_terms(request.query), scope)
-    if embedder is None or vectors is None:
+    if question is None or vectors is None:
         ranking = field = _by_words(words, pasted)
         cosines = None
     else:
         asked = request.query
         if request.mode == "hybrid":
             asked = worded_for_meaning(asked, corpus, corpora.index, scope)
-        cosines = _cosines(corpus, vectors, embedder.embed([asked])[0], allowed)
+        cosines = _cosines(corpus, vectors, question.vector(asked), allowed)
         ranking = field = _by_both(corpus, words, cosines, allowed, pasted)
         if request.mode == "semantic":
             ranking = _by_meaning(corpus, words, cosines)
