@@ -87,7 +87,8 @@ def test_without_documents_the_error_names_the_command(asked: Asked) -> None:
 def test_documents_of_the_type_that_a_question_names_are_favoured(
     documented: Memory, question: str, favoured: str | None
 ) -> None:
-    """By a fixed part of the score, which the hit shows; in hybrid mode alone."""
+    """By a part of the score, which the hit shows, as it does what heading and path are worth; not
+    by meaning alone."""
     hits = documented.search(question, kinds=("workspace",)).hits
     assert {hit.metadata["file_type"] for hit in hits} > {"adr", "python"}
     assert {hit.metadata["file_type"] for hit in hits if "type" in hit.why} == (
@@ -96,6 +97,7 @@ def test_documents_of_the_type_that_a_question_names_are_favoured(
     for hit in hits:
         weight = float(hit.why["meaning_weight"])
         both = weight * float(hit.why["meaning"]) + (1 - weight) * float(hit.why["words"])
-        assert hit.score == pytest.approx(both + float(hit.why.get("type", 0)), abs=0.01)
+        named = sum(float(hit.why.get(part, 0)) for part in ("type", "heading"))
+        assert hit.score == pytest.approx(both + named, abs=0.01)
     semantic = documented.search(question, kinds=("workspace",), mode="semantic").hits
-    assert not any("type" in hit.why for hit in semantic)
+    assert not any({"type", "heading"} & hit.why.keys() for hit in semantic)
