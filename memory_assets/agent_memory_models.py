@@ -74,7 +74,7 @@ class MemoryChange:
     agent: Agent
     session_id: MemoryHash
     timestamp: Annotated[datetime, "When it happened."]
-    what: Annotated[str, "stored, renewed, merged or archived."]
+    what: Annotated[str, "stored, renewed, merged, archived or promoted."]
     who: Annotated[str, "chat, tool, import or upkeep."]
     of: Annotated[tuple[str, ...], "Conversation and memories that it comes from."]
     why: Annotated[str, "The reason, without a word of the memory."]

@@ -258,6 +258,9 @@ class Settings(Arguments):
         "The collection of each type of memory, as in fact=mem_semantic; else `memory`.",
         reads=_routes,
     )
+    promote: Literal["on", "off"] = argument(
+        "off", "Whether what users say in conversations, to be remembered, becomes a memory."
+    )
     top_k: int = argument(8, "Most memories in a context.", ge=0, le=200)
     history_tail_n: int = argument(16, "Most turns in a context.", ge=0, le=10_000)
     context_token_budget: int = argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Change = Literal["stored", "renewed", "merged", "archived"]
+Change = Literal["stored", "renewed", "merged", "archived", "promoted"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,11 +64,14 @@ CREATE TABLE IF NOT EXISTS trail (
     of TEXT NOT NULL, why TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS trail_by_memory ON trail (memory_id);
+CREATE TABLE IF NOT EXISTS promoted (
+    conversation_id TEXT PRIMARY KEY, turn_index INTEGER NOT NULL
+);
 CREATE TABLE IF NOT EXISTS changes (number INTEGER NOT NULL);
 INSERT INTO changes SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM changes);
 """
 """`changed` numbers the writes, so that a conversation's greatest says whether it changed."""
-_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'trail'"
+_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'promoted'"
 _TURN = tuple(each.name for each in fields(ConversationTurn))
 _MEMORY = tuple(each.name for each in fields(StoredMemory))
 _TRAIL = tuple(each.name for each in fields(TrailEntry))
@@ -157,6 +160,20 @@ class AgentJournal(SqliteStore):
             most,
         )
         return [_turn(row) for row in reversed(rows)]
+
+    def unpromoted(self, conversation_id: str) -> list[ConversationTurn]:
+        """Return the turns of a conversation after the one that was noted last, in order."""
+        last = self.find("promoted", "turn_index", conversation_id=conversation_id)
+        return [
+            each
+            for each in self.turns(conversation_id)
+            if last is None or each.turn_index > int(last)
+        ]
+
+    def note_promoted(self, turn: ConversationTurn) -> None:
+        """Note that the turns of a conversation up to this one were looked at."""
+        place = {"conversation_id": turn.conversation_id, "turn_index": turn.turn_index}
+        self.put("promoted", **place)
 
     def count(self, conversation_id: str) -> int:
         """Return the number of turns of a conversation."""
@@ -325,7 +342,10 @@ class AgentJournal(SqliteStore):
     def delete_conversations(self, conversation_ids: Iterable[str]) -> int:
         """Delete the turns of conversations, and return their number."""
         with self.transaction():
-            return sum(self.delete("turns", conversation_id=each) for each in conversation_ids)
+            ids = list(conversation_ids)
+            for each in ids:
+                self.delete("promoted", conversation_id=each)
+            return sum(self.delete("turns", conversation_id=each) for each in ids)
 
     def compact(self) -> None:
         """Rewrite the file, so that no byte of what was deleted stays."""

@@ -13,7 +13,8 @@ from memory_assets.stores.lake.schemas import AGENT_MEMORY
 @no_text_in_errors()
 def kept_memories(memory: MemoryParam) -> dg.MaterializeResult[None]:
     """The upkeep of what agents remember: archived is what was not said again for long
-    (MEMORY_HALF_LIFE), merged is what says the same in other words. Nothing is deleted.
+    (MEMORY_HALF_LIFE), merged is what says the same in other words. Nothing is deleted. With
+    MEMORY_PROMOTE=on, what users said to be remembered is promoted to a memory.
 
     One asset without [partitions](https://docs.dagster.io/guides/build/partitions-and-backfills):
     all projects take a moment. What it changes, the next run of each partition takes in.
@@ -21,10 +22,11 @@ def kept_memories(memory: MemoryParam) -> dg.MaterializeResult[None]:
     report = keep_up(memory.components())
     return dg.MaterializeResult(
         metadata={
-            "work": "done" if report.faded or report.merged else "nothing to do",
+            "work": "done" if report.faded or report.merged or report.promoted else "nothing to do",
             "memories": report.memories,
             "memories_archived": report.archived,
             "faded": report.faded,
             "merged": report.merged,
+            "promoted": report.promoted,
         }
     )

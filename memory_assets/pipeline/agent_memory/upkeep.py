@@ -16,6 +16,7 @@ from memory_assets.agent_memory.trail import TrailEntry
 from memory_assets.errors import EmbedderUnavailable
 from memory_assets.pipeline.agent_memory.calls import has_journal
 from memory_assets.pipeline.agent_memory.gateway import policy_of
+from memory_assets.pipeline.agent_memory.promotion import promote
 from memory_assets.pipeline.agent_memory.vector_store import vectors_of
 from memory_assets.pipeline.stage.engines import Engines
 
@@ -30,12 +31,13 @@ _WHO = "upkeep"
 @dataclass
 class UpkeepReport:
     """How many memories there are, how many of them are archived, and how many this upkeep archived
-    because they had faded, or merged into another."""
+    because they had faded, merged into another, or made of what users said."""
 
     memories: int = 0
     archived: int = 0
     faded: int = 0
     merged: int = 0
+    promoted: int = 0
 
 
 def keep_up(components: Engines) -> UpkeepReport:
@@ -46,6 +48,8 @@ def keep_up(components: Engines) -> UpkeepReport:
         return report
     journal = components.journal
     for project in journal.projects():
+        if components.settings.promote == "on":
+            report.promoted += promote(components, project)
         with journal.transaction():
             for memory in _faded(components, project):
                 half = components.settings.half_life

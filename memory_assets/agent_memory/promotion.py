@@ -1,0 +1,66 @@
+"""Which sentences of a user say for themselves that they are to be remembered."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_MOST_CHARACTERS = 1_500
+"""Of a message: what is longer is mostly pasted."""
+_FEWEST_WORDS = 4
+_MOST_WORDS = 40
+_OPENING = r"^(?:(?:please|also|and|but|so|ok(?:ay)?|btw|oh),? )*"
+_SAID = tuple(
+    (kind, confidence, re.compile(_OPENING + pattern, re.IGNORECASE))
+    for kind, confidence, pattern in (
+        ("fact", 0.95, r"(?:remember|keep in mind|note for (?:the )?future)(?::| that) "),
+        ("preference", 0.9, r"(?:always|never) (?!(?:mind|happy|glad|an?|the|on|in|\w+ing)\b)\w+ "),
+        ("preference", 0.9, r"(?:from now on|going forward|in (?:the )?future), "),
+        ("preference", 0.9, r"i (?:always |strongly |generally |usually |much )?prefer (?!not\b)"),
+        ("decision", 0.85, r"we(?:'ve| have)? (?:decided|agreed) (?:to|on|that|against) "),
+        (
+            "project",
+            0.85,
+            r"(?:in this (?:project|repo),? )?we use \S+(?: \S+)? (?:for|as|to|with) ",
+        ),
+        ("project", 0.85, r"[\w/ .-]{3,60} (?:must|should) (?:always|never) "),
+    )
+)
+_LEANS = re.compile(
+    r"\b(?:this|these|those|it|its|they|them|he|she|here|there|above|below|now|today|tomorrow|"
+    r"yesterday|again|still|just|another|same|earlier|so far|that one|for now|currently|"
+    r"maybe|perhaps|might|could|would|not sure|i think|i guess)\b|^\W*(?:if|when|why|how)\b"
+    r"|\b(?:to|for|of|about|with|like|do|is|was|see|and) that\b",
+    re.IGNORECASE,
+)
+"""What makes a sentence one of its moment: it points elsewhere, or is not sure."""
+_LASTS = re.compile(r"\bin this (?:project|repo)\b|\bfrom now on\b", re.IGNORECASE)
+"""What is in such words, and does not."""
+
+
+@dataclass(frozen=True)
+class Promotable:
+    """The type of memory that a sentence is, and how sure it is one."""
+
+    type: str
+    confidence: float
+
+
+def is_typed(message: str) -> bool:
+    """Whether a message is short enough to have been typed rather than pasted."""
+    return len(message) <= _MOST_CHARACTERS
+
+
+def promotable(sentence: str) -> Promotable | None:
+    """Return what a sentence is as a memory, None if it is none: it must say that it lasts, and be
+    understood without the sentences around it."""
+    said = sentence.strip()
+    if said.endswith("?") or not _FEWEST_WORDS <= len(said.split()) <= _MOST_WORDS:
+        return None
+    plain = said.replace("’", "'")
+    if _LEANS.search(_LASTS.sub("", plain)):
+        return None
+    for kind, confidence, pattern in _SAID:
+        if pattern.search(plain):
+            return Promotable(kind, confidence)
+    return None

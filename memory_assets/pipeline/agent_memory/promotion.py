@@ -1,0 +1,44 @@
+"""Promotion: what a user said in a conversation, to be remembered, becomes a memory."""
+
+from __future__ import annotations
+
+from memory_assets.agent_memory.promotion import is_typed, promotable
+from memory_assets.agent_memory.trail import TrailEntry
+from memory_assets.pipeline.agent_memory.gateway import open_gateway
+from memory_assets.pipeline.stage.engines import Engines
+from memory_assets.session_analysis.sentences import sentences
+from memory_assets.stores.agent_partitions import MESSAGE_HEAD
+
+
+def promote(components: Engines, project: str) -> int:
+    """Write the sentences of a project's new turns that say that they last as memories, under the
+    policy of all memories, and return the number that was not refused. Each turn is read once;
+    killed within a conversation, the next call reads it again, which renews what is stored."""
+    journal, count = components.journal, 0
+    memory = open_gateway(components, project).memory
+    for conversation in sorted(journal.conversation_states(project)):
+        turns = journal.unpromoted(conversation)
+        for turn in turns:
+            if turn.role != "user" or not is_typed(turn.text):
+                continue
+            for sentence in sentences(turn.text):
+                if (found := promotable(sentence.text)) is None:
+                    continue
+                written = memory.write(
+                    sentence.text,
+                    found.type,
+                    found.confidence,
+                    turn.ts,
+                    conversation,
+                    source="chat",
+                )
+                if written.outcome != "refused":
+                    of = (conversation, f"{MESSAGE_HEAD}{turn.message_id}")
+                    why = "the user said that it lasts"
+                    at = components.clock()
+                    entry = TrailEntry(written.memory_id, at, "promoted", "upkeep", of, why)
+                    journal.note(entry)
+                    count += 1
+        if turns:
+            journal.note_promoted(turns[-1])
+    return count
