@@ -60,7 +60,8 @@ test-long: $(READY)
 # Agents' memory behind chroma-mcp, and the processes of deploy/compose.yaml; builds their
 # environments once.
 test-deployment: $(READY)
-	$(BIN)/python -m pytest -m "long or not long" memory_assets_tests/agent_memory/test_stores.py \
+	$(BIN)/python -m pytest -o timeout=1800 -m "long or not long" \
+	  memory_assets_tests/agent_memory/test_stores.py \
 	  memory_assets_tests/agent_memory/test_chroma_mcp_faults.py \
 	  memory_assets_tests/agent_memory/test_compose.py \
 	  memory_assets_tests/agent_memory/test_deployment.py
