@@ -163,12 +163,13 @@ class AgentJournal(SqliteStore):
 
     def unpromoted(self, conversation_id: str) -> list[ConversationTurn]:
         """Return the turns of a conversation after the one that was noted last, in order."""
-        last = self.find("promoted", "turn_index", conversation_id=conversation_id)
-        return [
-            each
-            for each in self.turns(conversation_id)
-            if last is None or each.turn_index > int(last)
-        ]
+        rows = self.rows(
+            f"SELECT {', '.join(_TURN)} FROM turns WHERE conversation_id = ? AND turn_index > "
+            "COALESCE((SELECT turn_index FROM promoted WHERE conversation_id = ?), -1)"
+            " ORDER BY turn_index",
+            *(conversation_id,) * 2,
+        )
+        return [_turn(row) for row in rows]
 
     def note_promoted(self, turn: ConversationTurn) -> None:
         """Note that the turns of a conversation up to this one were looked at."""
