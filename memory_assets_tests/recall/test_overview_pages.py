@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 from memory_assets.paths import SAMPLE_DIR
 from memory_assets.recall import Memory
 from memory_assets.recall.activity import activity, changed_files, weeks
+from memory_assets.serving.pages import origin_pages
 from memory_assets.serving.pages.charts import heat_map, span_bar, week_bars
 from memory_assets.serving.pages.site import build_site
 from memory_assets.status import redactions_by_rule
@@ -159,6 +160,18 @@ def test_health_says_what_is_held_back_and_what_to_do(copied: Callable[..., Memo
     found = [lake.read_partition(REDACTION_AUDIT, name) for name in lake.projects(REDACTION_AUDIT)]
     assert sum(each["count"] for each in rules) == sum(map(len, found)) > 0
     assert all(each["count"] == sum(each["projects"].values()) for each in rules)
+
+
+def test_a_rule_of_many_projects_names_the_first_and_folds_the_others(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them once, in one fold."""
+    many = {f"-srv-{number}": 1 for number in range(40)}
+    rules = [{"rule": "pem-key", "count": 40, "projects": many}]
+    monkeypatch.setattr(origin_pages, "redactions_by_rule", lambda _: rules)
+    text = client.get("/page/health").text.partition("Redactions by rule</h2>")[2]
+    shown, folded = text.partition("</table>")[0].split("<summary>and 28 more</summary>")
+    assert shown.count(" (1)") == 12 and folded.count(" (1)") == 28
 
 
 def test_the_last_result_of_a_check_counts(tmp_path: Path) -> None:
