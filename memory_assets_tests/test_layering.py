@@ -142,10 +142,14 @@ def _tree(module: Path) -> ast.Module:
 
 
 @cache
+def _nodes(module: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(_tree(module)))
+
+
+@cache
 def _imports(module: Path, *, top_level_only: bool = False) -> tuple[str, ...]:
-    tree = _tree(module)
     found: list[str] = []
-    for node in tree.body if top_level_only else ast.walk(tree):
+    for node in _tree(module).body if top_level_only else _nodes(module):
         if isinstance(node, ast.Import):
             found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -231,9 +235,7 @@ def test_only_the_redactor_and_the_stores_seal_text() -> None:
         for module in MODULES
         if _part(module) != "redaction"
         and _path(module) not in SEALS
-        and any(
-            isinstance(node, ast.Name) and node.id == "seal" for node in ast.walk(_tree(module))
-        )
+        and any(isinstance(node, ast.Name) and node.id == "seal" for node in _nodes(module))
     ]
     assert offenders == []
 
@@ -251,7 +253,7 @@ def test_modules_and_functions_stay_small() -> None:
         lines = len(module.read_text().splitlines())
         if lines > MAX_MODULE_LINES:
             offenders.append(f"{_path(module)}: {lines} lines")
-        for node in ast.walk(_tree(module)):
+        for node in _nodes(module):
             if isinstance(node, ast.FunctionDef):
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
                 if length > MAX_FUNCTION_LINES:
@@ -265,7 +267,7 @@ def test_names_are_words_of_the_glossary() -> None:
     for module in MODULES:
         named = {
             getattr(node, field).strip("_").lower()
-            for node in ast.walk(_tree(module))
+            for node in _nodes(module)
             for field in ("id", "attr", "arg", "name")
             if isinstance(getattr(node, field, None), str)
         }

@@ -157,11 +157,11 @@ def _as_json(session: SessionOnRecord) -> dict[str, Any]:
 
 def _selected(sessions: Sequence[dict[str, Any]]) -> Iterator[str]:
     rows = sum(sum(each["rows"].values()) for each in sessions)
-    yield f"To be forgotten: {counted(len(sessions), 'session')}, {rows} rows."
+    yield f"To be forgotten: {counted(len(sessions), 'session')}, {counted(rows, 'row')}."
     yield from listed(
         f"  {each['session_id']}  {clock(each['last_record_at'])}  {each['project']}  "
-        f"{each['rows'].get('redacted_records', 0)} records, "
-        f"{each['rows'].get('turn_chunks', 0)} chunks  {each['title'][:60]}"
+        f"{counted(each['rows'].get('redacted_records', 0), 'record')}, "
+        f"{counted(each['rows'].get('turn_chunks', 0), 'chunk')}  {each['title'][:60]}"
         for each in sessions
     )
 
@@ -173,8 +173,10 @@ def _what_stays(settings: Settings, found: Sequence[SessionOnRecord]) -> dict[st
 
 def _removed(report: ForgetReport, stays: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"Forgotten: {counted(report.sessions, 'session')} ({report.lake_files} files of the "
-        f"lake, {report.collection_rows} rows of Chroma, {report.catalog_rows} of the catalogue, "
+        f"Forgotten: {counted(report.sessions, 'session')} "
+        f"({counted(report.lake_files, 'file')} of the lake, "
+        f"{counted(report.collection_rows, 'row')} of the collections, "
+        f"{report.catalog_rows} of the catalogue, "
         f"{counted(report.runs, 'Dagster run')}) in {sum(report.seconds.values()):.1f} s."
     )
     if files := stays["agents_files"]:

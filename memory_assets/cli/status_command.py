@@ -36,12 +36,12 @@ def lines_of(current: dict[str, Any]) -> Iterator[str]:
     yield from (line for well, line in in_words(current["coverage"]) if not (well and pending))
     yield from _freshness(current["freshness"], len(current["unlisted"]))
     archive = current["archive"]
-    yield (
-        f"Archive: {counted(archive['sessions_source_gone'], 'session')} kept although the file is "
-        "gone, "
-        f"{archive['sessions_prompts_only']} of which only prompts are left, "
-        f"{archive['sessions_retained']} cut down to prompts and summary."
-    )
+    if archive["sessions_source_gone"] or archive["sessions_retained"]:
+        yield (
+            f"Archive: {counted(archive['sessions_source_gone'], 'session')} whose file is gone, "
+            f"{archive['sessions_prompts_only']} of them in prompts alone; "
+            f"{archive['sessions_retained']} cut down to prompts and summary."
+        )
     if archive["retention_unfinished"]:
         yield "Retention is running or was interrupted; `memory retain` completes it."
     yield from _runs(current["runs"])

@@ -30,6 +30,7 @@ from memory_assets.pipeline.stage.report import input_hash
 from memory_assets.pipeline.stages import STAGES
 from memory_assets.pipeline.tables.deferral import Deferral
 from memory_assets.pipeline.tables.derive import DerivedTable, expected_input
+from memory_assets.status import counted
 from memory_assets.stores.agent_partitions import is_agent_memory
 from memory_assets.stores.catalog.facts import RETAINED
 from memory_assets.stores.catalog.schema import Quarantined, SourceRow
@@ -126,7 +127,7 @@ def _reason(
         if scan.unread_key(file) not in unread and file.session_id not in again
     ]
     if new:
-        return f"{len(new)} new or changed file{'s' * (len(new) != 1)}"
+        return counted(len(new), "new or changed file")
     if waiting := again.intersection(file.session_id for file in outdated):
         return _tried_again(len(waiting))
     if scan.vanished(ledger, sources):
@@ -141,7 +142,7 @@ def _reason(
 
 
 def _tried_again(count: int) -> str:
-    return f"{count} session{'s' * (count != 1)} held back, to be tried again" if count else ""
+    return f"{counted(count, 'session')} held back, to be tried again" if count else ""
 
 
 def _redaction_reason(components: Components, project: str, ledger: list[SourceRow]) -> str:
@@ -158,7 +159,7 @@ def _redaction_reason(components: Components, project: str, ledger: list[SourceR
     if affected_sessions:
         reasons.append(_affected(affected_sessions))
     if others:
-        reasons.append(f"{others} session{'s' * (others != 1)} to redact")
+        reasons.append(f"{counted(others, 'session')} to redact")
     return ", ".join(reasons)
 
 

@@ -14,6 +14,7 @@ from memory_assets.pipeline.workspace.state import (
     is_current,
     made_with,
 )
+from memory_assets.status import counted
 from memory_assets.stores.workspaces import Workspace
 
 
@@ -38,8 +39,7 @@ def plan_workspace(components: Components, workspace: Workspace) -> ProjectPlan 
     ]
     gone = products.keys() - found.files.keys()
     if changed or gone:
-        count = len(changed) + len(gone)
-        reason = f"{count} new, changed or deleted file{'s' * (count != 1)}"
+        reason = counted(len(changed) + len(gone), "new, changed or deleted file")
     else:
         reason = derived_reason(components, partition)
     if not reason:
