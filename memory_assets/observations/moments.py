@@ -202,14 +202,17 @@ def stated(
     facts: list[RedactedText],
     concept: RedactedText,
 ) -> Moment:
-    """Return the moment of a record that states something, with what its turn was asked for."""
+    """Return the moment of a record that states something, with what its turn was asked for, unless
+    that is what is stated."""
+    request = asked_in(turns[-1])
+    known = any(request.rstrip(".") in each for each in account)
     return Moment(
         type=kind,
         anchor=anchor,
         began=anchor,
         turns=turns,
         title=title,
-        narrative=[*account, asked(turns[-1])],
+        narrative=[*account, EMPTY if known else asked(turns[-1])],
         facts=facts,
         concepts=[concept],
     )

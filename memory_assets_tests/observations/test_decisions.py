@@ -81,6 +81,16 @@ def test_what_the_human_wants_so_and_not_otherwise_is_a_decision(
     assert bool(script().prompt(said).say("All right then.").observed("decision")) is decided
 
 
+def test_a_decision_that_is_all_that_was_asked_is_told_once(script: Make) -> None:
+    """Below the title that it is, too; what else was asked is told with it."""
+    said = "Let's use rope instead of chain for the gate."
+    (alone,) = script().prompt(said).say("All right then.").observed("decision")
+    assert alone.narrative == f"The user said: {said}"
+    both = script().prompt(f"Please hang the gate in the yard. {said}").say("All right then.")
+    (decision,) = both.observed("decision")
+    assert "Asked: Please hang the gate" in decision.narrative
+
+
 OPTIONS = "Two ways:\n\n- **A. Rope** — light and cheap\n- **B. Chain** — lasts\n\nWhich one?"
 
 
