@@ -173,8 +173,7 @@ class AgentJournal(SqliteStore):
 
     def note_promoted(self, turn: ConversationTurn) -> None:
         """Note that the turns of a conversation up to this one were looked at."""
-        place = {"conversation_id": turn.conversation_id, "turn_index": turn.turn_index}
-        self.put("promoted", **place)
+        self.put("promoted", conversation_id=turn.conversation_id, turn_index=turn.turn_index)
 
     def count(self, conversation_id: str) -> int:
         """Return the number of turns of a conversation."""
